@@ -1,0 +1,2 @@
+//! baro: records sensor data without ever making the producer wait.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The bytes of a Barograph store: records, blocks, segments. Pure, no I/O.

@@ -1,0 +1,1 @@
+//! The real-time write path: ring, writer, log, recovery.

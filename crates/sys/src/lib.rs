@@ -1,0 +1,1 @@
+//! The only door to Linux: files, memory, clock, scheduling; and a seeded simulator of it.

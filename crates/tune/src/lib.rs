@@ -1,0 +1,1 @@
+//! Settings of the machine: applied with an undo journal, undone.

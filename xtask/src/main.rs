@@ -1,0 +1,2 @@
+//! All automation.
+fn main() {}
