@@ -1,1 +1,37 @@
-//! The bytes of a Barograph store: records, blocks, segments. Pure, no I/O.
+//! The bytes of a Barograph store: records, blocks, segments, the catalog.
+//!
+//! Pure: no I/O, no clock, no in-house dependency; `no_std` + `alloc` without the default feature.
+//! `docs/format.md` is the specification; this crate follows it and nothing else knows an offset.
+//! Decoders take any bytes: they return an [`Error`] that names offset, expected and found, never
+//! panic, and check every count against [`limits`] before anything is sized by it
+//! (`fuzz/`, and the property tests beside each module).
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod block;
+mod build;
+mod bytes;
+mod catalog;
+mod crc;
+mod error;
+mod identity;
+pub mod limits;
+mod record;
+mod samples;
+mod scan;
+mod segment;
+mod varint;
+
+pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
+pub use build::BlockBuilder;
+pub use catalog::{Declaration, Type};
+pub use crc::crc32c;
+pub use error::{Error, What};
+pub use identity::{Identity, StoreId, WhenFull};
+pub use record::{Gap, Kind, Record, Records};
+pub use samples::Samples;
+pub use scan::{End, Scan, Step};
+pub use segment::{SegmentHeader, SegmentKind};

@@ -1,0 +1,246 @@
+//! A block as it is read: header, chunk table, bodies. The writer's side is `build`.
+
+use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
+use crate::identity::expect;
+use crate::limits::{BLOCK_BYTES_MAX, CHUNKS_MAX, UNIT_BYTES, round_up_to_unit};
+use crate::record::Records;
+use crate::{Error, StoreId, What, crc32c};
+
+/// Bytes of a block's header.
+pub const BLOCK_HEADER_BYTES: usize = 128;
+pub(crate) const CHUNK_ENTRY_BYTES: usize = 32;
+const MAGIC: u32 = u32::from_le_bytes(*b"BBLK");
+const VERSION: u16 = 1;
+const CRC_OFFSET: usize = 124;
+
+/// Header of a block. `docs/format.md`, "Block".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct BlockHeader {
+    /// The store the block belongs to.
+    pub store: StoreId,
+    /// Session that wrote it.
+    pub session: u64,
+    /// Epoch of its segment.
+    pub epoch: u64,
+    /// Number of the block in the session.
+    pub sequence: u64,
+    /// Every block of the session below this sequence was durable when this one was made.
+    pub durable: u64,
+    /// Earliest record time; `i64::MAX` in a block without records.
+    pub time_min_ns: i64,
+    /// Latest record time; `i64::MIN` in a block without records.
+    pub time_max_ns: i64,
+    /// Realtime clock when the block was made.
+    pub realtime_ns: i64,
+    /// Boottime clock when the block was made.
+    pub boottime_ns: i64,
+    /// Records in all chunks.
+    pub records: u32,
+    /// Bytes of all bodies.
+    pub body_bytes: u32,
+    /// Entries of the chunk table.
+    pub chunks: u32,
+    /// CRC of bodies and chunk table.
+    pub payload_crc: u32,
+    /// CRC field of the block before, or of the segment's header.
+    pub previous_crc: u32,
+    /// Bytes of padding in the session up to and with this block.
+    pub padding_bytes: u64,
+    /// CRC of the header itself; filled by [`BlockHeader::encode`] and [`BlockHeader::decode`].
+    pub crc: u32,
+}
+
+impl BlockHeader {
+    /// Writes the header, its CRC included, to the start of `block`; returns the CRC.
+    pub(crate) fn encode(&self, block: &mut [u8]) -> u32 {
+        put(block, 0, &MAGIC.to_le_bytes());
+        put(block, 4, &VERSION.to_le_bytes());
+        put(block, 6, &[0; 2]);
+        put(block, 8, &self.store.0);
+        put(block, 24, &self.session.to_le_bytes());
+        put(block, 32, &self.epoch.to_le_bytes());
+        put(block, 40, &self.sequence.to_le_bytes());
+        put(block, 48, &self.durable.to_le_bytes());
+        put(block, 56, &self.time_min_ns.to_le_bytes());
+        put(block, 64, &self.time_max_ns.to_le_bytes());
+        put(block, 72, &self.realtime_ns.to_le_bytes());
+        put(block, 80, &self.boottime_ns.to_le_bytes());
+        put(block, 88, &self.records.to_le_bytes());
+        put(block, 92, &self.body_bytes.to_le_bytes());
+        put(block, 96, &self.chunks.to_le_bytes());
+        put(block, 100, &self.payload_crc.to_le_bytes());
+        put(block, 104, &self.previous_crc.to_le_bytes());
+        put(block, 108, &[0; 4]);
+        put(block, 112, &self.padding_bytes.to_le_bytes());
+        put(block, 120, &[0; 4]);
+        let crc = crc32c(0, block.get(..CRC_OFFSET).unwrap_or(&[]));
+        put(block, CRC_OFFSET, &crc.to_le_bytes());
+        crc
+    }
+
+    /// Reads a header and checks it by itself; whether it belongs here is for [`crate::Scan`].
+    ///
+    /// # Errors
+    /// Truncated, no block, of another version, damaged, or with counts outside the limits.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let what = What::Block;
+        let Some(h) = array_at::<BLOCK_HEADER_BYTES>(bytes, 0) else {
+            return Err(Error::Truncated {
+                what,
+                offset: bytes.len() as u64,
+                expected: BLOCK_HEADER_BYTES as u64,
+                found: bytes.len() as u64,
+            });
+        };
+        expect(what, "magic", 0, u64::from(MAGIC), u64::from(u32_at(&h, 0)))?;
+        expect(what, "version", 4, u64::from(VERSION), u64::from(u16_at(&h, 4)))?;
+        let crc = crc32c(0, h.get(..CRC_OFFSET).unwrap_or(&[]));
+        expect(what, "header CRC", 124, u64::from(crc), u64::from(u32_at(&h, CRC_OFFSET)))?;
+        expect(what, "encoding", 6, 0, u64::from(u16_at(&h, 6)))?;
+        let header = BlockHeader {
+            store: StoreId(array_at(&h, 8).unwrap_or_default()),
+            session: u64_at(&h, 24),
+            epoch: u64_at(&h, 32),
+            sequence: u64_at(&h, 40),
+            durable: u64_at(&h, 48),
+            time_min_ns: i64_at(&h, 56),
+            time_max_ns: i64_at(&h, 64),
+            realtime_ns: i64_at(&h, 72),
+            boottime_ns: i64_at(&h, 80),
+            records: u32_at(&h, 88),
+            body_bytes: u32_at(&h, 92),
+            chunks: u32_at(&h, 96),
+            payload_crc: u32_at(&h, 100),
+            previous_crc: u32_at(&h, 104),
+            padding_bytes: u64_at(&h, 112),
+            crc,
+        };
+        let range = |field, offset, limit, found: u32| {
+            let found = u64::from(found);
+            if found <= limit {
+                Ok(())
+            } else {
+                Err(Error::OutOfRange { what, field, offset, limit, found })
+            }
+        };
+        range("chunks", 96, CHUNKS_MAX as u64, header.chunks)?;
+        let room = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES - CHUNKS_MAX * CHUNK_ENTRY_BYTES;
+        range("body bytes", 92, room as u64, header.body_bytes)?;
+        // A record takes at least two bytes, so a count cannot make a reader size anything large.
+        range("records", 88, u64::from(header.body_bytes / 2), header.records)?;
+        Ok(header)
+    }
+
+    /// Bytes of bodies and chunk table.
+    #[must_use]
+    pub fn payload_bytes(&self) -> usize {
+        self.body_bytes as usize + self.chunks as usize * CHUNK_ENTRY_BYTES
+    }
+
+    /// Bytes that the block takes in its segment, padding included.
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        round_up_to_unit(BLOCK_HEADER_BYTES + self.payload_bytes())
+    }
+}
+
+/// A whole block: its header and its payload, whose CRC has been checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// The header.
+    pub header: BlockHeader,
+    bodies: &'a [u8],
+    table: &'a [u8],
+}
+
+/// Consecutive records of one producer.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// Who pushed them; 0 is the writer.
+    pub producer: u64,
+    /// Sequence of the first record.
+    pub first_sequence: u64,
+    base_time_ns: i64,
+    /// Number of records.
+    pub records: u32,
+    body: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> Block<'a> {
+    /// Takes a block whose header has been read from the start of `bytes` and checks its payload.
+    ///
+    /// # Errors
+    /// Truncated, or the payload's CRC differs.
+    pub fn new(header: BlockHeader, bytes: &'a [u8]) -> Result<Self, Error> {
+        let needed = BLOCK_HEADER_BYTES + header.payload_bytes();
+        let Some(payload) = bytes.get(BLOCK_HEADER_BYTES..needed) else {
+            return Err(Error::Truncated {
+                what: What::Block,
+                offset: bytes.len() as u64,
+                expected: needed as u64,
+                found: bytes.len() as u64,
+            });
+        };
+        let crc = crc32c(0, payload);
+        expect(What::Block, "payload CRC", 100, u64::from(crc), u64::from(header.payload_crc))?;
+        let (bodies, table) = payload.split_at(header.body_bytes as usize);
+        Ok(Block { header, bodies, table })
+    }
+
+    /// The block's chunks.
+    #[must_use]
+    pub fn chunks(&self) -> Chunks<'a> {
+        Chunks { block: *self, next: 0, body_offset: 0 }
+    }
+}
+
+/// Iterator over the chunks of a block; ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Chunks<'a> {
+    block: Block<'a>,
+    next: usize,
+    body_offset: usize,
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Result<Chunk<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.next * CHUNK_ENTRY_BYTES;
+        let entry = self.block.table.get(at..at + CHUNK_ENTRY_BYTES)?;
+        let start = self.body_offset;
+        let body_bytes = u32_at(entry, 28) as usize;
+        let table_offset = (BLOCK_HEADER_BYTES + self.block.bodies.len() + at) as u64;
+        let Some(body) = self.block.bodies.get(start..start + body_bytes) else {
+            self.next = usize::MAX / CHUNK_ENTRY_BYTES - 1;
+            return Some(Err(Error::OutOfRange {
+                what: What::ChunkTable,
+                field: "body bytes",
+                offset: table_offset + 28,
+                limit: (self.block.bodies.len() - start) as u64,
+                found: body_bytes as u64,
+            }));
+        };
+        self.next += 1;
+        self.body_offset += body_bytes;
+        Some(Ok(Chunk {
+            producer: u64_at(entry, 0),
+            first_sequence: u64_at(entry, 8),
+            base_time_ns: i64_at(entry, 16),
+            records: u32_at(entry, 24),
+            body,
+            offset: (BLOCK_HEADER_BYTES + start) as u64,
+        }))
+    }
+}
+
+impl<'a> Chunk<'a> {
+    /// The chunk's records, in the order in which they were pushed.
+    #[must_use]
+    pub fn records(&self) -> Records<'a> {
+        Records::new(self.body, self.records, self.first_sequence, self.base_time_ns, self.offset)
+    }
+}
+
+const _: () = assert!(BLOCK_HEADER_BYTES < UNIT_BYTES);

@@ -1,0 +1,164 @@
+//! Declarations: the payloads of the catalog's records.
+
+use crate::bytes::{put, u16_at, u32_at};
+use crate::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
+use crate::{Error, What};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Type of a series, or a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Type {
+    /// 64-bit floating point.
+    F64 = 1,
+    /// 64-bit signed integer.
+    I64 = 2,
+    /// 0 or 1.
+    Bool = 3,
+    /// UTF-8 text.
+    Text = 4,
+    /// Not a series: a channel of frames.
+    Channel = 16,
+}
+
+impl Type {
+    fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            1 => Type::F64,
+            2 => Type::I64,
+            3 => Type::Bool,
+            4 => Type::Text,
+            16 => Type::Channel,
+            _ => return None,
+        })
+    }
+
+    /// The name used in output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Type::F64 => "f64",
+            Type::I64 => "i64",
+            Type::Bool => "bool",
+            Type::Text => "text",
+            Type::Channel => "channel",
+        }
+    }
+}
+
+/// A series or channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declaration<'a> {
+    /// Id inside the store, from 1 on.
+    pub id: u32,
+    /// Type of the values.
+    pub kind: Type,
+    /// Name with labels, for example `cpu_idle{cpu="0"}`.
+    pub name: &'a str,
+    /// Unit of the values, may be empty.
+    pub unit: &'a str,
+}
+
+const HEAD_BYTES: usize = 10;
+
+impl<'a> Declaration<'a> {
+    /// The record's payload.
+    ///
+    /// # Errors
+    /// Name or unit is longer than the format allows, or the name is empty.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        check_length("name", 6, 1, NAME_BYTES_MAX, self.name.len())?;
+        check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, self.unit.len())?;
+        let mut bytes = vec![0; HEAD_BYTES];
+        put(&mut bytes, 0, &self.id.to_le_bytes());
+        put(&mut bytes, 4, &[self.kind as u8, 0]);
+        put(&mut bytes, 6, &(self.name.len() as u16).to_le_bytes());
+        put(&mut bytes, 8, &(self.unit.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(self.name.as_bytes());
+        bytes.extend_from_slice(self.unit.as_bytes());
+        Ok(bytes)
+    }
+
+    /// Reads a record's payload.
+    ///
+    /// # Errors
+    /// Truncated, of unknown type, with lengths outside the limits, or not UTF-8.
+    pub fn decode(payload: &'a [u8]) -> Result<Self, Error> {
+        let what = What::Declaration;
+        let found = payload.len() as u64;
+        let short = |expected: usize| Error::Truncated {
+            what,
+            offset: found,
+            expected: expected as u64,
+            found,
+        };
+        let (Some(kind), true) = (payload.get(4), payload.len() >= HEAD_BYTES) else {
+            return Err(short(HEAD_BYTES));
+        };
+        let kind = Type::from_number(*kind).ok_or(Error::OutOfRange {
+            what,
+            field: "type",
+            offset: 4,
+            limit: 16,
+            found: u64::from(*kind),
+        })?;
+        let name_bytes = usize::from(u16_at(payload, 6));
+        let unit_bytes = usize::from(u16_at(payload, 8));
+        check_length("name", 6, 1, NAME_BYTES_MAX, name_bytes)?;
+        check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, unit_bytes)?;
+        let end = HEAD_BYTES + name_bytes + unit_bytes;
+        if payload.len() != end {
+            return Err(short(end));
+        }
+        let text = |from: usize, to: usize| {
+            core::str::from_utf8(payload.get(from..to).unwrap_or(&[]))
+                .map_err(|_| Error::NotUtf8 { what, offset: from as u64 })
+        };
+        let name = text(HEAD_BYTES, HEAD_BYTES + name_bytes)?;
+        let unit = text(HEAD_BYTES + name_bytes, end)?;
+        let id = u32_at(payload, 0);
+        if id == 0 {
+            let (field, offset, expected, found) = ("id", 0, 1, 0);
+            return Err(Error::Mismatch { what, field, offset, expected, found });
+        }
+        Ok(Declaration { id, kind, name, unit })
+    }
+}
+
+fn check_length(
+    field: &'static str,
+    offset: u64,
+    least: usize,
+    limit: usize,
+    found: usize,
+) -> Result<(), Error> {
+    if (least..=limit).contains(&found) {
+        return Ok(());
+    }
+    let (limit, found) = (limit as u64, found as u64);
+    Err(Error::OutOfRange { what: What::Declaration, field, offset, limit, found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_and_takes_any_bytes() {
+        let declared =
+            Declaration { id: 3, kind: Type::F64, name: "temp{site=\"ä\"}", unit: "°C" };
+        let bytes = declared.encode().unwrap();
+        assert_eq!(Declaration::decode(&bytes), Ok(declared));
+        for at in 0..bytes.len() {
+            assert!(Declaration::decode(&bytes[..at]).is_err());
+            for byte in 0..=255 {
+                let mut bad = bytes.clone();
+                bad[at] = byte;
+                let _ = Declaration::decode(&bad);
+            }
+        }
+        assert!(Declaration { name: "", ..declared }.encode().is_err());
+        assert!(Declaration { unit: &"x".repeat(65), ..declared }.encode().is_err());
+    }
+}

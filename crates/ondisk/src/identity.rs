@@ -1,0 +1,185 @@
+//! The `store` file: who a store is and how its log is laid out. One unit, written last by init.
+
+use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
+use crate::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX, UNIT_BYTES};
+use crate::{Error, What, crc32c};
+use core::fmt;
+
+/// Random id of a store, in every block, so that a file copied from another store is not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct StoreId(pub [u8; 16]);
+
+impl fmt::Display for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What happens when every segment holds data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// New records are refused and counted; nothing recorded is given up.
+    Stop,
+    /// The oldest segment is reused: a recorder that always keeps the latest window.
+    Recycle,
+}
+
+/// Contents of the `store` file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Random id.
+    pub store: StoreId,
+    /// When init made the store, nanoseconds since the epoch.
+    pub created_ns: i64,
+    /// Size of each segment file.
+    pub segment_bytes: u64,
+    /// Number of segment files.
+    pub segments: u32,
+    /// What happens when every segment holds data.
+    pub when_full: WhenFull,
+}
+
+const MAGIC: &[u8; 8] = b"BAROSTO1";
+pub(crate) const VERSION: u16 = 1;
+
+impl Identity {
+    /// The file's bytes: one unit.
+    #[must_use]
+    pub fn encode(&self) -> [u8; UNIT_BYTES] {
+        let mut unit = [0; UNIT_BYTES];
+        put(&mut unit, 0, MAGIC);
+        put(&mut unit, 8, &VERSION.to_le_bytes());
+        put(&mut unit, 16, &self.store.0);
+        put(&mut unit, 32, &self.created_ns.to_le_bytes());
+        put(&mut unit, 40, &self.segment_bytes.to_le_bytes());
+        put(&mut unit, 48, &self.segments.to_le_bytes());
+        put(&mut unit, 52, &[u8::from(self.when_full == WhenFull::Recycle)]);
+        seal_unit(&mut unit);
+        unit
+    }
+
+    /// Reads a `store` file.
+    ///
+    /// # Errors
+    /// Truncated, foreign, of another version, damaged, or with a geometry outside the limits.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let what = What::Identity;
+        check_unit(what, bytes, MAGIC)?;
+        let segment_bytes = u64_at(bytes, 40);
+        check_segment_bytes(what, 40, segment_bytes)?;
+        let segments = u32_at(bytes, 48);
+        if segments == 0 || segments > SEGMENTS_MAX {
+            return Err(Error::OutOfRange {
+                what,
+                field: "segments",
+                offset: 48,
+                limit: u64::from(SEGMENTS_MAX),
+                found: u64::from(segments),
+            });
+        }
+        let when_full = match bytes.get(52).copied().unwrap_or(0) {
+            0 => WhenFull::Stop,
+            1 => WhenFull::Recycle,
+            other => {
+                return Err(Error::OutOfRange {
+                    what,
+                    field: "when full",
+                    offset: 52,
+                    limit: 1,
+                    found: u64::from(other),
+                });
+            }
+        };
+        Ok(Identity {
+            store: StoreId(array_at(bytes, 16).unwrap_or_default()),
+            created_ns: i64_at(bytes, 32),
+            segment_bytes,
+            segments,
+            when_full,
+        })
+    }
+}
+
+/// Puts the CRC of a header unit into its place at offset 12.
+pub(crate) fn seal_unit(unit: &mut [u8; UNIT_BYTES]) {
+    put(unit, 12, &[0; 4]);
+    let crc = crc32c(0, unit);
+    put(unit, 12, &crc.to_le_bytes());
+}
+
+/// Checks length, magic, version and CRC of a header unit, in the order that gives the clearest
+/// error: a foreign file is called foreign before it is called damaged.
+pub(crate) fn check_unit(what: What, bytes: &[u8], magic: &[u8; 8]) -> Result<(), Error> {
+    let Some(unit) = array_at::<UNIT_BYTES>(bytes, 0) else {
+        return Err(Error::Truncated {
+            what,
+            offset: bytes.len() as u64,
+            expected: UNIT_BYTES as u64,
+            found: bytes.len() as u64,
+        });
+    };
+    expect(what, "magic", 0, u64::from_le_bytes(*magic), u64_at(&unit, 0))?;
+    expect(what, "version", 8, u64::from(VERSION), u64::from(u16_at(&unit, 8)))?;
+    let found = u32_at(&unit, 12);
+    let mut copy = unit;
+    seal_unit(&mut copy);
+    expect(what, "CRC", 12, u64::from(u32_at(&copy, 12)), u64::from(found))
+}
+
+pub(crate) fn check_segment_bytes(what: What, offset: u64, found: u64) -> Result<(), Error> {
+    let whole = found.is_multiple_of(UNIT_BYTES as u64);
+    if whole && (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&found) {
+        return Ok(());
+    }
+    Err(Error::OutOfRange { what, field: "segment bytes", offset, limit: SEGMENT_BYTES_MAX, found })
+}
+
+pub(crate) fn expect(
+    what: What,
+    field: &'static str,
+    offset: u64,
+    expected: u64,
+    found: u64,
+) -> Result<(), Error> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::Mismatch { what, field, offset, expected, found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_and_names_what_is_wrong() {
+        let identity = Identity {
+            store: StoreId([7; 16]),
+            created_ns: -5,
+            segment_bytes: 1 << 20,
+            segments: 3,
+            when_full: WhenFull::Recycle,
+        };
+        let bytes = identity.encode();
+        assert_eq!(Identity::decode(&bytes), Ok(identity));
+        assert!(matches!(
+            Identity::decode(&bytes[..100]),
+            Err(Error::Truncated { found: 100, .. })
+        ));
+        for offset in 0..UNIT_BYTES {
+            let mut bad = bytes;
+            bad[offset] ^= 0x10;
+            assert!(Identity::decode(&bad).is_err(), "flip at {offset} not seen");
+        }
+        let mut newer = bytes;
+        newer[8] = 2;
+        let error = Identity::decode(&newer).unwrap_err();
+        assert!(matches!(error, Error::Mismatch { field: "version", expected: 1, found: 2, .. }));
+    }
+}

@@ -1,0 +1,29 @@
+//! The format's limits: a decoder compares every count with these before it sizes anything by it.
+//! The table in `docs/format.md` gives the reasons.
+
+/// The smallest write that every direct I/O path takes; blocks and headers are whole units.
+pub const UNIT_BYTES: usize = 4096;
+/// Largest payload of one record.
+pub const RECORD_BYTES_MAX: usize = 4 << 20;
+/// Largest block, padding included.
+pub const BLOCK_BYTES_MAX: usize = 8 << 20;
+/// Most chunks in one block.
+pub const CHUNKS_MAX: usize = 1024;
+/// Smallest segment.
+pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
+/// Largest segment.
+pub const SEGMENT_BYTES_MAX: u64 = 4 << 30;
+/// Most segments in a log.
+pub const SEGMENTS_MAX: u32 = 65_536;
+/// Longest name of a series or channel, in bytes of UTF-8.
+pub const NAME_BYTES_MAX: usize = 1024;
+/// Longest unit of a series, in bytes of UTF-8.
+pub const UNIT_NAME_BYTES_MAX: usize = 64;
+/// Most bytes that the head of a record takes: head byte, three varints.
+pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
+
+/// `bytes` rounded up to whole units.
+#[must_use]
+pub const fn round_up_to_unit(bytes: usize) -> usize {
+    bytes.div_ceil(UNIT_BYTES) * UNIT_BYTES
+}

@@ -1,0 +1,142 @@
+//! The header of a segment: one unit at the start of every file of the log and of the catalog.
+
+use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
+use crate::identity::{VERSION, check_segment_bytes, check_unit, seal_unit};
+use crate::limits::{SEGMENTS_MAX, UNIT_BYTES};
+use crate::{Error, StoreId, What};
+
+/// What a segment file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentKind {
+    /// Part of the log.
+    Log,
+    /// The catalog.
+    Catalog,
+}
+
+/// Header of a segment. `docs/format.md`, "Segment".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentHeader {
+    /// Log or catalog.
+    pub kind: SegmentKind,
+    /// The store the segment belongs to.
+    pub store: StoreId,
+    /// Session that started the segment; 0 if none ever did.
+    pub session: u64,
+    /// One more for each segment started in the store; 0 if never started.
+    pub epoch: u64,
+    /// Number of the file.
+    pub index: u32,
+    /// CRC field of the session's last block before this segment, 0 at the session's start.
+    pub previous_crc: u32,
+    /// Size of the file.
+    pub segment_bytes: u64,
+    /// Sequence of the segment's first block in its session.
+    pub first_block: u64,
+    /// Realtime clock when the segment was started.
+    pub realtime_ns: i64,
+    /// Boottime clock when the segment was started.
+    pub boottime_ns: i64,
+    /// Boot id of the kernel that was running.
+    pub boot_id: [u8; 16],
+}
+
+const MAGIC: &[u8; 8] = b"BAROSEG1";
+
+impl SegmentHeader {
+    /// The header's bytes and the CRC to which the segment's first block refers.
+    #[must_use]
+    pub fn encode(&self) -> ([u8; UNIT_BYTES], u32) {
+        let mut unit = [0; UNIT_BYTES];
+        put(&mut unit, 0, MAGIC);
+        put(&mut unit, 8, &VERSION.to_le_bytes());
+        let kind: u16 = if self.kind == SegmentKind::Log { 1 } else { 2 };
+        put(&mut unit, 10, &kind.to_le_bytes());
+        put(&mut unit, 16, &self.store.0);
+        put(&mut unit, 32, &self.session.to_le_bytes());
+        put(&mut unit, 40, &self.epoch.to_le_bytes());
+        put(&mut unit, 48, &self.index.to_le_bytes());
+        put(&mut unit, 52, &self.previous_crc.to_le_bytes());
+        put(&mut unit, 56, &self.segment_bytes.to_le_bytes());
+        put(&mut unit, 64, &self.first_block.to_le_bytes());
+        put(&mut unit, 72, &self.realtime_ns.to_le_bytes());
+        put(&mut unit, 80, &self.boottime_ns.to_le_bytes());
+        put(&mut unit, 88, &self.boot_id);
+        seal_unit(&mut unit);
+        let crc = u32_at(&unit, 12);
+        (unit, crc)
+    }
+
+    /// Reads a header and the CRC to which the segment's first block refers.
+    ///
+    /// # Errors
+    /// Truncated, foreign, of another version, damaged, or outside the limits.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, u32), Error> {
+        let what = What::Segment;
+        check_unit(what, bytes, MAGIC)?;
+        let kind = match u16_at(bytes, 10) {
+            1 => SegmentKind::Log,
+            2 => SegmentKind::Catalog,
+            other => return Err(out_of_range("kind", 10, 2, u64::from(other))),
+        };
+        let index = u32_at(bytes, 48);
+        if index >= SEGMENTS_MAX {
+            return Err(out_of_range("index", 48, u64::from(SEGMENTS_MAX - 1), u64::from(index)));
+        }
+        let segment_bytes = u64_at(bytes, 56);
+        check_segment_bytes(what, 56, segment_bytes)?;
+        let header = SegmentHeader {
+            kind,
+            store: StoreId(array_at(bytes, 16).unwrap_or_default()),
+            session: u64_at(bytes, 32),
+            epoch: u64_at(bytes, 40),
+            index,
+            previous_crc: u32_at(bytes, 52),
+            segment_bytes,
+            first_block: u64_at(bytes, 64),
+            realtime_ns: i64_at(bytes, 72),
+            boottime_ns: i64_at(bytes, 80),
+            boot_id: array_at(bytes, 88).unwrap_or_default(),
+        };
+        Ok((header, u32_at(bytes, 12)))
+    }
+
+    /// Whether a writer ever started this segment.
+    #[must_use]
+    pub fn started(&self) -> bool {
+        self.epoch != 0
+    }
+}
+
+fn out_of_range(field: &'static str, offset: u64, limit: u64, found: u64) -> Error {
+    Error::OutOfRange { what: What::Segment, field, offset, limit, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_and_sees_every_bit_flip() {
+        let header = SegmentHeader {
+            kind: SegmentKind::Log,
+            store: StoreId(*b"0123456789abcdef"),
+            session: 1 << 32 | 9,
+            epoch: 4,
+            index: 2,
+            previous_crc: 0xdead_beef,
+            segment_bytes: 4 << 20,
+            first_block: 77,
+            realtime_ns: 1,
+            boottime_ns: 2,
+            boot_id: [3; 16],
+        };
+        let (bytes, crc) = header.encode();
+        assert_eq!(SegmentHeader::decode(&bytes), Ok((header, crc)));
+        for bit in 0..UNIT_BYTES * 8 {
+            let mut bad = bytes;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(SegmentHeader::decode(&bad).is_err(), "flip of bit {bit} not seen");
+        }
+    }
+}
