@@ -1,4 +1,19 @@
 //! The only door to Linux: files, memory, clock, scheduling; and a seeded simulator of it.
+//!
+//! Everything that calls the operating system or reads a clock is here, and all `unsafe` of the
+//! workspace too; the lints of the other crates forbid both. [`storage`] is the seam at which the
+//! simulator takes the place of the disk.
 #![allow(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 
 pub mod clock;
+pub mod disk;
+mod error;
+pub mod identity;
+pub mod lock;
+pub mod memory;
+pub mod schedule;
+pub mod signal;
+pub mod storage;
+
+pub use error::{Error, Result};

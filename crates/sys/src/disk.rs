@@ -1,0 +1,199 @@
+//! The real [`Storage`]: a folder of a mounted file system.
+
+use crate::storage::{Access, Storage, StorageFile};
+use crate::{Error, Result};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// A folder on disk.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    folder: PathBuf,
+}
+
+/// A file of a [`Disk`].
+#[derive(Debug)]
+pub struct DiskFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl Disk {
+    /// The folder at `folder`, which must exist.
+    ///
+    /// # Errors
+    /// It is missing or no folder.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let found = std::fs::metadata(folder).map_err(|e| Error::new("open folder", folder, e))?;
+        if !found.is_dir() {
+            let reason = std::io::Error::from_raw_os_error(libc::ENOTDIR);
+            return Err(Error::new("open folder", folder, reason));
+        }
+        Ok(Disk { folder: folder.to_owned() })
+    }
+
+    /// Makes the folder, its parents too, and opens it.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn create(folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|e| Error::new("make folder", folder, e))?;
+        Self::open(folder)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        if name.is_empty() { self.folder.clone() } else { self.folder.join(name) }
+    }
+}
+
+impl Storage for Disk {
+    type File = DiskFile;
+
+    fn create(&self, name: &str) -> Result<DiskFile> {
+        let path = self.path(name);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|e| Error::new("create", &path, e))?;
+        Ok(DiskFile { file, path })
+    }
+
+    fn open(&self, name: &str, access: Access) -> Result<DiskFile> {
+        let path = self.path(name);
+        let write = matches!(access, Access::Write | Access::WriteDirect);
+        let direct = matches!(access, Access::ReadDirect | Access::WriteDirect);
+        let open =
+            |flags| OpenOptions::new().read(true).write(write).custom_flags(flags).open(&path);
+        let file = match open(if direct { libc::O_DIRECT } else { 0 }) {
+            // A reader takes the page cache where direct I/O is not to be had (tmpfs before 6.6).
+            Err(e) if access == Access::ReadDirect && e.raw_os_error() == Some(libc::EINVAL) => {
+                open(0)
+            }
+            other => other,
+        };
+        let file = file.map_err(|e| Error::new("open", &path, e))?;
+        Ok(DiskFile { file, path })
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        let path = self.path(folder);
+        let fail = |e| Error::new("list", &path, e);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&path).map_err(fail)? {
+            if let Ok(name) = entry.map_err(fail)?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn create_folder(&self, name: &str) -> Result<()> {
+        let path = self.path(name);
+        std::fs::create_dir_all(&path).map_err(|e| Error::new("make folder", &path, e))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let path = self.path(from);
+        std::fs::rename(&path, self.path(to))
+            .map_err(|e| Error::new(format!("rename to {to}"), &path, e))
+    }
+
+    fn sync_folder(&self, folder: &str) -> Result<()> {
+        let path = self.path(folder);
+        File::open(&path)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|e| Error::new("sync folder", &path, e))
+    }
+}
+
+impl DiskFile {
+    /// Whether the kernel treats the file as direct: an open may take O_DIRECT and still go
+    /// through the page cache (data=journal, fscrypt, inline data); `statx` tells on kernels that
+    /// know (6.1). `None` where it cannot be told.
+    #[must_use]
+    pub fn direct_io_alignment(&self) -> Option<u32> {
+        // SAFETY: all-zero bytes are a valid statx.
+        let mut found: libc::statx = unsafe { std::mem::zeroed() };
+        let empty = c"";
+        // SAFETY: the descriptor is open, the path is a C string, `found` is writable.
+        let rc = unsafe {
+            libc::statx(
+                self.file.as_raw_fd(),
+                empty.as_ptr(),
+                libc::AT_EMPTY_PATH,
+                libc::STATX_DIOALIGN,
+                &raw mut found,
+            )
+        };
+        (rc == 0 && found.stx_mask & libc::STATX_DIOALIGN != 0)
+            .then_some(found.stx_dio_offset_align)
+    }
+}
+
+impl StorageFile for DiskFile {
+    fn size_bytes(&self) -> Result<u64> {
+        let found = self.file.metadata().map_err(|e| Error::new("stat", &self.path, e))?;
+        Ok(found.len())
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize> {
+        let mut done = 0;
+        while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, offset + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    let operation = format!("read {} bytes at {offset}", bytes.len());
+                    return Err(Error::new(operation, &self.path, e));
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write_all_at(bytes, offset).map_err(|e| {
+            Error::new(format!("write {} bytes at {offset}", bytes.len()), &self.path, e)
+        })
+    }
+
+    fn sync_data(&self) -> Result<()> {
+        self.file.sync_data().map_err(|e| Error::new("sync", &self.path, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_keep_what_is_written_and_errors_name_the_file() {
+        let folder = std::env::temp_dir().join(format!("baro-disk-{}", std::process::id()));
+        let disk = Disk::create(&folder).unwrap();
+        let file = disk.create("a").unwrap();
+        file.write_at(10, b"hello").unwrap();
+        file.sync_data().unwrap();
+        let mut bytes = [1; 20];
+        assert_eq!(file.read_at(0, &mut bytes).unwrap(), 15);
+        assert_eq!(&bytes[8..15], b"\0\0hello");
+        assert!(disk.create("a").is_err());
+        disk.rename("a", "b").unwrap();
+        disk.sync_folder("").unwrap();
+        assert_eq!(disk.list("").unwrap(), ["b"]);
+        let error = disk.open("a", Access::Read).unwrap_err();
+        assert!(error.is_missing() && error.to_string().contains("/a: open: "));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

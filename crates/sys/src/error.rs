@@ -1,0 +1,64 @@
+//! What the operating system refused: the operation, the file, its reason.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A failed call to the operating system.
+#[derive(Debug)]
+pub struct Error {
+    /// What was tried, as a verb phrase: "open", "write 4096 bytes at 8192".
+    pub operation: String,
+    /// The file or folder; empty if the call concerns none.
+    pub path: PathBuf,
+    /// The kernel's reason.
+    pub source: io::Error,
+}
+
+/// Result of a call to the operating system.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error of `operation` on `path`.
+    pub fn new(operation: impl Into<String>, path: impl AsRef<Path>, source: io::Error) -> Self {
+        Error { operation: operation.into(), path: path.as_ref().to_owned(), source }
+    }
+
+    /// The last failed libc call.
+    pub(crate) fn last(operation: impl Into<String>, path: impl AsRef<Path>) -> Self {
+        Self::new(operation, path, io::Error::last_os_error())
+    }
+
+    /// The kernel's error number, if it is one.
+    #[must_use]
+    pub fn errno(&self) -> Option<i32> {
+        self.source.raw_os_error()
+    }
+
+    /// Whether the device or quota is full.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// Whether the file or folder is not there.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.as_os_str().is_empty() {
+            return write!(f, "{}: {}", self.operation, self.source);
+        }
+        write!(f, "{}: {}: {}", self.path.display(), self.operation, self.source)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}

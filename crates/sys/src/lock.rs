@@ -1,0 +1,83 @@
+//! Open-file-description locks: they belong to the open file, so that they end with the process
+//! however it ends, are not lost when another descriptor is closed, and exclude threads too.
+
+use crate::{Error, Result};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// Tries to lock byte `byte` of `file`; false if another open file has it.
+pub(crate) fn try_lock(file: &File, byte: i64, path: &Path) -> Result<bool> {
+    // SAFETY: all-zero bytes are a valid flock.
+    let mut lock: libc::flock64 = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } == 0 {
+        return Ok(true);
+    }
+    let error = Error::last("lock", path);
+    match error.errno() {
+        Some(libc::EAGAIN | libc::EACCES) => Ok(false),
+        _ => Err(error),
+    }
+}
+
+/// A file that one process holds, and that names it.
+#[derive(Debug)]
+pub struct LockFile {
+    _file: File,
+}
+
+/// Who holds a [`LockFile`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its process id; `None` if the file does not tell.
+    pub pid: Option<u32>,
+}
+
+impl LockFile {
+    /// Takes the lock at `path`, made if missing, and writes this process's id into it. The inner
+    /// error names the process that has it.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn take(path: &Path) -> Result<std::result::Result<Self, Holder>> {
+        let fail = |operation: &str, e| Error::new(operation, path, e);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|e| fail("open", e))?;
+        if !try_lock(&file, 0, path)? {
+            let mut text = String::new();
+            let _ = (&mut file).take(32).read_to_string(&mut text);
+            return Ok(Err(Holder { pid: text.trim().parse().ok() }));
+        }
+        file.set_len(0).map_err(|e| fail("truncate", e))?;
+        file.rewind().map_err(|e| fail("seek", e))?;
+        writeln!(file, "{}", std::process::id()).map_err(|e| fail("write", e))?;
+        Ok(Ok(LockFile { _file: file }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_told_who_holds_it() {
+        let path = std::env::temp_dir().join(format!("baro-lock-{}", std::process::id()));
+        let held = LockFile::take(&path).unwrap().unwrap();
+        let holder = LockFile::take(&path).unwrap().unwrap_err();
+        assert_eq!(holder.pid, Some(std::process::id()));
+        drop(held);
+        assert!(LockFile::take(&path).unwrap().is_ok());
+        std::fs::remove_file(&path).unwrap();
+    }
+}

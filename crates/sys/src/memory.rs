@@ -1,0 +1,15 @@
+//! Memory that is mapped, locked and pre-faulted, so that touching it never enters the kernel:
+//! [`SharedMemory`] (the ring, shared between processes) and [`AlignedBuffer`] (what direct I/O
+//! writes from); and [`ForkGuard`], which tells a forked child from its parent without a call.
+
+mod buffer;
+mod fork;
+mod map;
+mod plain;
+mod shared;
+
+pub use buffer::AlignedBuffer;
+pub use fork::ForkGuard;
+pub use map::Locked;
+pub use plain::{Plain, as_bytes};
+pub use shared::SharedMemory;

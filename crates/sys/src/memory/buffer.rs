@@ -1,0 +1,38 @@
+//! A page-aligned buffer of fixed size, for direct I/O.
+
+use super::map::{Locked, Map};
+use crate::Result;
+use std::ops::{Deref, DerefMut};
+
+/// Page-aligned private memory.
+#[derive(Debug)]
+pub struct AlignedBuffer {
+    map: Map,
+}
+
+impl AlignedBuffer {
+    /// Maps `bytes` (whole pages) of zeros and locks them if the kernel allows.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn new(bytes: usize) -> Result<(Self, Locked)> {
+        let map = Map::new(bytes, None)?;
+        let locked = map.lock();
+        Ok((AlignedBuffer { map }, locked))
+    }
+}
+
+impl Deref for AlignedBuffer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the mapping is private, initialised by the kernel, and borrowed with `self`.
+        unsafe { std::slice::from_raw_parts(self.map.start(), self.map.bytes()) }
+    }
+}
+
+impl DerefMut for AlignedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.map.start(), self.map.bytes()) }
+    }
+}

@@ -1,0 +1,27 @@
+//! Columns of numbers as the bytes that the format wants, without a copy.
+
+#[cfg(not(target_endian = "little"))]
+compile_error!("the format is little-endian and columns are copied as they are");
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Numbers that are their little-endian bytes.
+pub trait Plain: sealed::Sealed + Copy {}
+
+macro_rules! plain {
+    ($($number:ty),*) => {$(
+        impl sealed::Sealed for $number {}
+        impl Plain for $number {}
+    )*};
+}
+plain!(u8, u32, u64, i64, f64);
+
+/// The bytes of a column.
+#[must_use]
+#[inline]
+pub fn as_bytes<T: Plain>(column: &[T]) -> &[u8] {
+    // SAFETY: `Plain` is sealed to numbers without padding; u8 has no alignment; same lifetime.
+    unsafe { std::slice::from_raw_parts(column.as_ptr().cast(), size_of_val(column)) }
+}

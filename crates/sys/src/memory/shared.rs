@@ -1,0 +1,203 @@
+//! Memory shared between processes: a fully allocated file on a tmpfs, or anonymous memory.
+//!
+//! Another process may write to it at any time, so nothing here lends out a reference to its
+//! bytes: they are copied in and out, and the counters are atomics. What comes out is to be
+//! treated as hostile.
+
+use super::map::{Locked, Map};
+use crate::{Error, Result};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+/// Shared memory of fixed size.
+#[derive(Debug)]
+pub struct SharedMemory {
+    map: Map,
+    file: Option<File>,
+    path: PathBuf,
+    locked: Locked,
+}
+
+impl SharedMemory {
+    /// Memory of this process only: nothing can attach, nothing survives.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn private(bytes: usize) -> Result<Self> {
+        let map = Map::new(bytes, None)?;
+        let locked = map.lock();
+        Ok(SharedMemory { map, file: None, path: PathBuf::new(), locked })
+    }
+
+    /// Makes the file `path` with `bytes` of allocated zeros, readable by its owner only. It must
+    /// lie on a tmpfs. All of it is allocated here: a hole would be a SIGBUS when memory is short.
+    ///
+    /// # Errors
+    /// The name is taken, or there is not enough memory.
+    pub fn create(path: &Path, bytes: usize) -> Result<Self> {
+        let fail = |operation: &str, e| Error::new(operation, path, e);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|e| fail("create", e))?;
+        let allocate = i64::try_from(bytes)
+            .map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))
+            .and_then(|length| {
+                // SAFETY: plain call on an open descriptor.
+                match unsafe { libc::posix_fallocate64(file.as_raw_fd(), 0, length) } {
+                    0 => Ok(()),
+                    errno => Err(std::io::Error::from_raw_os_error(errno)),
+                }
+            });
+        if let Err(e) = allocate {
+            let _ = std::fs::remove_file(path);
+            return Err(fail(&format!("allocate {bytes} bytes of shared memory"), e));
+        }
+        Self::map_file(file, path, bytes)
+    }
+
+    /// Opens a file made by [`SharedMemory::create`].
+    ///
+    /// # Errors
+    /// It is missing, or it has holes (a hole could end the process by SIGBUS).
+    pub fn open(path: &Path) -> Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let fail = |operation: &str, e| Error::new(operation, path, e);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path)
+            .map_err(|e| fail("open", e))?;
+        let found = file.metadata().map_err(|e| fail("stat", e))?;
+        let bytes = usize::try_from(found.len()).unwrap_or(0);
+        if !found.is_file() || bytes < 4096 || found.blocks() * 512 < found.len() {
+            let reason = std::io::Error::other("expected a fully allocated file, found holes");
+            return Err(fail("map", reason));
+        }
+        Self::map_file(file, path, bytes)
+    }
+
+    fn map_file(file: File, path: &Path, bytes: usize) -> Result<Self> {
+        let map = Map::new(bytes, Some(file.as_raw_fd()))?;
+        let locked = map.lock();
+        Ok(SharedMemory { map, file: Some(file), path: path.to_owned(), locked })
+    }
+
+    /// Size in bytes.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.map.bytes()
+    }
+
+    /// The file, empty if private.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the memory is locked.
+    #[must_use]
+    pub fn locked(&self) -> &Locked {
+        &self.locked
+    }
+
+    /// Takes an exclusive lock on byte `byte` of the file for as long as this handle lives
+    /// (nothing to do for private memory). False if another handle has it.
+    ///
+    /// # Errors
+    /// The kernel has no such locks (before 3.15), or none is left.
+    pub fn try_lock(&self, byte: i64) -> Result<bool> {
+        match &self.file {
+            Some(file) => crate::lock::try_lock(file, byte, &self.path),
+            None => Ok(true),
+        }
+    }
+
+    /// The counter at `offset`, a multiple of 8 inside the memory.
+    ///
+    /// # Panics
+    /// If `offset` is not such; offsets are constants of the ring's layout.
+    #[must_use]
+    #[inline]
+    pub fn counter(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.bytes());
+        // SAFETY: aligned, inside a live mapping, and shared only as an atomic.
+        unsafe { AtomicU64::from_ptr(self.map.start().add(offset).cast()) }
+    }
+
+    /// Copies `bytes` to `offset`.
+    ///
+    /// # Panics
+    /// If they do not fit: callers compute offsets modulo a capacity checked at open.
+    #[inline]
+    pub fn write(&self, offset: usize, bytes: &[u8]) {
+        assert!(offset <= self.bytes() && bytes.len() <= self.bytes() - offset);
+        // SAFETY: the target range lies in the mapping and `bytes` is ours; they cannot overlap,
+        // since no slice of a mapping is ever lent out. Another process may write the same bytes
+        // meanwhile: what is read back is never trusted.
+        unsafe {
+            let to = self.map.start().add(offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+    }
+
+    /// Copies the bytes at `offset` to `bytes`.
+    ///
+    /// # Panics
+    /// If the range is not inside the memory.
+    #[inline]
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) {
+        assert!(offset <= self.bytes() && bytes.len() <= self.bytes() - offset);
+        // SAFETY: as in `write`, with the directions exchanged.
+        unsafe {
+            let from = self.map.start().add(offset);
+            std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn two_handles_share_bytes_and_locks_exclude() {
+        let path = Path::new("/dev/shm").join(format!("baro-shared-{}", std::process::id()));
+        if !Path::new("/dev/shm").is_dir() {
+            println!("skipped: no /dev/shm");
+            return;
+        }
+        let a = SharedMemory::create(&path, 8192).unwrap();
+        assert!(SharedMemory::create(&path, 8192).is_err());
+        let b = SharedMemory::open(&path).unwrap();
+        a.write(5000, b"abc");
+        let mut bytes = [0; 3];
+        b.read(5000, &mut bytes);
+        assert_eq!(&bytes, b"abc");
+        a.counter(128).store(9, Ordering::Release);
+        assert_eq!(b.counter(128).load(Ordering::Acquire), 9);
+        assert!(a.try_lock(0).unwrap());
+        assert!(!b.try_lock(0).unwrap());
+        assert!(b.try_lock(1).unwrap());
+        drop(a);
+        assert!(b.try_lock(0).unwrap());
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_with_holes_is_refused() {
+        let path = std::env::temp_dir().join(format!("baro-holes-{}", std::process::id()));
+        File::create(&path).unwrap().set_len(1 << 20).unwrap();
+        assert!(SharedMemory::open(&path).unwrap_err().to_string().contains("holes"));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

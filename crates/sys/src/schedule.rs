@@ -1,0 +1,86 @@
+//! Scheduling of the calling thread: processor, real-time priority; and the process's limits.
+//! Each call says whether the kernel granted it; nothing is assumed.
+
+use crate::{Error, Result};
+
+/// Binds the calling thread to processor `cpu`.
+///
+/// # Errors
+/// There is no such processor, or it is not allowed to this process.
+pub fn set_cpu(cpu: usize) -> Result<()> {
+    let limit = libc::CPU_SETSIZE as usize;
+    if cpu >= limit {
+        let reason = std::io::Error::from_raw_os_error(libc::EINVAL);
+        return Err(Error::new(format!("bind thread to processor {cpu}"), "", reason));
+    }
+    // SAFETY: all-zero bytes are an empty set; `cpu` is below its size.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        set
+    };
+    // SAFETY: pid 0 is the calling thread; the set is valid.
+    match unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) } {
+        0 => Ok(()),
+        _ => Err(Error::last(format!("bind thread to processor {cpu}"), "")),
+    }
+}
+
+/// Gives the calling thread SCHED_FIFO at `priority` (1 to 99).
+///
+/// # Errors
+/// EPERM without CAP_SYS_NICE or a sufficient RLIMIT_RTPRIO (`ulimit -r`, `LimitRTPRIO=`).
+pub fn set_fifo(priority: u8) -> Result<()> {
+    let parameters = libc::sched_param { sched_priority: i32::from(priority) };
+    // A process started by this one must not inherit the priority.
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: pid 0 is the calling thread; the parameters are valid.
+    match unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(Error::last(format!("SCHED_FIFO priority {priority}"), "")),
+    }
+}
+
+/// Processors that the calling thread may run on.
+#[must_use]
+pub fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: all-zero bytes are an empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: pid 0 is the calling thread; the set is writable and of the given size.
+    if unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } != 0 {
+        return Vec::new();
+    }
+    let limit = libc::CPU_SETSIZE as usize;
+    // SAFETY: indexes are below the set's size.
+    (0..limit).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+/// Raises the limit of open files to what the process may have, and returns it.
+pub fn raise_open_files() -> u64 {
+    // SAFETY: all-zero bytes are a valid rlimit.
+    let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
+    // SAFETY: `limit` is writable, then readable.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+            libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        }
+    }
+    #[allow(clippy::useless_conversion, reason = "rlim_t is 32 bits wide on some targets")]
+    u64::from(limit.rlim_cur)
+}
+
+/// Real and effective user id of the process is root.
+#[must_use]
+pub fn is_root() -> bool {
+    // SAFETY: cannot fail, touches no memory.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Effective user id of the process.
+#[must_use]
+pub fn user_id() -> u32 {
+    // SAFETY: cannot fail, touches no memory.
+    unsafe { libc::geteuid() }
+}

@@ -1,0 +1,89 @@
+//! The seam between Barograph and a file system: a folder and its files. [`crate::disk`] is the
+//! real one; [`crate::sim`] is the one that crashes, tears and fails on demand. Everything that
+//! must survive a power cut goes through these two traits and nothing else.
+
+use crate::Result;
+use std::fmt::Debug;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read only, through the page cache.
+    Read,
+    /// Read only, past the page cache where that is possible.
+    ReadDirect,
+    /// Read and write, through the page cache.
+    Write,
+    /// Read and write past the page cache; an error where the file system cannot.
+    WriteDirect,
+}
+
+/// A folder: names are relative to it, `/` separates folders.
+pub trait Storage: Debug + Send + Sync + 'static {
+    /// Its files.
+    type File: StorageFile;
+
+    /// Makes a new, empty file for writing through the page cache; fails if the name is taken.
+    ///
+    /// # Errors
+    /// The operating system's reason; `is_full` when the device is full.
+    fn create(&self, name: &str) -> Result<Self::File>;
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// The operating system's reason; `is_missing` if there is no such file.
+    fn open(&self, name: &str, access: Access) -> Result<Self::File>;
+
+    /// Names in a folder (`""` is this one), sorted.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn list(&self, folder: &str) -> Result<Vec<String>>;
+
+    /// Makes a folder; not an error if it is there.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn create_folder(&self, name: &str) -> Result<()>;
+
+    /// Renames a file over another. Durable after [`Storage::sync_folder`].
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn rename(&self, from: &str, to: &str) -> Result<()>;
+
+    /// Makes names in a folder durable. Blocks for the device.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn sync_folder(&self, folder: &str) -> Result<()>;
+}
+
+/// An open file; positions are explicit, so that threads can share it.
+pub trait StorageFile: Debug + Send + Sync + 'static {
+    /// Size in bytes.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn size_bytes(&self) -> Result<u64>;
+
+    /// Reads until `bytes` is full or the file ends; returns the bytes read.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize>;
+
+    /// Writes all of `bytes`. Not durable before [`StorageFile::sync_data`].
+    ///
+    /// # Errors
+    /// The operating system's reason; part of the bytes may have been written.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Makes what was written, and the size, durable. Blocks for the device. After an error
+    /// nothing is known about writes since the last success: do not call it again and believe it.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn sync_data(&self) -> Result<()>;
+}
