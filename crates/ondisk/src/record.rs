@@ -52,6 +52,19 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
+impl Record<'_> {
+    /// Sequence of the record after this one: a gap consumes as many as it stands for.
+    #[must_use]
+    #[inline]
+    pub fn next_sequence(&self) -> u64 {
+        let consumed = match self.kind {
+            Kind::Gap => Gap::decode(self.payload).map_or(1, |gap| gap.lost()),
+            _ => 1,
+        };
+        self.sequence.wrapping_add(consumed)
+    }
+}
+
 /// Records lost, by cause: the payload of a gap record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
@@ -189,8 +202,10 @@ impl<'a> Records<'a> {
         self.length = Some(length);
         let record =
             Record { kind, stream, sequence: self.sequence, time_ns: self.time_ns, payload };
-        let consumed = if kind == Kind::Gap { Gap::decode(payload)?.lost() } else { 1 };
-        self.sequence = self.sequence.wrapping_add(consumed);
+        if kind == Kind::Gap {
+            Gap::decode(payload)?;
+        }
+        self.sequence = record.next_sequence();
         Ok(record)
     }
 }

@@ -82,6 +82,12 @@ impl Scan {
         &self.header
     }
 
+    /// Bytes that the block at [`Scan::offset`] takes, if `bytes` start with a block's header.
+    #[must_use]
+    pub fn block_bytes(&self, bytes: &[u8]) -> Option<usize> {
+        BlockHeader::decode(bytes).ok().map(|header| header.block_bytes())
+    }
+
     /// Looks at the block at [`Scan::offset`]; `bytes` start there and may go on beyond it.
     pub fn step<'a>(&mut self, bytes: &'a [u8]) -> Step<'a> {
         let left = self.header.segment_bytes.saturating_sub(self.offset);

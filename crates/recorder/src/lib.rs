@@ -1,1 +1,28 @@
 //! The real-time write path: ring, writer, log, recovery.
+//!
+//! A producer copies records into a locked ring in shared memory and never waits; a writer makes
+//! them durable in recycled, fully written segments; what is lost is counted, with its cause.
+//!
+//! ```no_run
+//! use baro_recorder::{Options, Recorder};
+//! let recorder = Recorder::open("/data/store".as_ref(), Options::default())?;
+//! let control = recorder.declare(&[("control", baro_ondisk::Type::Channel, "")])?[0];
+//! let mut producer = recorder.producer()?;
+//! let sequence = producer.push_frame(control, 1_700_000_000_000_000_000, &[0; 16384]);
+//! # Ok::<(), baro_recorder::Error>(())
+//! ```
+
+mod error;
+pub mod log;
+mod opening;
+mod options;
+mod recorder;
+mod ring;
+pub mod writer;
+
+pub use error::{Error, Result};
+pub use opening::Opening;
+pub use options::{Options, Rings};
+pub use recorder::{Closed, Recorder};
+pub use ring::{Producer, Refused, RingError, RingFolder, RingReport};
+pub use writer::{Status, Trouble};

@@ -117,6 +117,14 @@ impl Storage for Disk {
     }
 }
 
+/// Removes a file.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn remove(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(|e| Error::new("remove", path, e))
+}
+
 impl DiskFile {
     /// Whether the kernel treats the file as direct: an open may take O_DIRECT and still go
     /// through the page cache (data=journal, fscrypt, inline data); `statx` tells on kernels that
@@ -145,6 +153,18 @@ impl StorageFile for DiskFile {
     fn size_bytes(&self) -> Result<u64> {
         let found = self.file.metadata().map_err(|e| Error::new("stat", &self.path, e))?;
         Ok(found.len())
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<()> {
+        let fail = |e| Error::new(format!("allocate {bytes} bytes"), &self.path, e);
+        let length = i64::try_from(bytes)
+            .map_err(|_| fail(std::io::Error::from_raw_os_error(libc::EFBIG)))?;
+        // SAFETY: plain call on an open descriptor. glibc writes zeros where the file system has
+        // no fallocate, so this works everywhere.
+        match unsafe { libc::posix_fallocate64(self.file.as_raw_fd(), 0, length) } {
+            0 => Ok(()),
+            errno => Err(fail(std::io::Error::from_raw_os_error(errno))),
+        }
     }
 
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize> {

@@ -68,6 +68,12 @@ pub trait StorageFile: Debug + Send + Sync + 'static {
     /// The operating system's reason.
     fn size_bytes(&self) -> Result<u64>;
 
+    /// Allocates `bytes` from the start, contiguous if the file system can, and sets the size.
+    ///
+    /// # Errors
+    /// `is_full` when there is no room; then nothing has been written.
+    fn reserve(&self, bytes: u64) -> Result<()>;
+
     /// Reads until `bytes` is full or the file ends; returns the bytes read.
     ///
     /// # Errors

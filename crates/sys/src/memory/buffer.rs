@@ -20,6 +20,14 @@ impl AlignedBuffer {
         let locked = map.lock();
         Ok((AlignedBuffer { map }, locked))
     }
+
+    /// Maps `bytes` (whole pages) that take memory only as they are touched: for readers.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn unlocked(bytes: usize) -> Result<Self> {
+        Ok(AlignedBuffer { map: Map::new(bytes, None)? })
+    }
 }
 
 impl Deref for AlignedBuffer {

@@ -1,0 +1,112 @@
+//! Why the recorder could not do what was asked.
+
+use crate::ring::RingError;
+use std::fmt;
+use std::path::PathBuf;
+
+/// An error of the recorder; says what, where, what was expected and found, and what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    System(baro_sys::Error),
+    /// A ring cannot be used.
+    Ring(RingError),
+    /// A file of the store is not what the format asks for.
+    Format {
+        /// The file, relative to the store.
+        file: String,
+        /// What is wrong with it.
+        source: baro_ondisk::Error,
+    },
+    /// The folder is no store.
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds a store already.
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another process records into this store.
+    Busy {
+        /// The folder.
+        path: PathBuf,
+        /// The process.
+        pid: Option<u32>,
+    },
+    /// A setting is outside what is possible.
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// What is wanted of it.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// The catalog has no room for another declaration.
+    CatalogFull {
+        /// Its size.
+        bytes: u64,
+    },
+    /// The writer's thread has ended.
+    WriterGone,
+}
+
+/// Result of a call to the recorder.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<baro_sys::Error> for Error {
+    fn from(error: baro_sys::Error) -> Self {
+        Error::System(error)
+    }
+}
+
+impl From<RingError> for Error {
+    fn from(error: RingError) -> Self {
+        Error::Ring(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::System(error) => error.fmt(f),
+            Error::Ring(error) => error.fmt(f),
+            Error::Format { file, source } => write!(f, "{file}: {source}"),
+            Error::NotAStore { path } => write!(
+                f,
+                "{}: no store here (no file named store); make one with: baro init {}",
+                path.display(),
+                path.display()
+            ),
+            Error::Exists { path } => write!(
+                f,
+                "{}: holds a store already; record into it, or choose another folder",
+                path.display()
+            ),
+            Error::Busy { path, pid: Some(pid) } => write!(
+                f,
+                "{}: process {pid} records into this store; one writer at a time",
+                path.display()
+            ),
+            Error::Busy { path, pid: None } => write!(
+                f,
+                "{}: another process records into this store; one writer at a time",
+                path.display()
+            ),
+            Error::Setting { name, expected, found } => {
+                write!(f, "{name}: expected {expected}, found {found}")
+            }
+            Error::CatalogFull { bytes } => write!(
+                f,
+                "the catalog is full ({bytes} bytes): no further series can be declared in this \
+                 store; make a new store"
+            ),
+            Error::WriterGone => f.write_str("the writer's thread has ended; open the store again"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,170 @@
+//! Makes a store: every segment is written once in full, so that recording later allocates
+//! nothing, changes no size, and finds no unwritten extent (whose conversion is a journal commit).
+
+use super::names::{CATALOG, FOLDER, IDENTITY, IDENTITY_NEW, segment_name};
+use crate::{Error, Result};
+use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX, UNIT_BYTES};
+use baro_ondisk::{Identity, SegmentHeader, SegmentKind, StoreId, WhenFull};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::path::Path;
+
+/// Size of a store's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Size of each segment.
+    pub segment_bytes: u64,
+    /// Number of segments, at least 2.
+    pub segments: u32,
+    /// Size of the catalog: about 60 bytes and one unit per batch of declarations.
+    pub catalog_bytes: u64,
+    /// What happens when every segment holds data.
+    pub when_full: WhenFull,
+}
+
+const MIB: u64 = 1 << 20;
+
+impl Geometry {
+    /// A geometry for a log of about `log_bytes`: 16 segments, of at most 256 MiB so that the tail
+    /// that recovery reads stays small, and more of them beyond 4 GiB.
+    ///
+    /// # Errors
+    /// Less than two segments of the smallest size, or more than the format's limits.
+    pub fn for_log(log_bytes: u64, when_full: WhenFull) -> Result<Self> {
+        let segment_bytes = (log_bytes / 16).clamp(SEGMENT_BYTES_MIN, 256 * MIB) / MIB * MIB;
+        let segments = log_bytes / segment_bytes;
+        if segments < 2 || segments > u64::from(SEGMENTS_MAX) {
+            return Err(Error::Setting {
+                name: "size of the log",
+                expected: format!("{} MiB to 16 TiB", 2 * SEGMENT_BYTES_MIN / MIB),
+                found: format!("{log_bytes} bytes"),
+            });
+        }
+        let catalog_bytes = (log_bytes / 64).clamp(SEGMENT_BYTES_MIN, 64 * MIB) / MIB * MIB;
+        Ok(Geometry { segment_bytes, segments: segments as u32, catalog_bytes, when_full })
+    }
+
+    fn check(&self) -> Result<()> {
+        let fits = |bytes: u64| {
+            bytes.is_multiple_of(UNIT_BYTES as u64)
+                && (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&bytes)
+        };
+        let bad = |name, expected: &str, found: u64| {
+            let (expected, found) = (expected.to_owned(), found.to_string());
+            Err(Error::Setting { name, expected, found })
+        };
+        if !fits(self.segment_bytes) {
+            return bad("segment bytes", "1 MiB to 4 GiB in whole 4 KiB units", self.segment_bytes);
+        }
+        if !fits(self.catalog_bytes) {
+            return bad("catalog bytes", "1 MiB to 4 GiB in whole 4 KiB units", self.catalog_bytes);
+        }
+        if !(2..=SEGMENTS_MAX).contains(&self.segments) {
+            return bad("segments", "2 to 65,536", u64::from(self.segments));
+        }
+        Ok(())
+    }
+
+    /// Bytes of all files.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.segment_bytes * u64::from(self.segments) + self.catalog_bytes + UNIT_BYTES as u64
+    }
+}
+
+/// Makes a store in `storage`, whose place is named `path` in errors. `progress` is called with
+/// the bytes written so far. Blocks until everything is durable. A half-made store of an init that
+/// did not finish is made anew.
+///
+/// # Errors
+/// There is a store already, a setting is outside its limits, or the device is full or fails; then
+/// the identity has not been written, and the folder is no store.
+pub fn init<S: Storage>(
+    storage: &S,
+    path: &Path,
+    store: StoreId,
+    created_ns: i64,
+    geometry: &Geometry,
+    mut progress: impl FnMut(u64),
+) -> Result<Identity> {
+    geometry.check()?;
+    if storage.list("")?.iter().any(|name| name == IDENTITY) {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
+    storage.create_folder(FOLDER)?;
+    let (mut piece, _) = AlignedBuffer::new(MIB as usize)?;
+    let mut done = 0;
+    for index in 0..=geometry.segments {
+        let catalog = index == geometry.segments;
+        let header = SegmentHeader {
+            kind: if catalog { SegmentKind::Catalog } else { SegmentKind::Log },
+            store,
+            session: 0,
+            epoch: 0,
+            index: if catalog { 0 } else { index },
+            previous_crc: 0,
+            segment_bytes: if catalog { geometry.catalog_bytes } else { geometry.segment_bytes },
+            first_block: 0,
+            realtime_ns: created_ns,
+            boottime_ns: 0,
+            boot_id: [0; 16],
+        };
+        let name = if catalog { CATALOG.to_owned() } else { segment_name(index) };
+        write_segment(storage, &name, &header, &mut piece, |bytes| progress(done + bytes))?;
+        done += header.segment_bytes;
+    }
+    storage.sync_folder(FOLDER)?;
+    let identity = Identity {
+        store,
+        created_ns,
+        segment_bytes: geometry.segment_bytes,
+        segments: geometry.segments,
+        when_full: geometry.when_full,
+    };
+    // Last, so that a folder with an identity is a whole store.
+    let file = new_file(storage, IDENTITY_NEW)?;
+    file.write_at(0, &identity.encode())?;
+    file.sync_data()?;
+    storage.sync_folder("")?;
+    storage.rename(IDENTITY_NEW, IDENTITY)?;
+    storage.sync_folder("")?;
+    Ok(identity)
+}
+
+/// A new file, or the one that an unfinished init left.
+fn new_file<S: Storage>(storage: &S, name: &str) -> Result<S::File> {
+    match storage.create(name) {
+        Err(error) if error.source.kind() == std::io::ErrorKind::AlreadyExists => {
+            Ok(storage.open(name, Access::Write)?)
+        }
+        other => Ok(other?),
+    }
+}
+
+fn write_segment<S: Storage>(
+    storage: &S,
+    name: &str,
+    header: &SegmentHeader,
+    piece: &mut AlignedBuffer,
+    mut progress: impl FnMut(u64),
+) -> Result<()> {
+    let buffered = new_file(storage, name)?;
+    buffered.reserve(header.segment_bytes)?;
+    // Past the page cache where possible: the zeros of a large log would push everything else out.
+    let file = storage.open(name, Access::WriteDirect).unwrap_or(buffered);
+    piece.fill(0);
+    if let Some(unit) = piece.get_mut(..UNIT_BYTES) {
+        unit.copy_from_slice(&header.encode().0);
+    }
+    let mut offset = 0;
+    while offset < header.segment_bytes {
+        let bytes = (header.segment_bytes - offset).min(MIB);
+        file.write_at(offset, piece.get(..bytes as usize).unwrap_or(piece))?;
+        if offset == 0 {
+            piece.fill(0);
+        }
+        offset += bytes;
+        progress(offset);
+    }
+    Ok(file.sync_data()?)
+}

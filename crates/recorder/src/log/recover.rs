@@ -1,0 +1,173 @@
+//! What a crash left: identity, the headers of all segments, and the tail of the newest session.
+//!
+//! Bounded: one unit of every segment, and the blocks of at most two segments, because a segment is
+//! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
+
+use super::names::{IDENTITY, segment_name};
+use super::walk::{Blocks, Found};
+use crate::{Error, Result};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Identity, SegmentHeader, SegmentKind};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The segments of a log, as their headers tell.
+#[derive(Debug, Default)]
+pub struct Segments {
+    /// Started segments with the CRC of their header, by rising epoch.
+    pub started: Vec<(SegmentHeader, u32)>,
+    /// Indexes never started.
+    pub blank: Vec<u32>,
+    /// Indexes whose header is not valid, and why. After a crash this may be the segment that was
+    /// being started; it holds nothing durable then.
+    pub damaged: Vec<(u32, baro_ondisk::Error)>,
+}
+
+/// What was found, and what the next session builds on.
+#[derive(Debug)]
+pub struct Recovery {
+    /// Identity and geometry.
+    pub identity: Identity,
+    /// The log's segments.
+    pub segments: Segments,
+    /// Highest session found.
+    pub last_session: u64,
+    /// Highest epoch found.
+    pub last_epoch: u64,
+    /// Segments whose blocks were read.
+    pub scanned_segments: u32,
+    /// Valid blocks in them.
+    pub tail_blocks: u64,
+    /// Sequence after the last record found of each producer.
+    pub producers: BTreeMap<u64, u64>,
+}
+
+/// Reads the identity of the store in `storage`, whose place is named `path` in errors.
+///
+/// # Errors
+/// It is no store, or its identity is damaged or of another version.
+pub fn read_identity<S: Storage>(storage: &S, path: &Path) -> Result<Identity> {
+    let file = match storage.open(IDENTITY, Access::Read) {
+        Err(error) if error.is_missing() => {
+            return Err(Error::NotAStore { path: path.to_owned() });
+        }
+        other => other?,
+    };
+    let mut unit = [0; UNIT_BYTES];
+    let read = file.read_at(0, &mut unit)?;
+    Identity::decode(unit.get(..read).unwrap_or(&[]))
+        .map_err(|source| Error::Format { file: IDENTITY.to_owned(), source })
+}
+
+impl Segments {
+    /// Reads the headers of all segments.
+    ///
+    /// # Errors
+    /// A segment file is missing or cannot be read.
+    pub fn read<S: Storage>(storage: &S, identity: &Identity) -> Result<Self> {
+        let mut found = Segments::default();
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        for index in 0..identity.segments {
+            let file = storage.open(&segment_name(index), Access::ReadDirect)?;
+            let read = file.read_at(0, &mut unit)?;
+            let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]))
+                .and_then(|found| check_segment(found, identity, index));
+            match header {
+                Ok((header, crc)) if header.started() => found.started.push((header, crc)),
+                Ok(_) => found.blank.push(index),
+                Err(error) => found.damaged.push((index, error)),
+            }
+        }
+        found.started.sort_by_key(|(header, _)| header.epoch);
+        Ok(found)
+    }
+}
+
+/// A header that is valid by itself must also be this store's, of this file.
+fn check_segment(
+    (header, crc): (SegmentHeader, u32),
+    identity: &Identity,
+    index: u32,
+) -> std::result::Result<(SegmentHeader, u32), baro_ondisk::Error> {
+    let check = |field, offset, expected: u64, found: u64| {
+        if expected == found {
+            return Ok(());
+        }
+        let what = baro_ondisk::What::Segment;
+        Err(baro_ondisk::Error::Mismatch { what, field, offset, expected, found })
+    };
+    let half = |id: [u8; 16], shift: u32| (u128::from_le_bytes(id) >> shift) as u64;
+    for (offset, shift) in [(16, 0), (24, 64)] {
+        check("store id", offset, half(identity.store.0, shift), half(header.store.0, shift))?;
+    }
+    check("kind", 10, 1, if header.kind == SegmentKind::Log { 1 } else { 2 })?;
+    check("index", 48, u64::from(index), u64::from(header.index))?;
+    check("segment bytes", 56, identity.segment_bytes, header.segment_bytes)?;
+    Ok((header, crc))
+}
+
+/// Recovers the log: finds where the last session ended and which records of which producer it
+/// holds, and makes that tail durable, so that what a reader sees now is there after a power cut.
+/// Blocks for reading two segments at most.
+///
+/// # Errors
+/// It is no store, or files are missing or cannot be read or synced.
+pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
+    let identity = read_identity(storage, path)?;
+    let segments = Segments::read(storage, &identity)?;
+    let newest = segments.started.last().map(|(header, _)| header.session);
+    let mut recovery = Recovery {
+        last_session: segments.started.iter().map(|(h, _)| h.session).max().unwrap_or(0),
+        last_epoch: segments.started.last().map_or(0, |(header, _)| header.epoch),
+        identity,
+        scanned_segments: 0,
+        tail_blocks: 0,
+        producers: BTreeMap::new(),
+        segments,
+    };
+    let tail: Vec<_> = recovery
+        .segments
+        .started
+        .iter()
+        .rev()
+        .take(2)
+        .filter(|(header, _)| Some(header.session) == newest)
+        .copied()
+        .collect();
+    let mut blocks = Blocks::new()?;
+    let mut end = None;
+    for (header, crc) in tail.into_iter().rev() {
+        // A hole between the two: what follows it was never durable and is dead.
+        if end.is_some_and(|end| end < header.first_block) {
+            break;
+        }
+        end = Some(read_tail(storage, &mut blocks, header, crc, &mut recovery)?);
+    }
+    Ok(recovery)
+}
+
+fn read_tail<S: Storage>(
+    storage: &S,
+    blocks: &mut Blocks,
+    header: SegmentHeader,
+    crc: u32,
+    recovery: &mut Recovery,
+) -> Result<u64> {
+    let name = segment_name(header.index);
+    let file = storage.open(&name, Access::Write)?;
+    file.sync_data()?;
+    let direct = storage.open(&name, Access::ReadDirect)?;
+    recovery.scanned_segments += 1;
+    let mut walk = blocks.walk(&direct, header, crc);
+    while let Found::Block(block) = walk.next_block()? {
+        recovery.tail_blocks += 1;
+        for chunk in block.chunks().flatten() {
+            let records = chunk.records().flatten();
+            let next = recovery.producers.entry(chunk.producer).or_default();
+            *next = (*next).max(records.map(|record| record.next_sequence()).max().unwrap_or(0));
+        }
+    }
+    Ok(walk.scan().sequence())
+}

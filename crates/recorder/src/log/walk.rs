@@ -1,0 +1,153 @@
+//! Walks the blocks of one segment file: the I/O shell around [`baro_ondisk::Scan`], one for
+//! recovery, readers and verification. Memory: one buffer, fixed.
+
+use baro_ondisk::limits::{BLOCK_BYTES_MAX, UNIT_BYTES};
+use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, End, Scan, SegmentHeader, Step};
+use baro_sys::Result;
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::StorageFile;
+
+/// Bytes read at once: large enough to keep a device busy; at least a block must fit.
+const BUFFER_BYTES: usize = BLOCK_BYTES_MAX;
+/// Bytes read at once while blocks are small, so that a short segment costs no long read.
+const READ_BYTES: usize = 1 << 20;
+
+/// Buffer of a walk; may serve many walks, one after another.
+#[derive(Debug)]
+pub struct Blocks {
+    buffer: AlignedBuffer,
+}
+
+/// Walk over the blocks of one segment.
+#[derive(Debug)]
+pub struct Walk<'a, F> {
+    file: &'a F,
+    buffer: &'a mut AlignedBuffer,
+    scan: Scan,
+    /// Offset in the file of the buffer's first byte.
+    start: u64,
+    filled: usize,
+}
+
+/// What a walk found.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// The next valid block.
+    Block(Block<'a>),
+    /// No further valid block.
+    End(End),
+}
+
+impl Blocks {
+    /// Allocates the buffer.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn new() -> Result<Self> {
+        Ok(Blocks { buffer: AlignedBuffer::unlocked(BUFFER_BYTES)? })
+    }
+
+    /// A walk over the segment in `file`, whose header (and its CRC) has been read.
+    pub fn walk<'a, F: StorageFile>(
+        &'a mut self,
+        file: &'a F,
+        header: SegmentHeader,
+        crc: u32,
+    ) -> Walk<'a, F> {
+        let scan = Scan::new(header, crc);
+        Walk { file, start: scan.offset(), buffer: &mut self.buffer, scan, filled: 0 }
+    }
+}
+
+impl<F: StorageFile> Walk<'_, F> {
+    /// Where the walk is.
+    #[must_use]
+    pub fn scan(&self) -> &Scan {
+        &self.scan
+    }
+
+    /// The next block.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn next_block(&mut self) -> Result<Found<'_>> {
+        let header = self.fill(BLOCK_HEADER_BYTES)?;
+        if let Some(bytes) = self.scan.block_bytes(self.bytes(header)) {
+            self.fill(bytes)?;
+        }
+        let (from, offset) = (self.from(), self.scan.offset());
+        let bytes = self.buffer.get(from..self.filled).unwrap_or(&[]);
+        Ok(match self.scan.step(bytes) {
+            Step::Block(block) => Found::Block(block),
+            Step::End(end) => Found::End(end),
+            // The file is shorter than its segment.
+            Step::Need(expected) => Found::End(End::Tail(baro_ondisk::Error::Truncated {
+                what: baro_ondisk::What::Block,
+                offset,
+                expected: expected as u64,
+                found: bytes.len() as u64,
+            })),
+        })
+    }
+
+    /// After an end: whether a later block of the segment proves that durable blocks are missing
+    /// here. If so its header is returned and the walk goes on there.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn skip_damage(&mut self) -> Result<Option<BlockHeader>> {
+        let end = self.scan.header().segment_bytes;
+        let mut at = self.scan.offset() + UNIT_BYTES as u64;
+        let scan = self.scan.clone();
+        while at + UNIT_BYTES as u64 <= end {
+            self.load(at, UNIT_BYTES)?;
+            let from = (at - self.start) as usize;
+            let Some(bytes) = self.buffer.get(from..self.filled).filter(|b| !b.is_empty()) else {
+                return Ok(None);
+            };
+            if let Some(header) = scan.proves_damage(bytes) {
+                self.scan.resume(at, &header);
+                return Ok(Some(header));
+            }
+            at += UNIT_BYTES as u64;
+        }
+        Ok(None)
+    }
+
+    fn from(&self) -> usize {
+        (self.scan.offset() - self.start) as usize
+    }
+
+    fn bytes(&self, from: usize) -> &[u8] {
+        self.buffer.get(from..self.filled).unwrap_or(&[])
+    }
+
+    /// Has `bytes` at the scan's offset in the buffer, as far as the file goes; returns their place.
+    fn fill(&mut self, bytes: usize) -> Result<usize> {
+        self.load(self.scan.offset(), bytes)?;
+        Ok(self.from())
+    }
+
+    /// Has `bytes` at `offset`, not before the buffer's start, in the buffer.
+    fn load(&mut self, offset: u64, bytes: usize) -> Result<()> {
+        let from = (offset - self.start) as usize;
+        if from + bytes <= self.filled {
+            return Ok(());
+        }
+        // Whole units, as direct reads demand: offsets are, and so are the lengths.
+        let keep = self.filled.saturating_sub(from);
+        if from < self.filled {
+            self.buffer.copy_within(from..self.filled, 0);
+        }
+        self.start = offset;
+        self.filled = keep;
+        let want = bytes.next_multiple_of(UNIT_BYTES).max(READ_BYTES);
+        let left = self.scan.header().segment_bytes.saturating_sub(offset);
+        let to = want.min(self.buffer.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        if let Some(room) = self.buffer.get_mut(keep..to) {
+            let read = self.file.read_at(self.start + keep as u64, room)?;
+            self.filled = keep + read;
+        }
+        Ok(())
+    }
+}

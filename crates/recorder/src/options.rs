@@ -1,0 +1,81 @@
+//! How a store is opened for recording.
+
+use crate::writer::Scheduling;
+use crate::{Error, Result};
+use std::path::PathBuf;
+
+/// Where rings are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Rings {
+    /// In the first of /run/barograph, `XDG_RUNTIME_DIR`, /dev/shm that is a tmpfs.
+    #[default]
+    Find,
+    /// Below this folder, which must be a tmpfs.
+    In(PathBuf),
+    /// In private memory: no other process can attach, and they do not survive this one.
+    Private,
+}
+
+/// How a store is opened for recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Longest time from push to durable that the writer aims at, nanoseconds: 1 ms to 1 hour.
+    pub durable_within_ns: u64,
+    /// Bytes of each ring: covers input rate x longest stall of the device.
+    pub ring_bytes: usize,
+    /// Largest record payload: 16 B to 4 MiB, and at most a quarter of the ring.
+    pub record_bytes_max: usize,
+    /// Use the page cache even where direct I/O is possible.
+    pub buffered: bool,
+    /// Where rings are made.
+    pub rings: Rings,
+    /// Processor of the writer's threads.
+    pub cpu: Option<usize>,
+    /// SCHED_FIFO priority of the writer's threads (1 to 99), used if granted.
+    pub fifo: Option<u8>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            durable_within_ns: 100_000_000,
+            ring_bytes: 16 << 20,
+            record_bytes_max: 256 << 10,
+            buffered: false,
+            rings: Rings::Find,
+            cpu: None,
+            fifo: None,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<()> {
+        let within = |name, found: u64, least: u64, most: u64| {
+            if (least..=most).contains(&found) {
+                return Ok(());
+            }
+            let (expected, found) = (format!("{least} to {most}"), found.to_string());
+            Err(Error::Setting { name, expected, found })
+        };
+        within("durable_within in ns", self.durable_within_ns, 1_000_000, 3_600_000_000_000)?;
+        within("ring in bytes", self.ring_bytes as u64, 64 << 10, 1 << 40)?;
+        within("largest record in bytes", self.record_bytes_max as u64, 16, 4 << 20)?;
+        within("priority", u64::from(self.fifo.unwrap_or(1)), 1, 99)
+    }
+
+    pub(crate) fn scheduling(&self) -> Scheduling {
+        Scheduling { cpu: self.cpu, fifo: self.fifo }
+    }
+
+    /// Whether the kernel grants the priority, tried on a thread of its own.
+    pub(crate) fn probe_fifo(&self) -> Option<std::result::Result<u8, String>> {
+        let priority = self.fifo?;
+        let tried = std::thread::spawn(move || baro_sys::schedule::set_fifo(priority)).join();
+        Some(match tried {
+            Ok(Ok(())) => Ok(priority),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the probe's thread ended".to_owned()),
+        })
+    }
+}

@@ -1,0 +1,303 @@
+//! A store opened for recording.
+
+use crate::log::{Catalog, Recovery, recover, segment_name};
+use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
+use crate::writer::{Command, Engine, FileDevice, Start, Status, WriterThread};
+use crate::{Error, Opening, Options, Result};
+use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
+use baro_ondisk::{StoreId, Type};
+use baro_sys::disk::Disk;
+use baro_sys::lock::LockFile;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::{clock, identity, schedule};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+
+/// Blocks larger than this gain nothing at any device measured.
+const BLOCK_BYTES: usize = 1 << 20;
+/// Room that a block needs beside its largest record: header, record head, chunk table.
+const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
+/// One being filled, two at the device, and one for each of them to follow at once.
+const BUFFERS: usize = 6;
+/// Rings of one recorder.
+const RINGS_MAX: usize = 64;
+
+/// A store that this process records into. Dropping it closes it.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    disk: Disk,
+    store: StoreId,
+    session: u64,
+    options: Options,
+    record_bytes_max: usize,
+    rings: RingFolder,
+    ring_count: Mutex<usize>,
+    catalog: Mutex<Catalog>,
+    commands: Sender<Command>,
+    writer: WriterThread,
+    opening: Opening,
+    _lock: LockFile,
+}
+
+/// How a recording ended.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    /// The writer's counters.
+    pub status: Status,
+    /// Each ring's counters.
+    pub rings: Vec<RingReport>,
+    /// Records that could not be made durable; where rings are files they wait there for the next
+    /// open of the store, until the machine is shut down.
+    pub left: u64,
+}
+
+impl Recorder {
+    /// Opens the store at `path` for recording: takes its lock, recovers, starts a session and the
+    /// writer's threads, and takes over rings that a killed recorder left. Blocks for reading at
+    /// most two segments; see [`Opening`] for what holds here and what does not.
+    ///
+    /// # Errors
+    /// It is no store, another process records into it, it is damaged, or memory is short.
+    pub fn open(path: &Path, options: Options) -> Result<Self> {
+        let started_ns = clock::monotonic_ns();
+        options.check()?;
+        let disk = match Disk::open(path) {
+            Err(error) if error.is_missing() => {
+                return Err(Error::NotAStore { path: path.to_owned() });
+            }
+            other => other?,
+        };
+        crate::log::read_identity(&disk, path)?;
+        let lock = LockFile::take(&path.join(crate::log::LOCK))?
+            .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
+        schedule::raise_open_files();
+        let recovery = recover(&disk, path)?;
+        let catalog = Catalog::read(&disk)?;
+        // Declarations that a killed process had written but not synced are believed from now on.
+        disk.open(crate::log::CATALOG, Access::Write)?.sync_data()?;
+        let session = next_session(&recovery)?;
+        let store = recovery.identity.store;
+        let rings = match &options.rings {
+            crate::Rings::Find => RingFolder::find(store, None)?,
+            crate::Rings::In(folder) => RingFolder::find(store, Some(folder))?,
+            crate::Rings::Private => RingFolder::none(store),
+        };
+        let (direct, reason) = probe_direct(&disk, &options);
+        let mut opening = Opening::new(path, &disk, &recovery, &rings);
+        opening.direct = direct;
+        opening.not_direct_because = reason;
+        let (left, refused) = take_over(&rings, &recovery);
+        opening.rings_refused = refused;
+        opening.rings_taken_over = left.len() as u32;
+        opening.records_taken_over = left.iter().map(RingReader::pending).sum();
+        let widest = left.iter().map(RingReader::record_bytes_max).max().unwrap_or(0);
+        let record_bytes = options.record_bytes_max.max(widest).min(RECORD_BYTES_MAX);
+        // A segment must hold a few blocks, whatever its size.
+        let ceiling = (recovery.identity.segment_bytes as usize / 4).next_multiple_of(UNIT_BYTES);
+        let block_bytes =
+            BLOCK_BYTES.max((record_bytes + BLOCK_OVERHEAD_BYTES).next_multiple_of(UNIT_BYTES));
+        let block_bytes = block_bytes.min(ceiling);
+        let record_bytes_max = options.record_bytes_max.min(block_bytes - BLOCK_OVERHEAD_BYTES);
+        opening.buffer_bytes = BUFFERS * block_bytes + 3 * UNIT_BYTES;
+        let start = Start {
+            durable_within_ns: options.durable_within_ns,
+            block_bytes,
+            buffers: BUFFERS,
+            session,
+            boot_id: identity::boot_id(),
+        };
+        let mut engine = Engine::new(start, &recovery)?;
+        left.into_iter().for_each(|ring| engine.add_ring(ring));
+        opening.fifo = options.probe_fifo();
+        let ring_count = Mutex::new(engine.rings().len());
+        let (commands, queue) = channel();
+        let scheduling = options.scheduling();
+        let access = if direct { Access::WriteDirect } else { Access::Write };
+        let done = commands.clone();
+        let device = FileDevice::start(
+            disk.clone(),
+            access,
+            move || scheduling.apply(),
+            move |completion| {
+                let _ = done.send(Command::Done(completion));
+            },
+        )?;
+        let writer = WriterThread::start(engine, device, queue, scheduling)?;
+        opening.took_ns = clock::monotonic_ns() - started_ns;
+        Ok(Recorder {
+            path: path.to_owned(),
+            disk,
+            store,
+            session,
+            options,
+            record_bytes_max,
+            rings,
+            ring_count,
+            catalog: Mutex::new(catalog),
+            commands,
+            writer,
+            opening,
+            _lock: lock,
+        })
+    }
+
+    /// What was found at open, and which promises hold here.
+    #[must_use]
+    pub fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// The store's folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Ids for series and channels (name, type, unit), declared durably where they are new. Blocks
+    /// for the device if any is new: declare before recording.
+    ///
+    /// # Errors
+    /// A name is in use with another type or too long, the catalog is full, or the device fails.
+    pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
+        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        catalog.declare(&self.disk, self.session, wanted)
+    }
+
+    /// A new ring with its producer.
+    ///
+    /// # Errors
+    /// There is no memory, or the recorder has 64 rings already.
+    pub fn producer(&self) -> Result<Producer> {
+        let (ring, memory) = self.ring()?;
+        let producer = match ring {
+            Some(path) => Producer::attach(&path)?,
+            None => Producer::new(Ring::attach(memory, Some(self.store))?)?,
+        };
+        Ok(producer)
+    }
+
+    /// A new ring for a producer in another process, which calls [`Producer::attach`] on the path
+    /// returned.
+    ///
+    /// # Errors
+    /// There is no memory, no tmpfs, or the recorder has 64 rings already.
+    pub fn ring_for_attach(&self) -> Result<PathBuf> {
+        let (path, _) = self.ring()?;
+        path.ok_or_else(|| Error::Setting {
+            name: "ring folder",
+            expected: "a tmpfs such as /run or /dev/shm, to attach from another process".to_owned(),
+            found: "none".to_owned(),
+        })
+    }
+
+    fn ring(&self) -> Result<(Option<PathBuf>, std::sync::Arc<baro_sys::memory::SharedMemory>)> {
+        let mut count = self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);
+        if *count >= RINGS_MAX {
+            let (expected, found) = (format!("at most {RINGS_MAX}"), (*count + 1).to_string());
+            return Err(Error::Setting { name: "rings", expected, found });
+        }
+        let producer = identity::random_u64()?.max(1);
+        let ring = self.rings.make(producer, self.options.ring_bytes, self.record_bytes_max)?;
+        let memory = std::sync::Arc::clone(&ring.memory);
+        let path = memory.path().to_owned();
+        let reader = Box::new(RingReader::new(ring, 0)?);
+        self.commands.send(Command::AddRing(reader)).map_err(|_| Error::WriterGone)?;
+        *count += 1;
+        Ok(((!path.as_os_str().is_empty()).then_some(path), memory))
+    }
+
+    /// The writer's counters.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.writer.published().status
+    }
+
+    /// Each ring's counters, as the writer last saw them.
+    #[must_use]
+    pub fn rings(&self) -> Vec<RingReport> {
+        self.writer.published().rings
+    }
+
+    /// Memory of this recorder in bytes, fixed at open but for further rings.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let rings = *self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = Ring::memory_bytes(Ring::capacity_for(self.options.ring_bytes));
+        self.opening.buffer_bytes + rings * ring
+    }
+
+    /// Waits until every sequence below `sequence` of a producer is durable; false after
+    /// `timeout_ns`. Not for the thread that must not wait.
+    pub fn wait_durable(&self, producer: &Producer, sequence: u64, timeout_ns: u64) -> bool {
+        let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
+        while producer.durable() < sequence {
+            if clock::monotonic_ns() >= deadline_ns {
+                return false;
+            }
+            clock::sleep_ns(1_000_000);
+        }
+        true
+    }
+
+    /// Makes what the rings hold durable and ends. Pushes are refused from now on.
+    #[must_use]
+    pub fn close(mut self) -> Closed {
+        self.end();
+        let published = self.writer.published();
+        Closed { status: published.status, rings: published.rings, left: published.left }
+    }
+
+    fn end(&mut self) {
+        let _ = self.commands.send(Command::Close);
+        self.writer.join();
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// One more than any session so far, with random lower bits.
+fn next_session(recovery: &Recovery) -> Result<u64> {
+    let random = identity::random_u64()? & 0xffff_ffff;
+    Ok(((recovery.last_session >> 32) + 1) << 32 | random)
+}
+
+/// Rings that an earlier recorder left, for draining; and why others cannot be used.
+fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<String>) {
+    let mut readers = Vec::new();
+    let mut refused = Vec::new();
+    for found in rings.leftovers() {
+        let reader = found.and_then(|ring| {
+            let skip_below = recovery.producers.get(&ring.producer).copied().unwrap_or(0);
+            RingReader::new(ring, skip_below)
+        });
+        match reader {
+            Ok(reader) if readers.len() < RINGS_MAX / 2 => readers.push(reader),
+            Ok(reader) => refused.push(format!("{}: too many rings", reader.path().display())),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
+    (readers, refused)
+}
+
+/// Whether segments can be written past the page cache; if not, why.
+fn probe_direct(disk: &Disk, options: &Options) -> (bool, Option<String>) {
+    if options.buffered {
+        return (false, Some("asked for".to_owned()));
+    }
+    match disk.open(&segment_name(0), Access::WriteDirect) {
+        Err(error) => (false, Some(error.to_string())),
+        Ok(file) => match file.direct_io_alignment() {
+            Some(0) => (true, Some("this file system takes O_DIRECT but goes through the page cache (data=journal, fscrypt, inline data)".to_owned())),
+            Some(align) if align as usize > UNIT_BYTES => {
+                (false, Some(format!("direct I/O needs {align} byte alignment here")))
+            }
+            _ => (true, None),
+        },
+    }
+}

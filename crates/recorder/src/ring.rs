@@ -1,0 +1,18 @@
+//! The ring: one producer, one writer, in shared memory. `docs/format.md`, "Ring".
+//!
+//! The producer's side is wait-free: a push is two bounds checks, copies, and two stores. It never
+//! enters the kernel, wakes nobody and waits for nobody. The writer's side trusts nothing that it
+//! finds: a producer may be half dead, buggy or hostile.
+
+mod consumer;
+mod folder;
+mod layout;
+mod producer;
+
+pub(crate) use consumer::{Next, Position, RingReader};
+pub use folder::RingFolder;
+pub(crate) use layout::Ring;
+pub use layout::RingError;
+pub use producer::{Producer, Refused, RingReport};
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,315 @@
+//! The writer's side: takes records out of a ring, trusting nothing, and releases them once they
+//! are durable.
+
+use super::layout::{
+    HEAD_BYTES, PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, STATE_OPEN, WRITER_LOCK, record_bytes,
+};
+use baro_ondisk::{Gap, Kind};
+use std::sync::atomic::Ordering;
+
+/// Above any sequence that a producer can reach, and far from where sums wrap.
+const SEQUENCE_MAX: u64 = 1 << 62;
+
+/// How far the writer has come in a ring: what it may release once this is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Bytes taken.
+    pub(crate) bytes: u64,
+    /// Sequence expected next.
+    pub(crate) sequence: u64,
+    /// Refused records logged, by cause.
+    pub(crate) logged_full: u64,
+    pub(crate) logged_large: u64,
+}
+
+/// What comes next out of a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing at the moment.
+    Empty,
+    /// A record with this head; its payload is read by [`RingReader::copy_payload`].
+    Record(Head),
+    /// Records are missing here; to be logged before anything that follows.
+    Gap(Gap),
+}
+
+/// Head of a record, copied out of the ring and checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) kind: Kind,
+    pub(crate) stream: u32,
+    pub(crate) sequence: u64,
+    pub(crate) time_ns: i64,
+    pub(crate) length: usize,
+}
+
+/// The writer's end of a ring.
+#[derive(Debug)]
+pub(crate) struct RingReader {
+    ring: Ring,
+    at: Position,
+    released: Position,
+    /// Head of the ring when it was last looked at; what lies before it is stable.
+    head: u64,
+    /// Sequences handed out when it was last looked at.
+    offered: u64,
+    /// Records below this sequence are in the log already (found by recovery).
+    skip_below: u64,
+    /// Contents that were given up and whose gap has not been taken yet.
+    damaged: Option<Gap>,
+    /// The positions make no sense any more: nothing is taken from this ring again.
+    broken: bool,
+}
+
+fn head_at(ring: &Ring, position: u64) -> Option<Head> {
+    let mut bytes = [0; HEAD_BYTES];
+    ring.read((position % ring.capacity() as u64) as usize, &mut bytes);
+    let word =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    let length = (word(0) & 0x0fff_ffff) as usize;
+    let kind = Kind::from_number((word(0) >> 28) as u8)
+        .filter(|kind| matches!(kind, Kind::Frame | Kind::Samples))?;
+    // A sequence beyond any real one would make sums wrap.
+    (length <= ring.record_bytes_max && long(8) < SEQUENCE_MAX).then_some(Head {
+        kind,
+        stream: word(4),
+        sequence: long(8),
+        time_ns: long(16) as i64,
+        length,
+    })
+}
+
+/// The sequence after the last record between two positions; 0 if there is none.
+pub(crate) fn last_sequence(ring: &Ring, tail: u64, head: u64) -> u64 {
+    let mut next = 0;
+    if head.saturating_sub(tail) > ring.capacity() as u64 {
+        return next;
+    }
+    let mut at = tail;
+    while at < head {
+        let Some(found) = head_at(ring, at) else { break };
+        next = found.sequence.saturating_add(1);
+        at += record_bytes(found.length) as u64;
+    }
+    next
+}
+
+impl RingReader {
+    /// Takes over a ring as its only writer, from the last released position.
+    pub(crate) fn new(ring: Ring, skip_below: u64) -> Result<Self, RingError> {
+        ring.take(WRITER_LOCK)?;
+        let at = Position {
+            bytes: ring.tail().load(Ordering::Acquire),
+            sequence: ring.durable().load(Ordering::Acquire),
+            logged_full: ring.logged_full().load(Ordering::Acquire),
+            logged_large: ring.logged_large().load(Ordering::Acquire),
+        };
+        ring.state().store(STATE_OPEN, Ordering::Release);
+        let mut reader = RingReader {
+            ring,
+            at,
+            released: at,
+            head: at.bytes,
+            offered: at.sequence,
+            skip_below,
+            damaged: None,
+            broken: false,
+        };
+        reader.look();
+        // A crash between the stores of `release` leaves records that are durable already.
+        while let Some(head) = head_at(&reader.ring, reader.at.bytes)
+            .filter(|head| reader.head > reader.at.bytes && head.sequence < at.sequence)
+        {
+            let bytes = record_bytes(head.length) as u64;
+            if bytes > reader.head - reader.at.bytes {
+                break;
+            }
+            reader.at.bytes += bytes;
+        }
+        Ok(reader)
+    }
+
+    /// Sees what has been pushed since the last call.
+    pub(crate) fn look(&mut self) {
+        if self.broken {
+            return;
+        }
+        // In this order: see the end of `Producer::push`.
+        let offered = self.ring.next_sequence().load(Ordering::Acquire);
+        let head = self.ring.head().load(Ordering::Acquire);
+        let used = head.wrapping_sub(self.released.bytes);
+        if used > self.ring.capacity() as u64
+            || !head.is_multiple_of(8)
+            || head < self.head
+            || offered >= SEQUENCE_MAX
+        {
+            self.broken = true;
+            return;
+        }
+        self.head = head;
+        self.offered = offered;
+    }
+
+    /// What comes next, without taking it.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Next {
+        if self.broken {
+            return Next::Empty;
+        }
+        if let Some(gap) = self.damaged {
+            return Next::Gap(gap);
+        }
+        loop {
+            let left = self.head - self.at.bytes;
+            let head = match left {
+                0 => None,
+                _ => match self.head_here(left) {
+                    Some(head) => Some(head),
+                    None => return self.discard(),
+                },
+            };
+            let to = head.map_or(self.offered, |head| head.sequence);
+            if self.at.sequence < to {
+                if self.at.sequence >= self.skip_below {
+                    return Next::Gap(self.missing(to - self.at.sequence));
+                }
+                // Recovery found this gap in the log.
+                let gap = self.missing(to.min(self.skip_below) - self.at.sequence);
+                self.take_gap(&gap);
+                continue;
+            }
+            match head {
+                None => return Next::Empty,
+                Some(head) if head.sequence < self.skip_below => self.take_record(&head),
+                Some(head) => return Next::Record(head),
+            }
+        }
+    }
+
+    #[inline]
+    fn head_here(&self, left: u64) -> Option<Head> {
+        head_at(&self.ring, self.at.bytes).filter(|head| {
+            record_bytes(head.length) as u64 <= left && head.sequence >= self.at.sequence
+        })
+    }
+
+    /// `lost` sequences are missing from the expected one on: by which causes?
+    #[cold]
+    fn missing(&self, lost: u64) -> Gap {
+        let full = self.ring.refused_full().load(Ordering::Acquire);
+        let large = self.ring.refused_large().load(Ordering::Acquire);
+        let ring_full = lost.min(full.saturating_sub(self.at.logged_full));
+        let too_large = (lost - ring_full).min(large.saturating_sub(self.at.logged_large));
+        Gap { ring_full, too_large, damaged: 0, unknown: lost - ring_full - too_large }
+    }
+
+    /// What lies between here and the head is no record: give it up, say so, go on behind it.
+    #[cold]
+    fn discard(&mut self) -> Next {
+        self.at.bytes = self.head;
+        let lost = self.offered.saturating_sub(self.at.sequence).max(1);
+        let gap = Gap { damaged: lost, ..Gap::default() };
+        self.damaged = Some(gap);
+        Next::Gap(gap)
+    }
+
+    /// The record that [`RingReader::next`] returned: copies its payload, as it is now.
+    #[inline]
+    pub(crate) fn copy_payload(&self, to: &mut [u8]) {
+        let place = (self.at.bytes + HEAD_BYTES as u64) % self.ring.capacity() as u64;
+        self.ring.read(place as usize, to);
+    }
+
+    /// Moves behind the record that [`RingReader::next`] returned.
+    #[inline]
+    pub(crate) fn take_record(&mut self, head: &Head) {
+        self.at.bytes += record_bytes(head.length) as u64;
+        self.at.sequence = head.sequence + 1;
+    }
+
+    /// Moves behind the gap that [`RingReader::next`] returned.
+    pub(crate) fn take_gap(&mut self, gap: &Gap) {
+        self.damaged = None;
+        self.at.sequence = self.at.sequence.saturating_add(gap.lost());
+        self.at.logged_full += gap.ring_full;
+        self.at.logged_large += gap.too_large;
+    }
+
+    /// Sequence expected next.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.at.sequence
+    }
+
+    /// Producer of the ring.
+    pub(crate) fn producer(&self) -> u64 {
+        self.ring.producer
+    }
+
+    /// How far this reader has come.
+    pub(crate) fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Everything up to `position` is accepted by the device.
+    pub(crate) fn set_written(&mut self, position: &Position) {
+        self.ring.written().store(position.sequence, Ordering::Release);
+    }
+
+    /// Everything up to `position` is durable: the producer may have the space back.
+    pub(crate) fn release(&mut self, position: &Position) {
+        self.released = *position;
+        self.ring.logged_full().store(position.logged_full, Ordering::Release);
+        self.ring.logged_large().store(position.logged_large, Ordering::Release);
+        self.ring.durable().store(position.sequence, Ordering::Release);
+        // Last: a writer that starts after a crash between these stores finds records of which
+        // the durable sequence says that they are in the log, and skips them.
+        self.ring.tail().store(position.bytes, Ordering::Release);
+    }
+
+    /// Goes back to what is durable: the rest has to be written again, elsewhere.
+    pub(crate) fn rewind(&mut self) {
+        self.at = self.released;
+        self.ring.written().store(self.released.sequence, Ordering::Release);
+    }
+
+    /// Whether everything that was offered is durable or logged.
+    pub(crate) fn drained(&self) -> bool {
+        self.broken || (self.released == self.at && self.at.bytes == self.head)
+    }
+
+    /// Refuses pushes once the ring is full; what is pushed until then waits for the next writer.
+    pub(crate) fn close(&mut self) {
+        self.ring.state().store(STATE_CLOSED, Ordering::Release);
+    }
+
+    /// Whether the ring's positions were found impossible.
+    pub(crate) fn broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The ring's counters.
+    pub(crate) fn report(&self) -> super::RingReport {
+        self.ring.report()
+    }
+
+    /// Sequences offered and not in the log.
+    pub(crate) fn pending(&self) -> u64 {
+        self.offered.saturating_sub(self.at.sequence.max(self.skip_below))
+    }
+
+    /// Largest payload in this ring.
+    pub(crate) fn record_bytes_max(&self) -> usize {
+        self.ring.record_bytes_max
+    }
+
+    /// Whether no producer is attached: none ever was, or it has ended.
+    pub(crate) fn abandoned(&self) -> bool {
+        self.ring.take(PRODUCER_LOCK).is_ok()
+    }
+
+    /// The ring's file.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.ring.memory.path()
+    }
+}

@@ -1,0 +1,294 @@
+//! The producer's side: push.
+
+use super::layout::{PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, record_bytes};
+use super::{consumer, layout};
+use baro_ondisk::{Kind, Samples};
+use baro_sys::memory::{ForkGuard, Locked, as_bytes};
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// Pushes records into one ring. One per ring at a time; cheap to push to, never blocks.
+///
+/// A forked child's copy refuses every push.
+#[derive(Debug)]
+pub struct Producer {
+    ring: Ring,
+    fork: ForkGuard,
+    head: u64,
+    place: usize,
+    next_sequence: u64,
+    /// The writer's position when it was last looked at: it is looked at again only when the ring
+    /// seems full, so that a push does not touch the writer's cache line.
+    tail: u64,
+}
+
+/// Why a record was not taken. It has consumed its sequence number all the same (but for
+/// [`Refused::Closed`] and [`Refused::Forked`]), is counted, and appears in the log as a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The ring is full: the device has been slower than the input for longer than it covers.
+    RingFull,
+    /// The record is larger than this ring takes.
+    TooLarge {
+        /// Largest payload in bytes.
+        limit_bytes: usize,
+    },
+    /// Columns of different lengths.
+    Uneven,
+    /// The writer has closed the ring.
+    Closed,
+    /// This is a forked child; the ring belongs to its parent.
+    Forked,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::RingFull => f.write_str("the ring is full"),
+            Refused::TooLarge { limit_bytes } => {
+                write!(f, "the record is larger than {limit_bytes} bytes")
+            }
+            Refused::Uneven => f.write_str("the columns have different lengths"),
+            Refused::Closed => f.write_str("the recorder is closed"),
+            Refused::Forked => f.write_str("the ring belongs to the parent process"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// A ring's counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingReport {
+    /// Random id of the ring's producer.
+    pub producer: u64,
+    /// Sequences handed out: records pushed and refused.
+    pub offered: u64,
+    /// Refused because the ring was full.
+    pub refused_full: u64,
+    /// Refused because they were too large.
+    pub refused_large: u64,
+    /// Every sequence below is written or a logged gap.
+    pub written: u64,
+    /// Every sequence below is durable or a logged gap.
+    pub durable: u64,
+    /// Bytes in the ring that are not durable yet.
+    pub used_bytes: u64,
+    /// Bytes of the ring.
+    pub capacity_bytes: u64,
+}
+
+impl Ring {
+    pub(crate) fn report(&self) -> RingReport {
+        // The durable position is read first, so that it is never above what was offered.
+        let durable = self.durable().load(Ordering::Acquire);
+        let tail = self.tail().load(Ordering::Acquire);
+        let head = self.head().load(Ordering::Acquire);
+        RingReport {
+            producer: self.producer,
+            offered: self.next_sequence().load(Ordering::Acquire),
+            refused_full: self.refused_full().load(Ordering::Acquire),
+            refused_large: self.refused_large().load(Ordering::Acquire),
+            written: self.written().load(Ordering::Acquire),
+            durable,
+            used_bytes: head.saturating_sub(tail),
+            capacity_bytes: self.capacity() as u64,
+        }
+    }
+}
+
+impl Producer {
+    /// Takes over a ring as its only producer, going on where the one before stopped.
+    pub(crate) fn new(ring: Ring) -> Result<Self, RingError> {
+        ring.take(PRODUCER_LOCK)?;
+        let head = ring.head().load(Ordering::Acquire);
+        let tail = ring.tail().load(Ordering::Acquire);
+        // The producer before may have died between its two stores.
+        let seen = consumer::last_sequence(&ring, tail, head);
+        let next_sequence = ring.next_sequence().load(Ordering::Acquire).max(seen);
+        let tail = if tail <= head { tail } else { head };
+        ring.next_sequence().store(next_sequence, Ordering::Release);
+        let place = (head % ring.capacity() as u64) as usize;
+        Ok(Producer { fork: ForkGuard::new()?, head, place, next_sequence, tail, ring })
+    }
+
+    /// Attaches to the ring file at `path`, made by a recorder in any process.
+    ///
+    /// # Errors
+    /// It is no ring, or another producer uses it.
+    pub fn attach(path: &Path) -> Result<Self, RingError> {
+        Producer::new(Ring::open(path, None)?)
+    }
+
+    /// Pushes a frame of `channel`, taken at `time_ns` (since the Unix epoch). Returns its sequence.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_frame(&mut self, channel: u32, time_ns: i64, frame: &[u8]) -> Result<u64, Refused> {
+        self.push(Kind::Frame, channel, time_ns, frame.len(), &[frame])
+    }
+
+    /// Pushes f64 samples of many series, all taken at `time_ns`.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_samples(
+        &mut self,
+        time_ns: i64,
+        series: &[u32],
+        values: &[f64],
+    ) -> Result<u64, Refused> {
+        self.push_columns(time_ns, series, as_bytes(values))
+    }
+
+    /// Pushes i64 samples of many series, all taken at `time_ns`.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_integers(
+        &mut self,
+        time_ns: i64,
+        series: &[u32],
+        values: &[i64],
+    ) -> Result<u64, Refused> {
+        self.push_columns(time_ns, series, as_bytes(values))
+    }
+
+    fn push_columns(
+        &mut self,
+        time_ns: i64,
+        series: &[u32],
+        values: &[u8],
+    ) -> Result<u64, Refused> {
+        if series.len() * 8 != values.len() {
+            return Err(Refused::Uneven);
+        }
+        let length = Samples::payload_bytes(series.len(), false);
+        let head = Samples::head(series.len() as u32, false);
+        self.push(Kind::Samples, 0, time_ns, length, &[&head, as_bytes(series), values])
+    }
+
+    #[inline]
+    fn push(
+        &mut self,
+        kind: Kind,
+        stream: u32,
+        time_ns: i64,
+        length: usize,
+        parts: &[&[u8]],
+    ) -> Result<u64, Refused> {
+        if !self.fork.same_process() {
+            return Err(Refused::Forked);
+        }
+        if self.closed() {
+            return Err(Refused::Closed);
+        }
+        if length > self.ring.record_bytes_max {
+            return Err(self.refuse_large());
+        }
+        let bytes = record_bytes(length);
+        if self.head + bytes as u64 - self.tail > self.ring.capacity() as u64 {
+            self.look_again(bytes)?;
+        }
+        let sequence = self.next_sequence;
+        let mut head = [0_u8; layout::HEAD_BYTES];
+        head[..4].copy_from_slice(&(length as u32 | (kind as u32) << 28).to_le_bytes());
+        head[4..8].copy_from_slice(&stream.to_le_bytes());
+        head[8..16].copy_from_slice(&sequence.to_le_bytes());
+        head[16..24].copy_from_slice(&time_ns.to_le_bytes());
+        let mut place = self.ring.write(self.place, &head);
+        for part in parts {
+            place = self.ring.write(place, part);
+        }
+        place += bytes - layout::HEAD_BYTES - length;
+        self.place =
+            if place >= self.ring.capacity() { place - self.ring.capacity() } else { place };
+        self.head += bytes as u64;
+        self.next_sequence += 1;
+        // The record exists from here on. Its sequence follows, so that the writer, which reads
+        // in the opposite order, never takes a record that it does not see yet for a lost one.
+        self.ring.head().store(self.head, Ordering::Release);
+        self.ring.next_sequence().store(self.next_sequence, Ordering::Release);
+        Ok(sequence)
+    }
+
+    /// The ring seems full: has the writer moved on, or closed?
+    #[cold]
+    fn look_again(&mut self, bytes: usize) -> Result<(), Refused> {
+        // A tail that somebody put out of range is not taken: the sum in `push` must not wrap.
+        let tail = self.ring.tail().load(Ordering::Acquire);
+        self.tail = if tail <= self.head { tail } else { self.tail };
+        if self.head + bytes as u64 - self.tail <= self.ring.capacity() as u64 {
+            return Ok(());
+        }
+        self.ring.refused_full().fetch_add(1, Ordering::Relaxed);
+        self.lose_sequence();
+        Err(Refused::RingFull)
+    }
+
+    #[cold]
+    fn refuse_large(&mut self) -> Refused {
+        self.ring.refused_large().fetch_add(1, Ordering::Relaxed);
+        self.lose_sequence();
+        Refused::TooLarge { limit_bytes: self.ring.record_bytes_max }
+    }
+
+    fn lose_sequence(&mut self) {
+        self.next_sequence += 1;
+        self.ring.next_sequence().store(self.next_sequence, Ordering::Release);
+    }
+
+    /// Whether the writer has closed the ring.
+    #[must_use]
+    #[inline]
+    pub fn closed(&self) -> bool {
+        self.ring.state().load(Ordering::Acquire) == STATE_CLOSED
+    }
+
+    /// Every sequence below this is durable (survives a power cut) or a logged gap. Does not block.
+    #[must_use]
+    pub fn durable(&self) -> u64 {
+        self.ring.durable().load(Ordering::Acquire)
+    }
+
+    /// Every sequence below this is written (accepted by the device, or by the page cache in
+    /// buffered mode) or a logged gap. Does not block.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.ring.written().load(Ordering::Acquire)
+    }
+
+    /// Sequence that the next record will have.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// The ring's counters.
+    #[must_use]
+    pub fn report(&self) -> RingReport {
+        self.ring.report()
+    }
+
+    /// Largest payload that the ring takes, in bytes.
+    #[must_use]
+    pub fn record_bytes_max(&self) -> usize {
+        self.ring.record_bytes_max
+    }
+
+    /// The ring's file, to which another process can attach; empty for a private ring.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.ring.memory.path()
+    }
+
+    /// Whether the ring's memory is locked.
+    #[must_use]
+    pub fn locked(&self) -> &Locked {
+        self.ring.memory.locked()
+    }
+}

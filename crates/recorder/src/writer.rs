@@ -1,0 +1,17 @@
+//! The writer: takes records from rings and makes them durable, in blocks, in segments.
+//!
+//! [`engine`] decides, [`device`] does. The engine is a state machine without a clock and without
+//! I/O: a thread drives it with real threads and files, the simulator's tests drive it with
+//! simulated ones, in every order of completion that a device could choose.
+
+mod choose;
+mod device;
+mod engine;
+mod flight;
+mod status;
+mod thread;
+
+pub use device::{Completion, Device, FileDevice, Operation};
+pub use engine::{Engine, Now, Start};
+pub use status::{Status, Trouble};
+pub(crate) use thread::{Command, Scheduling, WriterThread};

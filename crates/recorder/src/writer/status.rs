@@ -1,0 +1,57 @@
+//! What the writer tells about itself.
+
+/// Why the writer cannot make progress.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Trouble {
+    /// It can.
+    #[default]
+    None,
+    /// Every segment holds data, and the store's policy is to stop.
+    LogFull,
+    /// A write or sync failed; what was not durable is written again elsewhere.
+    Device {
+        /// The device's last error.
+        error: String,
+    },
+}
+
+/// The writer's counters since the store was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Session of this open.
+    pub session: u64,
+    /// Blocks handed to the device.
+    pub blocks: u64,
+    /// Bytes handed to the device: blocks with padding, segment headers, and what was repeated.
+    pub device_bytes: u64,
+    /// Bytes of padding in them.
+    pub padding_bytes: u64,
+    /// Payload bytes of records in blocks.
+    pub payload_bytes: u64,
+    /// Records in blocks, gap and clock records included.
+    pub records: u64,
+    /// Records lost and logged as gaps.
+    pub lost: u64,
+    /// Syncs completed.
+    pub syncs: u64,
+    /// Segments started.
+    pub segments_started: u32,
+    /// Segments that had a failed write or sync.
+    pub segments_suspect: u32,
+    /// Failed writes and syncs.
+    pub failures: u64,
+    /// Longest write, nanoseconds from submission to completion.
+    pub longest_write_ns: u64,
+    /// Longest sync.
+    pub longest_sync_ns: u64,
+    /// Longest time from taking a record into a block to its being durable.
+    pub longest_durable_ns: u64,
+    /// Blocks of the session that are durable.
+    pub durable_blocks: u64,
+    /// Rings that are read.
+    pub rings: u32,
+    /// Rings whose positions were impossible; nothing more is read from them.
+    pub rings_broken: u32,
+    /// Why there is no progress.
+    pub trouble: Trouble,
+}

@@ -1,0 +1,159 @@
+//! The thread that drives the engine on a real machine.
+
+use super::device::{Completion, FileDevice};
+use super::engine::{Engine, Now};
+use super::status::{Status, Trouble};
+use crate::ring::{RingReader, RingReport};
+use baro_sys::{clock, schedule};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What reaches the writer's thread.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// An operation has ended.
+    Done(Completion),
+    /// Read from this ring too.
+    AddRing(Box<RingReader>),
+    /// Flush and end.
+    Close,
+}
+
+/// What the thread publishes.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Published {
+    pub(crate) status: Status,
+    pub(crate) rings: Vec<RingReport>,
+    /// Records that could not be made durable before the end; they stay in ring files.
+    pub(crate) left: u64,
+}
+
+/// How the thread is scheduled.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scheduling {
+    pub(crate) cpu: Option<usize>,
+    pub(crate) fifo: Option<u8>,
+}
+
+impl Scheduling {
+    /// Applies to the calling thread what the kernel grants.
+    pub(crate) fn apply(self) {
+        if let Some(cpu) = self.cpu {
+            let _ = schedule::set_cpu(cpu);
+        }
+        if let Some(priority) = self.fifo {
+            let _ = schedule::set_fifo(priority);
+        }
+    }
+}
+
+/// A device that goes on failing when the store is closed is given this long.
+const CLOSE_NS: u64 = 5_000_000_000;
+
+#[derive(Debug)]
+pub(crate) struct WriterThread {
+    thread: Option<JoinHandle<()>>,
+    published: Arc<Mutex<Published>>,
+}
+
+pub(crate) fn now() -> Now {
+    Now {
+        monotonic_ns: clock::monotonic_ns(),
+        realtime_ns: clock::realtime_ns(),
+        boottime_ns: clock::boottime_ns(),
+    }
+}
+
+impl WriterThread {
+    pub(crate) fn start(
+        engine: Engine,
+        device: FileDevice,
+        commands: Receiver<Command>,
+        scheduling: Scheduling,
+    ) -> baro_sys::Result<Self> {
+        let published = Arc::new(Mutex::new(Published::default()));
+        let shared = Arc::clone(&published);
+        let thread = std::thread::Builder::new()
+            .name("baro-writer".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || {
+                scheduling.apply();
+                run(engine, device, &commands, &shared);
+            })
+            .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
+        Ok(WriterThread { thread: Some(thread), published })
+    }
+
+    pub(crate) fn published(&self) -> Published {
+        self.published.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits for the thread's end.
+    pub(crate) fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(
+    mut engine: Engine,
+    mut device: FileDevice,
+    commands: &Receiver<Command>,
+    shared: &Mutex<Published>,
+) {
+    let mut closing_since = None;
+    loop {
+        let wake_ns = engine.step(now(), &mut device);
+        publish(&engine, shared);
+        if let Some(since_ns) = closing_since {
+            let full = engine.status().trouble == Trouble::LogFull;
+            let late = clock::monotonic_ns() > since_ns + CLOSE_NS;
+            if engine.idle() || (engine.stuck() && (full || late)) {
+                break;
+            }
+        }
+        let wait_ns = wake_ns.saturating_sub(clock::monotonic_ns());
+        let mut command = match commands.recv_timeout(Duration::from_nanos(wait_ns)) {
+            Ok(command) => Some(command),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        while let Some(this) = command {
+            match this {
+                Command::Done(completion) => engine.complete(now(), completion),
+                Command::AddRing(ring) => engine.add_ring(*ring),
+                Command::Close => {
+                    engine.close();
+                    closing_since = Some(clock::monotonic_ns());
+                }
+            }
+            command = commands.try_recv().ok();
+        }
+    }
+    drop(device);
+    finish(&mut engine, shared);
+}
+
+fn publish(engine: &Engine, shared: &Mutex<Published>) {
+    let mut published = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    published.status.clone_from(engine.status());
+    published.rings.clear();
+    published.rings.extend(engine.rings().iter().map(RingReader::report));
+}
+
+/// Removes rings that are empty and have no producer; others wait for the next writer.
+fn finish(engine: &mut Engine, shared: &Mutex<Published>) {
+    let mut left = 0;
+    for ring in engine.rings() {
+        let report = ring.report();
+        left += report.offered.saturating_sub(report.durable);
+        if ring.drained() && ring.abandoned() && !ring.path().as_os_str().is_empty() {
+            let _ = baro_sys::disk::remove(ring.path());
+        }
+    }
+    publish(engine, shared);
+    shared.lock().unwrap_or_else(PoisonError::into_inner).left = left;
+}

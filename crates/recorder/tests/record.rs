@@ -1,0 +1,135 @@
+//! A recorder on a real file system: what is pushed is found, whole and in order, after close,
+//! after reopening, and by two recorders one after the other.
+
+use baro_ondisk::{Type, WhenFull};
+use baro_recorder::log::segment_name;
+use baro_recorder::log::{Blocks, Catalog, Found, Geometry, Segments, init, read_identity};
+use baro_recorder::{Error, Options, Recorder, Refused, Rings};
+use baro_sys::disk::Disk;
+use baro_sys::storage::{Access, Storage};
+use std::path::{Path, PathBuf};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("baro-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+
+    fn init(&self, segments: u32, when_full: WhenFull) {
+        let disk = Disk::create(&self.0).unwrap();
+        let id = baro_ondisk::StoreId(*b"store id of test");
+        let (segment_bytes, catalog_bytes) = (1 << 20, 1 << 20);
+        let geometry = Geometry { segment_bytes, segments, catalog_bytes, when_full };
+        init(&disk, &self.0, id, 1, &geometry, |_| {}).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn options() -> Options {
+    Options { rings: Rings::Private, durable_within_ns: 4_000_000, ..Options::default() }
+}
+
+/// All records of the log, oldest segment first: (producer, sequence, payload).
+fn read_all(path: &Path) -> Vec<(u64, u64, Vec<u8>)> {
+    let disk = Disk::open(path).unwrap();
+    let identity = read_identity(&disk, path).unwrap();
+    let segments = Segments::read(&disk, &identity).unwrap();
+    assert!(segments.damaged.is_empty());
+    let mut blocks = Blocks::new().unwrap();
+    let mut records = Vec::new();
+    for (header, crc) in segments.started {
+        let file = disk.open(&segment_name(header.index), Access::ReadDirect).unwrap();
+        let mut walk = blocks.walk(&file, header, crc);
+        while let Found::Block(block) = walk.next_block().unwrap() {
+            for chunk in block.chunks() {
+                let chunk = chunk.unwrap();
+                for record in chunk.records() {
+                    let record = record.unwrap();
+                    records.push((chunk.producer, record.sequence, record.payload.to_vec()));
+                }
+            }
+        }
+    }
+    records
+}
+
+#[test]
+fn what_is_pushed_is_found_in_order() {
+    let folder = Folder::new("order");
+    folder.init(16, WhenFull::Stop);
+    let mut expected = Vec::new();
+    for session in 0..3_u8 {
+        let recorder = Recorder::open(&folder.0, options()).unwrap();
+        let ids = recorder.declare(&[("a", Type::Channel, ""), ("t", Type::F64, "K")]).unwrap();
+        assert_eq!(ids, [1, 2]);
+        let mut producer = recorder.producer().unwrap();
+        let id = producer.report().producer;
+        for n in 0..2000_u64 {
+            let payload = vec![session; (n as usize * 7) % 1000];
+            while producer.push_frame(ids[0], n as i64, &payload) == Err(Refused::RingFull) {
+                panic!("16 MiB cannot be full");
+            }
+            expected.push((id, n, payload));
+        }
+        assert!(recorder.wait_durable(&producer, 2000, 10_000_000_000));
+        let closed = recorder.close();
+        assert_eq!((closed.left, closed.status.lost), (0, 0));
+        assert_eq!(producer.push_frame(1, 0, b"late"), Err(Refused::Closed));
+    }
+    assert_eq!(read_all(&folder.0), expected);
+    let catalog = Catalog::read(&Disk::open(&folder.0).unwrap()).unwrap();
+    assert_eq!(catalog.get("t").unwrap().unit, "K");
+}
+
+#[test]
+fn a_full_log_refuses_and_counts_and_a_recycled_one_keeps_the_newest() {
+    for when_full in [WhenFull::Stop, WhenFull::Recycle] {
+        let folder = Folder::new(&format!("full-{when_full:?}"));
+        folder.init(3, when_full);
+        let small = Options { ring_bytes: 256 << 10, ..options() };
+        let recorder = Recorder::open(&folder.0, small).unwrap();
+        let mut producer = recorder.producer().unwrap();
+        let mut taken = Vec::new();
+        for n in 0..800_u64 {
+            while producer.report().used_bytes > 100_000 {
+                if recorder.status().trouble != baro_recorder::Trouble::None {
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            if let Ok(sequence) = producer.push_frame(1, 0, &[n as u8; 10_000]) {
+                taken.push(sequence);
+            }
+        }
+        let closed = recorder.close();
+        let found: Vec<u64> = read_all(&folder.0).iter().map(|record| record.1).collect();
+        if when_full == WhenFull::Stop {
+            assert!(taken.len() < 800 && closed.left > 0);
+            assert!(found.len() > 200 && taken.starts_with(&found));
+        } else {
+            assert_eq!((taken.len(), closed.left), (800, 0));
+            assert!(found.len() > 200 && taken.ends_with(&found));
+        }
+    }
+}
+
+#[test]
+fn the_second_recorder_is_refused_by_name() {
+    let folder = Folder::new("two");
+    folder.init(2, WhenFull::Stop);
+    let first = Recorder::open(&folder.0, options()).unwrap();
+    let error = Recorder::open(&folder.0, options()).unwrap_err();
+    assert!(matches!(error, Error::Busy { pid: Some(pid), .. } if pid == std::process::id()));
+    drop(first);
+    assert!(Recorder::open(&folder.0, options()).is_ok());
+    let error = Recorder::open(&folder.0.join("none"), options()).unwrap_err();
+    assert!(matches!(error, Error::NotAStore { .. }), "{error}");
+}
