@@ -9,6 +9,7 @@
 pub mod clock;
 pub mod disk;
 mod error;
+pub mod host;
 pub mod identity;
 pub mod lock;
 pub mod memory;

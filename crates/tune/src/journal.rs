@@ -1,0 +1,383 @@
+//! The journal: settings go in durably before they are written, and come out when undone.
+//!
+//! The whole journal is replaced at each change (a rename), so it can never be half written. An
+//! entry is `moving` from before its setting is written until the value was read back and noted:
+//! a kernel rounds and reformats values, so until then nobody can say which text is ours. Undoing
+//! marks what it will write as moving too, because restoring one file can make the kernel change
+//! another. Invariant: no file is written that is not in the journal on disk, and an entry leaves
+//! it only when its file reads as found or is somebody else's. Tests: `src/journal/tests.rs`,
+//! `tests/fake_root.rs`, `tests/kill.rs`.
+
+use std::path::{Path, PathBuf};
+
+use baro_sys::lock::LockFile;
+use baro_sys::{host, schedule};
+
+use crate::error::Error;
+use crate::form::Target;
+use crate::machine::{Host, Machine};
+use crate::report::{Report, Undone, UndoneAs};
+use crate::setting::Setting;
+use crate::text::{self, Entry, Reader, SETTINGS_MAX, STATE_BYTES_MAX};
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Where the journal is, which machine it is for, and what to do about settings that somebody
+/// else changed.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The directory of the journal and its lock; see [`Options::state_dir_default`].
+    pub state_dir: PathBuf,
+    /// What stands for `/` before every setting's path: a fake machine in tests.
+    pub root: PathBuf,
+    /// Applies to what a crashed owner left.
+    pub on_conflict: OnConflict,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            state_dir: Options::state_dir_default(None, None),
+            root: "/".into(),
+            on_conflict: OnConflict::Leave,
+        }
+    }
+}
+
+impl Options {
+    /// `/var/lib/barograph/tune`; for a user other than root below `xdg_state_home` or else below
+    /// `.local/state` in `home`, which the caller takes from the environment.
+    pub fn state_dir_default(xdg_state_home: Option<&Path>, home: Option<&Path>) -> PathBuf {
+        let user = || match (xdg_state_home, home) {
+            // The XDG rules: a path that is not absolute is ignored.
+            (Some(state), _) if state.is_absolute() => Some(state.to_path_buf()),
+            (_, Some(home)) if home.is_absolute() => Some(home.join(".local/state")),
+            _ => None,
+        };
+        let base = if schedule::is_root() { None } else { user() };
+        base.unwrap_or_else(|| "/var/lib".into()).join("barograph/tune")
+    }
+}
+
+/// What undoing does to a setting that somebody else changed after us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Leave it and keep it in the journal, so that one of the others can be chosen later.
+    Leave,
+    /// Overwrite it with what was found before us.
+    Overwrite,
+    /// Leave it and forget it: their value is the right one.
+    Accept,
+}
+
+/// What the file holds now compared with what was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It held that already; nothing was written or journalled.
+    AlreadySet,
+    /// It holds that.
+    Exact,
+    /// It holds something else than asked for, and else than before: rounded or limited.
+    Adjusted,
+    /// The write succeeded and changed nothing.
+    Ignored,
+}
+
+/// A setting that was applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// What the file held before.
+    pub before: String,
+    /// What it holds now, as read back.
+    pub now: String,
+    /// The two compared with what was asked for.
+    pub outcome: Outcome,
+}
+
+/// The owner of the machine's settings. One at a time; dropping it undoes them.
+#[derive(Debug)]
+pub struct Journal {
+    machine: Box<dyn Machine>,
+    file: PathBuf,
+    boot: String,
+    entries: Vec<Entry>,
+    /// A forked child has a copy of this and must not undo what its parent set.
+    owner_pid: u32,
+    _lock: Option<LockFile>,
+}
+
+impl Journal {
+    /// Takes the journal for this process and undoes what a crashed owner left, last setting
+    /// first; the report is empty where there was none. Entries of an earlier boot are dropped:
+    /// the kernel has forgotten these settings itself.
+    ///
+    /// # Errors
+    /// [`Error::Held`] while another process owns it, [`Error::Damaged`] where the journal of this
+    /// boot cannot be trusted; nothing is undone then.
+    pub fn open(options: &Options) -> Result<(Journal, Report), Error> {
+        host::create_dir_all(&options.state_dir)?;
+        let path = options.state_dir.join("lock");
+        let lock = match LockFile::take(&path)? {
+            Ok(lock) => lock,
+            Err(holder) => return Err(Error::Held { lock: path, pid: holder.pid }),
+        };
+        let machine = Box::new(Host { root: options.root.clone() });
+        let file = options.state_dir.join("journal");
+        Journal::recover(machine, file, Some(lock), options.on_conflict)
+    }
+
+    fn recover(
+        machine: Box<dyn Machine>,
+        file: PathBuf,
+        lock: Option<LockFile>,
+        on_conflict: OnConflict,
+    ) -> Result<(Journal, Report), Error> {
+        let boot = machine.read(BOOT_ID)?.trim().to_owned();
+        let owner_pid = std::process::id();
+        let mut journal =
+            Journal { machine, file, boot, entries: Vec::new(), owner_pid, _lock: lock };
+        let text = match journal.machine.load(&journal.file) {
+            Ok(text) => text,
+            Err(error) if host::is_gone(&error) => return Ok((journal, Report::default())),
+            Err(error) if error.errno().is_none() => {
+                // Not the kernel's refusal: the bytes are too many or no text.
+                let (expected, found) = ("a journal".into(), error.source.to_string());
+                return Err(Error::Damaged {
+                    file: journal.file.clone(),
+                    line: 1,
+                    expected,
+                    found,
+                });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let reader = Reader::new(&journal.file, &text)?;
+        if reader.boot == journal.boot {
+            journal.entries = reader.entries()?;
+            let report = journal.undo_all(on_conflict);
+            return Ok((journal, report));
+        }
+        let mut report = Report::default();
+        match reader.entries() {
+            Ok(entries) => report.settings.extend(entries.iter().map(|entry| Undone {
+                name: entry.target.name(),
+                result: UndoneAs::Stale { was: entry.was.clone() },
+            })),
+            Err(damage) => report.journal = Some(damage),
+        }
+        journal.machine.remove(&journal.file)?;
+        Ok((journal, report))
+    }
+
+    /// Writes a setting, having noted durably what its file held before, and reads it back.
+    /// Blocks for two replacements of a small file, two syncs each.
+    ///
+    /// A setting applied before keeps the value first found as the one to be restored, unless
+    /// somebody else changed it since: then theirs is.
+    ///
+    /// # Errors
+    /// The setting is not in effect, save where the read-back or the second note fails; it is in
+    /// the journal then.
+    pub fn apply(&mut self, setting: &Setting) -> Result<Applied, Error> {
+        let (target, wanted) = setting.resolve()?;
+        let before = self.state(&target)?;
+        if target.agrees(&wanted, &before) {
+            return Ok(Applied { now: before.clone(), before, outcome: Outcome::AlreadySet });
+        }
+        let saved = self.entries.clone();
+        for side in self.disturbed(&target) {
+            match self.state(&side) {
+                Ok(state) => self.intend(side, &state, &state),
+                // A parameter of a scheduler that may come back now, with its default.
+                Err(_) => self
+                    .entries
+                    .iter_mut()
+                    .filter(|entry| entry.target == side)
+                    .for_each(|entry| entry.moving = true),
+            }
+        }
+        self.intend(target.clone(), &before, &wanted);
+        let noted = match self.entries.len() {
+            0..=SETTINGS_MAX => self.save(),
+            _ => Err(Error::Full { settings_max: SETTINGS_MAX }),
+        };
+        if let Err(error) = noted {
+            self.entries = saved;
+            return Err(error);
+        }
+        let written = self.write(&target, &wanted);
+        let now = self.state(&target);
+        self.settle();
+        match (written, now) {
+            (Ok(()), Ok(now)) => {
+                self.save()?;
+                let outcome = match () {
+                    () if target.agrees(&wanted, &now) => Outcome::Exact,
+                    () if now == before => Outcome::Ignored,
+                    () => Outcome::Adjusted,
+                };
+                Ok(Applied { before, now, outcome })
+            }
+            (Ok(()), Err(error)) => Err(error),
+            (Err(source), now) => {
+                // Of two writes to a pair the first may have succeeded.
+                if now.is_ok_and(|now| now == before) {
+                    self.entries = saved;
+                }
+                self.save()?;
+                Err(Error::Rejected { name: target.name(), value: wanted, source })
+            }
+        }
+    }
+
+    /// Puts every setting back, last one first, and reports each. What could not be restored stays
+    /// in the journal, as do conflicts under [`OnConflict::Leave`]. Never stops at a failure.
+    pub fn undo_all(&mut self, on_conflict: OnConflict) -> Report {
+        let mut report = Report::default();
+        // Conflicts are looked for before anything is written: what one file holds can be changed
+        // by the kernel when another is restored.
+        let found: Vec<_> = self.entries.iter().map(|entry| self.state(&entry.target)).collect();
+        let theirs = |entry: &Entry, found: &Result<String, Error>| match found {
+            Ok(found) if entry.moving || *found == entry.was || *found == entry.now => None,
+            Ok(found) if on_conflict != OnConflict::Overwrite => Some(found.clone()),
+            _ => None,
+        };
+        let mut plan = Vec::new();
+        for (entry, found) in self.entries.iter_mut().zip(&found) {
+            let theirs = theirs(entry, found);
+            entry.moving |= theirs.is_none();
+            plan.push((entry.clone(), theirs));
+        }
+        if plan.iter().any(|(_, theirs)| theirs.is_none()) {
+            report.journal = self.save().err();
+        }
+        let mut kept = Vec::new();
+        for (entry, theirs) in plan.into_iter().rev() {
+            let name = entry.target.name();
+            let Some(found) = theirs else {
+                let result = self.restore(&entry);
+                if matches!(result, UndoneAs::Failed(_)) {
+                    kept.push(entry);
+                }
+                report.settings.push(Undone { name, result });
+                continue;
+            };
+            // Restoring another file may have disturbed what they set; best effort.
+            if self.state(&entry.target).is_ok_and(|state| state != found) {
+                let _ = self.write(&entry.target, &found);
+            }
+            let result = UndoneAs::Conflict { expected: entry.now.clone(), found };
+            report.settings.push(Undone { name, result });
+            if on_conflict == OnConflict::Leave {
+                kept.push(entry);
+            }
+        }
+        kept.reverse();
+        self.entries = kept;
+        if !report.settings.is_empty() {
+            report.journal = report.journal.or(self.save().err());
+        }
+        report
+    }
+
+    fn restore(&mut self, entry: &Entry) -> UndoneAs {
+        let Entry { target, was, .. } = entry;
+        match self.state(target) {
+            Ok(found) if found == *was => return UndoneAs::Unchanged,
+            Err(Error::Host(error)) if host::is_gone(&error) => return UndoneAs::Gone,
+            // A file that cannot be read may still be written.
+            _ => {}
+        }
+        if let Err(source) = self.write(target, was) {
+            let value = was.clone();
+            return UndoneAs::Failed(Error::Rejected { name: target.name(), value, source });
+        }
+        match self.state(target) {
+            Ok(found) if found == *was => UndoneAs::Restored { was: found },
+            Ok(found) => UndoneAs::Failed(Error::NotTaken {
+                name: target.name(),
+                expected: was.clone(),
+                found,
+            }),
+            Err(error) => UndoneAs::Failed(error),
+        }
+    }
+
+    fn state(&self, target: &Target) -> Result<String, Error> {
+        let read = target.files().into_iter().map(|file| self.machine.read(file));
+        let texts = read.collect::<Result<Vec<_>, _>>()?;
+        let fit =
+            |state: &String| state.len() <= STATE_BYTES_MAX && !state.chars().any(char::is_control);
+        target.state(&texts).filter(fit).ok_or_else(|| Error::Unfit {
+            path: target.path.clone(),
+            expected: "a file of one line of at most 4,096 bytes; of more lines, name one",
+            found: texts.concat().chars().take(200).collect(),
+        })
+    }
+
+    fn write(&mut self, target: &Target, state: &str) -> Result<(), baro_sys::Error> {
+        target
+            .writes(state)
+            .into_iter()
+            .try_for_each(|(file, text)| self.machine.write(file, &text))
+    }
+
+    /// What the kernel will change by itself when this target is written.
+    fn disturbed(&self, target: &Target) -> Vec<Target> {
+        let Some((directory, files)) = target.disturbs() else { return Vec::new() };
+        let names = self.machine.list(&directory).unwrap_or_default();
+        let parameters = names.into_iter().map(|name| format!("{directory}/{name}"));
+        let below = |path: &str| Path::new(path).parent() == Some(Path::new(&directory));
+        let known = self.entries.iter().map(|entry| &entry.target).filter(|one| below(&one.path));
+        files.into_iter().chain(parameters).map(Target::whole).chain(known.cloned()).collect()
+    }
+
+    /// Notes in memory that a target is about to be written.
+    fn intend(&mut self, target: Target, before: &str, wanted: &str) {
+        let now = wanted.to_owned();
+        match self.entries.iter_mut().find(|entry| entry.target == target) {
+            Some(entry) => {
+                if !entry.moving && before != entry.was && before != entry.now {
+                    entry.was = before.to_owned();
+                }
+                (entry.now, entry.moving) = (now, true);
+            }
+            None => self.entries.push(Entry { target, was: before.to_owned(), now, moving: true }),
+        }
+    }
+
+    /// Notes in memory what the targets hold after a write.
+    fn settle(&mut self) {
+        for at in 0..self.entries.len() {
+            if !self.entries[at].moving {
+                continue;
+            }
+            match self.state(&self.entries[at].target) {
+                Ok(state) => (self.entries[at].now, self.entries[at].moving) = (state, false),
+                // The parameters of the scheduler that was left.
+                Err(Error::Host(error)) if host::is_gone(&error) => self.entries[at].moving = false,
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn save(&mut self) -> Result<(), Error> {
+        if self.entries.is_empty() {
+            return Ok(self.machine.remove(&self.file)?);
+        }
+        Ok(self.machine.save(&self.file, &text::render(&self.boot, &self.entries))?)
+    }
+}
+
+impl Drop for Journal {
+    /// Undoes everything; what that comes to is in no report, so call [`Journal::undo_all`] first.
+    fn drop(&mut self) {
+        if self.owner_pid == std::process::id() {
+            self.undo_all(OnConflict::Leave);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
