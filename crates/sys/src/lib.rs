@@ -12,6 +12,7 @@ mod error;
 pub mod identity;
 pub mod lock;
 pub mod memory;
+pub mod procfile;
 pub mod schedule;
 pub mod signal;
 pub mod storage;

@@ -1,0 +1,3 @@
+//! The inputs of `baro record`: this machine's kernel counters ([`proc`]).
+
+pub mod proc;
