@@ -61,16 +61,15 @@ impl ProcSource {
 
     fn default_divisor(self) -> u32 {
         match self {
-            // Processor time advances in USER_HZ steps of 10 ms, and the kernel adds up every
-            // interrupt of every CPU for the `intr` line, which on big servers is the dearest
-            // text of /proc.
+            // Processor time advances in USER_HZ steps of 10 ms, and for the `intr` line the kernel
+            // adds up every interrupt of every CPU: dear on big servers.
             Self::Stat => 10,
-            // By far the dearest text on a small machine (about 200 counters, summed over CPUs),
-            // and its levels are folded together by the kernel only once a second.
+            // The dearest text of a small machine: some 200 counters, most summed over the CPUs.
+            // Its levels are folded together by the kernel only about once a second.
             Self::Vmstat => 10,
             // The same levels as vmstat, in other units.
             Self::Meminfo => 10,
-            // Grows with the CPUs and their scheduling domains (tens of lines each).
+            // Grows with the CPUs and their scheduling domains (tens of numbers each).
             Self::Schedstat => 10,
             Self::Diskstats
             | Self::NetDev
@@ -84,8 +83,12 @@ impl ProcSource {
 /// Which files are read, and at which fraction of the ticks.
 ///
 /// The default reads `diskstats`, `net/dev` and `pressure/*` at every tick, and `stat`, `vmstat`,
-/// `meminfo` and `schedstat` at every tenth: at 1 kHz those four cost more than all others
-/// together and show little more than at 100 Hz.
+/// `meminfo` and `schedstat` at every tenth. Measured on two CPUs and Linux 6.18, one reading costs
+/// 9 us for vmstat, 3 us for diskstats, 2 to 3 us each for stat, meminfo and net/dev and 0.8 us for
+/// each pressure file; 22 us for all, 11 us a tick with the default. So a small machine can afford
+/// everything at 1 kHz (2 % of a CPU). The default is for large ones, where the texts of these four
+/// grow with the CPUs, and for the store: those four are 290 of 430 series here, and at 1 kHz show
+/// little that they do not show at 100 Hz.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcSelection {
     divisors: [u32; ProcSource::ALL.len()],
