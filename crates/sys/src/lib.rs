@@ -13,6 +13,7 @@ pub mod host;
 pub mod identity;
 pub mod lock;
 pub mod memory;
+pub mod procfile;
 pub mod schedule;
 pub mod signal;
 pub mod storage;
