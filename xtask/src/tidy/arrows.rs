@@ -37,7 +37,7 @@ const TABLE: &[Row] = &[
     Row { package: "baro-store", in_house: &["baro-ondisk", "baro-sys", "baro-recorder"],
           in_house_tests: &[], third_party: &[PROPTEST] },
     Row { package: "baro-tune", in_house: &["baro-sys"], in_house_tests: &[],
-          third_party: &[PROPTEST] },
+          third_party: &[("crc32c", "tells a torn journal from a whole one"), PROPTEST] },
     Row { package: "baro-sources", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[PROPTEST] },
     Row { package: "baro-bench",
@@ -54,7 +54,8 @@ const TABLE: &[Row] = &[
           in_house: &["baro-ondisk", "baro-recorder", "baro-store", "baro-sources"],
           in_house_tests: &[], third_party: &[] },
     Row { package: "xtask", in_house: &[], in_house_tests: &[], third_party: &[JSON] },
-    Row { package: "media", in_house: &[], in_house_tests: &[], third_party: &[] },
+    Row { package: "media", in_house: &["baro-sys"], in_house_tests: &[],
+          third_party: &[("fuser", "the FUSE protocol and a mount without libfuse")] },
 ];
 
 fn row(package: &str) -> Option<&'static Row> {
