@@ -46,7 +46,7 @@ pub struct BlockHeader {
     pub previous_crc: u32,
     /// Bytes of padding in the session up to and with this block.
     pub padding_bytes: u64,
-    /// CRC of the header itself; filled by [`BlockHeader::encode`] and [`BlockHeader::decode`].
+    /// CRC of the header itself; filled when it is encoded and by [`BlockHeader::decode`].
     pub crc: u32,
 }
 
