@@ -13,7 +13,9 @@ pub(crate) fn run(args: &[&str]) -> Result<(), String> {
     let run = args.iter().fold(Cmd::new(&program.to_string_lossy()), |cmd, arg| cmd.arg(arg));
     match run.run() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(format!("`{run}` failed")),
+        Ok(false) => {
+            Err(format!("`{run}` failed; after an abort fuzz/artifacts/*.current names the input"))
+        }
         Err(error) => Err(format!("`{run}` did not start: {error}")),
     }
 }

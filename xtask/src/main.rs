@@ -15,7 +15,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask ci [STEP...]      all checks and tests, or the named steps
 cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites generated files
-cargo xtask fuzz [TARGET] [--seconds N] [--seed K]
+cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
                               mutate inputs of a decoder (of all) and report what panics";
 
 fn main() -> ExitCode {
