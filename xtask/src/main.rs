@@ -1,2 +1,45 @@
-//! All automation.
-fn main() {}
+//! All automation: `cargo xtask <command>`. The Makefile and `.ci/run` only call this, so that a
+//! developer and CI run the same thing.
+//!
+//! Automation is no part of the product: it reads files, starts programs and takes times by
+//! itself, where product code must go through `baro-sys`.
+#![allow(clippy::disallowed_methods, reason = "build automation, not product code")]
+
+mod ci;
+mod fuzz;
+mod shell;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask ci [STEP...]      all checks and tests, or the named steps
+cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites generated files
+cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
+                              mutate inputs of a decoder (of all) and report what panics";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args.as_slice() {
+        ["ci", steps @ ..] => ci::run(steps),
+        ["tidy"] => tidy::run(tidy::Generated::Check),
+        ["tidy", "--bless"] => tidy::run(tidy::Generated::Rewrite),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -46,7 +46,7 @@ pub struct BlockHeader {
     pub previous_crc: u32,
     /// Bytes of padding in the session up to and with this block.
     pub padding_bytes: u64,
-    /// CRC of the header itself; filled by [`BlockHeader::encode`] and [`BlockHeader::decode`].
+    /// CRC of the header itself; filled when it is encoded and by [`BlockHeader::decode`].
     pub crc: u32,
 }
 
@@ -128,6 +128,11 @@ impl BlockHeader {
         range("body bytes", 92, room as u64, header.body_bytes)?;
         // A record takes at least two bytes, so a count cannot make a reader size anything large.
         range("records", 88, u64::from(header.body_bytes / 2), header.records)?;
+        // The block after it must have a sequence too (fuzz/corpus/segment/last-sequence).
+        if header.sequence == u64::MAX {
+            let (field, limit, found) = ("sequence", u64::MAX - 1, header.sequence);
+            return Err(Error::OutOfRange { what, field, offset: 40, limit, found });
+        }
         Ok(header)
     }
 

@@ -1,0 +1,29 @@
+# Every target sets up its own tools (scripts/setup.sh) and calls cargo; the logic is in xtask/.
+SETUP := ./scripts/setup.sh
+RUN := $(SETUP) cargo --locked
+BARO := $(SETUP) "$${CARGO_TARGET_DIR:-target}/release/baro"
+
+.PHONY: help demo test fmt lint bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+
+demo: ## record under disk load, read back, explain (a minute)
+	@$(RUN) build --release -p barograph
+	@$(BARO) demo
+
+test: ## all checks and tests, as CI runs them
+	@$(RUN) xtask ci
+
+fmt: ## format the code
+	@$(RUN) fmt --all
+
+lint: ## format check, clippy, tidy
+	@$(RUN) xtask ci fmt tidy clippy
+
+bench: ## the benchmarks of this machine
+	@$(RUN) build --release -p barograph
+	@$(BARO) bench
+
+clean: ## remove build output
+	@$(RUN) clean

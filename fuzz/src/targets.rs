@@ -1,0 +1,10 @@
+//! The registry: one row per decoder, a module per family of them.
+
+mod payloads;
+mod segment;
+
+use crate::Target;
+
+/// Every target.
+pub const TARGETS: &[Target] =
+    &[segment::SEGMENT, segment::IDENTITY, payloads::SAMPLES, payloads::DECLARATION, payloads::GAP];

@@ -1,0 +1,45 @@
+//! Every target among the ordinary tests: the corpus (inputs that once failed) and some
+//! mutations from a fixed seed. Longer runs: `cargo xtask fuzz`.
+#![allow(clippy::disallowed_methods, reason = "test code reads its corpus")]
+
+use baro_fuzz::{Fuzzer, TARGETS};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ITERATIONS: u64 = 30_000;
+
+fn corpus_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn corpus_replays_and_mutations_do_not_panic() {
+    for target in TARGETS {
+        let paths = files(&corpus_folder().join(target.name));
+        let corpus = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+        let fuzzer = Fuzzer::new(*target, corpus, 1);
+        let failed = fuzzer.replay().err();
+        let failed = failed.or_else(|| (0..ITERATIONS).find_map(|i| fuzzer.try_iteration(i).err()));
+        if let Some(failure) = failed {
+            panic!("{failure}\nrepeat and save: cargo xtask fuzz {}", target.name);
+        }
+    }
+}
+
+#[test]
+fn every_corpus_folder_has_a_target_and_names_are_unique() {
+    let names: BTreeSet<&str> = TARGETS.iter().map(|target| target.name).collect();
+    assert_eq!(names.len(), TARGETS.len());
+    for folder in files(&corpus_folder()) {
+        let name = folder.file_name().and_then(|name| name.to_str()).unwrap();
+        assert!(names.contains(name), "fuzz/corpus/{name} is replayed by nobody");
+    }
+}

@@ -1,0 +1,141 @@
+//! `cargo xtask ci`: the steps in order of cost, so that the cheapest one that fails speaks
+//! first. Stops at the first failure and prints the command that repeats it.
+//!
+//! Nothing is compiled twice without need: clippy, the docs and `cargo check` share the metadata
+//! of the dependencies, all tests (fuzz smoke and command line included) are one `cargo test`,
+//! and no step changes RUSTFLAGS, which would rebuild everything.
+
+mod report;
+
+use crate::shell::Cmd;
+use crate::tidy;
+use report::Report;
+use std::time::Instant;
+
+/// What a step has to say when it succeeded.
+type Outcome = Result<Report, String>;
+
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    run: fn() -> Outcome,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "fmt", what: "format", run: || plain(&Cmd::new("cargo fmt --all --check")) },
+    Step { name: "tidy", what: "rules of this repository", run: tidy_step },
+    Step { name: "clippy", what: "compiler and clippy warnings", run: clippy },
+    Step { name: "bare", what: "format crate without an operating system", run: bare_targets },
+    Step { name: "doc", what: "documentation builds", run: doc },
+    Step { name: "test", what: "tests, fuzz smoke, command line", run: tests },
+    Step { name: "release", what: "release build of baro", run: release },
+];
+
+/// Runs the steps named, or all of them.
+pub(crate) fn run(names: &[&str]) -> Result<(), String> {
+    if let Some(unknown) = names.iter().find(|n| STEPS.iter().all(|s| s.name != **n)) {
+        let known: Vec<_> = STEPS.iter().map(|s| s.name).collect();
+        return Err(format!("no step '{unknown}'; the steps are {}", known.join(" ")));
+    }
+    let begin = Instant::now();
+    let mut total = Report::default();
+    let mut steps_done = 0;
+    for step in STEPS.iter().filter(|s| names.is_empty() || names.contains(&s.name)) {
+        println!("== {}: {}", step.name, step.what);
+        let step_begin = Instant::now();
+        let report = (step.run)().map_err(|repeat| {
+            format!("step '{}' failed; to repeat it:\n    {repeat}", step.name)
+        })?;
+        println!("   {} ok, {:.1} s", step.name, step_begin.elapsed().as_secs_f64());
+        total.add(report);
+        steps_done += 1;
+    }
+    total.print_skips();
+    println!(
+        "ci: {steps_done} steps ok; {}; {:.0} s",
+        total.counts(),
+        begin.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
+
+/// Runs a command that either succeeds or has already said why not.
+fn plain(cmd: &Cmd) -> Outcome {
+    match cmd.run() {
+        Ok(true) => Ok(Report::default()),
+        Ok(false) => Err(cmd.to_string()),
+        Err(error) => Err(format!("{cmd}    (did not start: {error})")),
+    }
+}
+
+fn tidy_step() -> Outcome {
+    tidy::run(tidy::Generated::Check).map_err(|error| {
+        println!("{error}");
+        "cargo xtask tidy    (tidy --bless rewrites generated files)".to_owned()
+    })?;
+    Ok(Report::default())
+}
+
+fn clippy() -> Outcome {
+    plain(&Cmd::new("cargo clippy --workspace --all-targets -- -D warnings"))
+}
+
+fn doc() -> Outcome {
+    let doc = Cmd::new("cargo doc --workspace --no-deps --document-private-items --quiet");
+    plain(&doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn release() -> Outcome {
+    plain(&Cmd::new("cargo build --release -p barograph"))
+}
+
+/// `ondisk` is pure: it must compile for a target that has no standard library at all, and for
+/// the browser. A target that is not installed is a skip, counted like a test's.
+fn bare_targets() -> Outcome {
+    let mut report = Report::default();
+    for target in ["thumbv7em-none-eabihf", "wasm32-unknown-unknown"] {
+        let libdir = Cmd::new("rustc --print target-libdir --target").arg(target).output();
+        let installed = libdir.is_ok_and(|dir| std::path::Path::new(dir.trim()).exists());
+        if installed {
+            let check = Cmd::new("cargo check -p baro-ondisk --no-default-features --target");
+            plain(&check.arg(target))?;
+            report.pass();
+        } else {
+            report.skip(
+                &format!("check of baro-ondisk for {target}"),
+                &format!("target not installed (rustup target add {target})"),
+            );
+        }
+    }
+    Ok(report)
+}
+
+/// `--show-output` prints what passing tests wrote: that is where the skip lines are.
+fn tests() -> Outcome {
+    let cmd = Cmd::new("cargo test --workspace -- --show-output");
+    let mut parser = report::Parser::default();
+    let mut rerun = None;
+    let ok = cmd.lines(
+        |line| parser.line(line),
+        |line| {
+            eprintln!("{line}");
+            if let Some(args) = line.split("to rerun pass `").nth(1) {
+                rerun = args.split('`').next().map(str::to_owned);
+            }
+        },
+    );
+    let ok = ok.map_err(|error| format!("{cmd}    (did not start: {error})"))?;
+    if !ok {
+        print!("{}", parser.output_of_last_binary());
+        let name = parser.first_failed().unwrap_or_default();
+        return Err(match rerun {
+            // The name of a documentation test is no argument that selects it.
+            Some(args) if args.contains("--doc") => format!("cargo test {args}"),
+            Some(args) => format!("cargo test {args} {name}").trim_end().to_owned(),
+            None => cmd.to_string(),
+        });
+    }
+    let report = parser.finish();
+    println!("   {}", report.counts());
+    Ok(report)
+}

@@ -1,0 +1,129 @@
+//! Starting programs: a command that can be printed exactly as a person would type it, so that
+//! every failure comes with the line that repeats it.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the workspace, whatever the current directory is.
+pub(crate) fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// A program with its arguments and the environment variables that differ from ours.
+#[derive(Debug, Clone)]
+pub(crate) struct Cmd {
+    program: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl Cmd {
+    /// Splits at spaces: our commands have no argument with a space in it.
+    pub(crate) fn new(line: &str) -> Cmd {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        Cmd { program: words.next().unwrap_or_default(), args: words.collect(), env: Vec::new() }
+    }
+
+    pub(crate) fn arg(mut self, arg: &str) -> Cmd {
+        self.args.push(arg.to_owned());
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Cmd {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).envs(self.env.iter().map(|(n, v)| (n, v)));
+        command.current_dir(root()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs with our stdout and stderr; true if it succeeded.
+    pub(crate) fn run(&self) -> io::Result<bool> {
+        Ok(self.command().status()?.success())
+    }
+
+    /// Runs and returns stdout; fails if the program fails.
+    pub(crate) fn output(&self) -> Result<String, String> {
+        let out = self
+            .command()
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|e| format!("cannot start `{self}`: {e}"))?;
+        if !out.status.success() {
+            return Err(format!("`{self}` failed: {}", out.status));
+        }
+        String::from_utf8(out.stdout).map_err(|e| format!("`{self}` printed no UTF-8: {e}"))
+    }
+
+    /// Runs and hands out the lines of stdout and stderr as they come; true if it succeeded.
+    /// stderr is read in a thread of its own, so that neither pipe can fill and block the program.
+    pub(crate) fn lines(
+        &self,
+        mut on_stdout: impl FnMut(&str),
+        on_stderr: impl FnMut(&str) + Send,
+    ) -> io::Result<bool> {
+        let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        std::thread::scope(|scope| {
+            if let Some(stderr) = stderr {
+                scope.spawn(move || each_line(stderr, on_stderr));
+            }
+            if let Some(stdout) = stdout {
+                each_line(stdout, &mut on_stdout);
+            }
+        });
+        Ok(child.wait()?.success())
+    }
+}
+
+/// Test output may hold any bytes; what is no UTF-8 is shown by replacement characters.
+fn each_line(pipe: impl io::Read, mut on_line: impl FnMut(&str)) {
+    let mut pipe = BufReader::new(pipe);
+    let mut line = Vec::new();
+    while matches!(pipe.read_until(b'\n', &mut line), Ok(1..)) {
+        on_line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
+        line.clear();
+    }
+}
+
+impl fmt::Display for Cmd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.env {
+            write!(f, "{name}='{value}' ")?;
+        }
+        write!(f, "{}", self.program)?;
+        self.args.iter().try_for_each(|arg| write!(f, " {arg}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_what_repeats_it() {
+        let cmd = Cmd::new("cargo doc --no-deps").env("RUSTDOCFLAGS", "-D warnings").arg("-v");
+        assert_eq!(cmd.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -v");
+    }
+
+    #[test]
+    fn both_streams_arrive_line_by_line() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let cmd = Cmd::new("sh -c").arg("printf 'a\\nb'; echo c >&2; exit 3");
+        let ok = cmd.lines(|l| out.push(l.to_owned()), |l| err.push(l.to_owned())).unwrap();
+        assert!(!ok);
+        assert_eq!((out.join(","), err.join(",")), ("a,b".to_owned(), "c".to_owned()));
+    }
+}

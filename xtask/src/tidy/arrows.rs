@@ -1,0 +1,166 @@
+//! The table of allowed dependencies: which package may know which other, and why each
+//! third-party crate is there. A new arrow or crate is a decision, made by editing this table.
+//!
+//! The reasons are printed into `docs/dependencies.md` by `tidy --bless`.
+
+use super::Finding;
+use super::graph::{Dep, Kind, Package};
+
+pub(super) const CHECK: &str = "arrows";
+
+/// What one package may depend on.
+struct Row {
+    package: &'static str,
+    in_house: &'static [&'static str],
+    /// Further in-house packages that only its tests may use.
+    in_house_tests: &'static [&'static str],
+    /// Third-party crates with the reason for each.
+    third_party: &'static [(&'static str, &'static str)],
+}
+
+const JSON: (&str, &str) = ("serde_json", "JSON with correct escapes and numbers");
+const SERDE: (&str, &str) = ("serde", "the keys of JSON output are the fields of a struct");
+const LIBC: (&str, &str) = ("libc", "the C types and calls of Linux");
+const HDR: (&str, &str) = ("hdrhistogram", "latency quantiles in fixed memory, exact to 3 digits");
+const CRC: (&str, &str) = ("crc32c", "the processor's CRC32C instruction; without std a table");
+const PROPTEST: (&str, &str) = ("proptest", "tests only: random cases, made small when they fail");
+
+/// A row may exist before its package does.
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    Row { package: "baro-ondisk", in_house: &[], in_house_tests: &[],
+          third_party: &[CRC, PROPTEST] },
+    Row { package: "baro-sys", in_house: &[], in_house_tests: &[],
+          third_party: &[LIBC, PROPTEST] },
+    Row { package: "baro-recorder", in_house: &["baro-ondisk", "baro-sys"], in_house_tests: &[],
+          third_party: &[PROPTEST] },
+    Row { package: "baro-store", in_house: &["baro-ondisk", "baro-sys", "baro-recorder"],
+          in_house_tests: &[], third_party: &[PROPTEST] },
+    Row { package: "baro-tune", in_house: &["baro-sys"], in_house_tests: &[],
+          third_party: &[("crc32c", "tells a torn journal from a whole one"), PROPTEST] },
+    Row { package: "baro-sources", in_house: &["baro-sys"], in_house_tests: &[],
+          third_party: &[PROPTEST] },
+    Row { package: "baro-bench",
+          in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources",
+                      "baro-tune"],
+          in_house_tests: &[], third_party: &[HDR, PROPTEST] },
+    Row { package: "barograph",
+          in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-tune",
+                      "baro-sources", "baro-bench"],
+          in_house_tests: &[],
+          third_party: &[("clap", "parser, help and completions from one definition"), JSON,
+                         SERDE] },
+    Row { package: "baro-fuzz",
+          in_house: &["baro-ondisk", "baro-recorder", "baro-store", "baro-sources"],
+          in_house_tests: &[], third_party: &[] },
+    Row { package: "xtask", in_house: &[], in_house_tests: &[], third_party: &[JSON] },
+    Row { package: "media", in_house: &["baro-sys"], in_house_tests: &[],
+          third_party: &[("fuser", "the FUSE protocol and a mount without libfuse")] },
+];
+
+fn row(package: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.package == package)
+}
+
+impl Row {
+    fn reason(&self, dep: &str) -> Option<&'static str> {
+        self.third_party.iter().find(|(name, _)| *name == dep).map(|(_, reason)| *reason)
+    }
+
+    fn allows(&self, dep: &Dep) -> bool {
+        let name = dep.name.as_str();
+        match (dep.in_house, dep.kind) {
+            (true, Kind::Dev) => {
+                self.in_house.contains(&name)
+                    || self.in_house_tests.contains(&name)
+                    || self.package == name
+            }
+            (true, _) => self.in_house.contains(&name),
+            (false, _) if self.reason(name) == Some(PROPTEST.1) => dep.kind == Kind::Dev,
+            (false, _) => self.reason(name).is_some(),
+        }
+    }
+}
+
+/// Why `package` uses the third-party crate `dep`.
+pub(super) fn reason(package: &str, dep: &str) -> Option<&'static str> {
+    row(package)?.reason(dep)
+}
+
+/// What `package` may use in-house.
+pub(super) fn allowed(package: &str) -> &'static [&'static str] {
+    row(package).map_or(&[], |row| row.in_house)
+}
+
+pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
+    let table = "the table in xtask/src/tidy/arrows.rs";
+    let mut findings = Vec::new();
+    for package in packages {
+        let Some(row) = row(&package.name) else {
+            findings.push(Finding::error(CHECK, &package.name, format!("no row in {table}")));
+            continue;
+        };
+        for dep in package.deps.iter().filter(|dep| !row.allows(dep)) {
+            let message = format!("must not use {}{}: not in {table}", dep.name, dep.kind.label());
+            findings.push(Finding::error(CHECK, &package.name, message));
+        }
+        let used = |name: &str| package.deps.iter().any(|dep| dep.name == name);
+        // Tests may come and go; a reason for a crate that is not there is a false statement.
+        for (name, _) in row.third_party.iter().filter(|d| **d != PROPTEST && !used(d.0)) {
+            let message = format!("does not use {name}, which {table} allows");
+            findings.push(Finding::warning(CHECK, &package.name, message));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, deps: &[(&str, Kind, bool)]) -> Package {
+        let deps = deps
+            .iter()
+            .map(|(name, kind, in_house)| Dep {
+                name: (*name).to_owned(),
+                kind: *kind,
+                in_house: *in_house,
+            })
+            .collect();
+        Package { name: name.to_owned(), deps, behind: Vec::new() }
+    }
+
+    #[test]
+    fn an_upward_arrow_is_found() {
+        let packages = [
+            package("baro-recorder", &[("baro-ondisk", Kind::Normal, true)]),
+            package("baro-sys", &[("baro-recorder", Kind::Dev, true)]),
+            package("baro-ondisk", &[("baro-sys", Kind::Normal, true)]),
+        ];
+        let errors: Vec<_> = check(&packages).into_iter().filter(|f| f.fatal).collect();
+        let places: Vec<_> = errors.iter().map(|f| f.place.as_str()).collect();
+        assert_eq!(places, ["baro-sys", "baro-ondisk"]);
+    }
+
+    #[test]
+    fn a_crate_without_a_reason_is_found() {
+        let packages = [
+            package("baro-recorder", &[("rand", Kind::Normal, false)]),
+            package("baro-tune", &[("proptest", Kind::Dev, false)]),
+            package("baro-store", &[("proptest", Kind::Normal, false)]),
+            package("newcomer", &[]),
+        ];
+        let errors: Vec<_> = check(&packages).into_iter().filter(|f| f.fatal).collect();
+        let places: Vec<_> = errors.iter().map(|f| f.place.as_str()).collect();
+        assert_eq!(places, ["baro-recorder", "baro-store", "newcomer"]);
+    }
+
+    #[test]
+    fn the_table_itself_has_no_cycle() {
+        fn reaches(from: &str, to: &str, depth: usize) -> bool {
+            assert!(depth < TABLE.len(), "cycle through {from}");
+            allowed(from).iter().any(|next| *next == to || reaches(next, to, depth + 1))
+        }
+        TABLE.iter().for_each(|row| assert!(!reaches(row.package, row.package, 0)));
+    }
+}
