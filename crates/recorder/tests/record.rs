@@ -1,6 +1,7 @@
 //! A recorder on a real file system: what is pushed is found, whole and in order, after close,
 //! after reopening, and by two recorders one after the other.
 
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 use baro_ondisk::{Type, WhenFull};
 use baro_recorder::log::segment_name;
 use baro_recorder::log::{Blocks, Catalog, Found, Geometry, Segments, init, read_identity};

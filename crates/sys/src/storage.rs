@@ -1,5 +1,5 @@
 //! The seam between Barograph and a file system: a folder and its files. [`crate::disk`] is the
-//! real one; [`crate::sim`] is the one that crashes, tears and fails on demand. Everything that
+//! real one; `sim` is the one that crashes, tears and fails on demand. Everything that
 //! must survive a power cut goes through these two traits and nothing else.
 
 use crate::Result;

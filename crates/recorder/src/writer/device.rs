@@ -65,8 +65,11 @@ const WRITE_THREADS: usize = 2;
 struct Files<S: Storage> {
     storage: S,
     access: Access,
-    open: Mutex<HashMap<u32, (u64, Arc<S::File>)>>,
+    open: Mutex<HashMap<u32, Used<S::File>>>,
 }
+
+/// An open file and when it was last used, as a count.
+type Used<F> = (u64, Arc<F>);
 
 impl<S: Storage> Files<S> {
     fn get(&self, segment: u32) -> Result<Arc<S::File>> {
