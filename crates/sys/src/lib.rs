@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 
 pub mod clock;
+pub mod counters;
 pub mod disk;
 mod error;
 pub mod host;
