@@ -18,5 +18,6 @@ pub mod procfile;
 pub mod schedule;
 pub mod signal;
 pub mod storage;
+pub mod termination;
 
 pub use error::{Error, Result};
