@@ -8,6 +8,7 @@
 
 pub mod clock;
 pub mod counters;
+pub mod dirty;
 pub mod disk;
 mod error;
 pub mod host;
