@@ -4,5 +4,6 @@ pub mod error;
 pub mod load;
 
 pub mod methods;
+pub mod plot;
 
 pub use error::BenchError;
