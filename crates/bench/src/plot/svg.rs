@@ -12,8 +12,10 @@ const RIGHT: f64 = 924.0;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = 424.0;
 /// Where the legend's first row stands, and the distance of its rows.
-const LEGEND_TOP: f64 = 506.0;
+const LEGEND_TOP: f64 = 526.0;
 const ROW: f64 = 24.0;
+/// Room that the label of a maximum takes.
+const LABEL_WIDTH: f64 = 104.0;
 /// Closer points than this cannot be told apart.
 const POINT_DISTANCE: f64 = 0.6;
 
@@ -215,6 +217,7 @@ fn curve(out: &mut String, axes: &Axes, index: usize, series: &Series<'_>) {
 
 /// Marks each maximum; labels that would cover each other are moved up.
 fn maxima(out: &mut String, axes: &Axes, plot: &Plot<'_>) {
+    // Left edge and base line of each label so far.
     let mut labels: Vec<(f64, f64)> = Vec::new();
     for (index, series) in plot.series.iter().enumerate() {
         let calls = series.latency_ns.len();
@@ -222,17 +225,22 @@ fn maxima(out: &mut String, axes: &Axes, plot: &Plot<'_>) {
             continue;
         }
         let (x, y) = (axes.x(series.latency_ns_max), axes.y(1.0 / calls as f64));
+        // Near the right edge the label ends at the mark instead of beginning there.
+        let (anchor, label_x, from_x) = if x > RIGHT - LABEL_WIDTH {
+            ("end", x + 4.0, x + 4.0 - LABEL_WIDTH)
+        } else {
+            ("start", x - 4.0, x - 4.0)
+        };
         let mut label_y = y - 10.0;
         while label_y > TOP + 20.0
-            && labels.iter().any(|(x2, y2)| (x2 - x).abs() < 130.0 && (y2 - label_y).abs() < 17.0)
+            && labels.iter().any(|(other_x, other_y)| {
+                (other_x - from_x).abs() < LABEL_WIDTH && (other_y - label_y).abs() < 17.0
+            })
         {
             label_y -= 1.0;
         }
-        labels.push((x, label_y));
+        labels.push((from_x, label_y));
         let colour = index % COLOURS.len();
-        // Near the right edge the label ends at the mark instead of beginning there.
-        let (anchor, label_x) =
-            if x > RIGHT - 120.0 { ("end", x + 4.0) } else { ("start", x - 4.0) };
         let _ = writeln!(
             out,
             "<circle class=\"f{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>\
