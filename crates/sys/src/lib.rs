@@ -20,5 +20,6 @@ pub mod schedule;
 pub mod signal;
 pub mod storage;
 pub mod termination;
+pub mod tracefs;
 
 pub use error::{Error, Result};
