@@ -97,12 +97,19 @@ pub fn write_at(file: &File, data: &[u8], offset_bytes: u64) -> io::Result<()> {
 /// # Errors
 /// Those of sync_file_range(2).
 pub fn write_back(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
-    let (offset, length) = (offset(offset_bytes)?, offset(length_bytes)?);
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    // SAFETY: no memory is passed; the descriptor is open as long as `file` is borrowed.
-    repeat(|| unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) })
+    sync_file_range(file, offset_bytes, length_bytes, flags)
+}
+
+/// Starts writing the dirty pages of a range and does not wait for them; it may wait for room in
+/// the device's queue. **Not durable**, as [`write_back`].
+///
+/// # Errors
+/// Those of sync_file_range(2).
+pub fn start_write_back(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+    sync_file_range(file, offset_bytes, length_bytes, libc::SYNC_FILE_RANGE_WRITE)
 }
 
 /// Tells the kernel that the clean cached pages of a range are not needed any more.
@@ -116,6 +123,17 @@ pub fn drop_cached(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Res
     let rc = unsafe { libc::posix_fadvise64(file.as_raw_fd(), offset, length, advice) };
     // The call returns its error instead of setting errno.
     if rc == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(rc)) }
+}
+
+fn sync_file_range(
+    file: &File,
+    offset_bytes: u64,
+    length_bytes: u64,
+    flags: libc::c_uint,
+) -> io::Result<()> {
+    let (offset, length) = (offset(offset_bytes)?, offset(length_bytes)?);
+    // SAFETY: no memory is passed; the descriptor is open as long as `file` is borrowed.
+    repeat(|| unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) })
 }
 
 fn offset(bytes: u64) -> io::Result<libc::off64_t> {
@@ -156,6 +174,7 @@ mod tests {
             Err(error) => println!("skipped: no preallocation in {}: {error}", dir.display()),
         }
         write_at(&file, &[7; 8192], 4096).expect("written");
+        start_write_back(&file, 4096, 8192).expect("begun");
         write_back(&file, 4096, 8192).expect("written back");
         drop_cached(&file, 0, 0).expect("advice taken");
         truncate(&file, 12_288).expect("shorter");

@@ -60,7 +60,12 @@ fn run(name: &str, spec: LoadSpec, operations: u64, bytes_max: u64) -> LoadRepor
 
 #[test]
 fn buffered_writers_write() {
-    let spec = BufferedWriters { writers: 2, bytes_per_s: Some(400 << 20), file_bytes: 4 << 20 };
+    let spec = BufferedWriters {
+        writers: 2,
+        bytes_per_s: Some(400 << 20),
+        file_bytes: 4 << 20,
+        window_bytes: Some(2 << 20),
+    };
     let report = run("buffered", LoadSpec::BufferedWriters(spec), 20, 8 << 20);
     // Two of the operations made the files.
     assert_eq!(report.written_bytes, (report.operations - 2) << 20);
@@ -116,6 +121,9 @@ fn refuses_useless_specifications_and_places() {
     let spec = BufferedWriters { bytes_per_s: Some(0), ..BufferedWriters::default() };
     let refused = Load::start(LoadSpec::BufferedWriters(spec), Path::new("/"));
     assert!(matches!(refused, Err(BenchError::Specification { field: "bytes_per_s", .. })));
+    let spec = BufferedWriters { window_bytes: Some(1 << 40), ..BufferedWriters::default() };
+    let refused = Load::start(LoadSpec::BufferedWriters(spec), Path::new("/"));
+    assert!(matches!(refused, Err(BenchError::Specification { field: "window_bytes", .. })));
     let spec = LoadSpec::JournalChurn(JournalChurn::default());
     let refused = Load::start(spec, Path::new("/no/such/place"));
     assert!(matches!(refused, Err(BenchError::File { .. })));

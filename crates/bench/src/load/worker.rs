@@ -84,6 +84,13 @@ impl Worker {
         }
     }
 
+    /// Counts a failure of what is no operation of its own.
+    pub(super) fn note(&self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.totals.fail(&error);
+        }
+    }
+
     /// Makes or empties the file `name`, trying until it works or the load is to end.
     pub(super) fn create(&self, name: &str) -> Option<File> {
         let path = self.dir.join(name);

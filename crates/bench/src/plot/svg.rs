@@ -179,11 +179,13 @@ fn decade_label(exponent: i32) -> String {
 
 fn period(out: &mut String, axes: &Axes, period_ns: u64) {
     let x = axes.x(period_ns);
+    // Half the label's width: it stays inside the picture.
+    let label_x = x.clamp(LEFT + 140.0, RIGHT - 120.0);
     let _ = writeln!(
         out,
         "<rect class=\"late\" x=\"{x:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"/>\
          <path class=\"period\" d=\"M{x:.1} {:.1}V{BOTTOM}\"/>\
-         <text class=\"periodtext\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">\
+         <text class=\"periodtext\" text-anchor=\"middle\" x=\"{label_x:.1}\" y=\"{:.1}\">\
          period {}: slower loses a sample</text>",
         RIGHT - x,
         BOTTOM - TOP,
