@@ -7,6 +7,8 @@
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 
 pub mod clock;
+pub mod counters;
+pub mod dirty;
 pub mod disk;
 mod error;
 pub mod host;
@@ -17,5 +19,7 @@ pub mod procfile;
 pub mod schedule;
 pub mod signal;
 pub mod storage;
+pub mod termination;
+pub mod tracefs;
 
 pub use error::{Error, Result};

@@ -1,0 +1,79 @@
+//! Being asked to end: SIGINT, SIGTERM and SIGHUP as a flag that a loop looks at.
+//!
+//! Programs that change the machine (mounts, loop devices, settings) must undo it when they are
+//! interrupted, which a signal handler cannot do. So the handler only notes the signal.
+//!
+//! Invariant: the first of the signals is kept until somebody reads it. Held by
+//! `a_signal_is_noted_and_sent`.
+
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+static REQUESTED: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note(signal: libc::c_int) {
+    let _ = REQUESTED.compare_exchange(0, signal, Relaxed, Relaxed);
+}
+
+/// From now on the three signals set the flag instead of ending the process. Programs started
+/// later get the default behaviour again. Does not block.
+///
+/// # Errors
+/// Those of sigaction(2); none is known for these signals.
+pub fn watch() -> io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: all zeroes is a valid sigaction; the handler only touches an atomic.
+        let rc = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = note as *const () as usize;
+            // No SA_RESTART would make waits end early, but std repeats them anyway.
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut())
+        };
+        if rc != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// The number of the first signal that came, if any.
+#[must_use]
+pub fn requested() -> Option<i32> {
+    match REQUESTED.load(Relaxed) {
+        0 => None,
+        signal => Some(signal),
+    }
+}
+
+/// Sends `signal` to the process `pid`, to pass on what was requested.
+///
+/// # Errors
+/// Those of kill(2): no such process, no permission.
+pub fn send(pid: u32, signal: i32) -> io::Result<()> {
+    let pid = libc::pid_t::try_from(pid)
+        .ok()
+        .filter(|pid| *pid > 0)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a process id"))?;
+    // SAFETY: kill has no memory preconditions; a positive pid names one process only.
+    if unsafe { libc::kill(pid, signal) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_signal_is_noted_and_sent() {
+        super::watch().expect("handlers can be set");
+        assert_eq!(super::requested(), None);
+        super::send(std::process::id(), libc::SIGHUP).expect("own process");
+        // The kernel may give a process signal to another thread: wait for it, with a limit.
+        for _ in 0..1_000 {
+            if super::requested().is_some() {
+                break;
+            }
+            crate::clock::sleep_ns(1_000_000);
+        }
+        assert_eq!(super::requested(), Some(libc::SIGHUP));
+        assert!(super::send(0, libc::SIGHUP).is_err());
+    }
+}
