@@ -52,15 +52,20 @@ pub(crate) fn remove_leftovers(parent: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(parent) else { return Vec::new() };
     let mut complaints = Vec::new();
     for entry in entries.filter_map(Result::ok) {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        let file_name = entry.file_name();
+        let Some(pid) = file_name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
             continue;
-        }
+        };
         let dir = entry.path();
         // No lock file: its run died before or after everything else was there.
-        let abandoned = match File::open(dir.join(LOCK_NAME)) {
+        let unlocked = match File::open(dir.join(LOCK_NAME)) {
             Ok(lock) => lock.try_lock().is_ok(),
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
+        // A run that is just beginning has its directory a moment before its lock.
+        let comm = std::fs::read_to_string(Path::new("/proc").join(pid).join("comm"));
+        let beginning = comm.is_ok_and(|comm| comm.trim_end() == env!("CARGO_PKG_NAME"));
+        let abandoned = unlocked && !beginning;
         if abandoned {
             eprintln!("media: removing what a killed run left in {}", dir.display());
             complaints.extend(dismantle(&dir));
