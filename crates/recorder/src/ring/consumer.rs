@@ -293,6 +293,11 @@ impl RingReader {
         self.ring.report()
     }
 
+    /// Whether more than a quarter of the ring waits for being durable.
+    pub(crate) fn filling_up(&self) -> bool {
+        !self.broken && self.head - self.released.bytes > self.ring.capacity() as u64 / 4
+    }
+
     /// Sequences offered and not in the log.
     pub(crate) fn pending(&self) -> u64 {
         self.offered.saturating_sub(self.at.sequence.max(self.skip_below))

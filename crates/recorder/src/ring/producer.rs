@@ -268,6 +268,20 @@ impl Producer {
         self.next_sequence
     }
 
+    /// Bytes that the ring has room for, heads of records (24 B, rounded up to 8) included. For
+    /// producers that can wait, such as one that reads a file. Does not block.
+    #[must_use]
+    pub fn free_bytes(&self) -> usize {
+        let used = self.head.saturating_sub(self.ring.tail().load(Ordering::Acquire));
+        self.ring.capacity().saturating_sub(usize::try_from(used).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that a record of this payload takes in a ring.
+    #[must_use]
+    pub const fn record_bytes(payload_bytes: usize) -> usize {
+        record_bytes(payload_bytes)
+    }
+
     /// The ring's counters.
     #[must_use]
     pub fn report(&self) -> RingReport {

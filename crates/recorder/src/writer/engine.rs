@@ -349,7 +349,12 @@ impl Engine {
     }
 
     fn due(&self) -> bool {
-        self.closing || self.now.monotonic_ns >= self.filling_since_ns + self.hold_ns()
+        self.hurry() || self.now.monotonic_ns >= self.filling_since_ns + self.hold_ns()
+    }
+
+    /// Space in the rings matters more now than full blocks and few syncs.
+    fn hurry(&self) -> bool {
+        self.closing || self.rings.iter().any(RingReader::filling_up)
     }
 
     /// Takes records into the block being filled; true if it is full.
@@ -527,7 +532,7 @@ impl Engine {
         // While more is on its way and the oldest has time, one sync later serves for more.
         let waits = self.writes > 0 || !self.builder.is_empty();
         let due = self.now.monotonic_ns >= since_ns + self.hold_ns();
-        if self.syncing.is_some() || self.failing || (waits && !due && !full && !self.closing) {
+        if self.syncing.is_some() || self.failing || (waits && !due && !full && !self.hurry()) {
             return;
         }
         self.ticket += 1;
