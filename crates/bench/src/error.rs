@@ -33,6 +33,10 @@ pub enum BenchError {
         /// What is asked for.
         expected: &'static str,
     },
+    /// The recorder refused.
+    Recorder(baro_recorder::Error),
+    /// The operating system refused.
+    System(baro_sys::Error),
     /// The histogram could not be made.
     Histogram(hdrhistogram::CreationError),
 }
@@ -64,6 +68,8 @@ impl fmt::Display for BenchError {
             Self::Specification { field, found, expected } => {
                 write!(f, "{field} is {found}, but must be {expected}")
             }
+            Self::Recorder(source) => source.fmt(f),
+            Self::System(source) => source.fmt(f),
             Self::Histogram(source) => write!(f, "cannot make a histogram: {source}"),
         }
     }
@@ -73,6 +79,8 @@ impl std::error::Error for BenchError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::File { source, .. } | Self::Thread(source) => Some(source),
+            Self::Recorder(source) => Some(source),
+            Self::System(source) => Some(source),
             Self::Histogram(source) => Some(source),
             Self::ThreadLost(_) | Self::Specification { .. } => None,
         }

@@ -5,5 +5,9 @@ pub mod load;
 
 pub mod methods;
 pub mod plot;
+pub mod push;
 
 pub use error::BenchError;
+
+/// Durations in nanoseconds.
+pub type Histogram = hdrhistogram::Histogram<u64>;

@@ -1,2 +1,36 @@
 //! baro: records sensor data without ever making the producer wait.
-fn main() {}
+//!
+//! Thin: one file per command in `commands/`, each over the libraries. Results go to stdout,
+//! diagnostics to stderr. Exit codes: 0 ok, 1 failed, 2 usage, 3 finished, but data was lost or a
+//! stated claim was not met.
+
+mod commands;
+mod failure;
+mod size;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+// So that `bench push` can prove that a push allocates nothing; it costs one addition.
+#[global_allocator]
+static ALLOCATOR: baro_sys::counters::CountingAllocator = baro_sys::counters::CountingAllocator;
+
+/// Records sensor and control data without ever making the producer wait.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    match commands::run(Arguments::parse().command) {
+        Ok(outcome) => outcome.code(),
+        Err(failure) => {
+            if !failure.is_broken_pipe() {
+                eprintln!("baro: {failure}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

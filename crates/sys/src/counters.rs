@@ -7,12 +7,14 @@
 //! Invariant: [`ThreadUsage`] only grows within a thread. Held by `faults_are_counted`; the
 //! counter of system calls has its own tests in `counters/syscalls.rs`.
 
+mod allocations;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod syscalls;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[path = "counters/syscalls_unsupported.rs"]
 mod syscalls;
 
+pub use allocations::{CountingAllocator, allocations, counting};
 pub use syscalls::SyscallCounter;
 
 /// Resource counters of one thread, as the kernel keeps them since the thread began.

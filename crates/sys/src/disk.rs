@@ -125,6 +125,14 @@ pub fn remove(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|e| Error::new("remove", path, e))
 }
 
+/// Removes a folder and all that is in it.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn remove_folder(path: &Path) -> Result<()> {
+    std::fs::remove_dir_all(path).map_err(|e| Error::new("remove folder", path, e))
+}
+
 impl DiskFile {
     /// Whether the kernel treats the file as direct: an open may take O_DIRECT and still go
     /// through the page cache (data=journal, fscrypt, inline data); `statx` tells on kernels that

@@ -17,7 +17,6 @@ pub mod lock;
 pub mod memory;
 pub mod procfile;
 pub mod schedule;
-pub mod signal;
 pub mod storage;
 pub mod termination;
 pub mod tracefs;

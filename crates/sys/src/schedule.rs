@@ -71,6 +71,20 @@ pub fn raise_open_files() -> u64 {
     u64::from(limit.rlim_cur)
 }
 
+/// Ids of this process's threads whose names start with `prefix`.
+#[must_use]
+pub fn own_threads(prefix: &str) -> Vec<u32> {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
+    tasks
+        .filter_map(|task| {
+            let task = task.ok()?;
+            let name = std::fs::read_to_string(task.path().join("comm")).ok()?;
+            let id = task.file_name().to_str()?.parse().ok()?;
+            name.starts_with(prefix).then_some(id)
+        })
+        .collect()
+}
+
 /// Real and effective user id of the process is root.
 #[must_use]
 pub fn is_root() -> bool {

@@ -12,10 +12,19 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 static REQUESTED: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn note(signal: libc::c_int) {
-    let _ = REQUESTED.compare_exchange(0, signal, Relaxed, Relaxed);
+    if REQUESTED.compare_exchange(0, signal, Relaxed, Relaxed).is_ok() {
+        return;
+    }
+    // The second one means it: the default action ends the process.
+    // SAFETY: both calls are async-signal-safe.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
 }
 
-/// From now on the three signals set the flag instead of ending the process. Programs started
+/// From now on the first of the three signals sets the flag instead of ending the process; the
+/// second one ends it. Programs started
 /// later get the default behaviour again. Does not block.
 ///
 /// # Errors

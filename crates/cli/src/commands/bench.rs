@@ -1,0 +1,22 @@
+//! `baro bench`: measurements on this machine.
+
+mod load;
+mod push;
+
+use crate::failure::{Outcome, Result};
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The cost of a push beside that of a bare memcpy, and how fast records become durable
+    Push(Box<push::Arguments>),
+    /// Make a file system dirty until stopped: bounded, and cleaned up
+    Load(load::Arguments),
+}
+
+pub(crate) fn run(command: Command) -> Result<Outcome> {
+    match command {
+        Command::Push(arguments) => push::run(&arguments),
+        Command::Load(arguments) => load::run(&arguments),
+    }
+}

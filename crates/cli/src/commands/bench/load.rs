@@ -1,0 +1,73 @@
+//! `baro bench load`: the loads of the papers, as a process of its own.
+
+use crate::failure::{Outcome, Result};
+use crate::size;
+use baro_bench::load::{AllocateTruncate, BufferedWriters, JournalChurn, Load, LoadSpec};
+use baro_sys::{clock, termination};
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Four sequential buffered writers that keep the device busy
+    Buffered,
+    /// Paper A: truncation and allocation of 100 MB files each 5 ms
+    Allocate,
+    /// Paper D: large new files beside many small ones
+    Churn,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Folder on the file system to load
+    dir: PathBuf,
+    /// Which loads, one or more
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "buffered,allocate")]
+    kind: Vec<Kind>,
+    /// Stop after this time
+    #[arg(long = "for", value_parser = size::nanoseconds, default_value = "1h")]
+    duration_ns: u64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    termination::watch()?;
+    let loads = start(&arguments.kind, &arguments.dir)?;
+    let end_ns = clock::monotonic_ns() + arguments.duration_ns;
+    let parent = std::os::unix::process::parent_id();
+    // Also when the process that started it is gone: a load must not outlive its measurement.
+    while clock::monotonic_ns() < end_ns
+        && termination::requested().is_none()
+        && std::os::unix::process::parent_id() == parent
+    {
+        clock::sleep_ns(50_000_000);
+    }
+    for load in loads {
+        let report = load.stop();
+        eprintln!(
+            "load: wrote {}, allocated {}, {} operations, {} pauses on a full disk, {} failures",
+            size::show_bytes(report.written_bytes),
+            size::show_bytes(report.allocated_bytes),
+            report.operations,
+            report.full_pauses,
+            report.failures
+        );
+    }
+    Ok(Outcome::Done)
+}
+
+fn start(kinds: &[Kind], dir: &Path) -> Result<Vec<Load>> {
+    kinds
+        .iter()
+        .map(|kind| {
+            let spec = match kind {
+                Kind::Buffered => LoadSpec::BufferedWriters(BufferedWriters {
+                    writers: 4,
+                    ..BufferedWriters::default()
+                }),
+                Kind::Allocate => LoadSpec::AllocateTruncate(AllocateTruncate::default()),
+                Kind::Churn => LoadSpec::JournalChurn(JournalChurn::default()),
+            };
+            Ok(Load::start(spec, dir)?)
+        })
+        .collect()
+}

@@ -1,0 +1,280 @@
+//! `baro bench push`: see `baro_bench::push`.
+
+use crate::commands::{Format, init, print_json};
+use crate::failure::{Outcome, Result};
+use crate::size;
+use baro_bench::push::{PushReport, PushSpec, run as measure};
+use baro_recorder::Options;
+use baro_sys::disk::{self, Disk};
+use baro_sys::{clock, termination};
+use clap::Args;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Folder on the file system to measure; a store is made in it and removed
+    #[arg(long, default_value = ".")]
+    dir: PathBuf,
+    /// Payload of a record
+    #[arg(long, default_value = "256", value_parser = size::bytes)]
+    record_bytes: u64,
+    /// Records whose push is timed
+    #[arg(long, default_value_t = 1_000_000)]
+    records: u64,
+    /// Time from one record to the next; from 1ms on the producer sleeps, below it spins.
+    /// Without it: 2us for 256 bytes or less, 200us for larger records
+    #[arg(long, value_parser = size::nanoseconds)]
+    interval: Option<u64>,
+    /// Bytes per second instead of an interval: with 16 KiB records 200MB is one each 82 us
+    #[arg(long, value_parser = size::bytes, conflicts_with = "interval")]
+    rate: Option<u64>,
+    /// Push for this time instead of a number of records
+    #[arg(long = "for", value_parser = size::nanoseconds, conflicts_with = "records")]
+    duration: Option<u64>,
+    /// Afterwards push for this time as fast as there is room; 0s leaves it out
+    #[arg(long, default_value = "2s", value_parser = size::nanoseconds)]
+    greedy: u64,
+    /// Size of the ring
+    #[arg(long, default_value = "64M", value_parser = size::bytes)]
+    ring: u64,
+    /// Size of the log, recycled
+    #[arg(long, default_value = "1G", value_parser = size::bytes)]
+    log: u64,
+    /// Bound on the time from push to durable
+    #[arg(long, default_value = "100ms", value_parser = size::nanoseconds)]
+    durable_within: u64,
+    /// Loads beside it, as of `baro bench load`
+    #[arg(long, value_enum, value_delimiter = ',')]
+    load: Vec<super::load::Kind>,
+    /// Folder that the load writes to; the same file system without it
+    #[arg(long)]
+    load_dir: Option<PathBuf>,
+    /// Write through the page cache
+    #[arg(long)]
+    buffered: bool,
+    /// Processor of the producer
+    #[arg(long)]
+    cpu: Option<usize>,
+    /// Processor of the writer
+    #[arg(long)]
+    writer_cpu: Option<usize>,
+    /// SCHED_FIFO priority of producer and writer
+    #[arg(long)]
+    fifo: Option<u8>,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// A load beside the measurement, in a process of its own; ended and waited for on drop.
+pub(crate) struct Beside(Option<Child>);
+
+impl Beside {
+    pub(crate) fn start(kinds: &[super::load::Kind], dir: &Path) -> Result<Self> {
+        use clap::ValueEnum;
+        if kinds.is_empty() {
+            return Ok(Beside(None));
+        }
+        let names: Vec<String> = kinds
+            .iter()
+            .filter_map(|kind| Some(kind.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let child = Command::new(std::env::current_exe()?)
+            .args(["bench", "load", "--kind", &names.join(",")])
+            .arg(dir)
+            .spawn()?;
+        // It has to have filled something before it is a load.
+        clock::sleep_ns(1_000_000_000);
+        Ok(Beside(Some(child)))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = termination::send(child.id(), 15);
+            let _ = child.wait();
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    termination::watch()?;
+    let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
+    init::make(&folder, arguments.log, true, true)?;
+    let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);
+    let result =
+        Beside::start(&arguments.load, load_dir).and_then(|_beside| run_in(arguments, &folder));
+    disk::remove_folder(&folder)?;
+    let report = result?;
+    match arguments.format {
+        Format::Text => print_text(arguments, &report),
+        Format::Json => print_json(&as_json(arguments, &report))?,
+    }
+    Ok(Outcome::lost_if(report.lost > 0))
+}
+
+fn run_in(arguments: &Arguments, folder: &Path) -> Result<PushReport> {
+    let sizes = |folder: &Path| -> Result<Vec<u64>> {
+        use baro_sys::storage::{Access, Storage, StorageFile};
+        let disk = Disk::open(folder)?;
+        disk.list("log")?
+            .iter()
+            .map(|name| Ok(disk.open(&format!("log/{name}"), Access::Read)?.size_bytes()?))
+            .collect()
+    };
+    let before = sizes(folder)?;
+    let stop = AtomicBool::new(false);
+    let done = AtomicBool::new(false);
+    let options = Options {
+        durable_within_ns: arguments.durable_within,
+        ring_bytes: arguments.ring as usize,
+        record_bytes_max: (arguments.record_bytes as usize).max(256 << 10),
+        buffered: arguments.buffered,
+        cpu: arguments.writer_cpu,
+        fifo: arguments.fifo,
+        ..Options::default()
+    };
+    let report = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                if termination::requested().is_some() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                clock::sleep_ns(20_000_000);
+            }
+        });
+        let report = measure(folder, spec(arguments), options, true, &stop);
+        done.store(true, Ordering::Relaxed);
+        report
+    });
+    let mut report = report?;
+    if let Some(kernel) = &mut report.kernel {
+        let after = sizes(folder)?;
+        kernel.size_changes += before.iter().zip(&after).filter(|(a, b)| a != b).count() as u64;
+    }
+    Ok(report)
+}
+
+fn spec(arguments: &Arguments) -> PushSpec {
+    let small = arguments.record_bytes <= 256;
+    let interval_ns = match (arguments.interval, arguments.rate) {
+        (Some(interval), _) => interval,
+        (None, Some(rate)) => arguments.record_bytes * 1_000_000_000 / rate.max(1),
+        (None, None) if small => 2_000,
+        (None, None) => 200_000,
+    };
+    let records = match arguments.duration {
+        Some(duration) => duration / interval_ns.max(1),
+        None => arguments.records,
+    };
+    PushSpec {
+        record_bytes: arguments.record_bytes as usize,
+        records,
+        interval_ns,
+        greedy_ns: arguments.greedy,
+        cpu: arguments.cpu,
+        fifo: arguments.fifo,
+    }
+}
+
+fn as_json(arguments: &Arguments, report: &PushReport) -> serde_json::Value {
+    let at = |histogram: &baro_bench::Histogram, quantile| histogram.value_at_quantile(quantile);
+    let status = &report.status;
+    let kernel = report.kernel.as_ref().filter(|kernel| kernel.lost_events == 0);
+    json!({
+        "record_bytes": arguments.record_bytes,
+        "records": report.records,
+        "push_p50_ns": at(&report.push_ns, 0.5),
+        "push_p99_ns": at(&report.push_ns, 0.99),
+        "push_p9999_ns": at(&report.push_ns, 0.9999),
+        "push_max_ns": report.push_max_ns,
+        "memcpy_p50_ns": at(&report.memcpy_ns, 0.5),
+        "memcpy_p99_ns": at(&report.memcpy_ns, 0.99),
+        "memcpy_p9999_ns": at(&report.memcpy_ns, 0.9999),
+        "memcpy_max_ns": report.memcpy_max_ns,
+        "syscalls": report.syscalls,
+        "allocations": report.allocations,
+        "page_faults": report.page_faults,
+        "voluntary_switches": report.voluntary_switches,
+        "lost": report.lost,
+        "records_per_s": report.records_per_s,
+        "durable_records_per_s": report.durable_records_per_s,
+        "forced_commits": kernel.map(|kernel| kernel.forced_commits),
+        "journal_commits": kernel.map(|kernel| kernel.commits),
+        "block_allocations": kernel.map(|kernel| kernel.block_allocations),
+        "size_changes": kernel.map(|kernel| kernel.size_changes),
+        "writer_journal_handles": kernel.map(|kernel| kernel.handles),
+        "kernel_counts_missing": report.kernel_reason,
+        "kernel_events_lost": report.kernel.as_ref().map(|kernel| kernel.lost_events),
+        "paced_ns": report.paced_ns,
+        "durable_advances": report.durable_advances,
+        "ring_bytes": arguments.ring,
+        "ring_used_bytes_max": report.ring_used_bytes_max,
+        "memory_bytes": report.memory_bytes,
+        "durable_within_ns": arguments.durable_within,
+        "longest_durable_ns": status.longest_durable_ns,
+        "longest_write_ns": status.longest_write_ns,
+        "longest_sync_ns": status.longest_sync_ns,
+        "syncs": status.syncs,
+        "device_bytes": status.device_bytes,
+        "payload_bytes": status.payload_bytes,
+        "padding_bytes": status.padding_bytes,
+        "reservations": report.reservations,
+    })
+}
+
+fn print_text(arguments: &Arguments, report: &PushReport) {
+    let line = |name: &str, histogram: &baro_bench::Histogram, max_ns| {
+        let at = |quantile| size::show_ns(histogram.value_at_quantile(quantile));
+        println!(
+            "{name:8} {:>10} {:>10} {:>10} {:>10}",
+            at(0.5),
+            at(0.99),
+            at(0.9999),
+            size::show_ns(max_ns)
+        );
+    };
+    println!("{} records of {} bytes", report.records, arguments.record_bytes);
+    println!("{:8} {:>10} {:>10} {:>10} {:>10}", "", "p50", "p99", "p99.99", "max");
+    line("push", &report.push_ns, report.push_max_ns);
+    line("memcpy", &report.memcpy_ns, report.memcpy_max_ns);
+    let known = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
+    println!(
+        "inside push: {} system calls, {} allocations, {} page faults, {} voluntary switches",
+        known(report.syscalls),
+        known(report.allocations),
+        report.page_faults,
+        report.voluntary_switches
+    );
+    println!("lost: {}; the durable position moved {} times", report.lost, report.durable_advances);
+    if let (Some(pushed), Some(durable)) = (report.records_per_s, report.durable_records_per_s) {
+        println!("greedy: {pushed:.0} records/s pushed, {durable:.0} records/s durable");
+    }
+    match &report.kernel {
+        Some(kernel) => println!(
+            "kernel: {} commits forced by {} syncs ({} commits in all), {} block allocations, {} \
+             size changes",
+            kernel.forced_commits,
+            kernel.syncs,
+            kernel.commits,
+            kernel.block_allocations,
+            kernel.size_changes
+        ),
+        None => println!(
+            "kernel: not counted: {}",
+            report.kernel_reason.as_deref().unwrap_or("unknown")
+        ),
+    }
+    println!(
+        "writer: longest write {}, longest sync {}, longest from push to durable {}",
+        size::show_ns(report.status.longest_write_ns),
+        size::show_ns(report.status.longest_sync_ns),
+        size::show_ns(report.status.longest_durable_ns)
+    );
+    for said in &report.reservations {
+        println!("note: {said}");
+    }
+}

@@ -1,0 +1,52 @@
+//! How a command ends: the exit codes of the contract, and failures with their sentence.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// A command that did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All of it.
+    Done,
+    /// But data was lost, or a stated claim was not met.
+    Lost,
+}
+
+impl Outcome {
+    pub(crate) fn code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Outcome::Done => 0,
+            Outcome::Lost => 3,
+        })
+    }
+
+    pub(crate) fn lost_if(lost: bool) -> Self {
+        if lost { Outcome::Lost } else { Outcome::Done }
+    }
+}
+
+/// A command that could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure(Box<dyn std::error::Error + Send + Sync>);
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure(error.into())
+    }
+}
+
+impl Failure {
+    /// The reader of our output has gone: nothing to say, and nobody to say it to.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        let found = self.0.downcast_ref::<std::io::Error>();
+        found.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
