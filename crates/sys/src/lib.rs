@@ -18,6 +18,7 @@ pub mod memory;
 pub mod procfile;
 pub mod schedule;
 pub mod signal;
+pub mod sim;
 pub mod storage;
 pub mod termination;
 pub mod tracefs;
