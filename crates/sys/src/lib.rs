@@ -17,6 +17,7 @@ pub mod lock;
 pub mod memory;
 pub mod procfile;
 pub mod schedule;
+pub mod sim;
 pub mod storage;
 pub mod termination;
 pub mod tracefs;
