@@ -2,6 +2,7 @@
 
 mod bench;
 mod init;
+mod record;
 
 use crate::failure::{Outcome, Result};
 use clap::{Subcommand, ValueEnum};
@@ -20,6 +21,8 @@ pub(crate) enum Format {
 pub(crate) enum Command {
     /// Make a store: a folder whose files are written once in full
     Init(init::Arguments),
+    /// Record sources into a store
+    Record(Box<record::Arguments>),
     /// Measure on this machine
     #[command(subcommand)]
     Bench(bench::Command),
@@ -28,6 +31,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Init(arguments) => init::run(&arguments),
+        Command::Record(arguments) => record::run(&arguments),
         Command::Bench(command) => bench::run(command),
     }
 }

@@ -117,6 +117,12 @@ impl Storage for Disk {
     }
 }
 
+/// Whether there is anything at `path`.
+#[must_use]
+pub fn exists(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
+
 /// Removes a file.
 ///
 /// # Errors

@@ -101,6 +101,29 @@ impl FileSystem {
     }
 }
 
+/// Whether the folder at `path` (with what leads to it) is all that its file system holds; `None`
+/// if it cannot be told.
+#[must_use]
+pub fn alone_on_file_system(path: &Path) -> Option<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let mut here = std::fs::canonicalize(path).ok()?;
+    let device = std::fs::metadata(&here).ok()?.dev();
+    loop {
+        let Some(parent) = here.parent().map(Path::to_owned) else { return Some(false) };
+        if std::fs::metadata(&parent).ok()?.dev() != device {
+            return Some(true);
+        }
+        let others = std::fs::read_dir(&parent)
+            .ok()?
+            .flatten()
+            .any(|entry| entry.path() != here && entry.file_name() != "lost+found");
+        if others {
+            return Some(false);
+        }
+        here = parent;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let quiet = arguments.format != Format::Text || !std::io::stderr().is_terminal();
+    let quiet = arguments.format != Format::Text;
     let identity = make(&arguments.store, arguments.size, arguments.recycle, quiet)?;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     match arguments.format {
@@ -54,8 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Makes a store; shows progress on stderr unless `quiet`.
+/// Makes a store; shows progress on a terminal unless `quiet`.
 pub(crate) fn make(path: &Path, log_bytes: u64, recycle: bool, quiet: bool) -> Result<Identity> {
+    let quiet = quiet || !std::io::stderr().is_terminal();
     let when_full = if recycle { WhenFull::Recycle } else { WhenFull::Stop };
     let geometry = Geometry::for_log(log_bytes, when_full)?;
     let disk = Disk::create(path)?;

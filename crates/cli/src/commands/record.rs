@@ -1,0 +1,203 @@
+//! `baro record`: records sources into a store until it is told to stop.
+
+pub(crate) mod feeds;
+pub(crate) mod report;
+mod stdin;
+
+use super::{Format, init};
+use crate::failure::{Outcome, Result};
+use crate::size;
+use baro_recorder::{Closed, Options, Recorder};
+use baro_sys::{clock, termination};
+use clap::{ArgGroup, Args, ValueEnum};
+use feeds::{Fed, Feed};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What stdin carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Input {
+    /// Lines of time,series,value; an empty time means now
+    Csv,
+    /// Frames of --frame-bytes, one after another
+    Raw,
+}
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate"]).required(true).multiple(true)))]
+pub(crate) struct Arguments {
+    /// The store, made by `baro init`
+    store: PathBuf,
+    /// Make the store first, with a log of this size, if there is none
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
+    init: Option<u64>,
+    /// Record this machine's kernel counters: stat, vmstat, meminfo, diskstats, net/dev, pressure,
+    /// schedstat
+    #[arg(long)]
+    proc: bool,
+    /// Time between two readings of the kernel's counters
+    #[arg(long, value_parser = size::nanoseconds, default_value = "10ms")]
+    proc_interval: u64,
+    /// Record what comes on stdin; waits for room instead of losing any of it
+    #[arg(long, value_enum)]
+    stdin: Option<Input>,
+    /// Record generated control frames that can be verified
+    #[arg(long)]
+    generate: bool,
+    /// Time between two generated frames
+    #[arg(long, value_parser = size::nanoseconds, default_value = "5ms")]
+    interval: u64,
+    /// Size of generated frames, and of raw frames on stdin
+    #[arg(long, value_parser = size::bytes, default_value = "16K")]
+    frame_bytes: u64,
+    /// Channel of raw frames
+    #[arg(long, default_value = "frames")]
+    channel: String,
+    /// Stop after this time; without it at the end of stdin, or at SIGINT or SIGTERM
+    #[arg(long = "for", value_parser = size::nanoseconds)]
+    duration: Option<u64>,
+    #[command(flatten)]
+    tuning: Tuning,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Options of the recorder.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Tuning {
+    /// Memory of each source's ring: what it holds is what a stall of the device may last
+    #[arg(long, default_value = "16M", value_parser = size::bytes)]
+    ring: u64,
+    /// Bound on the time from push to surviving a power cut
+    #[arg(long, default_value = "100ms", value_parser = size::nanoseconds)]
+    durable_within: u64,
+    /// Write through the page cache even where direct I/O is possible
+    #[arg(long)]
+    buffered: bool,
+    /// Processor of the writer's threads
+    #[arg(long)]
+    cpu: Option<usize>,
+    /// SCHED_FIFO priority (1 to 99) of writer and sources, if the kernel grants it
+    #[arg(long)]
+    fifo: Option<u8>,
+}
+
+impl Tuning {
+    pub(crate) fn options(&self, record_bytes: usize) -> Options {
+        let ring_bytes = usize::try_from(self.ring).unwrap_or(usize::MAX);
+        Options {
+            durable_within_ns: self.durable_within,
+            ring_bytes,
+            record_bytes_max: record_bytes.max(256 << 10).min(ring_bytes / 4),
+            buffered: self.buffered,
+            cpu: self.cpu,
+            fifo: self.fifo,
+            ..Options::default()
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let feeds = chosen(arguments);
+    termination::watch()?;
+    if let Some(log_bytes) = arguments.init
+        && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
+    {
+        init::make(&arguments.store, log_bytes, false, arguments.format != Format::Text)?;
+    }
+    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
+    let recorder = Recorder::open(&arguments.store, arguments.tuning.options(frame_bytes))?;
+    if arguments.format == Format::Text {
+        report::print_opening(recorder.opening());
+    }
+    let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
+    let opening = recorder.opening().clone();
+    let memory_bytes = recorder.memory_bytes();
+    let recording = record(recorder, feeds, arguments.duration, |recorder, elapsed_ns| {
+        if terminal {
+            report::status_line(recorder, elapsed_ns);
+        }
+    })?;
+    if terminal {
+        eprint!("\r\x1b[K");
+    }
+    report::print(arguments.format, &opening, memory_bytes, &recording)?;
+    Ok(Outcome::lost_if(recording.lost() > 0))
+}
+
+fn chosen(arguments: &Arguments) -> Vec<Feed> {
+    let mut feeds = Vec::new();
+    if arguments.proc {
+        feeds.push(Feed::Proc { interval_ns: arguments.proc_interval });
+    }
+    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
+    if arguments.generate {
+        feeds.push(Feed::Generate { interval_ns: arguments.interval, frame_bytes });
+    }
+    match arguments.stdin {
+        Some(Input::Csv) => feeds.push(Feed::Csv),
+        Some(Input::Raw) => {
+            feeds.push(Feed::Raw { frame_bytes, channel: arguments.channel.clone() });
+        }
+        None => {}
+    }
+    feeds
+}
+
+/// A recording that has ended.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    pub(crate) elapsed_ns: u64,
+    pub(crate) closed: Closed,
+    pub(crate) fed: Vec<Fed>,
+    /// Whether only this store lies on its file system.
+    pub(crate) alone: Option<bool>,
+}
+
+impl Recording {
+    /// Records refused, given up, or not made durable.
+    pub(crate) fn lost(&self) -> u64 {
+        let refused: u64 =
+            self.closed.rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
+        refused.max(self.closed.status.lost) + self.closed.left
+    }
+}
+
+/// Runs feeds until the time is over, all have ended, or a stop is asked for; `tick` is called a
+/// few times a second.
+pub(crate) fn record(
+    recorder: Recorder,
+    feeds: Vec<Feed>,
+    duration_ns: Option<u64>,
+    tick: impl Fn(&Recorder, u64),
+) -> Result<Recording> {
+    let stop = AtomicBool::new(false);
+    let started_ns = clock::monotonic_ns();
+    let end_ns = duration_ns.map_or(u64::MAX, |duration| started_ns.saturating_add(duration));
+    let alone = baro_sys::identity::alone_on_file_system(recorder.path());
+    let fed = std::thread::scope(|scope| {
+        let mut running: Vec<_> = Vec::new();
+        for feed in feeds {
+            let (recorder, stop) = (&recorder, &stop);
+            let thread = std::thread::Builder::new()
+                .name(format!("baro-{}", feed.name()))
+                .spawn_scoped(scope, move || feed.run(recorder, stop))?;
+            running.push(thread);
+        }
+        while clock::monotonic_ns() < end_ns
+            && termination::requested().is_none()
+            && !running.iter().all(|thread| thread.is_finished())
+        {
+            tick(&recorder, clock::monotonic_ns() - started_ns);
+            clock::sleep_ns(100_000_000);
+        }
+        stop.store(true, Ordering::Relaxed);
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a source's thread ended".into())))
+            .collect::<Result<Vec<Fed>>>()
+    })?;
+    let elapsed_ns = clock::monotonic_ns() - started_ns;
+    Ok(Recording { elapsed_ns, closed: recorder.close(), fed, alone })
+}

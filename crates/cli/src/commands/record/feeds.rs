@@ -1,0 +1,192 @@
+//! Sources that push into a ring of their own, each on a thread of its own.
+
+use super::stdin;
+use crate::failure::Result;
+use baro_bench::Histogram;
+use baro_ondisk::Type;
+use baro_recorder::{Recorder, Refused};
+use baro_sources::generate::fill_frame;
+use baro_sources::proc::{ProcSampler, ProcSelection, ProcSource};
+use baro_sys::{clock, schedule};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Seed of generated frames: any, but known, so that a reader can verify them.
+pub(crate) const GENERATE_SEED: u64 = 0xba20;
+
+/// A source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Feed {
+    /// The kernel's counters.
+    Proc { interval_ns: u64 },
+    /// Control frames that can be verified.
+    Generate { interval_ns: u64, frame_bytes: usize },
+    /// Lines on stdin.
+    Csv,
+    /// Frames on stdin.
+    Raw { frame_bytes: usize, channel: String },
+}
+
+/// What a source did.
+#[derive(Clone, Debug)]
+pub(crate) struct Fed {
+    pub(crate) name: &'static str,
+    /// Random id of its ring.
+    pub(crate) producer: u64,
+    /// Records pushed.
+    pub(crate) records: u64,
+    /// Samples in them.
+    pub(crate) samples: u64,
+    /// Payload bytes pushed.
+    pub(crate) bytes: u64,
+    /// Series and channels.
+    pub(crate) series: usize,
+    /// Records refused.
+    pub(crate) refused: u64,
+    /// Periods in which the source itself came too late.
+    pub(crate) missed: u64,
+    /// Input that was not understood, and the first complaints.
+    pub(crate) bad: u64,
+    pub(crate) complaints: Vec<String>,
+    /// Time inside push.
+    pub(crate) push_ns: Histogram,
+    pub(crate) push_max_ns: u64,
+}
+
+impl Fed {
+    pub(crate) fn new(name: &'static str, producer: u64) -> Result<Self> {
+        Ok(Fed {
+            name,
+            producer,
+            records: 0,
+            samples: 0,
+            bytes: 0,
+            series: 0,
+            refused: 0,
+            missed: 0,
+            bad: 0,
+            complaints: Vec::new(),
+            push_ns: Histogram::new_with_bounds(1, 60_000_000_000, 3)?,
+            push_max_ns: 0,
+        })
+    }
+
+    /// Times a push and counts its result.
+    pub(crate) fn push(
+        &mut self,
+        samples: usize,
+        bytes: usize,
+        push: impl FnOnce() -> std::result::Result<u64, Refused>,
+    ) {
+        let before_ns = clock::monotonic_ns();
+        let result = push();
+        let took_ns = clock::monotonic_ns() - before_ns;
+        self.push_ns.saturating_record(took_ns);
+        self.push_max_ns = self.push_max_ns.max(took_ns);
+        match result {
+            Ok(_) => {
+                self.records += 1;
+                self.samples += samples as u64;
+                self.bytes += bytes as u64;
+            }
+            Err(_) => self.refused += 1,
+        }
+    }
+}
+
+impl Feed {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Feed::Proc { .. } => "proc",
+            Feed::Generate { .. } => "generate",
+            Feed::Csv | Feed::Raw { .. } => "stdin",
+        }
+    }
+
+    /// Pushes until `stop`, or the input's end.
+    pub(crate) fn run(self, recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
+        if let Some(Ok(priority)) = &recorder.opening().fifo {
+            // One above the writer: what is sampled late is late for ever.
+            let _ = schedule::set_fifo(priority.saturating_add(1).min(99));
+        }
+        match self {
+            Feed::Proc { interval_ns } => proc(recorder, interval_ns, stop),
+            Feed::Generate { interval_ns, frame_bytes } => {
+                generate(recorder, interval_ns, frame_bytes, stop)
+            }
+            Feed::Csv => stdin::csv(recorder, stop),
+            Feed::Raw { frame_bytes, channel } => stdin::raw(recorder, frame_bytes, &channel, stop),
+        }
+    }
+}
+
+/// Calls `each` once a period until `stop`; returns the periods that began while it was late.
+fn periodically(interval_ns: u64, stop: &AtomicBool, mut each: impl FnMut(u64)) -> u64 {
+    let mut due_ns = clock::monotonic_ns();
+    let mut missed = 0;
+    let mut number = 0;
+    while !stop.load(Ordering::Relaxed) {
+        each(number);
+        number += 1;
+        due_ns += interval_ns;
+        let behind_ns = clock::monotonic_ns().saturating_sub(due_ns);
+        let behind = behind_ns / interval_ns.max(1);
+        missed += behind;
+        due_ns += behind * interval_ns;
+        clock::sleep_until_ns(due_ns);
+    }
+    missed
+}
+
+fn proc(recorder: &Recorder, interval_ns: u64, stop: &AtomicBool) -> Result<Fed> {
+    let every = ProcSource::ALL
+        .into_iter()
+        .fold(ProcSelection::none(), |selection, source| selection.with(source, 1));
+    let mut sampler = ProcSampler::open(Path::new("/proc"), &every)?;
+    let wanted: Vec<(&str, Type, &str)> =
+        sampler.series().iter().map(|s| (s.name.as_str(), Type::I64, s.unit)).collect();
+    let ids = recorder.declare(&wanted)?;
+    let mut producer = recorder.producer()?;
+    let mut fed = Fed::new("proc", producer.report().producer)?;
+    fed.series = ids.len();
+    let mut values = Vec::with_capacity(ids.len());
+    let mut columns = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
+    fed.missed = periodically(interval_ns, stop, |_| {
+        values.clear();
+        sampler.sample(&mut values);
+        columns.0.clear();
+        columns.1.clear();
+        for (index, value) in &values {
+            if let Some(id) = ids.get(*index as usize) {
+                columns.0.push(*id);
+                columns.1.push(*value);
+            }
+        }
+        let time_ns = clock::realtime_ns();
+        let count = columns.0.len();
+        fed.push(count, 8 + count * 12, || producer.push_integers(time_ns, &columns.0, &columns.1));
+    });
+    Ok(fed)
+}
+
+fn generate(
+    recorder: &Recorder,
+    interval_ns: u64,
+    frame_bytes: usize,
+    stop: &AtomicBool,
+) -> Result<Fed> {
+    let ids = recorder.declare(&[("generated", Type::Channel, "")])?;
+    let channel = ids.first().copied().unwrap_or(1);
+    let mut frame = vec![0; frame_bytes];
+    fill_frame(GENERATE_SEED, 0, &mut frame)?;
+    let mut producer = recorder.producer()?;
+    let mut fed = Fed::new("generate", producer.report().producer)?;
+    fed.series = 1;
+    fed.missed = periodically(interval_ns, stop, |number| {
+        // The length was checked by the first call.
+        let _ = fill_frame(GENERATE_SEED, number, &mut frame);
+        let time_ns = clock::realtime_ns();
+        fed.push(0, frame_bytes, || producer.push_frame(channel, time_ns, &frame));
+    });
+    Ok(fed)
+}

@@ -1,0 +1,198 @@
+//! What a recording tells: at its start, while it runs, at its end.
+
+use super::{Fed, Recording};
+use crate::commands::{Format, print_json};
+use crate::failure::Result;
+use crate::size::{show_bytes, show_ns};
+use baro_recorder::{Opening, Recorder, Trouble};
+use serde_json::{Value, json};
+use std::io::Write;
+
+pub(crate) fn print_opening(opening: &Opening) {
+    let rings = opening.ring_folder.as_ref();
+    eprintln!(
+        "{}: {} on {}, {}, rings in {}",
+        opening.path.display(),
+        show_bytes(opening.log_bytes),
+        opening.file_system,
+        if opening.direct { "direct I/O" } else { "through the page cache" },
+        rings.map_or("private memory".to_owned(), |folder| folder.display().to_string()),
+    );
+    if opening.rings_taken_over > 0 {
+        eprintln!(
+            "took over {} rings of an earlier recorder, {} records not in the log yet",
+            opening.rings_taken_over, opening.records_taken_over
+        );
+    }
+    for said in opening.reservations() {
+        eprintln!("note: {said}");
+    }
+}
+
+pub(crate) fn status_line(recorder: &Recorder, elapsed_ns: u64) {
+    let (status, rings) = (recorder.status(), recorder.rings());
+    let fullest = rings
+        .iter()
+        .map(|ring| ring.used_bytes * 100 / ring.capacity_bytes.max(1))
+        .max()
+        .unwrap_or(0);
+    let lost: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
+    let trouble = match &status.trouble {
+        Trouble::None => String::new(),
+        Trouble::LogFull => "  LOG FULL".to_owned(),
+        Trouble::Device { error } => format!("  {error}"),
+    };
+    eprint!(
+        "\r\x1b[K{:>6.1} s  {} records  {}  ring {fullest} %  lost {lost}  push to durable {} at \
+         most{trouble}",
+        elapsed_ns as f64 / 1e9,
+        status.records,
+        show_bytes(status.payload_bytes),
+        show_ns(status.longest_durable_ns),
+    );
+    let _ = std::io::stderr().flush();
+}
+
+/// How long a stall of the device the rings cover at the rate of this recording.
+pub(crate) fn covers_ns(recording: &Recording) -> Option<u64> {
+    recording
+        .fed
+        .iter()
+        .filter_map(|fed| {
+            let ring = recording.closed.rings.iter().find(|r| r.producer == fed.producer)?;
+            let bytes = fed.bytes + fed.records * 24;
+            let rate = bytes as f64 / (recording.elapsed_ns.max(1) as f64 / 1e9);
+            (rate > 0.0).then(|| (ring.capacity_bytes as f64 / rate * 1e9) as u64)
+        })
+        .min()
+}
+
+pub(crate) fn print(
+    format: Format,
+    opening: &Opening,
+    memory_bytes: usize,
+    recording: &Recording,
+) -> Result<()> {
+    match format {
+        Format::Text => {
+            print_text(recording);
+            Ok(())
+        }
+        Format::Json => print_json(&as_json(opening, memory_bytes, recording)),
+    }
+}
+
+fn print_text(recording: &Recording) {
+    let status = &recording.closed.status;
+    for fed in &recording.fed {
+        print_fed(fed);
+    }
+    println!(
+        "lost: {}; longest from push to durable {}, longest write {}, longest sync {}",
+        recording.lost(),
+        show_ns(status.longest_durable_ns),
+        show_ns(status.longest_write_ns),
+        show_ns(status.longest_sync_ns)
+    );
+    if recording.closed.left > 0 {
+        println!(
+            "{} records could not be made durable; they wait in the ring files for the next open",
+            recording.closed.left
+        );
+    }
+    println!(
+        "to the device: {} for {} of records ({} padding), {} syncs",
+        show_bytes(status.device_bytes),
+        show_bytes(status.payload_bytes),
+        show_bytes(status.padding_bytes),
+        status.syncs
+    );
+    let place = match recording.alone {
+        Some(true) => "the store has its file system for itself",
+        Some(false) => "the store shares its file system: the writer may wait for others' commits",
+        None => "whether others use the file system is unknown",
+    };
+    if let Some(covers_ns) = covers_ns(recording) {
+        println!("{place}; at this rate the rings cover a stall of {}", show_ns(covers_ns));
+    }
+}
+
+fn print_fed(fed: &Fed) {
+    let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
+    println!(
+        "{}: {} series, {} records, {} samples, {}; push p50 {}, p99.99 {}, max {}{}",
+        fed.name,
+        fed.series,
+        fed.records,
+        fed.samples,
+        show_bytes(fed.bytes),
+        at(0.5),
+        at(0.9999),
+        show_ns(fed.push_max_ns),
+        match fed.missed {
+            0 => String::new(),
+            missed => format!("; the source itself missed {missed} periods"),
+        }
+    );
+    if fed.bad > 0 {
+        println!("{}: {} inputs were not understood", fed.name, fed.bad);
+        for complaint in &fed.complaints {
+            eprintln!("{}: {complaint}", fed.name);
+        }
+    }
+}
+
+fn as_json(opening: &Opening, memory_bytes: usize, recording: &Recording) -> Value {
+    let status = &recording.closed.status;
+    let sources: Vec<Value> = recording
+        .fed
+        .iter()
+        .map(|fed| {
+            json!({
+                "source": fed.name,
+                "series": fed.series,
+                "records": fed.records,
+                "samples": fed.samples,
+                "payload_bytes": fed.bytes,
+                "refused": fed.refused,
+                "missed_periods": fed.missed,
+                "bad_inputs": fed.bad,
+                "complaints": fed.complaints,
+                "push_p50_ns": fed.push_ns.value_at_quantile(0.5),
+                "push_p9999_ns": fed.push_ns.value_at_quantile(0.9999),
+                "push_max_ns": fed.push_max_ns,
+            })
+        })
+        .collect();
+    let refused = |pick: fn(&baro_recorder::RingReport) -> u64| -> u64 {
+        recording.closed.rings.iter().map(pick).sum()
+    };
+    json!({
+        "path": opening.path,
+        "file_system": opening.file_system,
+        "file_system_for_itself": recording.alone,
+        "direct": opening.direct,
+        "fifo_priority": opening.fifo.as_ref().and_then(|fifo| fifo.as_ref().ok()),
+        "reservations": opening.reservations(),
+        "open_ns": opening.took_ns,
+        "records_taken_over": opening.records_taken_over,
+        "elapsed_ns": recording.elapsed_ns,
+        "memory_bytes": memory_bytes,
+        "sources": sources,
+        "lost": recording.lost(),
+        "refused_ring_full": refused(|ring| ring.refused_full),
+        "refused_too_large": refused(|ring| ring.refused_large),
+        "left_in_rings": recording.closed.left,
+        "records": status.records,
+        "payload_bytes": status.payload_bytes,
+        "device_bytes": status.device_bytes,
+        "padding_bytes": status.padding_bytes,
+        "syncs": status.syncs,
+        "failures": status.failures,
+        "segments_started": status.segments_started,
+        "longest_write_ns": status.longest_write_ns,
+        "longest_sync_ns": status.longest_sync_ns,
+        "longest_durable_ns": status.longest_durable_ns,
+        "ring_covers_ns": covers_ns(recording),
+    })
+}
