@@ -10,4 +10,4 @@ pub use catalog::{Catalog, Declared};
 pub use init::{Geometry, init};
 pub use names::{CATALOG, FOLDER, IDENTITY, LOCK, segment_name};
 pub use recover::{Recovery, Segments, read_identity, recover};
-pub use walk::{Blocks, Found, Walk};
+pub use walk::{Blocks, Found, FoundHeader, Walk};
