@@ -1,0 +1,137 @@
+//! Which blocks of a session count: the rule by which every reader, and recovery, puts the segments
+//! of one session together (`docs/format.md`, "Order"). Pure: headers and the ends of scans go in.
+//!
+//! - A later segment supersedes the blocks of earlier ones from its first block on: it was started
+//!   again there after a failed write or sync.
+//! - What is left is read in order of epoch while sequences run on.
+//! - A hole between two segments is the torn tail of a crash, and ends the session, unless
+//!   something later proves that the missing blocks were durable: a block whose `durable` is above
+//!   the hole's start, or one more segment after the one behind the hole, since a segment is
+//!   started only when everything before its predecessor is durable.
+//!
+//! Invariant: recovery and readers agree on which blocks are live, so that a record which the ring
+//! still holds is either skipped or logged again, never both and never neither (tests of the
+//! simulator, `tests/crash.rs`).
+
+use std::ops::Range;
+
+/// One segment of a session, as its header and a scan of it tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Epoch, from the header.
+    pub epoch: u64,
+    /// Sequence of the first block, from the header.
+    pub first_block: u64,
+    /// Sequence after the last valid block ([`Scan::sequence`](baro_ondisk::Scan::sequence) at the
+    /// end of the walk); the first block if there is none.
+    pub end: u64,
+    /// Highest `durable` field among its valid blocks, 0 if there are none.
+    pub durable: u64,
+}
+
+/// What counts of one segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Sequences of its live blocks; valid blocks outside are dead and must be passed over.
+    pub live: Range<u64>,
+    /// Blocks missing before it that once were durable.
+    pub hole: Option<Hole>,
+}
+
+/// Blocks that were durable and are not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Their sequences.
+    pub blocks: Range<u64>,
+    /// Whether epochs are missing there too: then segments in between have been recycled, which is
+    /// no damage, or their headers are damaged.
+    pub epochs_missing: bool,
+}
+
+/// Judges the segments of one session, given by rising epoch; one verdict for each.
+///
+/// The first segment need not start at block 0: those before it may have been recycled.
+#[must_use]
+pub fn judge(segments: &[Extent]) -> Vec<Verdict> {
+    let nothing = |at: u64| Verdict { live: at..at, hole: None };
+    let mut verdicts: Vec<_> = segments.iter().map(|s| nothing(s.first_block)).collect();
+    // From the end: what no later segment supersedes, and how far.
+    let mut cap = u64::MAX;
+    let mut kept: Vec<(usize, Extent)> = Vec::new();
+    for (at, segment) in segments.iter().enumerate().rev() {
+        if segment.first_block < cap {
+            kept.push((at, Extent { end: segment.end.min(cap), ..*segment }));
+            cap = segment.first_block;
+        }
+    }
+    kept.reverse();
+    let mut before: Option<Extent> = None;
+    for (place, (at, segment)) in kept.iter().enumerate() {
+        let mut hole = None;
+        if let Some(before) = before.filter(|before| before.end < segment.first_block) {
+            let later = kept.get(place..).unwrap_or(&[]);
+            let proven = later.len() > 1 || later.iter().any(|(_, s)| s.durable > before.end);
+            if !proven {
+                break;
+            }
+            hole = Some(Hole {
+                blocks: before.end..segment.first_block,
+                epochs_missing: before.epoch + 1 != segment.epoch,
+            });
+        }
+        if let Some(verdict) = verdicts.get_mut(*at) {
+            *verdict = Verdict { live: segment.first_block..segment.end, hole };
+        }
+        before = Some(*segment);
+    }
+    verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(epoch: u64, blocks: Range<u64>, durable: u64) -> Extent {
+        Extent { epoch, first_block: blocks.start, end: blocks.end, durable }
+    }
+
+    fn live(segments: &[Extent]) -> Vec<Range<u64>> {
+        judge(segments).into_iter().map(|verdict| verdict.live).collect()
+    }
+
+    #[test]
+    fn segments_run_on_and_the_first_may_have_been_recycled() {
+        assert!(judge(&[]).is_empty());
+        let segments = [extent(7, 40..50, 38), extent(8, 50..60, 49), extent(9, 60..60, 0)];
+        assert_eq!(live(&segments), [40..50, 50..60, 60..60]);
+        assert!(judge(&segments).iter().all(|verdict| verdict.hole.is_none()));
+    }
+
+    #[test]
+    fn a_later_start_supersedes() {
+        // Segment 1 failed at block 5, the start of segment 2 failed too but reached the disk.
+        let segments = [extent(1, 0..10, 5), extent(2, 8..9, 5), extent(3, 5..7, 5)];
+        assert_eq!(live(&segments), [0..5, 8..8, 5..7]);
+        // Started again at the very same block: nothing of the first attempt counts.
+        assert_eq!(live(&[extent(1, 0..4, 0), extent(2, 0..2, 0)]), [0..0, 0..2]);
+    }
+
+    #[test]
+    fn a_hole_without_proof_ends_the_session() {
+        let segments = [extent(1, 0..10, 8), extent(2, 12..15, 10)];
+        assert_eq!(live(&segments), [0..10, 12..12]);
+        // A segment that lost its own tail, and a header behind it.
+        assert_eq!(live(&[extent(1, 0..10, 8), extent(2, 12..12, 0)]), [0..10, 12..12]);
+    }
+
+    #[test]
+    fn a_hole_that_was_durable_is_reported() {
+        let by_block = judge(&[extent(1, 0..10, 8), extent(2, 12..15, 11)]);
+        assert_eq!(by_block[1].live, 12..15);
+        assert_eq!(by_block[1].hole, Some(Hole { blocks: 10..12, epochs_missing: false }));
+        // A third segment proves that the first was durable; epochs 2 to 6 were recycled.
+        let by_order = judge(&[extent(1, 0..10, 8), extent(7, 90..95, 9), extent(8, 95..95, 0)]);
+        assert_eq!(by_order[1].hole, Some(Hole { blocks: 10..90, epochs_missing: true }));
+        assert_eq!((by_order[1].live.clone(), by_order[2].live.clone()), (90..95, 95..95));
+    }
+}
