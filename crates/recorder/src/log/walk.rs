@@ -109,7 +109,6 @@ impl<F: StorageFile> Walk<'_, F> {
     /// # Errors
     /// The file cannot be read.
     pub fn skip_damage(&mut self) -> Result<Option<BlockHeader>> {
-        let end = self.scan.header().segment_bytes;
         let Some((at, header)) = self.find_proof()? else { return Ok(None) };
         self.resume(at, &header);
         Ok(Some(header))
