@@ -113,6 +113,23 @@ impl Scan {
         }
     }
 
+    /// Like [`Scan::step`] with a whole block, but takes the payload on trust: for those who want
+    /// to know what a segment holds without reading all of it. `bytes` hold at least the header.
+    ///
+    /// # Errors
+    /// Why no block of this chain starts here.
+    pub fn step_header(&mut self, bytes: &[u8]) -> Result<BlockHeader, End> {
+        let left = self.header.segment_bytes.saturating_sub(self.offset);
+        if left < UNIT_BYTES as u64 {
+            return Err(End::Full);
+        }
+        let header = BlockHeader::decode(bytes)
+            .and_then(|header| self.check(header, left))
+            .map_err(|error| End::Tail(error.at(self.offset)))?;
+        self.pass(&header);
+        Ok(header)
+    }
+
     fn pass(&mut self, header: &BlockHeader) {
         self.offset += header.block_bytes() as u64;
         self.sequence = header.sequence + 1;
@@ -154,12 +171,18 @@ impl Scan {
     /// is damage and no crash's tail. Returns that block's header.
     #[must_use]
     pub fn proves_damage(&self, bytes: &[u8]) -> Option<BlockHeader> {
-        let header = BlockHeader::decode(bytes).ok()?;
-        self.belongs(&header).ok()?;
-        (header.sequence > self.sequence && header.durable > self.sequence).then_some(header)
+        self.follows(bytes).filter(|header| header.durable > self.sequence)
     }
 
-    /// Goes on at `offset` with the block that proved damage.
+    /// The header of a later block of the same session and epoch, if `bytes` start with one.
+    #[must_use]
+    pub fn follows(&self, bytes: &[u8]) -> Option<BlockHeader> {
+        let header = BlockHeader::decode(bytes).ok()?;
+        self.belongs(&header).ok()?;
+        (header.sequence > self.sequence).then_some(header)
+    }
+
+    /// Goes on at `offset` behind damage, with a block that [`Scan::follows`] found.
     pub fn resume(&mut self, offset: u64, header: &BlockHeader) {
         self.offset = offset;
         self.sequence = header.sequence;

@@ -12,4 +12,4 @@ pub use init::{Geometry, init};
 pub use names::{CATALOG, FOLDER, IDENTITY, LOCK, segment_name};
 pub use recover::{Recovery, Segments, read_identity, recover};
 pub use session::{Extent, Hole, Verdict, judge};
-pub use walk::{Blocks, Found, Walk};
+pub use walk::{Blocks, Found, FoundHeader, Walk};

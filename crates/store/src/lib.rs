@@ -1,1 +1,39 @@
-//! What is read: the log in time order, verification.
+//! What is read: the log in order of writing and in time order, verification, recovery.
+//!
+//! ```no_run
+//! use baro_store::{Filter, Interval, Reading, Store};
+//! let store = Store::open("/data/store".as_ref())?;
+//! let last_minute = Interval { from_ns: 1_700_000_000_000_000_000, to_ns: i64::MAX };
+//! let notes = store.records(last_minute, &Filter::all(), &Reading::default(), |record| {
+//!     println!("{} {}", record.time_ns, record.payload.len());
+//!     std::ops::ControlFlow::Continue(())
+//! })?;
+//! assert!(notes.damage.is_empty());
+//! # Ok::<(), baro_store::Error>(())
+//! ```
+
+mod catalog;
+mod damage;
+mod error;
+mod index;
+mod info;
+mod read;
+mod records;
+mod recover;
+mod salvage;
+mod segments;
+mod store;
+mod tail;
+mod verify;
+
+pub use catalog::Catalog;
+pub use damage::{Damage, Loss, Source};
+pub use error::{Error, Result};
+pub use index::Tail;
+pub use info::{Info, Listed, SessionInfo};
+pub use read::{LiveBlock, Notes, RecordRef};
+pub use records::{Filter, Interval, Reading};
+pub use recover::{Recovered, recover, recover_in};
+pub use store::Store;
+pub use tail::{Row, Value};
+pub use verify::{VerifyReport, verify};

@@ -11,6 +11,8 @@ use baro_sys::storage::StorageFile;
 const BUFFER_BYTES: usize = BLOCK_BYTES_MAX;
 /// Bytes read at once while blocks are small, so that a short segment costs no long read.
 const READ_BYTES: usize = 1 << 20;
+/// Bytes read at once for headers of small blocks; of blocks larger than this only a unit is read.
+const HEADERS_BYTES: usize = 128 << 10;
 
 /// Buffer of a walk; may serve many walks, one after another.
 #[derive(Debug)]
@@ -27,6 +29,17 @@ pub struct Walk<'a, F> {
     /// Offset in the file of the buffer's first byte.
     start: u64,
     filled: usize,
+    /// The last block was large: for headers, reading ahead would gain nothing.
+    large: bool,
+}
+
+/// What [`Walk::next_header`] found.
+#[derive(Clone, Copy, Debug)]
+pub enum FoundHeader {
+    /// The header of the next block; its payload has not been looked at.
+    Block(BlockHeader),
+    /// No further block of this chain.
+    End(End),
 }
 
 /// What a walk found.
@@ -55,7 +68,7 @@ impl Blocks {
         crc: u32,
     ) -> Walk<'a, F> {
         let scan = Scan::new(header, crc);
-        Walk { file, start: scan.offset(), buffer: &mut self.buffer, scan, filled: 0 }
+        Walk { file, start: scan.offset(), buffer: &mut self.buffer, scan, filled: 0, large: false }
     }
 }
 
@@ -96,22 +109,72 @@ impl<F: StorageFile> Walk<'_, F> {
     /// # Errors
     /// The file cannot be read.
     pub fn skip_damage(&mut self) -> Result<Option<BlockHeader>> {
+        let Some((at, header)) = self.find_proof()? else { return Ok(None) };
+        self.resume(at, &header);
+        Ok(Some(header))
+    }
+
+    /// After an end: if a later block of the segment proves that durable blocks are missing here,
+    /// the first block behind them and its offset. The walk stays where it is.
+    ///
+    /// Beside a writer the proof may be younger than what was read before it: call
+    /// [`Walk::next_block`] once more before believing it.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn find_proof(&mut self) -> Result<Option<(u64, BlockHeader)>> {
         let end = self.scan.header().segment_bytes;
         let mut at = self.scan.offset() + UNIT_BYTES as u64;
-        let scan = self.scan.clone();
+        let (mut first, mut found) = (None, None);
         while at + UNIT_BYTES as u64 <= end {
-            self.load(at, UNIT_BYTES)?;
+            self.load(at, UNIT_BYTES, READ_BYTES)?;
             let from = (at - self.start) as usize;
             let Some(bytes) = self.buffer.get(from..self.filled).filter(|b| !b.is_empty()) else {
-                return Ok(None);
+                break;
             };
-            if let Some(header) = scan.proves_damage(bytes) {
-                self.scan.resume(at, &header);
-                return Ok(Some(header));
+            if first.is_none() {
+                first = self.scan.follows(bytes).map(|header| (at, header));
+            }
+            if self.scan.proves_damage(bytes).is_some() {
+                found = first;
+                break;
             }
             at += UNIT_BYTES as u64;
         }
-        Ok(None)
+        // The buffer has moved ahead of the walk.
+        self.start = self.scan.offset();
+        self.filled = 0;
+        Ok(found)
+    }
+
+    /// Goes on with the block at `offset` that [`Walk::find_proof`] found.
+    pub fn resume(&mut self, offset: u64, header: &BlockHeader) {
+        self.scan.resume(offset, header);
+        self.start = offset;
+        self.filled = 0;
+    }
+
+    /// The header of the next block; reads one unit of each block where blocks are large.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn next_header(&mut self) -> Result<FoundHeader> {
+        let offset = self.scan.offset();
+        if offset < self.start || offset > self.start + self.filled as u64 {
+            self.start = offset;
+            self.filled = 0;
+        }
+        let at_once = if self.large { UNIT_BYTES } else { HEADERS_BYTES };
+        self.load(offset, UNIT_BYTES, at_once)?;
+        let from = self.from();
+        let bytes = self.buffer.get(from..self.filled).unwrap_or(&[]);
+        Ok(match self.scan.step_header(bytes) {
+            Ok(header) => {
+                self.large = header.block_bytes() > HEADERS_BYTES;
+                FoundHeader::Block(header)
+            }
+            Err(end) => FoundHeader::End(end),
+        })
     }
 
     fn from(&self) -> usize {
@@ -124,24 +187,24 @@ impl<F: StorageFile> Walk<'_, F> {
 
     /// Has `bytes` at the scan's offset in the buffer, as far as the file goes; returns their place.
     fn fill(&mut self, bytes: usize) -> Result<usize> {
-        self.load(self.scan.offset(), bytes)?;
+        self.load(self.scan.offset(), bytes, READ_BYTES)?;
         Ok(self.from())
     }
 
-    /// Has `bytes` at `offset`, not before the buffer's start, in the buffer.
-    fn load(&mut self, offset: u64, bytes: usize) -> Result<()> {
+    /// Has `bytes` at `offset`, not before the buffer's start, in the buffer; reads `at_once`.
+    fn load(&mut self, offset: u64, bytes: usize, at_once: usize) -> Result<()> {
         let from = (offset - self.start) as usize;
         if from + bytes <= self.filled {
             return Ok(());
         }
         // Whole units, as direct reads demand: offsets are, and so are the lengths.
-        let keep = self.filled.saturating_sub(from);
-        if from < self.filled {
-            self.buffer.copy_within(from..self.filled, 0);
+        let keep = self.filled.saturating_sub(from) / UNIT_BYTES * UNIT_BYTES;
+        if keep > 0 {
+            self.buffer.copy_within(from..from + keep, 0);
         }
         self.start = offset;
         self.filled = keep;
-        let want = bytes.next_multiple_of(UNIT_BYTES).max(READ_BYTES);
+        let want = bytes.next_multiple_of(UNIT_BYTES).max(at_once);
         let left = self.scan.header().segment_bytes.saturating_sub(offset);
         let to = want.min(self.buffer.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
         if let Some(room) = self.buffer.get_mut(keep..to) {

@@ -1,0 +1,113 @@
+//! Damage: what is not as it once was written, named so that a person can look at it.
+//!
+//! A torn tail after a power cut is no damage and never becomes one of these; the reading rule is
+//! in `docs/format.md`, "Block", and in [`baro_recorder::log::judge`].
+
+use baro_ondisk::Error;
+use std::fmt;
+
+/// What a piece of damage costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Blocks of the log that were durable are missing or unreadable.
+    Blocks(u64),
+    /// Records of a block cannot be decoded.
+    Records(u64),
+    /// Declarations of the catalog may be missing.
+    Declarations,
+    /// The identity: everything else may still be readable.
+    Identity,
+    /// A segment file; what it held shows as missing blocks if anything later was durable.
+    Segment,
+    /// Nothing that was ever durable, as far as can be told.
+    Nothing,
+}
+
+/// One place that is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// File, relative to the store.
+    pub file: String,
+    /// Offset in it.
+    pub offset: u64,
+    /// What was expected and found there.
+    pub source: Source,
+    /// What it costs.
+    pub loss: Loss,
+}
+
+/// What was expected and found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Bytes that are not what the format asks for.
+    Format(Error),
+    /// The file cannot be read: the reason of the operating system.
+    Unreadable(String),
+    /// Two sequences that should meet.
+    Sequence {
+        /// Block sequence that should come next.
+        expected: u64,
+        /// Block sequence that does.
+        found: u64,
+    },
+    /// Two files claim to be the same segment.
+    Twice {
+        /// The epoch that both have.
+        epoch: u64,
+    },
+}
+
+impl Damage {
+    pub(crate) fn format(file: &str, source: Error, loss: Loss) -> Self {
+        let offset = match source {
+            Error::Truncated { offset, .. }
+            | Error::Mismatch { offset, .. }
+            | Error::OutOfRange { offset, .. }
+            | Error::NotUtf8 { offset, .. } => offset,
+            _ => 0,
+        };
+        Damage { file: file.to_owned(), offset, source: Source::Format(source), loss }
+    }
+
+    /// Whether something that was durable is lost, or may be.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        self.loss != Loss::Nothing
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn next_step(&self) -> &'static str {
+        match self.loss {
+            Loss::Nothing => "none needed; recording goes on and reuses the segment",
+            Loss::Identity => "copy what is readable into a new store: baro recover STORE NEW",
+            _ => {
+                "check the device (smartctl, dmesg); copy what is readable: baro recover STORE NEW"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at offset {}: ", self.file, self.offset)?;
+        match &self.source {
+            Source::Format(error) => error.fmt(f)?,
+            Source::Unreadable(reason) => f.write_str(reason)?,
+            Source::Sequence { expected, found } => {
+                write!(f, "expected block {expected} of the session, found block {found}")?;
+            }
+            Source::Twice { epoch } => {
+                write!(f, "expected one segment of epoch {epoch}, found a second one")?;
+            }
+        }
+        match self.loss {
+            Loss::Blocks(count) => write!(f, "; {count} durable blocks missing"),
+            Loss::Records(count) => write!(f, "; at least {count} records unreadable"),
+            Loss::Declarations => f.write_str("; declarations may be missing"),
+            Loss::Identity => f.write_str("; the identity is lost"),
+            Loss::Segment => f.write_str("; the segment is not readable as such"),
+            Loss::Nothing => f.write_str("; nothing durable lost"),
+        }
+    }
+}

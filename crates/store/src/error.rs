@@ -1,0 +1,78 @@
+//! Why a store could not be read.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// An error of a reader. Damage in a store is no error: it is reported beside what is readable.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    System(baro_sys::Error),
+    /// The store as a whole cannot be opened or made; from the recorder's side.
+    Store(baro_recorder::Error),
+    /// More blocks overlap in time than the index may hold; narrow the interval, or read in order
+    /// of writing.
+    Overlap {
+        /// Blocks allowed.
+        limit: usize,
+    },
+    /// Nothing in the folder tells the geometry of a store.
+    NoSegments {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The copy that recovery makes is full before everything is in it.
+    CopyFull {
+        /// Its segments.
+        segments: u32,
+    },
+    /// A structure that was just written cannot be encoded.
+    Format(baro_ondisk::Error),
+}
+
+/// Result of a call to a reader.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<baro_sys::Error> for Error {
+    fn from(error: baro_sys::Error) -> Self {
+        Error::System(error)
+    }
+}
+
+impl From<baro_recorder::Error> for Error {
+    fn from(error: baro_recorder::Error) -> Self {
+        match error {
+            baro_recorder::Error::System(error) => Error::System(error),
+            other => Error::Store(other),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::System(error) => error.fmt(f),
+            Error::Store(error @ baro_recorder::Error::Format { .. }) => {
+                write!(f, "{error}; copy what is readable with: baro recover STORE NEW")
+            }
+            Error::Store(error) => error.fmt(f),
+            Error::Overlap { limit } => write!(
+                f,
+                "more than {limit} blocks overlap in time: expected fewer, since they are merged \
+                 in memory; ask for a shorter interval, or for the order of writing"
+            ),
+            Error::NoSegments { path } => write!(
+                f,
+                "{}: expected segment files log/NNNNNNNN.seg, found none that tells a geometry",
+                path.display()
+            ),
+            Error::CopyFull { segments } => {
+                write!(f, "the copy's {segments} segments do not hold what was read")
+            }
+            Error::Format(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

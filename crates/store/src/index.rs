@@ -1,0 +1,382 @@
+//! What is live, and when: one pass over the headers of all blocks. Payloads are taken on trust
+//! where a later block proves that they were durable; only the unproven tail of a session is read
+//! in full, since only there may a crash have torn something.
+//!
+//! Memory: one entry for each segment, whatever the number of blocks.
+//! Invariant: what is live is what [`baro_recorder::log::judge`] says, as recovery sees it too.
+
+use crate::Result;
+use crate::damage::{Damage, Loss, Source};
+use crate::segments::{SegmentRef, Segments};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, WhenFull};
+use baro_recorder::log::{Blocks, Extent, FoundHeader, Verdict, judge, segment_name};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::ops::Range;
+
+/// One segment with live blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentIndex {
+    pub(crate) segment: SegmentRef,
+    /// Sequences of its live blocks.
+    pub(crate) live: Range<u64>,
+    /// Earliest and latest record time of its blocks.
+    pub(crate) times: (i64, i64),
+    pub(crate) blocks: u64,
+    pub(crate) records: u64,
+    pub(crate) bytes: u64,
+    pub(crate) padding_bytes: u64,
+}
+
+/// Where the blocks of a session end although something follows that a crash may have torn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// File, relative to the store.
+    pub file: String,
+    /// Offset of what is not a valid block.
+    pub offset: u64,
+    /// What was found there.
+    pub found: Format,
+}
+
+/// All live segments by rising epoch.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pub(crate) segments: Vec<SegmentIndex>,
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) tails: Vec<Tail>,
+    /// Valid blocks that do not count: superseded, or behind a torn one.
+    pub(crate) dead_blocks: u64,
+    /// Segments that a writer recycled in the meantime.
+    pub(crate) recycled: u64,
+}
+
+/// A block that nothing later proves durable.
+struct Unproven {
+    place: usize,
+    offset: u64,
+    header: BlockHeader,
+}
+
+pub(crate) struct Indexer<'a, S: Storage> {
+    storage: &'a S,
+    access: Access,
+    when_full: WhenFull,
+    blocks: Blocks,
+    out: Index,
+    patience: Patience,
+}
+
+impl Index {
+    pub(crate) fn build<S: Storage>(
+        storage: &S,
+        access: Access,
+        when_full: WhenFull,
+        segments: &Segments,
+    ) -> Result<Self> {
+        let (blocks, out) = (Blocks::new()?, Index::default());
+        let patience = Patience::new(when_full);
+        let mut indexer = Indexer { storage, access, when_full, blocks, out, patience };
+        let mut left: Vec<SegmentRef> = segments.started.clone();
+        while let Some(first) = left.first().copied() {
+            let (session, rest) =
+                left.into_iter().partition(|s| s.header.session == first.header.session);
+            indexer.session(session)?;
+            left = rest;
+        }
+        indexer.out.segments.sort_by_key(|s| s.segment.header.epoch);
+        Ok(indexer.out)
+    }
+}
+
+impl<S: Storage> Indexer<'_, S> {
+    fn session(&mut self, session: Vec<SegmentRef>) -> Result<()> {
+        let mut found: Vec<(SegmentIndex, Extent)> = Vec::new();
+        let mut unproven = Vec::new();
+        let mut durable = 0;
+        for segment in session {
+            if let Some(entry) = self.segment(segment, found.len(), &mut unproven)? {
+                durable = durable.max(entry.1.durable);
+                unproven.retain(|u: &Unproven| u.header.sequence >= durable);
+                found.push(entry);
+            }
+        }
+        self.check_unproven(&mut found, &unproven)?;
+        let extents: Vec<Extent> = found.iter().map(|(_, extent)| *extent).collect();
+        let verdicts = judge(&extents);
+        let mut before: Option<(u32, u64)> = None;
+        for ((mut index, extent), verdict) in found.into_iter().zip(verdicts) {
+            self.hole(&index.segment, &verdict, before)?;
+            let live = verdict.live.end - verdict.live.start;
+            let read = extent.end - extent.first_block;
+            self.out.dead_blocks += read.saturating_sub(live);
+            if live > 0 {
+                before = Some((index.segment.file, verdict.live.end));
+                index.live = verdict.live;
+                self.out.segments.push(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports blocks that should be before this segment.
+    fn hole(
+        &mut self,
+        segment: &SegmentRef,
+        verdict: &Verdict,
+        before: Option<(u32, u64)>,
+    ) -> Result<()> {
+        let recycles = self.when_full == WhenFull::Recycle;
+        let (expected, found) = match (&verdict.hole, before) {
+            (Some(hole), _) if !(recycles && hole.epochs_missing) => {
+                (hole.blocks.start, hole.blocks.end)
+            }
+            // Nothing of a store that never recycles goes by itself.
+            (None, None) if !recycles && segment.header.first_block > 0 => {
+                if verdict.live.is_empty() {
+                    return Ok(());
+                }
+                (0, segment.header.first_block)
+            }
+            _ => return Ok(()),
+        };
+        if let Some((file, _)) = before
+            && self.patience.recycled_file(self.storage, self.access, file, segment)?
+        {
+            return Ok(());
+        }
+        let (file, offset) = (segment_name(segment.file), 64);
+        let (source, loss) = (Source::Sequence { expected, found }, Loss::Blocks(found - expected));
+        self.out.damage.push(Damage { file, offset, source, loss });
+        Ok(())
+    }
+
+    /// Walks the headers of one segment; `None` if it has been recycled meanwhile.
+    fn segment(
+        &mut self,
+        segment: SegmentRef,
+        place: usize,
+        unproven: &mut Vec<Unproven>,
+    ) -> Result<Option<(SegmentIndex, Extent)>> {
+        let name = segment_name(segment.file);
+        let file = self.storage.open(&name, self.access)?;
+        let first = segment.header.first_block;
+        let mut index = SegmentIndex {
+            segment,
+            live: first..first,
+            times: (i64::MAX, i64::MIN),
+            blocks: 0,
+            records: 0,
+            bytes: 0,
+            padding_bytes: 0,
+        };
+        let mut durable = 0;
+        let mut damage = Vec::new();
+        let mut tried_at = 0;
+        let mut tail = None;
+        let mut walk = self.blocks.walk(&file, segment.header, segment.crc);
+        loop {
+            let offset = walk.scan().offset();
+            let source = match walk.next_header() {
+                Ok(FoundHeader::Block(header)) => {
+                    index.add(&header);
+                    durable = durable.max(header.durable);
+                    if header.sequence >= durable {
+                        unproven.push(Unproven { place, offset, header });
+                    }
+                    continue;
+                }
+                Ok(FoundHeader::End(End::Full)) => break,
+                Ok(FoundHeader::End(End::Tail(source))) => source,
+                Err(error) => {
+                    let source = Source::Unreadable(error.to_string());
+                    damage.push(Damage { file: name.clone(), offset, source, loss: Loss::Segment });
+                    break;
+                }
+            };
+            let Some((at, header)) = walk.find_proof()? else {
+                tail = Some((offset, source));
+                break;
+            };
+            // A writer may have written it since: looked at once more before it counts.
+            if tried_at != offset {
+                tried_at = offset;
+                continue;
+            }
+            let missing = header.sequence - walk.scan().sequence();
+            damage.push(Damage::format(&name, source, Loss::Blocks(missing)));
+            walk.resume(at, &header);
+        }
+        let end = walk.scan().sequence();
+        if self.patience.recycled(&file, &segment, !damage.is_empty())? {
+            self.out.recycled += 1;
+            unproven.retain(|u| u.place != place);
+            return Ok(None);
+        }
+        if let Some((offset, source)) = tail {
+            self.tail(&file, &segment, offset, source)?;
+        }
+        self.out.damage.append(&mut damage);
+        let extent = Extent { epoch: segment.header.epoch, first_block: first, end, durable };
+        Ok(Some((index, extent)))
+    }
+
+    /// Notes an end at bytes that look like a torn block of this very segment.
+    fn tail(
+        &mut self,
+        file: &S::File,
+        segment: &SegmentRef,
+        offset: u64,
+        found: Format,
+    ) -> Result<()> {
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        let read = file.read_at(offset, &mut unit)?;
+        let bytes = unit.get(..read).unwrap_or(&[]);
+        let of = |header: BlockHeader| header.epoch < segment.header.epoch;
+        // Zeros, or a whole block of an earlier use of the file: nothing was written here.
+        let blank = bytes.iter().all(|byte| *byte == 0);
+        let stale = BlockHeader::decode(bytes).is_ok_and(of);
+        if read > 0 && !blank && !stale {
+            let file = segment_name(segment.file);
+            self.out.tails.push(Tail { file, offset, found });
+        }
+        Ok(())
+    }
+
+    /// Reads what nothing proves durable, in order; the first torn block of a segment ends it.
+    fn check_unproven(
+        &mut self,
+        found: &mut [(SegmentIndex, Extent)],
+        unproven: &[Unproven],
+    ) -> Result<()> {
+        let durable = found.iter().map(|(_, extent)| extent.durable).max().unwrap_or(0);
+        let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        for block in unproven.iter().filter(|u| u.header.sequence >= durable) {
+            let Some((index, extent)) = found.get_mut(block.place) else { continue };
+            if block.header.sequence >= extent.end {
+                continue;
+            }
+            let name = segment_name(index.segment.file);
+            let file = self.storage.open(&name, self.access)?;
+            let bytes = block.header.block_bytes();
+            if buffer.len() < bytes {
+                buffer = AlignedBuffer::unlocked(bytes)?;
+            }
+            let read = file.read_at(block.offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+            if let Err(found) = whole(&block.header, buffer.get(..read).unwrap_or(&[])) {
+                self.out.dead_blocks += extent.end - block.header.sequence;
+                extent.end = block.header.sequence;
+                let found = found.at(block.offset);
+                self.out.tails.push(Tail { file: name, offset: block.offset, found });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SegmentIndex {
+    fn add(&mut self, header: &BlockHeader) {
+        let bytes = header.block_bytes();
+        self.blocks += 1;
+        self.records += u64::from(header.records);
+        self.bytes += bytes as u64;
+        self.padding_bytes += (bytes - BLOCK_HEADER_BYTES - header.payload_bytes()) as u64;
+        self.times = (self.times.0.min(header.time_min_ns), self.times.1.max(header.time_max_ns));
+    }
+}
+
+/// The block in `bytes`, if it is the one with this header and whole.
+pub(crate) fn whole<'a>(
+    header: &BlockHeader,
+    bytes: &'a [u8],
+) -> std::result::Result<Block<'a>, Format> {
+    let found = BlockHeader::decode(bytes)?;
+    if found != *header {
+        return Err(Format::Mismatch {
+            what: baro_ondisk::What::Block,
+            field: "header CRC",
+            offset: 124,
+            expected: u64::from(header.crc),
+            found: u64::from(found.crc),
+        });
+    }
+    Block::new(found, bytes)
+}
+
+/// Tells recycling from damage. A writer's new header may reach the disk after its first blocks;
+/// so before damage is believed a few moments are waited, but not for thousands of places.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    waits: u32,
+}
+
+const WAIT_NS: u64 = 20_000_000;
+
+impl Patience {
+    /// For a store of this mode: one that never recycles is never waited for.
+    pub(crate) fn new(when_full: WhenFull) -> Self {
+        Patience { waits: if when_full == WhenFull::Recycle { 20 } else { 0 } }
+    }
+
+    /// Whether the segment in `file` is not the one that it was. `doubt`: what was read in it
+    /// looks like damage.
+    pub(crate) fn recycled<F: StorageFile>(
+        &mut self,
+        file: &F,
+        segment: &SegmentRef,
+        doubt: bool,
+    ) -> Result<bool> {
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        loop {
+            // Of a damaged header nothing can change; the first block stands for it.
+            if is_later_header(file, segment, &mut unit)?
+                || is_later_block(file, segment, &mut unit)?
+            {
+                return Ok(true);
+            }
+            if !doubt || self.waits == 0 {
+                return Ok(false);
+            }
+            self.waits -= 1;
+            baro_sys::clock::sleep_ns(WAIT_NS);
+            if !is_later_header(file, segment, &mut unit)?
+                && !is_later_block(file, segment, &mut unit)?
+            {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn recycled_file<S: Storage>(
+        &mut self,
+        storage: &S,
+        access: Access,
+        file: u32,
+        than: &SegmentRef,
+    ) -> Result<bool> {
+        let file = storage.open(&segment_name(file), access)?;
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        is_later_header(&file, than, &mut unit)
+    }
+}
+
+fn is_later_header<F: StorageFile>(
+    file: &F,
+    segment: &SegmentRef,
+    unit: &mut AlignedBuffer,
+) -> Result<bool> {
+    let read = file.read_at(0, unit)?;
+    let found = baro_ondisk::SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+    Ok(found.is_ok_and(|(h, _)| h.epoch > segment.header.epoch && h.store == segment.header.store))
+}
+
+fn is_later_block<F: StorageFile>(
+    file: &F,
+    segment: &SegmentRef,
+    unit: &mut AlignedBuffer,
+) -> Result<bool> {
+    let read = file.read_at(UNIT_BYTES as u64, unit)?;
+    let found = BlockHeader::decode(unit.get(..read).unwrap_or(&[]));
+    Ok(found.is_ok_and(|h| h.epoch > segment.header.epoch && h.store == segment.header.store))
+}

@@ -1,0 +1,169 @@
+//! What a store is and holds, from headers alone; and counts of each series by reading all.
+
+use crate::Result;
+use crate::read::Notes;
+use crate::store::Store;
+use baro_ondisk::{Identity, Kind};
+use baro_recorder::log::Declared;
+use baro_sys::storage::Storage;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// A store as its headers tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Identity and geometry.
+    pub identity: Identity,
+    /// Size of the catalog.
+    pub catalog_bytes: u64,
+    /// Bytes used in it.
+    pub catalog_used_bytes: u64,
+    /// Segments with live blocks.
+    pub segments_used: u32,
+    /// Segments never started.
+    pub segments_blank: u32,
+    /// Places that are damaged, as far as headers tell.
+    pub damaged: u32,
+    /// Sessions with live blocks, oldest first.
+    pub sessions: Vec<SessionInfo>,
+    /// Live blocks.
+    pub blocks: u64,
+    /// Records in them, gaps and clock steps included.
+    pub records: u64,
+    /// Bytes of live blocks, padding included.
+    pub block_bytes: u64,
+    /// Padding in them.
+    pub padding_bytes: u64,
+    /// Valid blocks that do not count: superseded, or behind a torn one.
+    pub dead_blocks: u64,
+    /// Earliest and latest record time; `None` without records.
+    pub times_ns: Option<(i64, i64)>,
+    /// Declared series.
+    pub series: u32,
+    /// Declared channels.
+    pub channels: u32,
+}
+
+/// One session: the time from one open for recording to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its number; rises from session to session.
+    pub session: u64,
+    /// Realtime clock at the start of its first surviving segment.
+    pub started_ns: i64,
+    /// Whether its beginning is there.
+    pub from_start: bool,
+    /// Segments.
+    pub segments: u32,
+    /// Live blocks.
+    pub blocks: u64,
+    /// Records.
+    pub records: u64,
+    /// Earliest and latest record time; `None` without records.
+    pub times_ns: Option<(i64, i64)>,
+}
+
+/// A series or channel with what a full read says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The declaration; `None` if it is lost.
+    pub declared: Option<Declared>,
+    /// Id in this store.
+    pub id: u32,
+    /// Samples or frames.
+    pub rows: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Earliest and latest; `None` without rows.
+    pub times_ns: Option<(i64, i64)>,
+}
+
+fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64, i64)> {
+    if min > max {
+        return a;
+    }
+    Some(a.map_or((min, max), |a| (a.0.min(min), a.1.max(max))))
+}
+
+impl<S: Storage> Store<S> {
+    /// What the headers tell; reads nothing. Losses are known only to [`crate::verify`].
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let channels = self.catalog.entries().iter();
+        let channels =
+            channels.filter(|entry| entry.kind == baro_ondisk::Type::Channel).count() as u32;
+        let mut info = Info {
+            identity: self.identity,
+            catalog_bytes: self.catalog.bytes,
+            catalog_used_bytes: self.catalog.end,
+            segments_used: self.index.segments.len() as u32,
+            segments_blank: self.segments.blank,
+            damaged: self.damage().len() as u32,
+            sessions: Vec::new(),
+            blocks: 0,
+            records: 0,
+            block_bytes: 0,
+            padding_bytes: 0,
+            dead_blocks: self.index.dead_blocks,
+            times_ns: None,
+            series: self.catalog.entries().len() as u32 - channels,
+            channels,
+        };
+        for entry in &self.index.segments {
+            let header = &entry.segment.header;
+            info.blocks += entry.blocks;
+            info.records += entry.records;
+            info.block_bytes += entry.bytes;
+            info.padding_bytes += entry.padding_bytes;
+            info.times_ns = join(info.times_ns, entry.times);
+            if info.sessions.last().is_none_or(|last| last.session != header.session) {
+                info.sessions.push(SessionInfo {
+                    session: header.session,
+                    started_ns: header.realtime_ns,
+                    from_start: header.first_block == 0,
+                    segments: 0,
+                    blocks: 0,
+                    records: 0,
+                    times_ns: None,
+                });
+            }
+            if let Some(session) = info.sessions.last_mut() {
+                session.segments += 1;
+                session.blocks += entry.blocks;
+                session.records += entry.records;
+                session.times_ns = join(session.times_ns, entry.times);
+            }
+        }
+        info
+    }
+
+    /// Every declared series and channel, and every id that is recorded without a declaration,
+    /// with counts; by id. Reads the whole log.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn counts(&self) -> Result<(Vec<Listed>, Notes)> {
+        let declared = self.catalog.entries().iter();
+        let empty = |id| Listed { declared: None, id, rows: 0, bytes: 0, times_ns: None };
+        let mut found: HashMap<u32, Listed> =
+            declared.map(|d| (d.id, Listed { declared: Some(d.clone()), ..empty(d.id) })).collect();
+        let mut add = |id: u32, time_ns: i64, bytes: usize| {
+            let listed = found.entry(id).or_insert_with(|| empty(id));
+            listed.rows += 1;
+            listed.bytes += bytes as u64;
+            listed.times_ns = join(listed.times_ns, (time_ns, time_ns));
+        };
+        let notes = self.records_as_written(|record| {
+            if record.kind == Kind::Frame {
+                add(record.stream, record.time_ns, record.payload.len());
+            }
+            for (id, time_ns, _) in record.samples().iter().flat_map(|samples| samples.iter()) {
+                add(id, time_ns, 8);
+            }
+            ControlFlow::Continue(())
+        })?;
+        let mut listed: Vec<Listed> = found.into_values().collect();
+        listed.sort_by_key(|one| one.id);
+        Ok((listed, notes))
+    }
+}

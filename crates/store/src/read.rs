@@ -1,0 +1,136 @@
+//! Live blocks in the order in which they were written, with their payloads checked.
+//!
+//! The index has said which blocks are live; here a payload can still turn out damaged, or a
+//! writer can have recycled the segment since. What is handed out is always exact: a block is
+//! checked against both its CRCs, its store, session, epoch and place in the chain.
+
+use crate::Result;
+use crate::damage::{Damage, Loss, Source};
+use crate::index::{Patience, SegmentIndex};
+use baro_ondisk::{Block, Chunk, End, Kind, Record, Samples};
+use baro_recorder::log::{Blocks, Found, FoundHeader, segment_name};
+use baro_sys::storage::{Access, Storage};
+use std::ops::ControlFlow;
+
+/// A live block.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveBlock<'a> {
+    /// The block.
+    pub block: Block<'a>,
+    /// Number of the segment file.
+    pub file: u32,
+    /// Offset of the block in it.
+    pub offset: u64,
+}
+
+/// A record with where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordRef<'a> {
+    /// Session that wrote it.
+    pub session: u64,
+    /// Who pushed it; 0 is the writer.
+    pub producer: u64,
+    /// Number among those of its producer.
+    pub sequence: u64,
+    /// Time given by the producer.
+    pub time_ns: i64,
+    /// What it carries.
+    pub kind: Kind,
+    /// Channel of a frame, else 0.
+    pub stream: u32,
+    /// The bytes.
+    pub payload: &'a [u8],
+}
+
+impl<'a> RecordRef<'a> {
+    pub(crate) fn new(session: u64, chunk: &Chunk<'_>, record: &Record<'a>) -> Self {
+        let Record { kind, stream, sequence, time_ns, payload } = *record;
+        let producer = chunk.producer;
+        RecordRef { session, producer, sequence, time_ns, kind, stream, payload }
+    }
+
+    /// The samples of a samples record; `None` of any other, and of one that is not valid.
+    #[must_use]
+    pub fn samples(&self) -> Option<Samples<'a>> {
+        (self.kind == Kind::Samples)
+            .then(|| Samples::decode(self.payload, self.time_ns).ok())
+            .flatten()
+    }
+}
+
+/// What a pass over the store met beside what it handed out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Records handed out.
+    pub records: u64,
+    /// Blocks read.
+    pub blocks: u64,
+    /// Blocks read a second time, because too many overlapped in time for the memory given.
+    pub blocks_again: u64,
+    /// Blocks that a writer recycled before they were read.
+    pub blocks_recycled: u64,
+    /// Damage found on the way (beside [`Store::damage`](crate::Store::damage)).
+    pub damage: Vec<Damage>,
+}
+
+/// Hands out the live blocks of one segment.
+pub(crate) fn read_segment<S: Storage>(
+    storage: &S,
+    access: Access,
+    buffer: &mut Blocks,
+    patience: &mut Patience,
+    entry: &SegmentIndex,
+    notes: &mut Notes,
+    mut each: impl FnMut(&LiveBlock<'_>, &mut Notes) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
+    let SegmentIndex { segment, live, .. } = entry;
+    let name = segment_name(segment.file);
+    let file = storage.open(&name, access)?;
+    let mut walk = buffer.walk(&file, segment.header, segment.crc);
+    loop {
+        let (offset, sequence) = (walk.scan().offset(), walk.scan().sequence());
+        if sequence >= live.end {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let end = match walk.next_block() {
+            Ok(Found::Block(block)) => {
+                notes.blocks += 1;
+                let block = LiveBlock { block, file: segment.file, offset };
+                if each(&block, notes)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                continue;
+            }
+            Ok(Found::End(end)) => end,
+            Err(error) => {
+                let (source, loss) =
+                    (Source::Unreadable(error.to_string()), Loss::Blocks(live.end - sequence));
+                notes.damage.push(Damage { file: name, offset, source, loss });
+                return Ok(ControlFlow::Continue(()));
+            }
+        };
+        if patience.recycled(&file, segment, false)? {
+            notes.blocks_recycled += live.end - sequence;
+            return Ok(ControlFlow::Continue(()));
+        }
+        let End::Tail(source) = end else { return Ok(ControlFlow::Continue(())) };
+        // A payload that is damaged: its header still leads on.
+        if let Ok(FoundHeader::Block(_)) = walk.next_header() {
+            if patience.recycled(&file, segment, true)? {
+                notes.blocks_recycled += live.end - sequence;
+                return Ok(ControlFlow::Continue(()));
+            }
+            notes.damage.push(Damage::format(&name, source, Loss::Blocks(1)));
+            continue;
+        }
+        // A damaged header: the index has reported it.
+        match walk.find_proof()? {
+            Some((at, header)) => walk.resume(at, &header),
+            None => {
+                let loss = Loss::Blocks(live.end - sequence);
+                notes.damage.push(Damage::format(&name, source, loss));
+                return Ok(ControlFlow::Continue(()));
+            }
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! Records in time order, across producers and sessions, in bounded memory.
+//!
+//! A sweep over time: a segment's block headers are read when the sweep reaches the segment's
+//! earliest record, a block when it reaches the block's earliest record; a record is handed out
+//! once nothing unread can come before it. So only blocks that overlap in time are held together.
+//! If these do not fit into the memory given, the ones needed last are dropped and read again
+//! when their turn comes: the order stays exact, the price is reading, told in
+//! [`Notes::blocks_again`]. What cannot be bounded that way is one small index entry for each
+//! overlapping block; beyond [`Reading::overlap_blocks_max`] of them the call ends with an error.
+//!
+//! Invariant: the order is (time, session, sequence, producer). Held by `tests/order.rs`.
+
+use crate::index::{Patience, SegmentIndex, whole};
+use crate::read::{LiveBlock, Notes, RecordRef};
+use crate::store::Store;
+use crate::{Damage, Error, Loss, Result};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{BlockHeader, End, Kind, Samples};
+use baro_recorder::log::{Blocks, FoundHeader, segment_name};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Storage, StorageFile};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+
+/// A span of record times: `from_ns` is in it, `to_ns` is not.
+///
+/// The time of a record is meant: samples with times of their own may lie outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Earliest time.
+    pub from_ns: i64,
+    /// First time behind it; `i64::MAX` for no end.
+    pub to_ns: i64,
+}
+
+impl Interval {
+    /// All times.
+    pub const ALL: Interval = Interval { from_ns: i64::MIN, to_ns: i64::MAX };
+
+    /// Whether it holds `time_ns`.
+    #[must_use]
+    pub fn holds(&self, time_ns: i64) -> bool {
+        time_ns >= self.from_ns && (time_ns < self.to_ns || self.to_ns == i64::MAX)
+    }
+
+    fn meets(&self, (min, max): (i64, i64)) -> bool {
+        min <= max && max >= self.from_ns && (min < self.to_ns || self.to_ns == i64::MAX)
+    }
+}
+
+/// Which records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    ids: Option<Vec<u32>>,
+    /// Leave out gaps and clock steps.
+    data_only: bool,
+}
+
+impl Filter {
+    /// Everything.
+    #[must_use]
+    pub fn all() -> Self {
+        Filter::default()
+    }
+
+    /// Frames of these channels and samples records with at least one of these series; gaps and
+    /// clock steps too.
+    #[must_use]
+    pub fn ids(ids: &[u32]) -> Self {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        Filter { ids: Some(ids), data_only: false }
+    }
+
+    /// Without gaps and clock steps.
+    #[must_use]
+    pub fn data_only(self) -> Self {
+        Filter { data_only: true, ..self }
+    }
+
+    fn takes(&self, kind: Kind, stream: u32, payload: &[u8]) -> bool {
+        let wanted = |id: u32| self.ids.as_ref().is_none_or(|ids| ids.binary_search(&id).is_ok());
+        match kind {
+            Kind::Frame => wanted(stream),
+            Kind::Samples if self.ids.is_some() => Samples::decode(payload, 0)
+                .is_ok_and(|samples| samples.iter().any(|(id, _, _)| wanted(id))),
+            Kind::Samples => true,
+            Kind::Gap | Kind::Clock | Kind::Declare => !self.data_only,
+        }
+    }
+}
+
+/// Bounds of a read in time order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Bytes of blocks and their records held at once; at least one block is.
+    pub memory_bytes: usize,
+    /// Blocks that may overlap in time; each takes about 150 bytes.
+    pub overlap_blocks_max: usize,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Reading { memory_bytes: 64 << 20, overlap_blocks_max: 1 << 20 }
+    }
+}
+
+/// (time, session, sequence, producer)
+type Key = (i64, u64, u64, u64);
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: Key,
+    start: u32,
+    length: u32,
+    stream: u32,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    buffer: AlignedBuffer,
+    entries: Vec<Entry>,
+    next: usize,
+}
+
+impl Loaded {
+    fn bytes(&self) -> usize {
+        self.buffer.len() + self.entries.capacity() * size_of::<Entry>()
+    }
+}
+
+/// A block in the sweep: not read yet, or being handed out.
+#[derive(Debug)]
+struct Slot {
+    segment: usize,
+    offset: u64,
+    header: BlockHeader,
+    /// Handed out so far: where to go on after the block was dropped and read again.
+    next: usize,
+    again: bool,
+    loaded: Option<Loaded>,
+}
+
+struct Sweep<'a, S: Storage> {
+    store: &'a Store<S>,
+    interval: Interval,
+    filter: &'a Filter,
+    reading: Reading,
+    headers: Blocks,
+    patience: Patience,
+    /// Segments not reached yet, by their earliest time.
+    segments: BinaryHeap<Reverse<(i64, usize)>>,
+    /// Blocks not read yet, by their earliest time.
+    unread: BinaryHeap<Reverse<(i64, usize)>>,
+    /// Blocks being handed out, by their next record.
+    open: BinaryHeap<Reverse<(Key, usize)>>,
+    slots: Vec<Slot>,
+    free_slots: Vec<usize>,
+    held: Vec<usize>,
+    held_bytes: usize,
+    spare: Vec<AlignedBuffer>,
+    spare_entries: Vec<Vec<Entry>>,
+    /// The segment file opened last.
+    file: Option<(usize, S::File)>,
+    notes: Notes,
+}
+
+impl<S: Storage> Store<S> {
+    /// Calls `each` with every record of `interval` that `filter` takes, in order of (time,
+    /// session, sequence), until it breaks. Allocates per block, not per record.
+    ///
+    /// # Errors
+    /// More blocks overlap in time than `reading` allows, or the operating system refuses.
+    /// Damage is no error but in the notes.
+    pub fn records(
+        &self,
+        interval: Interval,
+        filter: &Filter,
+        reading: &Reading,
+        each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Notes> {
+        let segments = self.index.segments.iter().enumerate();
+        let mut sweep = Sweep {
+            store: self,
+            interval,
+            filter,
+            reading: *reading,
+            headers: Blocks::new()?,
+            patience: Patience::new(self.identity.when_full),
+            segments: segments
+                .filter(|(_, segment)| interval.meets(segment.times))
+                .map(|(at, segment)| Reverse((segment.times.0, at)))
+                .collect(),
+            unread: BinaryHeap::new(),
+            open: BinaryHeap::new(),
+            slots: Vec::new(),
+            free_slots: Vec::new(),
+            held: Vec::new(),
+            held_bytes: 0,
+            spare: Vec::new(),
+            spare_entries: Vec::new(),
+            file: None,
+            notes: Notes::default(),
+        };
+        sweep.run(each)?;
+        Ok(sweep.notes)
+    }
+}
+
+impl<S: Storage> Sweep<'_, S> {
+    fn run(&mut self, mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>) -> Result<()> {
+        loop {
+            let segment = self.segments.peek().map(|Reverse((time, _))| *time);
+            let block = self.unread.peek().map(|Reverse((time, _))| *time);
+            let frontier = [segment, block].into_iter().flatten().min();
+            let open = self.open.peek().map(|Reverse((key, _))| key.0);
+            match (open, frontier) {
+                (None, None) => return Ok(()),
+                (Some(time), frontier) if frontier.is_none_or(|frontier| time < frontier) => {
+                    if self.hand_out(frontier, &mut each)?.is_break() {
+                        return Ok(());
+                    }
+                }
+                _ if segment == frontier => {
+                    if let Some(Reverse((_, at))) = self.segments.pop() {
+                        self.list(at)?;
+                    }
+                }
+                _ => {
+                    if let Some(Reverse((_, slot))) = self.unread.pop() {
+                        self.open_block(slot)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lists the blocks of a segment.
+    fn list(&mut self, at: usize) -> Result<()> {
+        let Some(SegmentIndex { segment, live, .. }) = self.store.index.segments.get(at) else {
+            return Ok(());
+        };
+        let file = self.store.storage.open(&segment_name(segment.file), self.store.access)?;
+        let mut walk = self.headers.walk(&file, segment.header, segment.crc);
+        while walk.scan().sequence() < live.end {
+            let offset = walk.scan().offset();
+            match walk.next_header()? {
+                FoundHeader::Block(header) => {
+                    if !self.interval.meets((header.time_min_ns, header.time_max_ns)) {
+                        continue;
+                    }
+                    let (segment, next, again, loaded) = (at, 0, false, None);
+                    let slot = Slot { segment, offset, header, next, again, loaded };
+                    let number = if let Some(number) = self.free_slots.pop() {
+                        if let Some(place) = self.slots.get_mut(number) {
+                            *place = slot;
+                        }
+                        number
+                    } else {
+                        self.slots.push(slot);
+                        self.slots.len() - 1
+                    };
+                    self.unread.push(Reverse((header.time_min_ns, number)));
+                    let limit = self.reading.overlap_blocks_max;
+                    if self.slots.len() > limit {
+                        return Err(Error::Overlap { limit });
+                    }
+                }
+                FoundHeader::End(End::Full) => break,
+                FoundHeader::End(End::Tail(source)) => match walk.find_proof()? {
+                    // The index has reported it.
+                    Some((at, header)) => walk.resume(at, &header),
+                    None => {
+                        let missing = live.end - walk.scan().sequence();
+                        if self.patience.recycled(&file, segment, true)? {
+                            self.notes.blocks_recycled += missing;
+                        } else {
+                            let name = segment_name(segment.file);
+                            let loss = Loss::Blocks(missing);
+                            self.notes.damage.push(Damage::format(&name, source, loss));
+                        }
+                        break;
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn open_block(&mut self, number: usize) -> Result<()> {
+        match self.load(number)? {
+            Some(key) => self.open.push(Reverse((key, number))),
+            None => self.drop_block(number, true),
+        }
+        Ok(())
+    }
+
+    /// Reads a block; the key of the record to hand out next, if there is one.
+    fn load(&mut self, number: usize) -> Result<Option<Key>> {
+        let Some(slot) = self.slots.get(number) else { return Ok(None) };
+        let (segment_at, offset, header) = (slot.segment, slot.offset, slot.header);
+        let (next, again) = (slot.next, slot.again);
+        let Some(entry) = self.store.index.segments.get(segment_at) else { return Ok(None) };
+        let bytes = header.block_bytes();
+        self.make_room(bytes)?;
+        let mut buffer =
+            match self.spare.iter().position(|b| (bytes..=2 * bytes).contains(&b.len())) {
+                Some(at) => self.spare.swap_remove(at),
+                None => AlignedBuffer::unlocked(bytes.next_multiple_of(UNIT_BYTES))?,
+            };
+        let name = segment_name(entry.segment.file);
+        if self.file.as_ref().is_none_or(|(at, _)| *at != segment_at) {
+            self.file = Some((segment_at, self.store.storage.open(&name, self.store.access)?));
+        }
+        let Some((_, file)) = &self.file else { return Ok(None) };
+        let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+        self.notes.blocks += u64::from(!again);
+        self.notes.blocks_again += u64::from(again);
+        let block = match whole(&header, buffer.get(..read).unwrap_or(&[])) {
+            Ok(block) => block,
+            Err(source) => {
+                if self.patience.recycled(file, &entry.segment, true)? {
+                    self.notes.blocks_recycled += 1;
+                } else {
+                    let (source, loss) = (source.at(offset), Loss::Blocks(1));
+                    self.notes.damage.push(Damage::format(&name, source, loss));
+                }
+                self.spare.push(buffer);
+                return Ok(None);
+            }
+        };
+        let live = LiveBlock { block, file: entry.segment.file, offset };
+        let mut entries = self.spare_entries.pop().unwrap_or_default();
+        entries.clear();
+        self.collect(&live, buffer.as_ptr() as usize, again, &mut entries);
+        entries.sort_unstable_by_key(|entry| entry.key);
+        let first = entries.get(next).map(|entry| entry.key);
+        let loaded = Loaded { buffer, entries, next };
+        self.held_bytes += loaded.bytes();
+        self.held.push(number);
+        if let Some(slot) = self.slots.get_mut(number) {
+            slot.loaded = Some(loaded);
+            slot.again = true;
+        }
+        Ok(first)
+    }
+
+    /// The wanted records of a block, as places in its buffer.
+    fn collect(&mut self, live: &LiveBlock<'_>, base: usize, again: bool, to: &mut Vec<Entry>) {
+        let mut notes = Notes::default();
+        let (interval, filter) = (self.interval, self.filter);
+        let _ = crate::store::for_each_record(live, &mut notes, |record| {
+            let RecordRef { session, producer, sequence, time_ns, kind, stream, payload } = *record;
+            if interval.holds(time_ns) && filter.takes(kind, stream, payload) {
+                to.push(Entry {
+                    key: (time_ns, session, sequence, producer),
+                    start: (payload.as_ptr() as usize).wrapping_sub(base) as u32,
+                    length: payload.len() as u32,
+                    stream,
+                    kind,
+                });
+            }
+            ControlFlow::Continue(())
+        });
+        if !again {
+            self.notes.damage.append(&mut notes.damage);
+        }
+    }
+
+    /// Drops blocks, those needed last first, until `bytes` more fit.
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        self.spare.truncate(4);
+        self.spare_entries.truncate(4);
+        while self.held_bytes + bytes > self.reading.memory_bytes && !self.held.is_empty() {
+            let key = |number: &usize| {
+                let loaded = self.slots.get(*number).and_then(|slot| slot.loaded.as_ref());
+                loaded.and_then(|l| l.entries.get(l.next)).map(|entry| entry.key)
+            };
+            let last = (0..self.held.len()).max_by_key(|at| self.held.get(*at).and_then(key));
+            let Some(number) = last.and_then(|at| self.held.get(at).copied()) else { break };
+            self.drop_block(number, false);
+        }
+        Ok(())
+    }
+
+    /// Forgets a block's bytes, and the block itself if it is `done`.
+    fn drop_block(&mut self, number: usize, done: bool) {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        if let Some(loaded) = slot.loaded.take() {
+            self.held_bytes -= loaded.bytes();
+            slot.next = loaded.next;
+            self.spare.push(loaded.buffer);
+            self.spare_entries.push(loaded.entries);
+            self.held.retain(|other| *other != number);
+        }
+        if done {
+            self.free_slots.push(number);
+        }
+    }
+
+    /// Hands out records of the block that comes first, as long as it does.
+    fn hand_out(
+        &mut self,
+        frontier: Option<i64>,
+        each: &mut impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        let Some(Reverse((_, number))) = self.open.pop() else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let dropped = self.slots.get(number).is_some_and(|slot| slot.loaded.is_none());
+        if dropped && self.load(number)?.is_none() {
+            self.drop_block(number, true);
+            return Ok(ControlFlow::Continue(()));
+        }
+        let rival = self.open.peek().map(|Reverse((key, _))| *key);
+        let Some(loaded) = self.slots.get_mut(number).and_then(|slot| slot.loaded.as_mut()) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let mut count = 0;
+        let flow = loop {
+            let Some(entry) = loaded.entries.get(loaded.next) else {
+                break ControlFlow::Continue(());
+            };
+            let after = frontier.is_some_and(|frontier| entry.key.0 >= frontier)
+                || rival.is_some_and(|rival| entry.key > rival);
+            if after {
+                break ControlFlow::Continue(());
+            }
+            let (start, length) = (entry.start as usize, entry.length as usize);
+            let payload = loaded.buffer.get(start..start + length).unwrap_or(&[]);
+            let (time_ns, session, sequence, producer) = entry.key;
+            let (kind, stream) = (entry.kind, entry.stream);
+            loaded.next += 1;
+            count += 1;
+            let record = RecordRef { session, producer, sequence, time_ns, kind, stream, payload };
+            if each(&record).is_break() {
+                break ControlFlow::Break(());
+            }
+        };
+        let next = loaded.entries.get(loaded.next).map(|entry| entry.key);
+        self.notes.records += count;
+        match next {
+            Some(key) => self.open.push(Reverse((key, number))),
+            None => self.drop_block(number, true),
+        }
+        Ok(flow)
+    }
+}

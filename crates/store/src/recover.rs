@@ -1,0 +1,138 @@
+//! Copies what is readable of a damaged store into a new one; the damaged one is only read.
+//!
+//! Producers, sequences, times, sessions and ids stay what they were. Store id, epochs and blocks
+//! are new. Ids whose declaration is lost get a name like `unknown-17`.
+
+mod copy;
+
+use crate::damage::Damage;
+use crate::store::{Store, for_each_record};
+use crate::{Error, Result, VerifyReport, verify};
+use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
+use baro_ondisk::{Kind, StoreId, Type, WhenFull};
+use baro_recorder::log::{Declared, Geometry, init};
+use baro_sys::disk::Disk;
+use baro_sys::storage::{Access, Storage};
+use copy::Copy;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// What was copied and what was not to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Records copied, gaps and clock steps included.
+    pub records: u64,
+    /// Live blocks read.
+    pub blocks: u64,
+    /// Damage found in the old store.
+    pub damage: Vec<Damage>,
+    /// Ids that got a placeholder for a name.
+    pub placeholders: Vec<u32>,
+    /// Verification of the new store.
+    pub copy: VerifyReport,
+}
+
+impl Recovered {
+    /// Whether something that was durable is not in the copy: exit status 3.
+    #[must_use]
+    pub fn lost(&self) -> bool {
+        !self.placeholders.is_empty() || self.damage.iter().any(Damage::is_loss)
+    }
+}
+
+/// Copies what is readable in the store in `from` into a new store in the folder `to`, which must
+/// be empty or missing. `progress` gets blocks read so far and in all. Blocks until all is durable.
+///
+/// # Errors
+/// Nothing tells the old store's geometry, `to` holds something, or the device fails.
+pub fn recover(from: &Path, to: &Path, progress: impl FnMut(u64, u64)) -> Result<Recovered> {
+    let store = Store::salvage(from)?;
+    let target = Disk::create(to)?;
+    recover_in(&store, target, to, progress)
+}
+
+/// As [`recover`], between any two storages; `path` names the new one in errors.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_in<S: Storage, T: Storage + Clone>(
+    store: &Store<S>,
+    target: T,
+    path: &Path,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Recovered> {
+    // Also what keeps a damaged store without identity from being made anew over itself.
+    if !target.list("")?.is_empty() {
+        return Err(Error::Store(baro_recorder::Error::Exists { path: path.to_owned() }));
+    }
+    let mut id = StoreId::default();
+    baro_sys::identity::random(&mut id.0)?;
+    let geometry = geometry(store);
+    let now_ns = baro_sys::clock::realtime_ns();
+    let identity = init(&target, path, id, now_ns, &geometry, |_| {})?;
+    let mut copy = Copy::new(&target, identity)?;
+    let mut strange: BTreeMap<u32, Type> = BTreeMap::new();
+    let total = store.index.segments.iter().map(|s| s.blocks).sum();
+    let notes = store.blocks_with(store.access, |live, notes| {
+        let mut failed = None;
+        let _ = for_each_record(live, notes, |record| {
+            let mut see = |id: u32, kind: Type| {
+                if store.catalog.id(id).is_none() {
+                    strange.entry(id).or_insert(kind);
+                }
+            };
+            if record.kind == Kind::Frame {
+                see(record.stream, Type::Channel);
+            }
+            for (id, _, _) in record.samples().iter().flat_map(|samples| samples.iter()) {
+                see(id, Type::F64);
+            }
+            match copy.push(record, &live.block.header) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        progress(notes.blocks, total);
+        failed.map_or(Ok(ControlFlow::Continue(())), Err)
+    })?;
+    let session = copy.finish()?;
+    let mut declared: Vec<Declared> = store.catalog.entries().to_vec();
+    // Id 0 is no id that a declaration can have.
+    for (id, kind) in strange.iter().filter(|(id, _)| **id != 0) {
+        let (name, unit) = (format!("unknown-{id}"), String::new());
+        declared.push(Declared { id: *id, kind: *kind, name, unit });
+    }
+    copy::declare(&target, session, &declared)?;
+    let new = Store::open_in(target.clone(), path, Access::Read)?;
+    let checked = verify(&new, Access::Read, |_, _| {})?;
+    let damage = store.damage().iter().cloned().chain(notes.damage).collect();
+    let placeholders = strange.into_keys().collect();
+    Ok(Recovered {
+        records: notes.records,
+        blocks: notes.blocks,
+        damage,
+        placeholders,
+        copy: checked,
+    })
+}
+
+/// The same geometry, so that recording can go on in the copy; larger where that would not hold it.
+fn geometry<S: Storage>(store: &Store<S>) -> Geometry {
+    let identity = &store.identity;
+    let needed = store.index.segments.len() as u32 + 2;
+    let names: usize = store.catalog.entries().iter().map(|e| e.name.len() + e.unit.len()).sum();
+    let names = (names + store.catalog.entries().len() * 40) as u64 * 2;
+    let catalog_bytes = store.catalog.bytes.max(names).div_ceil(SEGMENT_BYTES_MIN).max(1);
+    let guessed = store.damage().iter().any(|damage| damage.loss == crate::Loss::Identity);
+    Geometry {
+        segment_bytes: identity.segment_bytes,
+        segments: identity.segments.max(needed).min(SEGMENTS_MAX),
+        catalog_bytes: (catalog_bytes * SEGMENT_BYTES_MIN).min(SEGMENT_BYTES_MAX),
+        // A guess must not lead to what was saved being recycled.
+        when_full: if guessed { WhenFull::Stop } else { identity.when_full },
+    }
+}

@@ -1,0 +1,215 @@
+//! Writes records into a new store, one block after another: no rings, no deadline, one thread.
+//! Segments are synced one by one, so that each block's `durable` is true.
+
+use crate::read::RecordRef;
+use crate::{Error, Result};
+use baro_ondisk::limits::{
+    BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
+};
+use baro_ondisk::{
+    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Identity, Kind, Scan,
+    SegmentHeader, SegmentKind, Step,
+};
+use baro_recorder::log::{CATALOG, Declared, segment_name};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+
+const BLOCK_BYTES: usize = 1 << 20;
+const CATALOG_BLOCK_BYTES: usize = 256 << 10;
+
+struct Segment<F> {
+    file: F,
+    offset: u64,
+}
+
+/// A log being written.
+pub(super) struct Copy<'a, T: Storage> {
+    target: &'a T,
+    identity: Identity,
+    builder: BlockBuilder,
+    buffer: AlignedBuffer,
+    segment: Option<Segment<T::File>>,
+    segments: u32,
+    session: u64,
+    sequence: u64,
+    durable: u64,
+    previous_crc: u32,
+    padding_bytes: u64,
+    clocks: (i64, i64),
+}
+
+fn open<T: Storage>(target: &T, name: &str) -> Result<T::File> {
+    match target.open(name, Access::WriteDirect) {
+        Ok(file) => Ok(file),
+        Err(_) => Ok(target.open(name, Access::Write)?),
+    }
+}
+
+impl<'a, T: Storage> Copy<'a, T> {
+    pub(super) fn new(target: &'a T, identity: Identity) -> Result<Self> {
+        let bytes = BLOCK_BYTES.min(identity.segment_bytes as usize / 4 / UNIT_BYTES * UNIT_BYTES);
+        Ok(Copy {
+            target,
+            identity,
+            builder: BlockBuilder::new(CHUNKS_MAX),
+            buffer: AlignedBuffer::unlocked(bytes)?,
+            segment: None,
+            segments: 0,
+            session: 0,
+            sequence: 0,
+            durable: 0,
+            previous_crc: 0,
+            padding_bytes: 0,
+            clocks: (0, 0),
+        })
+    }
+
+    /// Adds a record, which came in the block of header `source`.
+    pub(super) fn push(&mut self, record: &RecordRef<'_>, source: &BlockHeader) -> Result<()> {
+        if self.session != record.session {
+            self.seal()?;
+            self.end_segment()?;
+            self.session = record.session;
+            (self.sequence, self.durable, self.previous_crc, self.padding_bytes) = (0, 0, 0, 0);
+        }
+        self.clocks = (source.realtime_ns, source.boottime_ns);
+        let RecordRef { producer, sequence, time_ns, kind, stream, payload, .. } = *record;
+        // A full block, then too small a buffer, then a full segment: each can happen once.
+        for _ in 0..4 {
+            let left = self.segment.as_ref().map_or(0, |s| self.identity.segment_bytes - s.offset);
+            let room = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let block = self.buffer.get_mut(..room).unwrap_or(&mut []);
+            let fill = |to: &mut [u8]| to.copy_from_slice(payload);
+            let length = payload.len();
+            if self.builder.push(block, producer, kind, stream, sequence, time_ns, length, fill) {
+                return Ok(());
+            }
+            let needed = BLOCK_HEADER_BYTES + RECORD_HEAD_BYTES_MAX + length + UNIT_BYTES;
+            if !self.builder.is_empty() {
+                self.seal()?;
+            } else if self.buffer.len() < needed {
+                let bytes = round_up_to_unit(needed).min(BLOCK_BYTES_MAX);
+                self.buffer = AlignedBuffer::unlocked(bytes)?;
+            } else {
+                self.start_segment()?;
+            }
+        }
+        Err(Error::CopyFull { segments: self.identity.segments })
+    }
+
+    /// Writes and syncs what is left; returns the last session.
+    pub(super) fn finish(mut self) -> Result<u64> {
+        self.seal()?;
+        self.end_segment()?;
+        Ok(self.session)
+    }
+
+    fn seal(&mut self) -> Result<()> {
+        let Some(segment) = self.segment.as_mut().filter(|_| !self.builder.is_empty()) else {
+            return Ok(());
+        };
+        let start = BlockHeader {
+            store: self.identity.store,
+            session: self.session,
+            epoch: u64::from(self.segments),
+            sequence: self.sequence,
+            durable: self.durable,
+            realtime_ns: self.clocks.0,
+            boottime_ns: self.clocks.1,
+            previous_crc: self.previous_crc,
+            padding_bytes: self.padding_bytes,
+            ..BlockHeader::default()
+        };
+        let header = self.builder.finish(&mut self.buffer, start);
+        let bytes = header.block_bytes();
+        segment.file.write_at(segment.offset, self.buffer.get(..bytes).unwrap_or(&self.buffer))?;
+        segment.offset += bytes as u64;
+        self.sequence += 1;
+        self.previous_crc = header.crc;
+        self.padding_bytes = header.padding_bytes;
+        Ok(())
+    }
+
+    fn end_segment(&mut self) -> Result<()> {
+        if let Some(segment) = self.segment.take() {
+            segment.file.sync_data()?;
+            self.durable = self.sequence;
+        }
+        Ok(())
+    }
+
+    fn start_segment(&mut self) -> Result<()> {
+        self.end_segment()?;
+        if self.segments == self.identity.segments {
+            return Err(Error::CopyFull { segments: self.segments });
+        }
+        let index = self.segments;
+        self.segments += 1;
+        let header = SegmentHeader {
+            kind: SegmentKind::Log,
+            store: self.identity.store,
+            session: self.session,
+            epoch: u64::from(self.segments),
+            index,
+            previous_crc: self.previous_crc,
+            segment_bytes: self.identity.segment_bytes,
+            first_block: self.sequence,
+            realtime_ns: self.clocks.0,
+            boottime_ns: self.clocks.1,
+            boot_id: [0; 16],
+        };
+        let file = open(self.target, &segment_name(index))?;
+        let (bytes, crc) = header.encode();
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        unit.copy_from_slice(&bytes);
+        file.write_at(0, &unit)?;
+        self.previous_crc = crc;
+        self.segment = Some(Segment { file, offset: UNIT_BYTES as u64 });
+        Ok(())
+    }
+}
+
+/// Writes declarations, with the ids that they have, into the blank catalog of a new store.
+pub(super) fn declare<T: Storage>(target: &T, session: u64, all: &[Declared]) -> Result<()> {
+    let file = open(target, CATALOG)?;
+    let mut buffer = AlignedBuffer::unlocked(CATALOG_BLOCK_BYTES)?;
+    let unit = buffer.get_mut(..UNIT_BYTES).unwrap_or(&mut []);
+    file.read_at(0, unit)?;
+    let (header, crc) = SegmentHeader::decode(unit).map_err(Error::Format)?;
+    let mut scan = Scan::new(header, crc);
+    let mut builder = BlockBuilder::new(1);
+    let mut padding_bytes = 0;
+    let mut left = all.iter().peekable();
+    while left.peek().is_some() {
+        let mut sequence = 0;
+        while let Some(Declared { id, kind, name, unit }) = left.peek() {
+            let declaration = Declaration { id: *id, kind: *kind, name, unit };
+            let payload = declaration.encode().map_err(Error::Format)?;
+            let fill = |to: &mut [u8]| to.copy_from_slice(&payload);
+            let length = payload.len();
+            if !builder.push(&mut buffer, 0, Kind::Declare, 0, sequence, 0, length, fill) {
+                break;
+            }
+            sequence += 1;
+            left.next();
+        }
+        let start = BlockHeader {
+            store: scan.header().store,
+            session: session.max(1),
+            epoch: scan.header().epoch,
+            sequence: scan.sequence(),
+            previous_crc: scan.previous_crc(),
+            padding_bytes,
+            ..BlockHeader::default()
+        };
+        let header = builder.finish(&mut buffer, start);
+        padding_bytes = header.padding_bytes;
+        let offset = scan.offset();
+        if !matches!(scan.step(&buffer), Step::Block(_)) {
+            let bytes = scan.header().segment_bytes;
+            return Err(Error::Store(baro_recorder::Error::CatalogFull { bytes }));
+        }
+        file.write_at(offset, buffer.get(..header.block_bytes()).unwrap_or(&buffer))?;
+    }
+    Ok(file.sync_data()?)
+}

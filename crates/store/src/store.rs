@@ -1,0 +1,252 @@
+//! A store opened for reading: a snapshot of which segments there are and which blocks are live.
+//!
+//! Works beside a running writer without stopping it: nothing is locked, segments are read past
+//! the page cache, and what is recycled meanwhile is noticed and counted. Data recorded after
+//! the open is seen after [`Store::refresh`].
+
+use crate::catalog::Catalog;
+use crate::damage::Damage;
+use crate::index::{Index, Patience, Tail};
+use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
+use crate::salvage;
+use crate::segments::{Segments, read_segments};
+use crate::{Error, Result};
+use baro_ondisk::Identity;
+use baro_recorder::log::{Blocks, read_identity};
+use baro_sys::disk::Disk;
+use baro_sys::storage::{Access, Storage};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// See the module.
+#[derive(Debug)]
+pub struct Store<S: Storage = Disk> {
+    pub(crate) storage: S,
+    pub(crate) path: PathBuf,
+    pub(crate) access: Access,
+    pub(crate) identity: Identity,
+    pub(crate) catalog: Catalog,
+    pub(crate) segments: Segments,
+    pub(crate) index: Index,
+    opening: Vec<Damage>,
+    damage: Vec<Damage>,
+}
+
+impl Store<Disk> {
+    /// Opens the store in the folder `path`. Reads one unit of each segment and the headers of
+    /// all blocks.
+    ///
+    /// # Errors
+    /// It is no store, or its identity is damaged (then see [`Store::salvage`]), or the operating
+    /// system refuses. Any other damage is in [`Store::damage`].
+    pub fn open(path: &Path) -> Result<Self> {
+        Store::open_in(Disk::open(path)?, path, Access::ReadDirect)
+    }
+
+    /// Opens what is left of a store whose identity is damaged or missing: the geometry is taken
+    /// from the segment files.
+    ///
+    /// # Errors
+    /// No segment file tells a geometry, or the operating system refuses.
+    pub fn salvage(path: &Path) -> Result<Self> {
+        Store::salvage_in(Disk::open(path)?, path, Access::ReadDirect)
+    }
+}
+
+impl<S: Storage> Store<S> {
+    /// As [`Store::open`], in any storage; `path` is for messages. `access` is
+    /// [`Access::ReadDirect`] beside a writer, and may be [`Access::Read`] without one.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_in(storage: S, path: &Path, access: Access) -> Result<Self> {
+        let identity = read_identity(&storage, path)?;
+        Self::with(storage, path, access, identity, Vec::new())
+    }
+
+    /// As [`Store::salvage`], in any storage.
+    ///
+    /// # Errors
+    /// As [`Store::salvage`].
+    pub fn salvage_in(storage: S, path: &Path, access: Access) -> Result<Self> {
+        let (identity, damage) = match read_identity(&storage, path) {
+            Ok(identity) => (identity, Vec::new()),
+            Err(error) => salvage::identity(&storage, path, error)?,
+        };
+        Self::with(storage, path, access, identity, damage)
+    }
+
+    fn with(
+        storage: S,
+        path: &Path,
+        access: Access,
+        identity: Identity,
+        opening: Vec<Damage>,
+    ) -> Result<Self> {
+        let mut store = Store {
+            storage,
+            path: path.to_owned(),
+            access,
+            identity,
+            catalog: Catalog::default(),
+            segments: Segments::default(),
+            index: Index::default(),
+            opening,
+            damage: Vec::new(),
+        };
+        store.refresh()?;
+        Ok(store)
+    }
+
+    /// Takes in what has been recorded since the open.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn refresh(&mut self) -> Result<()> {
+        let (storage, access) = (&self.storage, self.access);
+        // The log first: what it refers to was declared before.
+        self.segments = read_segments(storage, &self.identity, access)?;
+        self.index = Index::build(storage, access, self.identity.when_full, &self.segments)?;
+        self.catalog = Catalog::read(storage, self.identity.store, access)?;
+        self.damage = self.opening.clone();
+        let parts = [&self.catalog.damage, &self.segments.damage, &self.index.damage];
+        self.damage.extend(parts.into_iter().flatten().cloned());
+        Ok(())
+    }
+
+    /// The store's folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Identity and geometry.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Series and channels.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Damage that the open has found: identity, catalog, headers. Payloads are looked at when
+    /// they are read.
+    #[must_use]
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// Ends of sessions that a crash seems to have torn: normal, and told for those who look.
+    #[must_use]
+    pub fn tails(&self) -> &[Tail] {
+        &self.index.tails
+    }
+
+    /// Calls `each` with every live block in the order of writing, until it breaks.
+    ///
+    /// # Errors
+    /// The operating system refuses; damage is in the notes.
+    pub fn blocks(&self, mut each: impl FnMut(&LiveBlock<'_>) -> ControlFlow<()>) -> Result<Notes> {
+        self.blocks_with(self.access, |block, _| Ok(each(block)))
+    }
+
+    pub(crate) fn blocks_with(
+        &self,
+        access: Access,
+        mut each: impl FnMut(&LiveBlock<'_>, &mut Notes) -> Result<ControlFlow<()>>,
+    ) -> Result<Notes> {
+        let mut buffer = Blocks::new()?;
+        let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
+        for entry in &self.index.segments {
+            let flow = read_segment(
+                &self.storage,
+                access,
+                &mut buffer,
+                &mut patience,
+                entry,
+                &mut notes,
+                &mut each,
+            )?;
+            if flow.is_break() {
+                break;
+            }
+        }
+        Ok(notes)
+    }
+
+    /// Calls `each` with every live record in the order of writing, until it breaks. What cannot
+    /// be decoded is damage in the notes.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn records_as_written(
+        &self,
+        mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Notes> {
+        self.blocks_with(self.access, |live, notes| {
+            Ok(for_each_record(live, notes, |record| each(record)))
+        })
+    }
+}
+
+/// The records of a block; what cannot be decoded goes to the notes.
+pub(crate) fn for_each_record(
+    live: &LiveBlock<'_>,
+    notes: &mut Notes,
+    mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let session = live.block.header.session;
+    let mut taken = 0;
+    for chunk in live.block.chunks() {
+        let records = chunk.map(|chunk| (chunk, chunk.records()));
+        let (chunk, records) = match records {
+            Ok(found) => found,
+            Err(error) => {
+                notes.undecoded(live, error, taken);
+                break;
+            }
+        };
+        for record in records {
+            match record {
+                Ok(record) => {
+                    taken += 1;
+                    notes.records += 1;
+                    each(&RecordRef::new(session, &chunk, &record))?;
+                }
+                Err(error) => notes.undecoded(live, error, taken),
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+impl Notes {
+    /// Bytes with right CRCs that are no records: written wrongly, not damaged by the device.
+    pub(crate) fn undecoded(
+        &mut self,
+        live: &LiveBlock<'_>,
+        error: baro_ondisk::Error,
+        taken: u64,
+    ) {
+        let left = u64::from(live.block.header.records).saturating_sub(taken);
+        let name = baro_recorder::log::segment_name(live.file);
+        let error = error.at(live.offset);
+        self.damage.push(Damage::format(&name, error, crate::Loss::Records(left)));
+    }
+}
+
+impl<S: Storage> Store<S> {
+    /// Whether an error of an open calls for [`Store::salvage`].
+    #[must_use]
+    pub fn can_salvage(error: &Error) -> bool {
+        matches!(
+            error,
+            Error::Store(
+                baro_recorder::Error::Format { .. } | baro_recorder::Error::NotAStore { .. }
+            )
+        )
+    }
+}

@@ -1,0 +1,116 @@
+//! The newest rows of series and channels: blocks are read from the end of the log backwards, so
+//! that the cost depends on how long ago the rows were recorded and not on the size of the log.
+
+use crate::Result;
+use crate::index::{Patience, whole};
+use crate::read::{LiveBlock, Notes};
+use crate::store::{Store, for_each_record};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{BlockHeader, Kind};
+use baro_recorder::log::{Blocks, FoundHeader, segment_name};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Storage, StorageFile};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// What a series or channel had at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its time.
+    pub time_ns: i64,
+    /// Its value.
+    pub value: Value,
+}
+
+/// A value, to be understood by the type in the catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Of a sample: the bits of an f64 or i64, or 0 or 1.
+    Bits(u64),
+    /// Of a channel.
+    Frame(Vec<u8>),
+}
+
+impl<S: Storage> Store<S> {
+    /// The `rows` rows recorded last of each of `ids`, by time. Reads until it has them, so an id
+    /// that was never recorded costs the whole log; memory is that of the rows.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn tail(&self, ids: &[u32], rows: usize) -> Result<(HashMap<u32, Vec<Row>>, Notes)> {
+        let mut found: HashMap<u32, Vec<Row>> = ids.iter().map(|id| (*id, Vec::new())).collect();
+        let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
+        let mut headers = Blocks::new()?;
+        let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        for entry in self.index.segments.iter().rev() {
+            let name = segment_name(entry.segment.file);
+            let file = self.storage.open(&name, self.access)?;
+            let mut blocks: Vec<(u64, BlockHeader)> = Vec::new();
+            let mut walk = headers.walk(&file, entry.segment.header, entry.segment.crc);
+            while walk.scan().sequence() < entry.live.end {
+                let offset = walk.scan().offset();
+                match walk.next_header()? {
+                    FoundHeader::Block(header) => blocks.push((offset, header)),
+                    FoundHeader::End(_) => match walk.find_proof()? {
+                        Some((at, header)) => walk.resume(at, &header),
+                        None => break,
+                    },
+                }
+            }
+            for (offset, header) in blocks.into_iter().rev() {
+                if found.values().all(|have| have.len() >= rows) {
+                    break;
+                }
+                let bytes = header.block_bytes();
+                if buffer.len() < bytes {
+                    buffer = AlignedBuffer::unlocked(bytes)?;
+                }
+                let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+                notes.blocks += 1;
+                match whole(&header, buffer.get(..read).unwrap_or(&[])) {
+                    Ok(block) => {
+                        let live = LiveBlock { block, file: entry.segment.file, offset };
+                        take(&live, rows, &mut found, &mut notes);
+                    }
+                    Err(_) if patience.recycled(&file, &entry.segment, true)? => {
+                        notes.blocks_recycled += 1;
+                    }
+                    Err(source) => notes.damage.push(crate::Damage::format(
+                        &name,
+                        source.at(offset),
+                        crate::Loss::Blocks(1),
+                    )),
+                }
+            }
+        }
+        for have in found.values_mut() {
+            have.reverse();
+            have.sort_by_key(|row| row.time_ns);
+        }
+        Ok((found, notes))
+    }
+}
+
+/// Adds the rows of a block, the last first, behind those of later blocks.
+fn take(live: &LiveBlock<'_>, rows: usize, found: &mut HashMap<u32, Vec<Row>>, notes: &mut Notes) {
+    let mut here: HashMap<u32, Vec<Row>> = HashMap::new();
+    let wanted = |id: &u32| found.get(id).is_some_and(|have| have.len() < rows);
+    let _ = for_each_record(live, notes, |record| {
+        if record.kind == Kind::Frame && wanted(&record.stream) {
+            let value = Value::Frame(record.payload.to_vec());
+            here.entry(record.stream).or_default().push(Row { time_ns: record.time_ns, value });
+        }
+        for (id, time_ns, bits) in record.samples().iter().flat_map(|samples| samples.iter()) {
+            if wanted(&id) {
+                here.entry(id).or_default().push(Row { time_ns, value: Value::Bits(bits) });
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    for (id, new) in here {
+        if let Some(have) = found.get_mut(&id) {
+            let room = rows - have.len();
+            have.extend(new.into_iter().rev().take(room));
+        }
+    }
+}

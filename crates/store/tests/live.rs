@@ -1,0 +1,87 @@
+//! Beside a writer that recycles fast: what is read is exact, and what is gone is counted and
+//! never called damage.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+mod common;
+
+use baro_ondisk::{Kind, Type, WhenFull};
+use baro_recorder::{Options, Recorder};
+use baro_store::{Filter, Interval, Reading, RecordRef, Store, verify};
+use baro_sys::storage::Access;
+use common::{Folder, options};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The frame that belongs to a sequence.
+fn frame(sequence: u64) -> Vec<u8> {
+    let word = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+    word.iter().copied().cycle().take(200 + (sequence as usize * 7) % 3000).collect()
+}
+
+fn check(record: &RecordRef<'_>) {
+    if record.kind == Kind::Frame {
+        assert!(record.payload == frame(record.sequence), "record {}", record.sequence);
+        assert_eq!(record.time_ns, record.sequence as i64);
+    }
+}
+
+#[test]
+fn reading_beside_a_fast_writer_is_exact() {
+    let folder = Folder::init("live", 3, WhenFull::Recycle);
+    let recorder = Recorder::open(&folder.0, Options { ring_bytes: 1 << 20, ..options() }).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut next = 0;
+            while !stop.load(Ordering::Relaxed) {
+                if ring.report().used_bytes > 500_000 {
+                    std::thread::yield_now();
+                    continue;
+                }
+                assert_eq!(ring.push_frame(id, next as i64, &frame(next)), Ok(next));
+                next += 1;
+            }
+        });
+        let mut recycled = 0;
+        let mut records = 0;
+        for round in 0..60 {
+            let store = Store::open(&folder.0).unwrap();
+            assert!(store.damage().is_empty(), "round {round}: {:?}", store.damage());
+            let mut last: HashMap<u64, u64> = HashMap::new();
+            let notes = store
+                .records_as_written(|record| {
+                    check(record);
+                    let before = last.insert(record.producer, record.sequence);
+                    assert!(before.is_none_or(|before| before < record.sequence));
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            assert!(notes.damage.is_empty(), "round {round}: {:?}", notes.damage);
+            recycled += notes.blocks_recycled;
+            records += notes.records;
+            let mut time = i64::MIN;
+            let notes = store
+                .records(Interval::ALL, &Filter::all().data_only(), &Reading::default(), |r| {
+                    check(r);
+                    assert!(r.time_ns > time);
+                    time = r.time_ns;
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            assert!(notes.damage.is_empty(), "round {round}: {:?}", notes.damage);
+            recycled += notes.blocks_recycled;
+            let report = verify(&store, Access::ReadDirect, |_, _| {}).unwrap();
+            assert!(report.is_whole() && report.damage.is_empty(), "round {round}: {report:?}");
+            recycled += report.recycled_while_reading;
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(recycled > 0 && records > 0);
+    });
+    drop(recorder);
+    let store = Store::open(&folder.0).unwrap();
+    let report = verify(&store, Access::Read, |_, _| {}).unwrap();
+    assert!(report.is_whole() && report.recycled_while_reading == 0, "{report:?}");
+}
