@@ -1,8 +1,14 @@
 //! The verbs.
 
 mod bench;
+mod cat;
+mod demo;
+mod info;
 mod init;
+mod list;
 mod record;
+mod recover;
+mod verify;
 
 use crate::failure::{Outcome, Result};
 use clap::{Subcommand, ValueEnum};
@@ -23,6 +29,18 @@ pub(crate) enum Command {
     Init(init::Arguments),
     /// Record sources into a store
     Record(Box<record::Arguments>),
+    /// Tell what a store holds, by its headers
+    Info(info::Arguments),
+    /// List series and channels
+    List(list::Arguments),
+    /// Print what was recorded, in time order
+    Cat(cat::Arguments),
+    /// Read everything and say what is not as it was written
+    Verify(verify::Arguments),
+    /// Copy what is readable of a damaged store into a new one
+    Recover(recover::Arguments),
+    /// Half a minute that shows the main job on this machine
+    Demo(demo::Arguments),
     /// Measure on this machine
     #[command(subcommand)]
     Bench(bench::Command),
@@ -32,6 +50,12 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Init(arguments) => init::run(&arguments),
         Command::Record(arguments) => record::run(&arguments),
+        Command::Info(arguments) => info::run(&arguments),
+        Command::List(arguments) => list::run(&arguments),
+        Command::Cat(arguments) => cat::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Recover(arguments) => recover::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),
     }
 }

@@ -7,6 +7,7 @@
 mod commands;
 mod failure;
 mod size;
+mod time;
 
 use clap::Parser;
 use std::process::ExitCode;

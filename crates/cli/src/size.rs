@@ -47,7 +47,7 @@ fn scale(number: &str, factor: u64, text: &str, wanted: &str) -> Result<u64, Str
         return whole.checked_mul(factor).ok_or_else(fail);
     }
     let value = number.parse::<f64>().map_err(|_| fail())? * factor as f64;
-    if value < 0.0 || value >= 9.0e18 {
+    if !(0.0..9.0e18).contains(&value) {
         return Err(fail());
     }
     Ok(value.round() as u64)

@@ -94,13 +94,9 @@ impl Recorder {
         opening.records_taken_over = left.iter().map(RingReader::pending).sum();
         let widest = left.iter().map(RingReader::record_bytes_max).max().unwrap_or(0);
         let record_bytes = options.record_bytes_max.max(widest).min(RECORD_BYTES_MAX);
-        // A segment must hold a few blocks, whatever its size.
-        let ceiling = (recovery.identity.segment_bytes as usize / 4).next_multiple_of(UNIT_BYTES);
-        let block_bytes =
-            BLOCK_BYTES.max((record_bytes + BLOCK_OVERHEAD_BYTES).next_multiple_of(UNIT_BYTES));
-        let block_bytes = block_bytes.min(ceiling);
+        let block_bytes = block_bytes_for(record_bytes, recovery.identity.segment_bytes);
         let record_bytes_max = options.record_bytes_max.min(block_bytes - BLOCK_OVERHEAD_BYTES);
-        opening.buffer_bytes = BUFFERS * block_bytes + 3 * UNIT_BYTES;
+        opening.buffer_bytes = buffer_bytes(block_bytes);
         let start = Start {
             durable_within_ns: options.durable_within_ns,
             block_bytes,
@@ -228,6 +224,13 @@ impl Recorder {
         self.opening.buffer_bytes + rings * ring
     }
 
+    /// Memory in bytes that opening a store with segments of `segment_bytes` takes, with one ring.
+    #[must_use]
+    pub fn memory_bytes_for(options: &Options, segment_bytes: u64) -> usize {
+        let ring = Ring::memory_bytes(Ring::capacity_for(options.ring_bytes));
+        buffer_bytes(block_bytes_for(options.record_bytes_max, segment_bytes)) + ring
+    }
+
     /// Waits until every sequence below `sequence` of a producer is durable; false after
     /// `timeout_ns`. Not for the thread that must not wait.
     pub fn wait_durable(&self, producer: &Producer, sequence: u64, timeout_ns: u64) -> bool {
@@ -259,6 +262,17 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Largest block: holds the largest record, and a segment holds a few blocks, whatever its size.
+fn block_bytes_for(record_bytes: usize, segment_bytes: u64) -> usize {
+    let ceiling = (segment_bytes as usize / 4).next_multiple_of(UNIT_BYTES);
+    let wanted = (record_bytes + BLOCK_OVERHEAD_BYTES).next_multiple_of(UNIT_BYTES);
+    BLOCK_BYTES.max(wanted).min(ceiling)
+}
+
+fn buffer_bytes(block_bytes: usize) -> usize {
+    BUFFERS * block_bytes + 3 * UNIT_BYTES
 }
 
 /// One more than any session so far, with random lower bits.

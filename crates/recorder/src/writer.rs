@@ -1,6 +1,6 @@
 //! The writer: takes records from rings and makes them durable, in blocks, in segments.
 //!
-//! [`engine`] decides, [`device`] does. The engine is a state machine without a clock and without
+//! `engine` decides, `device` does. The engine is a state machine without a clock and without
 //! I/O: a thread drives it with real threads and files, the simulator's tests drive it with
 //! simulated ones, in every order of completion that a device could choose.
 

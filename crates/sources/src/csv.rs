@@ -25,6 +25,13 @@ use error::quote;
 pub use error::{CsvError, CsvProblem};
 use time::TimeFault;
 
+/// Reads a time as [`CsvParser`] does: an integer is nanoseconds since the Unix epoch, a number
+/// with a point is seconds, else RFC 3339. `None` if it is none of these or does not exist.
+#[must_use]
+pub fn parse_time(text: &str) -> Option<i64> {
+    time::parse(text).ok()
+}
+
 /// The longest line, without its newline: 64 KiB. A longer one is one error and is skipped, so
 /// that a binary file fed by mistake does not fill the memory.
 pub const LINE_BYTES_MAX: usize = 64 << 10;

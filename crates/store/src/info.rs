@@ -86,7 +86,7 @@ fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64, i64)> {
 }
 
 impl<S: Storage> Store<S> {
-    /// What the headers tell; reads nothing. Losses are known only to [`crate::verify`].
+    /// What the headers tell; reads nothing. Losses are known only to [`crate::verify()`].
     #[must_use]
     pub fn info(&self) -> Info {
         let channels = self.catalog.entries().iter();

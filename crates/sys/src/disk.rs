@@ -123,6 +123,14 @@ pub fn exists(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
+/// Makes or replaces a small file; not durable.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(path, bytes).map_err(|e| Error::new("write", path, e))
+}
+
 /// Removes a file.
 ///
 /// # Errors

@@ -46,6 +46,13 @@ pub fn boot_id() -> [u8; 16] {
     id
 }
 
+/// Release of the running kernel, as `uname -r` has it.
+#[must_use]
+pub fn kernel_release() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    text.trim().to_owned()
+}
+
 /// The file system that a path lies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {

@@ -7,6 +7,8 @@ use baro_sys::clock;
 
 /// Records between two looks at the clock.
 const LOOK_EACH: u64 = 256;
+/// Pause when there is no room: a small part of what a full ring lasts.
+const WAIT_NS: u64 = 100_000;
 const DURABLE_TIMEOUT_NS: u64 = 60_000_000_000;
 
 pub(super) fn run(
@@ -30,7 +32,8 @@ pub(super) fn run(
             if room < needed {
                 room = producer.free_bytes();
                 if room < needed {
-                    std::hint::spin_loop();
+                    // Spinning would take a processor from the writer.
+                    clock::sleep_ns(WAIT_NS);
                     break;
                 }
             }

@@ -1,7 +1,7 @@
 //! `baro bench`: measurements on this machine.
 
-mod load;
-mod push;
+pub(crate) mod load;
+pub(crate) mod push;
 
 use crate::failure::{Outcome, Result};
 use clap::Subcommand;

@@ -71,7 +71,7 @@ fn parse_lost(line: &str) -> Option<TraceLine> {
     Some(TraceLine::Lost { cpu: cpu.trim().parse().ok()?, events: events.parse().ok() })
 }
 
-/// "  task-pid  [cpu] flags  seconds.micros: event: text", the bracket being at `at`.
+/// `  task-pid  [cpu] flags  seconds.micros: event: text`, the bracket being at `at`.
 fn parse_event(line: &str, at: usize) -> Option<TraceEvent> {
     let (task, pid) = parse_task(line.get(..at)?)?;
     let (cpu, rest) = line.get(at + 1..)?.split_once(']')?;

@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// Which loads, one or more
     #[arg(long, value_enum, value_delimiter = ',', default_value = "buffered,allocate")]
     kind: Vec<Kind>,
+    /// Bytes per second of all buffered writers together; as fast as it goes without it
+    #[arg(long, value_parser = size::bytes)]
+    rate: Option<u64>,
     /// Stop after this time
     #[arg(long = "for", value_parser = size::nanoseconds, default_value = "1h")]
     duration_ns: u64,
@@ -31,7 +34,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
-    let loads = start(&arguments.kind, &arguments.dir)?;
+    let loads = start(&arguments.kind, &arguments.dir, arguments.rate)?;
     let end_ns = clock::monotonic_ns() + arguments.duration_ns;
     let parent = std::os::unix::process::parent_id();
     // Also when the process that started it is gone: a load must not outlive its measurement.
@@ -55,13 +58,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn start(kinds: &[Kind], dir: &Path) -> Result<Vec<Load>> {
+/// The writers of the papers' and of fio's usual job.
+const WRITERS: u32 = 4;
+
+fn start(kinds: &[Kind], dir: &Path, rate: Option<u64>) -> Result<Vec<Load>> {
     kinds
         .iter()
         .map(|kind| {
             let spec = match kind {
                 Kind::Buffered => LoadSpec::BufferedWriters(BufferedWriters {
-                    writers: 4,
+                    writers: WRITERS,
+                    bytes_per_s: rate.map(|rate| (rate / u64::from(WRITERS)).max(1)),
                     ..BufferedWriters::default()
                 }),
                 Kind::Allocate => LoadSpec::AllocateTruncate(AllocateTruncate::default()),

@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Folder that the load writes to; the same file system without it
     #[arg(long)]
     load_dir: Option<PathBuf>,
+    /// Bytes per second of the buffered writers together
+    #[arg(long, value_parser = size::bytes)]
+    load_rate: Option<u64>,
     /// Write through the page cache
     #[arg(long)]
     buffered: bool,
@@ -72,7 +75,11 @@ pub(crate) struct Arguments {
 pub(crate) struct Beside(Option<Child>);
 
 impl Beside {
-    pub(crate) fn start(kinds: &[super::load::Kind], dir: &Path) -> Result<Self> {
+    pub(crate) fn start(
+        kinds: &[super::load::Kind],
+        dir: &Path,
+        rate: Option<u64>,
+    ) -> Result<Self> {
         use clap::ValueEnum;
         if kinds.is_empty() {
             return Ok(Beside(None));
@@ -81,10 +88,12 @@ impl Beside {
             .iter()
             .filter_map(|kind| Some(kind.to_possible_value()?.get_name().to_owned()))
             .collect();
-        let child = Command::new(std::env::current_exe()?)
-            .args(["bench", "load", "--kind", &names.join(",")])
-            .arg(dir)
-            .spawn()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["bench", "load", "--kind", &names.join(",")]).arg(dir);
+        if let Some(rate) = rate {
+            command.args(["--rate", &rate.to_string()]);
+        }
+        let child = command.spawn()?;
         // It has to have filled something before it is a load.
         clock::sleep_ns(1_000_000_000);
         Ok(Beside(Some(child)))
@@ -105,8 +114,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
     init::make(&folder, arguments.log, true, true)?;
     let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);
-    let result =
-        Beside::start(&arguments.load, load_dir).and_then(|_beside| run_in(arguments, &folder));
+    let result = Beside::start(&arguments.load, load_dir, arguments.load_rate)
+        .and_then(|_beside| run_in(arguments, &folder));
     disk::remove_folder(&folder)?;
     let report = result?;
     match arguments.format {

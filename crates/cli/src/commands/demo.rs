@@ -1,0 +1,172 @@
+//! `baro demo`: the main job in half a minute. Records this machine's kernel counters and a control
+//! frame each 5 ms while another process dirties the same file system, with the conventional ways
+//! to record beside it, and shows what each of them would have made the producer wait.
+
+use super::bench::load::Kind;
+use super::bench::push::Beside;
+use super::init;
+use super::record::feeds::Feed;
+use super::record::{Recording, record, report};
+use crate::failure::{Outcome, Result};
+use crate::size::{self, show_ns};
+use baro_bench::methods::{Method, MethodReport, Spec};
+use baro_bench::plot::{Plot, Series};
+use baro_recorder::{Options, Recorder};
+use baro_store::Store;
+use baro_sys::{disk, identity, termination};
+use clap::Args;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Folder to work in, made and removed
+    #[arg(long, default_value = "baro-demo")]
+    dir: PathBuf,
+    /// How long
+    #[arg(long = "for", default_value = "30s", value_parser = size::nanoseconds)]
+    duration: u64,
+    /// Picture of the latencies
+    #[arg(long, default_value = "baro-demo.svg")]
+    svg: PathBuf,
+    /// Leave the store behind, to look into it
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Period of the control frames and of the conventional methods' writes.
+const PERIOD_NS: u64 = 5_000_000;
+/// The conventional methods take turns this long, since each would disturb the other.
+const SLICE_NS: u64 = 2_500_000_000;
+/// The log: room for a minute of what is recorded.
+const LOG_BYTES: u64 = 1 << 30;
+/// What the neighbour writes: enough to keep a disk busy, bounded for the sake of a user's SSD.
+const LOAD_BYTES_PER_S: u64 = 200_000_000;
+/// Series whose last samples are shown.
+const SHOWN: [&str; 4] = ["vm_pgfault", "vm_nr_dirty", "mem_dirty_bytes", "cpu_all_user_ticks"];
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    termination::watch()?;
+    if disk::exists(&arguments.dir) {
+        return Err(format!(
+            "{}: exists; the demo works in a folder of its own: remove it or give --dir",
+            arguments.dir.display()
+        )
+        .into());
+    }
+    let store = arguments.dir.join("store");
+    println!("making a store of 1 GiB in {}", arguments.dir.display());
+    let result = init::make(&store, LOG_BYTES, false, false)
+        .and_then(|_| measure(arguments, &store))
+        .and_then(|(recording, methods)| show(arguments, &store, &recording, &methods));
+    if arguments.keep {
+        println!("left behind: {}", arguments.dir.display());
+    } else {
+        disk::remove_folder(&arguments.dir)?;
+    }
+    result
+}
+
+type Methods = Option<(MethodReport, MethodReport)>;
+
+fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> {
+    let options = Options { fifo: Some(50), ..Options::default() };
+    let recorder = Recorder::open(store, options)?;
+    report::print_opening(recorder.opening());
+    println!(
+        "recording /proc at 1 kHz and 16 KiB each 5 ms for {}, beside 4 buffered writers \
+         (200 MB/s) and paper A's allocating load",
+        show_ns(arguments.duration)
+    );
+    let beside =
+        Beside::start(&[Kind::Buffered, Kind::Allocate], &arguments.dir, Some(LOAD_BYTES_PER_S))?;
+    let feeds = vec![
+        Feed::Proc { interval_ns: 1_000_000 },
+        Feed::Generate { interval_ns: PERIOD_NS, frame_bytes: 16 << 10 },
+    ];
+    let terminal = std::io::stderr().is_terminal();
+    let over = AtomicBool::new(false);
+    let (recording, methods) = std::thread::scope(|scope| {
+        let methods = scope.spawn(|| take_turns(&arguments.dir, &over));
+        let recording =
+            record(recorder, feeds, Some(arguments.duration), |recorder, elapsed_ns| {
+                if terminal {
+                    report::status_line(recorder, elapsed_ns);
+                }
+            });
+        over.store(true, Ordering::Relaxed);
+        if terminal {
+            eprint!("\r\x1b[K");
+        }
+        // The conventional methods' last sync may wait for the load's commits.
+        drop(beside);
+        (recording, methods.join())
+    });
+    let methods = match methods {
+        Ok(Ok(methods)) => Some(methods),
+        Ok(Err(error)) => {
+            eprintln!("note: the conventional methods could not be measured: {error}");
+            None
+        }
+        Err(_) => None,
+    };
+    Ok((recording?, methods))
+}
+
+fn take_turns(dir: &Path, over: &AtomicBool) -> Result<(MethodReport, MethodReport)> {
+    let mut conventional = Method::new(dir, "conventional", Spec::conventional())?;
+    let mut paper = Method::new(dir, "paper", Spec::paper())?;
+    while !over.load(Ordering::Relaxed) {
+        conventional.run_slice(SLICE_NS, over)?;
+        if !over.load(Ordering::Relaxed) {
+            paper.run_slice(SLICE_NS, over)?;
+        }
+    }
+    Ok((conventional.finish()?, paper.finish()?))
+}
+
+fn show(
+    arguments: &Arguments,
+    store: &Path,
+    recording: &Recording,
+    methods: &Methods,
+) -> Result<Outcome> {
+    let mut series = Vec::new();
+    if let Some((conventional, paper)) = methods {
+        for (name, report) in [
+            ("write(), fdatasync in the background", conventional),
+            ("write(), preallocated, sync_file_range", paper),
+        ] {
+            let (latency_ns, latency_ns_max) = (&report.latency_ns, report.latency_ns_max);
+            series.push(Series { name, latency_ns, latency_ns_max });
+        }
+    }
+    if let Some(frames) = recording.fed.iter().find(|fed| fed.name == "generate") {
+        let (latency_ns, latency_ns_max) = (&frames.push_ns, frames.push_max_ns);
+        series.push(Series { name: "Barograph push()", latency_ns, latency_ns_max });
+    }
+    let subtitle = format!(
+        "16 KiB each 5 ms; {} processors, Linux {}, {}; 4 buffered writers and an allocating load \
+         on the same file system",
+        baro_sys::schedule::allowed_cpus().len(),
+        identity::kernel_release(),
+        identity::FileSystem::of(&arguments.dir).map_or("unknown", |found| found.name()),
+    );
+    let title = "How long a producer waits for its recorder";
+    let plot = Plot { title, subtitle: &subtitle, period_ns: Some(PERIOD_NS), series: &series };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{}", plot.text())?;
+    disk::write_file(&arguments.svg, plot.svg().as_bytes())?;
+    writeln!(out, "picture: {}\n", arguments.svg.display())?;
+    drop(out);
+    report::print(super::Format::Text, &baro_recorder::Opening::default(), 0, recording)?;
+    println!();
+    let store = Store::open(store)?;
+    let verified = super::verify::verify_and_print(&store, baro_sys::storage::Access::Read)?;
+    println!();
+    for name in SHOWN {
+        super::cat::print_last(&store, name, 3)?;
+    }
+    Ok(Outcome::lost_if(recording.lost() > 0 || verified == Outcome::Lost))
+}

@@ -1,0 +1,118 @@
+//! `baro info`: what a store holds, by its headers.
+
+use super::{Format, print_json};
+use crate::failure::{Outcome, Result};
+use crate::size::show_bytes;
+use crate::time;
+use baro_ondisk::WhenFull;
+use baro_store::Store;
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The store
+    store: PathBuf,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let store = Store::open(&arguments.store)?;
+    let info = store.info();
+    let identity = &info.identity;
+    let log_bytes = identity.segment_bytes * u64::from(identity.segments);
+    let stops = identity.when_full == WhenFull::Stop;
+    let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
+    if arguments.format == Format::Json {
+        let sessions: Vec<_> = info
+            .sessions
+            .iter()
+            .map(|session| {
+                json!({
+                    "session": session.session,
+                    "started_ns": session.started_ns,
+                    "from_start": session.from_start,
+                    "segments": session.segments,
+                    "blocks": session.blocks,
+                    "records": session.records,
+                    "time_min_ns": session.times_ns.map(|times| times.0),
+                    "time_max_ns": session.times_ns.map(|times| times.1),
+                })
+            })
+            .collect();
+        let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
+        print_json(&json!({
+            "path": arguments.store,
+            "store": identity.store.to_string(),
+            "created_ns": identity.created_ns,
+            "log_bytes": log_bytes,
+            "segment_bytes": identity.segment_bytes,
+            "segments": identity.segments,
+            "segments_used": info.segments_used,
+            "segments_blank": info.segments_blank,
+            "when_full": if stops { "stop" } else { "recycle" },
+            "catalog_bytes": info.catalog_bytes,
+            "catalog_used_bytes": info.catalog_used_bytes,
+            "series": info.series,
+            "channels": info.channels,
+            "blocks": info.blocks,
+            "records": info.records,
+            "block_bytes": info.block_bytes,
+            "padding_bytes": info.padding_bytes,
+            "dead_blocks": info.dead_blocks,
+            "time_min_ns": info.times_ns.map(|times| times.0),
+            "time_max_ns": info.times_ns.map(|times| times.1),
+            "sessions": sessions,
+            "damage": damage,
+            "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
+        }))?;
+        return Ok(Outcome::lost_if(lossy));
+    }
+    println!("store     {}, made {}", identity.store, time::show(identity.created_ns));
+    println!(
+        "log       {} in {} segments of {}; {} used, {} blank; when full: {}",
+        show_bytes(log_bytes),
+        identity.segments,
+        show_bytes(identity.segment_bytes),
+        info.segments_used,
+        info.segments_blank,
+        if stops { "refuses new records" } else { "reuses the oldest segment" }
+    );
+    println!(
+        "holds     {} records in {} blocks, {} ({} padding)",
+        info.records,
+        info.blocks,
+        show_bytes(info.block_bytes),
+        show_bytes(info.padding_bytes)
+    );
+    println!("series    {} series, {} channels", info.series, info.channels);
+    if let Some((from_ns, to_ns)) = info.times_ns {
+        println!("times     {} to {}", time::show(from_ns), time::show(to_ns));
+    }
+    for session in &info.sessions {
+        println!(
+            "session   {:016x} from {}: {} records in {} segments{}",
+            session.session,
+            time::show(session.started_ns),
+            session.records,
+            session.segments,
+            if session.from_start { "" } else { ", its beginning recycled" }
+        );
+    }
+    println!(
+        "memory    a recorder with one ring of 16 MiB takes {}",
+        show_bytes(recorder_memory_bytes(identity.segment_bytes))
+    );
+    for damage in store.damage() {
+        println!("damage    {damage}");
+    }
+    Ok(Outcome::lost_if(lossy))
+}
+
+/// What opening this store takes with the default options: ring and buffers, fixed.
+fn recorder_memory_bytes(segment_bytes: u64) -> u64 {
+    let options = baro_recorder::Options::default();
+    baro_recorder::Recorder::memory_bytes_for(&options, segment_bytes) as u64
+}

@@ -1,0 +1,54 @@
+//! `baro recover`: copies what is readable of a damaged store into a new one.
+
+use super::{Format, print_json, verify};
+use crate::failure::{Outcome, Result};
+use baro_store::recover;
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The damaged store; only read
+    store: PathBuf,
+    /// Folder of the new store, missing or empty
+    new: PathBuf,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let recovered = recover(&arguments.store, &arguments.new, |_, _| {})?;
+    let damage: Vec<String> = recovered.damage.iter().map(ToString::to_string).collect();
+    match arguments.format {
+        Format::Json => print_json(&json!({
+            "records": recovered.records,
+            "blocks": recovered.blocks,
+            "damage": damage,
+            "ids_without_name": recovered.placeholders,
+            "lost": recovered.lost(),
+            "copy": verify::as_json(&recovered.copy, 0),
+        }))?,
+        Format::Text => {
+            println!(
+                "copied {} records of {} blocks to {}",
+                recovered.records,
+                recovered.blocks,
+                arguments.new.display()
+            );
+            damage.iter().for_each(|damage| println!("damage in the old store: {damage}"));
+            for id in &recovered.placeholders {
+                println!("the name of series {id} is lost; it is now called unknown-{id}");
+            }
+            println!(
+                "the copy is {}",
+                if recovered.copy.is_whole() {
+                    "whole"
+                } else {
+                    "NOT WHOLE: baro verify tells more"
+                }
+            );
+        }
+    }
+    Ok(Outcome::lost_if(recovered.lost() || !recovered.copy.is_whole()))
+}

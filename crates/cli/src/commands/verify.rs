@@ -1,0 +1,140 @@
+//! `baro verify`: reads everything and says what is not as it was written.
+
+use super::{Format, print_json};
+use crate::failure::{Outcome, Result};
+use crate::size::{show_bytes, show_ns};
+use crate::time;
+use baro_store::{Store, VerifyReport, verify};
+use baro_sys::clock;
+use baro_sys::storage::Access;
+use clap::Args;
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The store
+    store: PathBuf,
+    /// Read past the page cache: from the device itself, and without disturbing a recorder
+    #[arg(long)]
+    direct: bool,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let store = Store::open(&arguments.store)?;
+    let access = if arguments.direct { Access::ReadDirect } else { Access::Read };
+    match arguments.format {
+        Format::Text => verify_and_print(&store, access),
+        Format::Json => {
+            let (report, took_ns) = measured(&store, access, false)?;
+            print_json(&as_json(&report, took_ns))?;
+            Ok(outcome(&report))
+        }
+    }
+}
+
+fn outcome(report: &VerifyReport) -> Outcome {
+    Outcome::lost_if(!report.is_whole())
+}
+
+fn measured(store: &Store, access: Access, show: bool) -> Result<(VerifyReport, u64)> {
+    let show = show && std::io::stderr().is_terminal();
+    let started_ns = clock::monotonic_ns();
+    let mut shown = 0;
+    let report = verify(store, access, |done, total| {
+        let percent = done * 100 / total.max(1);
+        if show && percent > shown {
+            shown = percent;
+            eprint!("\rverifying {} {percent} %", show_bytes(total));
+            let _ = std::io::stderr().flush();
+        }
+    })?;
+    if show {
+        eprint!("\r\x1b[K");
+    }
+    Ok((report, clock::monotonic_ns() - started_ns))
+}
+
+/// Verifies a store and says what was found.
+pub(crate) fn verify_and_print(store: &Store, access: Access) -> Result<Outcome> {
+    let (report, took_ns) = measured(store, access, true)?;
+    println!(
+        "verified {} in {} ({}/s): {} records, {} frames, {} samples in {} sessions",
+        show_bytes(report.block_bytes),
+        show_ns(took_ns),
+        show_bytes((report.block_bytes as f64 / (took_ns.max(1) as f64 / 1e9)) as u64),
+        report.records,
+        report.frames,
+        report.samples,
+        report.sessions
+    );
+    if let Some((from_ns, to_ns)) = report.times_ns {
+        println!("times {} to {}", time::show(from_ns), time::show(to_ns));
+    }
+    println!(
+        "lost, as recorded: {} ring full, {} too large, {} damaged in the ring, {} unknown",
+        report.lost.ring_full, report.lost.too_large, report.lost.damaged, report.lost.unknown
+    );
+    for tail in &report.tails {
+        println!("torn by a crash, normal: {} at offset {}", tail.file, tail.offset);
+    }
+    for damage in &report.damage {
+        println!("DAMAGE {damage}; {}", damage.next_step());
+    }
+    if report.records_unexplained > 0 || report.records_repeated > 0 {
+        println!(
+            "DAMAGE {} records missing without a reason, {} twice",
+            report.records_unexplained, report.records_repeated
+        );
+    }
+    println!("{}", if report.is_whole() { "whole" } else { "NOT WHOLE" });
+    Ok(outcome(&report))
+}
+
+pub(super) fn as_json(report: &VerifyReport, took_ns: u64) -> Value {
+    let damage: Vec<Value> = report
+        .damage
+        .iter()
+        .map(|damage| {
+            json!({
+                "file": damage.file,
+                "offset": damage.offset,
+                "what": damage.to_string(),
+                "loss": damage.is_loss(),
+                "next_step": damage.next_step(),
+            })
+        })
+        .collect();
+    json!({
+        "whole": report.is_whole(),
+        "took_ns": took_ns,
+        "bytes_per_s": report.block_bytes as f64 / (took_ns.max(1) as f64 / 1e9),
+        "sessions": report.sessions,
+        "blocks": report.blocks,
+        "block_bytes": report.block_bytes,
+        "padding_bytes": report.padding_bytes,
+        "records": report.records,
+        "frames": report.frames,
+        "samples": report.samples,
+        "gaps": report.gaps,
+        "clock_steps": report.clock_steps,
+        "lost": report.lost.lost(),
+        "lost_ring_full": report.lost.ring_full,
+        "lost_too_large": report.lost.too_large,
+        "lost_damaged_in_ring": report.lost.damaged,
+        "lost_unknown": report.lost.unknown,
+        "records_missing_with_blocks": report.records_missing_with_blocks,
+        "records_unexplained": report.records_unexplained,
+        "records_repeated": report.records_repeated,
+        "producers": report.producers,
+        "torn_tails": report.tails.len(),
+        "dead_blocks": report.dead_blocks,
+        "recycled_while_reading": report.recycled_while_reading,
+        "time_min_ns": report.times_ns.map(|times| times.0),
+        "time_max_ns": report.times_ns.map(|times| times.1),
+        "damage": damage,
+    })
+}
