@@ -1,14 +1,36 @@
-//! CRC32C (Castagnoli): with the processor's instruction where the `std` feature is on, else by a
-//! table, so that the crate also runs on a bare target. A test holds both to RFC 3720's vectors.
+//! CRC32C (Castagnoli): with the processor's instructions where the `std` feature is on, else by a
+//! table, so that the crate also runs on a bare target. A test holds all of them to RFC 3720's
+//! vectors and to each other.
+//!
+//! Two crates, because the CRC was half of the writer's time at full rate: on x86-64 carry-less
+//! multiplication gives 65 GB/s where the CRC32 instruction gives 26 (16 KiB in the cache, one core
+//! of a Zen 5). Elsewhere, and for short pieces, the plain crate does as well.
+
+/// Below this the set-up of the wide method costs more than it gains.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+const WIDE_FROM_BYTES: usize = 1024;
 
 /// CRC32C of `bytes` appended to data whose CRC is `before` (0 at the start).
 #[must_use]
 #[inline]
 pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    if bytes.len() >= WIDE_FROM_BYTES {
+        return wide(before, bytes);
+    }
     #[cfg(feature = "std")]
     return crc32c::crc32c_append(before, bytes);
     #[cfg(not(feature = "std"))]
     by_table(before, bytes)
+}
+
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+fn wide(before: u32, bytes: &[u8]) -> u32 {
+    use crc_fast::{CrcAlgorithm, Digest};
+    // The digest's state is the CRC before its final inversion.
+    let mut digest = Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(!before));
+    digest.update(bytes);
+    digest.finalize() as u32
 }
 
 #[cfg(any(test, not(feature = "std")))]
@@ -50,6 +72,16 @@ mod tests {
             assert_eq!(crc32c(0, bytes), crc);
             assert_eq!(by_table(0, bytes), crc);
             assert_eq!(crc32c(crc32c(0, &bytes[..5]), &bytes[5..]), crc);
+        }
+    }
+
+    #[test]
+    fn all_methods_agree_at_all_lengths() {
+        let bytes: Vec<u8> = (0..70_000_u32).map(|n| (n.wrapping_mul(n) >> 3) as u8).collect();
+        for length in (0..3000).chain([4096, 16_384, 65_536, 69_999]) {
+            for before in [0, 0xdead_beef] {
+                assert_eq!(crc32c(before, &bytes[..length]), by_table(before, &bytes[..length]));
+            }
         }
     }
 }
