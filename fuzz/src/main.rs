@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "[TARGET] [--seconds N] [--seed K] [--only I]";
+const USAGE: &str = "[TARGET] [--seconds N] [--seed K] [--only I] | --write-seeds";
 const HANG: Duration = Duration::from_secs(10);
 
 struct Options {
@@ -41,6 +41,15 @@ fn options() -> Option<Options> {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("--write-seeds") {
+        return match TARGETS.iter().try_for_each(write_seeds) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("fuzz/corpus: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let Some(options) = options() else {
         eprintln!("usage: cargo xtask fuzz {USAGE}");
         return ExitCode::from(2);
@@ -67,6 +76,16 @@ fn main() -> ExitCode {
         }
     }
     code
+}
+
+/// Writes a target's valid inputs to the corpus, so that other fuzzers can start from them too.
+fn write_seeds(target: &Target) -> io::Result<()> {
+    let folder = folder("corpus").join(target.name);
+    fs::create_dir_all(&folder)?;
+    for (number, seed) in (target.seeds)().iter().enumerate() {
+        fs::write(folder.join(format!("seed-{number}")), seed)?;
+    }
+    Ok(())
 }
 
 fn fuzz(target: Target, options: &Options) -> io::Result<Result<u64, Failure>> {

@@ -1,10 +1,18 @@
 //! The registry: one row per decoder, a module per family of them.
 
+mod input;
 mod payloads;
 mod segment;
 
 use crate::Target;
 
 /// Every target.
-pub const TARGETS: &[Target] =
-    &[segment::SEGMENT, segment::IDENTITY, payloads::SAMPLES, payloads::DECLARATION, payloads::GAP];
+pub const TARGETS: &[Target] = &[
+    segment::SEGMENT,
+    segment::IDENTITY,
+    payloads::SAMPLES,
+    payloads::DECLARATION,
+    payloads::GAP,
+    input::RING,
+    input::CSV,
+];

@@ -24,5 +24,7 @@ pub use error::{Error, Result};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
-pub use ring::{Producer, Refused, RingError, RingFolder, RingReport};
+pub use ring::{
+    Producer, Refused, RingContents, RingError, RingFolder, RingReport, inspect as inspect_ring,
+};
 pub use writer::{Status, Trouble};

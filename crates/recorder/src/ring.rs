@@ -6,11 +6,13 @@
 
 mod consumer;
 mod folder;
+mod inspect;
 mod layout;
 mod producer;
 
 pub(crate) use consumer::{Next, Position, RingReader};
 pub use folder::RingFolder;
+pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;
 pub use layout::RingError;
 pub use producer::{Producer, Refused, RingReport};

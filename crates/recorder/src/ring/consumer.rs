@@ -99,13 +99,18 @@ impl RingReader {
     /// Takes over a ring as its only writer, from the last released position.
     pub(crate) fn new(ring: Ring, skip_below: u64) -> Result<Self, RingError> {
         ring.take(WRITER_LOCK)?;
+        ring.state().store(STATE_OPEN, Ordering::Release);
+        Ok(RingReader::at_released(ring, skip_below))
+    }
+
+    /// Reads a ring from the last released position on, without taking it over.
+    pub(crate) fn at_released(ring: Ring, skip_below: u64) -> Self {
         let at = Position {
             bytes: ring.tail().load(Ordering::Acquire),
             sequence: ring.durable().load(Ordering::Acquire),
             logged_full: ring.logged_full().load(Ordering::Acquire),
             logged_large: ring.logged_large().load(Ordering::Acquire),
         };
-        ring.state().store(STATE_OPEN, Ordering::Release);
         let mut reader = RingReader {
             ring,
             at,
@@ -127,7 +132,7 @@ impl RingReader {
             }
             reader.at.bytes += bytes;
         }
-        Ok(reader)
+        reader
     }
 
     /// Sees what has been pushed since the last call.
