@@ -2,14 +2,15 @@
 //! where a later block proves that they were durable; only the unproven tail of a session is read
 //! in full, since only there may a crash have torn something.
 //!
-//! Memory: one entry for each segment, whatever the number of blocks.
+//! Memory: one entry for each segment, whatever the number of blocks, and one for each block of
+//! an unproven tail.
 //! Invariant: what is live is what [`baro_recorder::log::judge`] says, as recovery sees it too.
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::segments::{SegmentRef, Segments};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, WhenFull};
+use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, WhenFull};
 use baro_recorder::log::{Blocks, Extent, FoundHeader, Verdict, judge, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -78,12 +79,10 @@ impl Index {
         let (blocks, out) = (Blocks::new()?, Index::default());
         let patience = Patience::new(when_full);
         let mut indexer = Indexer { storage, access, when_full, blocks, out, patience };
-        let mut left: Vec<SegmentRef> = segments.started.clone();
-        while let Some(first) = left.first().copied() {
-            let (session, rest) =
-                left.into_iter().partition(|s| s.header.session == first.header.session);
+        let mut by_session: Vec<SegmentRef> = segments.started.clone();
+        by_session.sort_by_key(|s| (s.header.session, s.header.epoch));
+        for session in by_session.chunk_by(|a, b| a.header.session == b.header.session) {
             indexer.session(session)?;
-            left = rest;
         }
         indexer.out.segments.sort_by_key(|s| s.segment.header.epoch);
         Ok(indexer.out)
@@ -91,11 +90,11 @@ impl Index {
 }
 
 impl<S: Storage> Indexer<'_, S> {
-    fn session(&mut self, session: Vec<SegmentRef>) -> Result<()> {
+    fn session(&mut self, session: &[SegmentRef]) -> Result<()> {
         let mut found: Vec<(SegmentIndex, Extent)> = Vec::new();
         let mut unproven = Vec::new();
         let mut durable = 0;
-        for segment in session {
+        for segment in session.iter().copied() {
             if let Some(entry) = self.segment(segment, found.len(), &mut unproven)? {
                 durable = durable.max(entry.1.durable);
                 unproven.retain(|u: &Unproven| u.header.sequence >= durable);
@@ -196,7 +195,7 @@ impl<S: Storage> Indexer<'_, S> {
                 }
             };
             let Some((at, header)) = walk.find_proof()? else {
-                tail = Some((offset, source));
+                tail = Some((walk.scan().clone(), source));
                 break;
             };
             // A writer may have written it since: looked at once more before it counts.
@@ -214,32 +213,21 @@ impl<S: Storage> Indexer<'_, S> {
             unproven.retain(|u| u.place != place);
             return Ok(None);
         }
-        if let Some((offset, source)) = tail {
-            self.tail(&file, &segment, offset, source)?;
+        if let Some((scan, source)) = tail {
+            self.tail(&file, &scan, segment.file, source)?;
         }
         self.out.damage.append(&mut damage);
         let extent = Extent { epoch: segment.header.epoch, first_block: first, end, durable };
         Ok(Some((index, extent)))
     }
 
-    /// Notes an end at bytes that look like a torn block of this very segment.
-    fn tail(
-        &mut self,
-        file: &S::File,
-        segment: &SegmentRef,
-        offset: u64,
-        found: Format,
-    ) -> Result<()> {
+    /// Notes an end at bytes that look like a torn block.
+    fn tail(&mut self, file: &S::File, scan: &Scan, index: u32, found: Format) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        let offset = scan.offset();
         let read = file.read_at(offset, &mut unit)?;
-        let bytes = unit.get(..read).unwrap_or(&[]);
-        let of = |header: BlockHeader| header.epoch < segment.header.epoch;
-        // Zeros, or a whole block of an earlier use of the file: nothing was written here.
-        let blank = bytes.iter().all(|byte| *byte == 0);
-        let stale = BlockHeader::decode(bytes).is_ok_and(of);
-        if read > 0 && !blank && !stale {
-            let file = segment_name(segment.file);
-            self.out.tails.push(Tail { file, offset, found });
+        if scan.looks_torn(unit.get(..read).unwrap_or(&[])) {
+            self.out.tails.push(Tail { file: segment_name(index), offset, found });
         }
         Ok(())
     }
