@@ -55,9 +55,9 @@ pub(crate) struct Index {
 
 /// A block that nothing later proves durable.
 struct Unproven {
-    place: usize,
-    offset: u64,
-    header: BlockHeader,
+    segment: usize,
+    sequence: u64,
+    place: BlockPlace,
 }
 
 pub(crate) struct Indexer<'a, S: Storage> {
@@ -97,7 +97,7 @@ impl<S: Storage> Indexer<'_, S> {
         for segment in session.iter().copied() {
             if let Some(entry) = self.segment(segment, found.len(), &mut unproven)? {
                 durable = durable.max(entry.1.durable);
-                unproven.retain(|u: &Unproven| u.header.sequence >= durable);
+                unproven.retain(|u: &Unproven| u.sequence >= durable);
                 found.push(entry);
             }
         }
@@ -155,7 +155,7 @@ impl<S: Storage> Indexer<'_, S> {
     fn segment(
         &mut self,
         segment: SegmentRef,
-        place: usize,
+        number: usize,
         unproven: &mut Vec<Unproven>,
     ) -> Result<Option<(SegmentIndex, Extent)>> {
         let name = segment_name(segment.file);
@@ -182,7 +182,8 @@ impl<S: Storage> Indexer<'_, S> {
                     index.add(&header);
                     durable = durable.max(header.durable);
                     if header.sequence >= durable {
-                        unproven.push(Unproven { place, offset, header });
+                        let (sequence, place) = (header.sequence, BlockPlace::new(offset, &header));
+                        unproven.push(Unproven { segment: number, sequence, place });
                     }
                     continue;
                 }
@@ -210,7 +211,7 @@ impl<S: Storage> Indexer<'_, S> {
         let end = walk.scan().sequence();
         if self.patience.recycled(&file, &segment, !damage.is_empty())? {
             self.out.recycled += 1;
-            unproven.retain(|u| u.place != place);
+            unproven.retain(|u| u.segment != number);
             return Ok(None);
         }
         if let Some((scan, source)) = tail {
@@ -240,23 +241,22 @@ impl<S: Storage> Indexer<'_, S> {
     ) -> Result<()> {
         let durable = found.iter().map(|(_, extent)| extent.durable).max().unwrap_or(0);
         let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
-        for block in unproven.iter().filter(|u| u.header.sequence >= durable) {
-            let Some((index, extent)) = found.get_mut(block.place) else { continue };
-            if block.header.sequence >= extent.end {
+        for block in unproven.iter().filter(|u| u.sequence >= durable) {
+            let Some((index, extent)) = found.get_mut(block.segment) else { continue };
+            if block.sequence >= extent.end {
                 continue;
             }
             let name = segment_name(index.segment.file);
             let file = self.storage.open(&name, self.access)?;
-            let bytes = block.header.block_bytes();
+            let (offset, bytes) = (block.place.offset, block.place.bytes as usize);
             if buffer.len() < bytes {
                 buffer = AlignedBuffer::unlocked(bytes)?;
             }
-            let read = file.read_at(block.offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
-            if let Err(found) = whole(&block.header, buffer.get(..read).unwrap_or(&[])) {
-                self.out.dead_blocks += extent.end - block.header.sequence;
-                extent.end = block.header.sequence;
-                let found = found.at(block.offset);
-                self.out.tails.push(Tail { file: name, offset: block.offset, found });
+            let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+            if let Err(found) = block.place.whole(buffer.get(..read).unwrap_or(&[])) {
+                self.out.dead_blocks += extent.end - block.sequence;
+                extent.end = block.sequence;
+                self.out.tails.push(Tail { file: name, offset, found });
             }
         }
         Ok(())
@@ -274,22 +274,33 @@ impl SegmentIndex {
     }
 }
 
-/// The block in `bytes`, if it is the one with this header and whole.
-pub(crate) fn whole<'a>(
-    header: &BlockHeader,
-    bytes: &'a [u8],
-) -> std::result::Result<Block<'a>, Format> {
-    let found = BlockHeader::decode(bytes)?;
-    if found != *header {
-        return Err(Format::Mismatch {
-            what: baro_ondisk::What::Block,
-            field: "header CRC",
-            offset: 124,
-            expected: u64::from(header.crc),
-            found: u64::from(found.crc),
-        });
+/// Where a block is, and by which CRC of its header it is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockPlace {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+    crc: u32,
+}
+
+impl BlockPlace {
+    pub(crate) fn new(offset: u64, header: &BlockHeader) -> Self {
+        BlockPlace { offset, bytes: header.block_bytes() as u32, crc: header.crc }
     }
-    Block::new(found, bytes)
+
+    /// The block in `bytes`, if it is this one and whole; an error has offsets in the file.
+    pub(crate) fn whole<'a>(&self, bytes: &'a [u8]) -> std::result::Result<Block<'a>, Format> {
+        let header = BlockHeader::decode(bytes).map_err(|error| error.at(self.offset))?;
+        if header.crc != self.crc {
+            return Err(Format::Mismatch {
+                what: baro_ondisk::What::Block,
+                field: "header CRC",
+                offset: self.offset + 124,
+                expected: u64::from(self.crc),
+                found: u64::from(header.crc),
+            });
+        }
+        Block::new(header, bytes).map_err(|error| error.at(self.offset))
+    }
 }
 
 /// Tells recycling from damage. A writer's new header may reach the disk after its first blocks;
