@@ -182,6 +182,22 @@ impl Scan {
         (header.sequence > self.sequence).then_some(header)
     }
 
+    /// Whether `bytes`, with which the scan ended, look like the torn or damaged block of this very
+    /// place: most of its fields are right. What an earlier use of the file left there shares no
+    /// more than magic and session.
+    #[must_use]
+    pub fn looks_torn(&self, bytes: &[u8]) -> bool {
+        let holds = |at: usize, field: &[u8]| bytes.get(at..at + field.len()) == Some(field);
+        let fields = [
+            holds(0, b"BBLK"),
+            holds(24, &self.session.to_le_bytes()),
+            holds(32, &self.header.epoch.to_le_bytes()),
+            holds(40, &self.sequence.to_le_bytes()),
+            holds(104, &self.previous_crc.to_le_bytes()),
+        ];
+        fields.into_iter().filter(|holds| *holds).count() >= 3
+    }
+
     /// Goes on at `offset` behind damage, with a block that [`Scan::follows`] found.
     pub fn resume(&mut self, offset: u64, header: &BlockHeader) {
         self.offset = offset;

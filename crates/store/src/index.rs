@@ -2,14 +2,15 @@
 //! where a later block proves that they were durable; only the unproven tail of a session is read
 //! in full, since only there may a crash have torn something.
 //!
-//! Memory: one entry for each segment, whatever the number of blocks.
+//! Memory: one entry for each segment, whatever the number of blocks, and one for each block of
+//! an unproven tail.
 //! Invariant: what is live is what [`baro_recorder::log::judge`] says, as recovery sees it too.
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::segments::{SegmentRef, Segments};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, WhenFull};
+use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, WhenFull};
 use baro_recorder::log::{Blocks, Extent, FoundHeader, Verdict, judge, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -54,9 +55,9 @@ pub(crate) struct Index {
 
 /// A block that nothing later proves durable.
 struct Unproven {
-    place: usize,
-    offset: u64,
-    header: BlockHeader,
+    segment: usize,
+    sequence: u64,
+    place: BlockPlace,
 }
 
 pub(crate) struct Indexer<'a, S: Storage> {
@@ -78,12 +79,10 @@ impl Index {
         let (blocks, out) = (Blocks::new()?, Index::default());
         let patience = Patience::new(when_full);
         let mut indexer = Indexer { storage, access, when_full, blocks, out, patience };
-        let mut left: Vec<SegmentRef> = segments.started.clone();
-        while let Some(first) = left.first().copied() {
-            let (session, rest) =
-                left.into_iter().partition(|s| s.header.session == first.header.session);
+        let mut by_session: Vec<SegmentRef> = segments.started.clone();
+        by_session.sort_by_key(|s| (s.header.session, s.header.epoch));
+        for session in by_session.chunk_by(|a, b| a.header.session == b.header.session) {
             indexer.session(session)?;
-            left = rest;
         }
         indexer.out.segments.sort_by_key(|s| s.segment.header.epoch);
         Ok(indexer.out)
@@ -91,14 +90,14 @@ impl Index {
 }
 
 impl<S: Storage> Indexer<'_, S> {
-    fn session(&mut self, session: Vec<SegmentRef>) -> Result<()> {
+    fn session(&mut self, session: &[SegmentRef]) -> Result<()> {
         let mut found: Vec<(SegmentIndex, Extent)> = Vec::new();
         let mut unproven = Vec::new();
         let mut durable = 0;
-        for segment in session {
+        for segment in session.iter().copied() {
             if let Some(entry) = self.segment(segment, found.len(), &mut unproven)? {
                 durable = durable.max(entry.1.durable);
-                unproven.retain(|u: &Unproven| u.header.sequence >= durable);
+                unproven.retain(|u: &Unproven| u.sequence >= durable);
                 found.push(entry);
             }
         }
@@ -156,7 +155,7 @@ impl<S: Storage> Indexer<'_, S> {
     fn segment(
         &mut self,
         segment: SegmentRef,
-        place: usize,
+        number: usize,
         unproven: &mut Vec<Unproven>,
     ) -> Result<Option<(SegmentIndex, Extent)>> {
         let name = segment_name(segment.file);
@@ -183,7 +182,8 @@ impl<S: Storage> Indexer<'_, S> {
                     index.add(&header);
                     durable = durable.max(header.durable);
                     if header.sequence >= durable {
-                        unproven.push(Unproven { place, offset, header });
+                        let (sequence, place) = (header.sequence, BlockPlace::new(offset, &header));
+                        unproven.push(Unproven { segment: number, sequence, place });
                     }
                     continue;
                 }
@@ -196,7 +196,7 @@ impl<S: Storage> Indexer<'_, S> {
                 }
             };
             let Some((at, header)) = walk.find_proof()? else {
-                tail = Some((offset, source));
+                tail = Some((walk.scan().clone(), source));
                 break;
             };
             // A writer may have written it since: looked at once more before it counts.
@@ -211,35 +211,24 @@ impl<S: Storage> Indexer<'_, S> {
         let end = walk.scan().sequence();
         if self.patience.recycled(&file, &segment, !damage.is_empty())? {
             self.out.recycled += 1;
-            unproven.retain(|u| u.place != place);
+            unproven.retain(|u| u.segment != number);
             return Ok(None);
         }
-        if let Some((offset, source)) = tail {
-            self.tail(&file, &segment, offset, source)?;
+        if let Some((scan, source)) = tail {
+            self.tail(&file, &scan, segment.file, source)?;
         }
         self.out.damage.append(&mut damage);
         let extent = Extent { epoch: segment.header.epoch, first_block: first, end, durable };
         Ok(Some((index, extent)))
     }
 
-    /// Notes an end at bytes that look like a torn block of this very segment.
-    fn tail(
-        &mut self,
-        file: &S::File,
-        segment: &SegmentRef,
-        offset: u64,
-        found: Format,
-    ) -> Result<()> {
+    /// Notes an end at bytes that look like a torn block.
+    fn tail(&mut self, file: &S::File, scan: &Scan, index: u32, found: Format) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        let offset = scan.offset();
         let read = file.read_at(offset, &mut unit)?;
-        let bytes = unit.get(..read).unwrap_or(&[]);
-        let of = |header: BlockHeader| header.epoch < segment.header.epoch;
-        // Zeros, or a whole block of an earlier use of the file: nothing was written here.
-        let blank = bytes.iter().all(|byte| *byte == 0);
-        let stale = BlockHeader::decode(bytes).is_ok_and(of);
-        if read > 0 && !blank && !stale {
-            let file = segment_name(segment.file);
-            self.out.tails.push(Tail { file, offset, found });
+        if scan.looks_torn(unit.get(..read).unwrap_or(&[])) {
+            self.out.tails.push(Tail { file: segment_name(index), offset, found });
         }
         Ok(())
     }
@@ -252,23 +241,22 @@ impl<S: Storage> Indexer<'_, S> {
     ) -> Result<()> {
         let durable = found.iter().map(|(_, extent)| extent.durable).max().unwrap_or(0);
         let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
-        for block in unproven.iter().filter(|u| u.header.sequence >= durable) {
-            let Some((index, extent)) = found.get_mut(block.place) else { continue };
-            if block.header.sequence >= extent.end {
+        for block in unproven.iter().filter(|u| u.sequence >= durable) {
+            let Some((index, extent)) = found.get_mut(block.segment) else { continue };
+            if block.sequence >= extent.end {
                 continue;
             }
             let name = segment_name(index.segment.file);
             let file = self.storage.open(&name, self.access)?;
-            let bytes = block.header.block_bytes();
+            let (offset, bytes) = (block.place.offset, block.place.bytes as usize);
             if buffer.len() < bytes {
                 buffer = AlignedBuffer::unlocked(bytes)?;
             }
-            let read = file.read_at(block.offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
-            if let Err(found) = whole(&block.header, buffer.get(..read).unwrap_or(&[])) {
-                self.out.dead_blocks += extent.end - block.header.sequence;
-                extent.end = block.header.sequence;
-                let found = found.at(block.offset);
-                self.out.tails.push(Tail { file: name, offset: block.offset, found });
+            let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+            if let Err(found) = block.place.whole(buffer.get(..read).unwrap_or(&[])) {
+                self.out.dead_blocks += extent.end - block.sequence;
+                extent.end = block.sequence;
+                self.out.tails.push(Tail { file: name, offset, found });
             }
         }
         Ok(())
@@ -286,22 +274,33 @@ impl SegmentIndex {
     }
 }
 
-/// The block in `bytes`, if it is the one with this header and whole.
-pub(crate) fn whole<'a>(
-    header: &BlockHeader,
-    bytes: &'a [u8],
-) -> std::result::Result<Block<'a>, Format> {
-    let found = BlockHeader::decode(bytes)?;
-    if found != *header {
-        return Err(Format::Mismatch {
-            what: baro_ondisk::What::Block,
-            field: "header CRC",
-            offset: 124,
-            expected: u64::from(header.crc),
-            found: u64::from(found.crc),
-        });
+/// Where a block is, and by which CRC of its header it is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockPlace {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+    crc: u32,
+}
+
+impl BlockPlace {
+    pub(crate) fn new(offset: u64, header: &BlockHeader) -> Self {
+        BlockPlace { offset, bytes: header.block_bytes() as u32, crc: header.crc }
     }
-    Block::new(found, bytes)
+
+    /// The block in `bytes`, if it is this one and whole; an error has offsets in the file.
+    pub(crate) fn whole<'a>(&self, bytes: &'a [u8]) -> std::result::Result<Block<'a>, Format> {
+        let header = BlockHeader::decode(bytes).map_err(|error| error.at(self.offset))?;
+        if header.crc != self.crc {
+            return Err(Format::Mismatch {
+                what: baro_ondisk::What::Block,
+                field: "header CRC",
+                offset: self.offset + 124,
+                expected: u64::from(self.crc),
+                found: u64::from(header.crc),
+            });
+        }
+        Block::new(header, bytes).map_err(|error| error.at(self.offset))
+    }
 }
 
 /// Tells recycling from damage. A writer's new header may reach the disk after its first blocks;

@@ -10,12 +10,12 @@
 //!
 //! Invariant: the order is (time, session, sequence, producer). Held by `tests/order.rs`.
 
-use crate::index::{Patience, SegmentIndex, whole};
+use crate::index::{BlockPlace, Patience, SegmentIndex};
 use crate::read::{LiveBlock, Notes, RecordRef};
 use crate::store::Store;
 use crate::{Damage, Error, Loss, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BlockHeader, End, Kind, Samples};
+use baro_ondisk::{End, Kind, Samples};
 use baro_recorder::log::{Blocks, FoundHeader, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
@@ -96,7 +96,7 @@ impl Filter {
 pub struct Reading {
     /// Bytes of blocks and their records held at once; at least one block is.
     pub memory_bytes: usize,
-    /// Blocks that may overlap in time; each takes about 150 bytes.
+    /// Blocks that may overlap in time; each takes about 100 bytes.
     pub overlap_blocks_max: usize,
 }
 
@@ -134,13 +134,12 @@ impl Loaded {
 /// A block in the sweep: not read yet, or being handed out.
 #[derive(Debug)]
 struct Slot {
-    segment: usize,
-    offset: u64,
-    header: BlockHeader,
+    segment: u32,
+    place: BlockPlace,
     /// Handed out so far: where to go on after the block was dropped and read again.
-    next: usize,
+    next: u32,
     again: bool,
-    loaded: Option<Loaded>,
+    loaded: Option<Box<Loaded>>,
 }
 
 struct Sweep<'a, S: Storage> {
@@ -251,8 +250,9 @@ impl<S: Storage> Sweep<'_, S> {
                     if !self.interval.meets((header.time_min_ns, header.time_max_ns)) {
                         continue;
                     }
-                    let (segment, next, again, loaded) = (at, 0, false, None);
-                    let slot = Slot { segment, offset, header, next, again, loaded };
+                    let (segment, next, again, loaded) = (at as u32, 0, false, None);
+                    let place = BlockPlace::new(offset, &header);
+                    let slot = Slot { segment, place, next, again, loaded };
                     let number = if let Some(number) = self.free_slots.pop() {
                         if let Some(place) = self.slots.get_mut(number) {
                             *place = slot;
@@ -300,10 +300,10 @@ impl<S: Storage> Sweep<'_, S> {
     /// Reads a block; the key of the record to hand out next, if there is one.
     fn load(&mut self, number: usize) -> Result<Option<Key>> {
         let Some(slot) = self.slots.get(number) else { return Ok(None) };
-        let (segment_at, offset, header) = (slot.segment, slot.offset, slot.header);
-        let (next, again) = (slot.next, slot.again);
+        let (segment_at, block_place) = (slot.segment as usize, slot.place);
+        let (next, again) = (slot.next as usize, slot.again);
         let Some(entry) = self.store.index.segments.get(segment_at) else { return Ok(None) };
-        let bytes = header.block_bytes();
+        let (offset, bytes) = (block_place.offset, block_place.bytes as usize);
         self.make_room(bytes)?;
         let mut buffer =
             match self.spare.iter().position(|b| (bytes..=2 * bytes).contains(&b.len())) {
@@ -318,14 +318,13 @@ impl<S: Storage> Sweep<'_, S> {
         let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
         self.notes.blocks += u64::from(!again);
         self.notes.blocks_again += u64::from(again);
-        let block = match whole(&header, buffer.get(..read).unwrap_or(&[])) {
+        let block = match block_place.whole(buffer.get(..read).unwrap_or(&[])) {
             Ok(block) => block,
             Err(source) => {
                 if self.patience.recycled(file, &entry.segment, true)? {
                     self.notes.blocks_recycled += 1;
                 } else {
-                    let (source, loss) = (source.at(offset), Loss::Blocks(1));
-                    self.notes.damage.push(Damage::format(&name, source, loss));
+                    self.notes.damage.push(Damage::format(&name, source, Loss::Blocks(1)));
                 }
                 self.spare.push(buffer);
                 return Ok(None);
@@ -341,7 +340,7 @@ impl<S: Storage> Sweep<'_, S> {
         self.held_bytes += loaded.bytes();
         self.held.push(number);
         if let Some(slot) = self.slots.get_mut(number) {
-            slot.loaded = Some(loaded);
+            slot.loaded = Some(Box::new(loaded));
             slot.again = true;
         }
         Ok(first)
@@ -390,7 +389,7 @@ impl<S: Storage> Sweep<'_, S> {
         let Some(slot) = self.slots.get_mut(number) else { return };
         if let Some(loaded) = slot.loaded.take() {
             self.held_bytes -= loaded.bytes();
-            slot.next = loaded.next;
+            slot.next = loaded.next as u32;
             self.spare.push(loaded.buffer);
             self.spare_entries.push(loaded.entries);
             self.held.retain(|other| *other != number);

@@ -130,7 +130,8 @@ fn geometry<S: Storage>(store: &Store<S>) -> Geometry {
     let guessed = store.damage().iter().any(|damage| damage.loss == crate::Loss::Identity);
     Geometry {
         segment_bytes: identity.segment_bytes,
-        segments: identity.segments.max(needed).min(SEGMENTS_MAX),
+        // A guessed number of segments may be that of one strange file name.
+        segments: if guessed { needed } else { identity.segments.max(needed) }.min(SEGMENTS_MAX),
         catalog_bytes: (catalog_bytes * SEGMENT_BYTES_MIN).min(SEGMENT_BYTES_MAX),
         // A guess must not lead to what was saved being recycled.
         when_full: if guessed { WhenFull::Stop } else { identity.when_full },

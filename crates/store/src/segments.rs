@@ -30,12 +30,29 @@ pub(crate) struct Segments {
     pub(crate) damage: Vec<Damage>,
 }
 
+/// Reads all headers. Beside a writer one pass is no snapshot: a segment may be started after it
+/// was looked at, and the next one before. So where epochs are missing there is a second pass,
+/// which finds every segment up to the newest of the first, or that it has been recycled.
 pub(crate) fn read_segments<S: Storage>(
     storage: &S,
     identity: &Identity,
     access: Access,
 ) -> Result<Segments> {
+    let first = read_once(storage, identity, access)?;
+    let epochs =
+        |s: &Segments| Some((s.started.first()?.header.epoch, s.started.last()?.header.epoch));
+    let Some((oldest, newest)) = epochs(&first) else { return Ok(first) };
+    if newest - oldest < first.started.len() as u64 {
+        return Ok(first);
+    }
+    let mut second = read_once(storage, identity, access)?;
+    second.started.retain(|segment| segment.header.epoch <= newest);
+    Ok(second)
+}
+
+fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Result<Segments> {
     let mut found = Segments::default();
+    let mut waits = HEADER_WAITS;
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let mut blocks = Blocks::new()?;
     for index in 0..identity.segments {
@@ -49,6 +66,11 @@ pub(crate) fn read_segments<S: Storage>(
             other => other?,
         };
         let place = Place { file: &file, name: &name, index, identity };
+        // A header that is being written may be read torn.
+        if waits > 0 && is_torn(&file, &mut unit) {
+            waits -= 1;
+            baro_sys::clock::sleep_ns(HEADER_WAIT_NS);
+        }
         if let Some(segment) = look(&place, &mut unit, &mut blocks, &mut found)? {
             found.started.push(segment);
         }
@@ -69,6 +91,16 @@ pub(crate) fn read_segments<S: Storage>(
         loss: Loss::Segment,
     }));
     Ok(found)
+}
+
+/// Damaged headers for which a moment is waited: a writer has at most a few in the making.
+const HEADER_WAITS: u32 = 3;
+const HEADER_WAIT_NS: u64 = 10_000_000;
+
+fn is_torn<F: StorageFile>(file: &F, unit: &mut AlignedBuffer) -> bool {
+    let Ok(read) = file.read_at(0, unit) else { return false };
+    let decoded = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+    matches!(decoded, Err(Format::Mismatch { field: "CRC", .. }))
 }
 
 struct Place<'a, F> {

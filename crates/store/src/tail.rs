@@ -2,11 +2,11 @@
 //! that the cost depends on how long ago the rows were recorded and not on the size of the log.
 
 use crate::Result;
-use crate::index::{Patience, whole};
+use crate::index::{BlockPlace, Patience};
 use crate::read::{LiveBlock, Notes};
 use crate::store::{Store, for_each_record};
+use baro_ondisk::Kind;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BlockHeader, Kind};
 use baro_recorder::log::{Blocks, FoundHeader, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
@@ -45,29 +45,29 @@ impl<S: Storage> Store<S> {
         for entry in self.index.segments.iter().rev() {
             let name = segment_name(entry.segment.file);
             let file = self.storage.open(&name, self.access)?;
-            let mut blocks: Vec<(u64, BlockHeader)> = Vec::new();
+            let mut blocks: Vec<BlockPlace> = Vec::new();
             let mut walk = headers.walk(&file, entry.segment.header, entry.segment.crc);
             while walk.scan().sequence() < entry.live.end {
                 let offset = walk.scan().offset();
                 match walk.next_header()? {
-                    FoundHeader::Block(header) => blocks.push((offset, header)),
+                    FoundHeader::Block(header) => blocks.push(BlockPlace::new(offset, &header)),
                     FoundHeader::End(_) => match walk.find_proof()? {
                         Some((at, header)) => walk.resume(at, &header),
                         None => break,
                     },
                 }
             }
-            for (offset, header) in blocks.into_iter().rev() {
+            for place in blocks.into_iter().rev() {
                 if found.values().all(|have| have.len() >= rows) {
                     break;
                 }
-                let bytes = header.block_bytes();
+                let (offset, bytes) = (place.offset, place.bytes as usize);
                 if buffer.len() < bytes {
                     buffer = AlignedBuffer::unlocked(bytes)?;
                 }
                 let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
                 notes.blocks += 1;
-                match whole(&header, buffer.get(..read).unwrap_or(&[])) {
+                match place.whole(buffer.get(..read).unwrap_or(&[])) {
                     Ok(block) => {
                         let live = LiveBlock { block, file: entry.segment.file, offset };
                         take(&live, rows, &mut found, &mut notes);
@@ -77,7 +77,7 @@ impl<S: Storage> Store<S> {
                     }
                     Err(source) => notes.damage.push(crate::Damage::format(
                         &name,
-                        source.at(offset),
+                        source,
                         crate::Loss::Blocks(1),
                     )),
                 }

@@ -82,6 +82,47 @@ fn reading_beside_a_fast_writer_is_exact() {
     });
     drop(recorder);
     let store = Store::open(&folder.0).unwrap();
+    assert!(store.tails().is_empty(), "{:?}", store.tails());
     let report = verify(&store, Access::Read, |_, _| {}).unwrap();
     assert!(report.is_whole() && report.recycled_while_reading == 0, "{report:?}");
+}
+
+#[test]
+fn a_log_that_grows_while_its_headers_are_read_has_no_holes() {
+    let folder = Folder::init("grow", 60, WhenFull::Stop);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut next = 0;
+            while !stop.load(Ordering::Relaxed) && next < 30_000 {
+                if ring.report().used_bytes > 4_000_000 {
+                    std::thread::yield_now();
+                    continue;
+                }
+                assert_eq!(ring.push_frame(id, next as i64, &frame(next)), Ok(next));
+                next += 1;
+            }
+        });
+        let mut records = 0;
+        while records < 25_000 {
+            let store = Store::open(&folder.0).unwrap();
+            assert!(store.damage().is_empty(), "{:?}", store.damage());
+            let mut next = 0;
+            let notes = store
+                .records_as_written(|record| {
+                    check(record);
+                    assert_eq!(record.sequence, next);
+                    next += 1;
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            assert!(notes.damage.is_empty(), "{:?}", notes.damage);
+            assert!(next >= records, "what was there is there");
+            records = next;
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
 }

@@ -1,5 +1,5 @@
 //! Writes records into a new store, one block after another: no rings, no deadline, one thread.
-//! Segments are synced one by one, so that each block's `durable` is true.
+//! Every few blocks are synced, so that each block's `durable` is true and later damage provable.
 
 use crate::read::RecordRef;
 use crate::{Error, Result};
@@ -15,6 +15,8 @@ use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 
 const BLOCK_BYTES: usize = 1 << 20;
+/// Blocks from sync to sync: what no later block proves durable is read in full at every open.
+const SYNC_BLOCKS: u64 = 16;
 const CATALOG_BLOCK_BYTES: usize = 256 << 10;
 
 struct Segment<F> {
@@ -127,6 +129,10 @@ impl<'a, T: Storage> Copy<'a, T> {
         self.sequence += 1;
         self.previous_crc = header.crc;
         self.padding_bytes = header.padding_bytes;
+        if self.sequence - self.durable >= SYNC_BLOCKS {
+            segment.file.sync_data()?;
+            self.durable = self.sequence;
+        }
         Ok(())
     }
 
