@@ -32,6 +32,17 @@ pub struct Store<S: Storage = Disk> {
     damage: Vec<Damage>,
 }
 
+/// The store's folder; without one the next step is to make a store, not to make a folder.
+fn folder(path: &Path) -> Result<Disk> {
+    Disk::open(path).map_err(|error| {
+        if error.is_missing() {
+            let path = path.to_owned();
+            return Error::Store(baro_recorder::Error::NotAStore { path });
+        }
+        error.into()
+    })
+}
+
 impl Store<Disk> {
     /// Opens the store in the folder `path`. Reads one unit of each segment and the headers of
     /// all blocks.
@@ -40,7 +51,7 @@ impl Store<Disk> {
     /// It is no store, or its identity is damaged (then see [`Store::salvage`]), or the operating
     /// system refuses. Any other damage is in [`Store::damage`].
     pub fn open(path: &Path) -> Result<Self> {
-        Store::open_in(Disk::open(path)?, path, Access::ReadDirect)
+        Store::open_in(folder(path)?, path, Access::ReadDirect)
     }
 
     /// Opens what is left of a store whose identity is damaged or missing: the geometry is taken
@@ -49,7 +60,7 @@ impl Store<Disk> {
     /// # Errors
     /// No segment file tells a geometry, or the operating system refuses.
     pub fn salvage(path: &Path) -> Result<Self> {
-        Store::salvage_in(Disk::open(path)?, path, Access::ReadDirect)
+        Store::salvage_in(folder(path)?, path, Access::ReadDirect)
     }
 }
 

@@ -123,7 +123,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         eprint!("\r\x1b[K");
     }
     report::print(arguments.format, &opening, memory_bytes, &recording)?;
-    Ok(Outcome::lost_if(recording.lost() > 0))
+    let bad = recording.fed.iter().any(|fed| fed.bad > 0);
+    Ok(Outcome::lost_if(recording.lost() > 0 || bad))
 }
 
 fn chosen(arguments: &Arguments) -> Vec<Feed> {

@@ -1,0 +1,312 @@
+//! The command line from outside: what users type, what they get, and with which exit code.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("baro-cli-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn store(&self) -> String {
+        self.0.join("store").to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn baro(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    baro(arguments).output().unwrap()
+}
+
+fn feed(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = baro(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn ok(output: &Output) -> String {
+    let (out, err) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    String::from_utf8_lossy(out).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&ok(output)).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_recording_is_listed_printed_and_verified() {
+    let folder = Folder::new("flow");
+    let store = folder.store();
+    let made = json(&run(&["init", &store, "--size", "64M", "--format", "json"]));
+    assert_eq!(made["log_bytes"], 64 << 20);
+    let record = ["record", &store, "--proc", "--generate", "--for", "500ms", "--format", "json"];
+    let report = json(&run(&record));
+    assert_eq!(report["lost"], 0);
+    let frames = report["sources"][1]["records"].as_u64().unwrap();
+    assert!(frames > 10);
+    let info = json(&run(&["info", &store, "--format", "json"]));
+    assert_eq!(
+        (info["channels"].clone(), info["damage"].clone()),
+        (1.into(), Value::Array(vec![]))
+    );
+    assert!(info["series"].as_u64().unwrap() > 100);
+    let listed = ok(&run(&["list", &store]));
+    assert!(listed.contains("vm_pgfault") && listed.contains("channel  generated"));
+    let verified = json(&run(&["verify", &store, "--format", "json"]));
+    assert_eq!(
+        (verified["whole"].clone(), verified["frames"].as_u64()),
+        (true.into(), Some(frames))
+    );
+    let last = ok(&run(&["cat", &store, "vm_pgfault", "--last", "3"]));
+    assert_eq!(last.lines().count(), 3);
+    let raw = run(&["cat", &store, "generated", "--format", "raw"]);
+    assert_eq!(raw.stdout.len() as u64, frames * 16_384);
+    for (number, frame) in raw.stdout.chunks(16_384).enumerate() {
+        let (_, sequence) = baro_sources::generate::check_frame(frame).unwrap();
+        assert_eq!(sequence, number as u64);
+    }
+}
+
+#[test]
+fn csv_comes_back_as_it_went_in() {
+    let folder = Folder::new("csv");
+    let store = folder.store();
+    let input = "1700000000000000000,temp,21.5\n1700000000000000000,\"p{a=\"\"x,y\"\"}\",-3\n\
+                 1700000001000000000,on,true\n1700000001000000000,temp,0.1\n";
+    let record = ["record", &store, "--init", "8M", "--stdin", "csv"];
+    ok(&feed(&record, input.as_bytes()));
+    assert_eq!(ok(&run(&["cat", &store, "--format", "csv"])), input);
+    let part = ["cat", &store, "temp", "--from", "1700000000.5", "--format", "csv"];
+    assert_eq!(ok(&run(&part)), "1700000001000000000,temp,0.1\n");
+    // Another session; what is not understood is counted, told and costs the exit code.
+    let output = feed(&record, b"1700000002000000000,temp,1\nnonsense\n,on,2.5\n");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("line 2"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("expected bool"));
+    assert_eq!(ok(&run(&["cat", &store, "temp"])).lines().count(), 3);
+}
+
+#[test]
+fn raw_frames_come_back_byte_by_byte() {
+    let folder = Folder::new("raw");
+    let store = folder.store();
+    let input: Vec<u8> = (0..1_000_000_u32).map(|n| (n * 7 % 251) as u8).collect();
+    let record = [
+        "record",
+        &store,
+        "--init",
+        "8M",
+        "--stdin",
+        "raw",
+        "--frame-bytes",
+        "4K",
+        "--ring",
+        "64K",
+    ];
+    ok(&feed(&record, &input));
+    assert_eq!(run(&["cat", &store, "--format", "raw"]).stdout, input);
+}
+
+fn record_in_background(store: &str) -> Child {
+    let child = baro(&["record", store, "--init", "64M", "--generate", "--interval", "1ms"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    for _ in 0..500 {
+        let listed = run(&["info", store, "--format", "json"]);
+        if listed.status.success() {
+            let info: Value = serde_json::from_slice(&listed.stdout).unwrap();
+            if info["records"].as_u64().unwrap_or(0) > 50 {
+                return child;
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("nothing was recorded in 10 s");
+}
+
+#[test]
+fn a_signal_ends_a_recording_cleanly() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::new(&format!("signal{signal}"));
+        let store = folder.store();
+        let child = record_in_background(&store);
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        let text = ok(&child.wait_with_output().unwrap());
+        assert!(text.contains("lost: 0"), "{text}");
+        assert!(ok(&run(&["verify", &store])).contains("\nwhole"));
+    }
+}
+
+#[test]
+fn a_second_recorder_is_refused_and_a_killed_one_is_taken_over() {
+    let folder = Folder::new("two");
+    let store = folder.store();
+    let mut child = record_in_background(&store);
+    let second = run(&["record", &store, "--generate", "--for", "100ms"]);
+    assert_eq!(second.status.code(), Some(1));
+    let text = stderr(&second);
+    assert!(text.contains(&format!("process {} records", child.id())), "{text}");
+    // Readers do not disturb it, nor it them.
+    assert!(ok(&run(&["verify", &store, "--direct"])).contains("whole"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let report = run(&["record", &store, "--generate", "--for", "100ms", "--format", "json"]);
+    assert_eq!(json(&report)["lost"], 0);
+    let frames = run(&["cat", &store, "generated", "--format", "raw"]).stdout;
+    let sequences: Vec<u64> = frames
+        .chunks(16_384)
+        .map(|frame| baro_sources::generate::check_frame(frame).unwrap().1)
+        .collect();
+    let restart = sequences.iter().skip(1).position(|n| *n == 0).unwrap() + 1;
+    assert!(sequences[..restart].iter().copied().eq(0..restart as u64), "a hole before the kill");
+    assert!(sequences[restart..].iter().copied().eq(0..(sequences.len() - restart) as u64));
+    assert!(ok(&run(&["verify", &store])).contains("\nwhole"));
+}
+
+#[test]
+fn mistakes_are_told_with_the_next_step() {
+    let folder = Folder::new("mistakes");
+    let store = folder.store();
+    let missing = run(&["info", &store]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("baro init"), "{}", stderr(&missing));
+    for usage in [
+        &["record", &store][..],
+        &["init", &store, "--size", "big"],
+        &["cat", &store, "--last", "3"],
+        &["nonsense"],
+    ] {
+        assert_eq!(run(usage).status.code(), Some(2), "{usage:?}");
+    }
+    ok(&run(&["init", &store, "--size", "8M"]));
+    let again = run(&["init", &store, "--size", "8M"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("holds a store already"));
+    assert!(stderr(&run(&["cat", &store, "nosuch"])).contains("no such series"));
+    let small = run(&["init", &format!("{store}2"), "--size", "1M"]);
+    assert!(stderr(&small).contains("expected 2 MiB"), "{}", stderr(&small));
+}
+
+fn flip(path: &Path, offset: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[offset] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn damage_is_named_and_the_rest_is_rescued() {
+    let folder = Folder::new("damage");
+    let store = folder.store();
+    let record =
+        ["record", &store, "--init", "64M", "--generate", "--interval", "1ms", "--for", "1s"];
+    ok(&run(&record));
+    flip(&folder.0.join("store/log/00000000.seg"), 300_000);
+    let verified = run(&["verify", &store]);
+    assert_eq!(verified.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert!(text.contains("DAMAGE log/00000000.seg at offset"), "{text}");
+    assert!(text.contains("NOT WHOLE"));
+    let rescued = folder.0.join("rescued");
+    let rescued = rescued.to_str().unwrap();
+    let recovered = run(&["recover", &store, rescued, "--format", "json"]);
+    assert_eq!(recovered.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&recovered.stdout).unwrap();
+    assert_eq!(report["copy"]["damage"], Value::Array(vec![]));
+    assert!(report["records"].as_u64().unwrap() > 500);
+    let frames = run(&["cat", rescued, "generated", "--format", "raw"]).stdout;
+    assert!(frames.chunks(16_384).all(|f| baro_sources::generate::check_frame(f).is_ok()));
+}
+
+#[test]
+fn bench_push_prints_the_keys_that_results_are_checked_by() {
+    let folder = Folder::new("bench");
+    let output = run(&[
+        "bench",
+        "push",
+        "--dir",
+        folder.0.to_str().unwrap(),
+        "--records",
+        "200000",
+        "--log",
+        "64M",
+        "--ring",
+        "8M",
+        "--greedy",
+        "200ms",
+        "--format",
+        "json",
+    ]);
+    // Whether a busy machine keeps up is not for a test: only that the code says what happened.
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let lost = report["lost"].as_u64().unwrap();
+    assert_eq!(output.status.code(), Some(if lost == 0 { 0 } else { 3 }));
+    for key in [
+        "record_bytes",
+        "records",
+        "push_p50_ns",
+        "push_p99_ns",
+        "push_p9999_ns",
+        "push_max_ns",
+        "memcpy_p50_ns",
+        "memcpy_p9999_ns",
+        "syscalls",
+        "allocations",
+        "page_faults",
+        "voluntary_switches",
+        "lost",
+        "records_per_s",
+        "durable_records_per_s",
+        "forced_commits",
+    ] {
+        assert!(report.get(key).is_some(), "{key} is missing");
+    }
+    assert_eq!(report["records"], 200_000);
+    for zero in ["allocations", "page_faults", "voluntary_switches"] {
+        assert_eq!(report[zero], 0, "{zero}");
+    }
+    assert!(report["syscalls"].is_null() || report["syscalls"] == 0);
+    assert!(report["durable_advances"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn the_demo_runs_and_cleans_up() {
+    let folder = Folder::new("demo");
+    let output = baro(&["demo", "--for", "2s"]).current_dir(&folder.0).output().unwrap();
+    let text = ok(&output);
+    assert!(text.contains("Barograph push()") && text.contains("lost: 0"), "{text}");
+    assert!(text.contains("\nwhole") && text.contains("vm_pgfault"));
+    let left: Vec<_> =
+        std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["baro-demo.svg"]);
+}
