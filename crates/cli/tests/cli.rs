@@ -137,7 +137,7 @@ fn raw_frames_come_back_byte_by_byte() {
 }
 
 fn record_in_background(store: &str) -> Child {
-    let child = baro(&["record", store, "--init", "64M", "--generate", "--interval", "1ms"])
+    let mut child = baro(&["record", store, "--init", "64M", "--generate", "--interval", "1ms"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -152,6 +152,8 @@ fn record_in_background(store: &str) -> Child {
         }
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
+    child.kill().unwrap();
+    child.wait().unwrap();
     panic!("nothing was recorded in 10 s");
 }
 
