@@ -8,6 +8,7 @@ mod init;
 mod list;
 mod record;
 mod recover;
+mod tune;
 mod verify;
 
 use crate::failure::{Outcome, Result};
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     Verify(verify::Arguments),
     /// Copy what is readable of a damaged store into a new one
     Recover(recover::Arguments),
+    /// Settings of the machine
+    #[command(subcommand)]
+    Tune(tune::Command),
     /// Half a minute that shows the main job on this machine
     Demo(demo::Arguments),
     /// Measure on this machine
@@ -55,6 +59,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cat(arguments) => cat::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
+        Command::Tune(command) => tune::run(&command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),
     }

@@ -1,0 +1,55 @@
+//! `baro tune undo`: gives back settings that a killed Barograph left changed.
+
+use super::{Format, print_json};
+use crate::failure::{Outcome, Result};
+use baro_tune::{Journal, OnConflict, Options};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Give back settings that a killed Barograph left changed
+    Undo(Undo),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// Also where somebody else has changed a setting since
+    #[arg(long)]
+    force: bool,
+    /// Folder of the journal
+    #[arg(long)]
+    state_dir: Option<PathBuf>,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(command: &Command) -> Result<Outcome> {
+    let Command::Undo(arguments) = command;
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let (state, home) = (variable("XDG_STATE_HOME"), variable("HOME"));
+    let default = || Options::state_dir_default(state.as_deref(), home.as_deref());
+    let options = Options {
+        state_dir: arguments.state_dir.clone().unwrap_or_else(default),
+        on_conflict: if arguments.force { OnConflict::Overwrite } else { OnConflict::Leave },
+        ..Options::default()
+    };
+    // Opening the journal undoes what a crashed owner left.
+    let (_journal, report) = Journal::open(&options)?;
+    match arguments.format {
+        Format::Text if report.settings.is_empty() => {
+            println!("nothing to undo in {}", options.state_dir.display());
+        }
+        Format::Text => print!("{report}"),
+        Format::Json => {
+            let settings: Vec<_> = report.settings.iter().map(ToString::to_string).collect();
+            print_json(&json!({
+                "journal": options.state_dir,
+                "settings": settings,
+                "clean": report.is_clean(),
+            }))?;
+        }
+    }
+    Ok(Outcome::lost_if(!report.is_clean()))
+}
