@@ -151,6 +151,11 @@ impl Engine {
         self.status.rings = self.rings.len() as u32;
     }
 
+    /// The store that is written.
+    pub(crate) fn store(&self) -> StoreId {
+        self.store
+    }
+
     /// Rings that are read.
     pub(crate) fn rings(&self) -> &[RingReader] {
         &self.rings
