@@ -4,6 +4,7 @@
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
 use super::names::{IDENTITY, segment_name};
+use super::session::{Extent, judge};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
@@ -38,7 +39,7 @@ pub struct Recovery {
     pub last_epoch: u64,
     /// Segments whose blocks were read.
     pub scanned_segments: u32,
-    /// Valid blocks in them.
+    /// Live blocks in them.
     pub tail_blocks: u64,
     /// Sequence after the last record found of each producer.
     pub producers: BTreeMap<u64, u64>,
@@ -137,15 +138,35 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         .copied()
         .collect();
     let mut blocks = Blocks::new()?;
-    let mut end = None;
-    for (header, crc) in tail.into_iter().rev() {
-        // A hole between the two: what follows it was never durable and is dead.
-        if end.is_some_and(|end| end < header.first_block) {
-            break;
+    let mut tails = Vec::new();
+    let mut superseded_from = u64::MAX;
+    for (header, crc) in tail {
+        tails.push(read_tail(storage, &mut blocks, header, crc, superseded_from)?);
+        superseded_from = header.first_block;
+    }
+    tails.reverse();
+    recovery.scanned_segments = tails.len() as u32;
+    // The rule of the readers, so that what they see is not taken from the rings again, and what
+    // they do not see is.
+    let extents: Vec<_> = tails.iter().map(|tail| tail.extent).collect();
+    for (tail, verdict) in tails.into_iter().zip(judge(&extents)) {
+        recovery.tail_blocks += verdict.live.end - verdict.live.start;
+        if verdict.live.is_empty() {
+            continue;
         }
-        end = Some(read_tail(storage, &mut blocks, header, crc, &mut recovery)?);
+        for (producer, next) in tail.producers {
+            let known = recovery.producers.entry(producer).or_default();
+            *known = next.max(*known);
+        }
     }
     Ok(recovery)
+}
+
+/// What one segment of the tail holds.
+struct Tail {
+    extent: Extent,
+    /// Sequence after the last record of each producer, of blocks that are not superseded.
+    producers: BTreeMap<u64, u64>,
 }
 
 fn read_tail<S: Storage>(
@@ -153,21 +174,27 @@ fn read_tail<S: Storage>(
     blocks: &mut Blocks,
     header: SegmentHeader,
     crc: u32,
-    recovery: &mut Recovery,
-) -> Result<u64> {
+    superseded_from: u64,
+) -> Result<Tail> {
     let name = segment_name(header.index);
     let file = storage.open(&name, Access::Write)?;
     file.sync_data()?;
     let direct = storage.open(&name, Access::ReadDirect)?;
-    recovery.scanned_segments += 1;
     let mut walk = blocks.walk(&direct, header, crc);
+    let mut producers = BTreeMap::new();
+    let mut durable = 0;
     while let Found::Block(block) = walk.next_block()? {
-        recovery.tail_blocks += 1;
+        durable = block.header.durable.max(durable);
+        if block.header.sequence >= superseded_from {
+            continue;
+        }
         for chunk in block.chunks().flatten() {
             let records = chunk.records().flatten();
-            let next = recovery.producers.entry(chunk.producer).or_default();
+            let next: &mut u64 = producers.entry(chunk.producer).or_default();
             *next = (*next).max(records.map(|record| record.next_sequence()).max().unwrap_or(0));
         }
     }
-    Ok(walk.scan().sequence())
+    let (epoch, first_block) = (header.epoch, header.first_block);
+    let extent = Extent { epoch, first_block, end: walk.scan().sequence(), durable };
+    Ok(Tail { extent, producers })
 }
