@@ -41,6 +41,10 @@ pub struct Recovery {
     pub scanned_segments: u32,
     /// Live blocks in them.
     pub tail_blocks: u64,
+    /// The newest segment, if it holds no block and supersedes none: a crash came before its first
+    /// one was durable. It is started again before any that holds data, lest a machine that
+    /// crashes over and over eats the log.
+    pub empty: Option<u32>,
     /// Sequence after the last record found of each producer.
     pub producers: BTreeMap<u64, u64>,
 }
@@ -125,6 +129,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         identity,
         scanned_segments: 0,
         tail_blocks: 0,
+        empty: None,
         producers: BTreeMap::new(),
         segments,
     };
@@ -149,6 +154,12 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     // The rule of the readers, so that what they see is not taken from the rings again, and what
     // they do not see is.
     let extents: Vec<_> = tails.iter().map(|tail| tail.extent).collect();
+    recovery.empty = match tails.as_slice() {
+        [.., tail] if tail.damaged || tail.extent.end > tail.extent.first_block => None,
+        [before, tail] if before.extent.end <= tail.extent.first_block => Some(tail.index),
+        [tail] if tail.extent.first_block == 0 => Some(tail.index),
+        _ => None,
+    };
     for (tail, verdict) in tails.into_iter().zip(judge(&extents)) {
         recovery.tail_blocks += verdict.live.end - verdict.live.start;
         if verdict.live.is_empty() {
@@ -164,7 +175,10 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
 
 /// What one segment of the tail holds.
 struct Tail {
+    index: u32,
     extent: Extent,
+    /// The first block is gone, and was durable.
+    damaged: bool,
     /// Sequence after the last record of each producer, of blocks that are not superseded.
     producers: BTreeMap<u64, u64>,
 }
@@ -196,5 +210,6 @@ fn read_tail<S: Storage>(
     }
     let (epoch, first_block) = (header.epoch, header.first_block);
     let extent = Extent { epoch, first_block, end: walk.scan().sequence(), durable };
-    Ok(Tail { extent, producers })
+    let damaged = extent.end == first_block && walk.skip_damage()?.is_some();
+    Ok(Tail { index: header.index, extent, damaged, producers })
 }

@@ -1,6 +1,6 @@
 //! Which segment is started next.
 
-use crate::log::Segments;
+use crate::log::Recovery;
 use baro_ondisk::WhenFull;
 use std::collections::VecDeque;
 
@@ -10,18 +10,28 @@ pub(crate) struct Choice {
     blank: VecDeque<u32>,
     /// Started ones, oldest first; reused only when the store recycles.
     started: VecDeque<u32>,
+    /// Had a failed write or sync: reused only when the store recycles and nothing else is left.
+    suspect: VecDeque<u32>,
     when_full: WhenFull,
 }
 
 impl Choice {
-    pub(crate) fn new(segments: &Segments, when_full: WhenFull) -> Self {
+    pub(crate) fn new(recovery: &Recovery) -> Self {
+        let Recovery { segments, empty, .. } = recovery;
+        let mut blank: VecDeque<u32> = segments.blank.iter().chain(empty).copied().collect();
+        blank.make_contiguous().sort_unstable();
         // A damaged header is what a crash leaves of a segment that was being started. Under
         // "stop" it is not reused either: it may be damage to a segment that holds data.
-        let mut blank: VecDeque<u32> = segments.blank.iter().copied().collect();
-        blank.make_contiguous().sort_unstable();
         let mut started: VecDeque<u32> = segments.damaged.iter().map(|(index, _)| *index).collect();
-        started.extend(segments.started.iter().map(|(header, _)| header.index));
-        Choice { blank, started, when_full }
+        let indexes = segments.started.iter().map(|(header, _)| header.index);
+        started.extend(indexes.filter(|index| *empty != Some(*index)));
+        let when_full = recovery.identity.when_full;
+        Choice { blank, started, suspect: VecDeque::new(), when_full }
+    }
+
+    /// The segment started last.
+    pub(crate) fn newest(&self) -> Option<u32> {
+        self.started.back().copied()
     }
 
     /// The next segment, which is then the newest. Segments in `busy` are passed over.
@@ -33,21 +43,31 @@ impl Choice {
         if self.when_full == WhenFull::Stop {
             return None;
         }
-        let at = self.started.iter().position(|index| !busy.contains(index))?;
-        let index = self.started.remove(at)?;
+        let free = |from: &mut VecDeque<u32>| {
+            let at = from.iter().position(|index| !busy.contains(index))?;
+            from.remove(at)
+        };
+        let index = free(&mut self.started).or_else(|| free(&mut self.suspect))?;
         self.started.push_back(index);
         Some(index)
     }
 
-    /// A segment with a failed write or sync that holds durable blocks: it keeps them, and is not
-    /// started again while this store is open.
+    /// A segment with a failed write or sync that holds durable blocks: it keeps them for as long
+    /// as there is any other to start. For good if the store does not recycle.
     pub(crate) fn exclude(&mut self, index: u32) {
         self.started.retain(|other| *other != index);
+        if !self.suspect.contains(&index) && !self.blank.contains(&index) {
+            self.suspect.push_back(index);
+        }
     }
 
-    /// A segment with a failed write or sync that holds nothing durable.
+    /// A segment with a failed write or sync that holds nothing durable: tried again when all
+    /// others have been, so that one bad place does not stop a log that recycles.
     pub(crate) fn give_back(&mut self, index: u32) {
         self.exclude(index);
-        self.blank.push_back(index);
+        if self.when_full == WhenFull::Stop {
+            self.suspect.retain(|other| *other != index);
+            self.blank.push_back(index);
+        }
     }
 }

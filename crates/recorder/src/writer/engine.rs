@@ -89,11 +89,15 @@ pub struct Engine {
     previous_crc: u32,
     durable_block: u64,
     durable_crc: u32,
+    /// The segment of the newest durable block: not reused before a newer one is durable.
+    durable_segment: Option<u32>,
     own_sequence: u64,
     own_durable: (u64, i64),
     clock_ns: Option<i64>,
     padding_bytes: u64,
     failing: bool,
+    /// Starts again since something was durable last.
+    attempts: u32,
     retry_at_ns: u64,
     closing: bool,
     now: Now,
@@ -110,10 +114,12 @@ impl Engine {
         let buffers = |count: usize, bytes: usize| {
             (0..count).map(|_| AlignedBuffer::new(bytes).map(|(b, _)| b)).collect::<Result<_, _>>()
         };
+        let choice = Choice::new(recovery);
         Ok(Engine {
             store: recovery.identity.store,
             segment_bytes: recovery.identity.segment_bytes,
-            choice: Choice::new(&recovery.segments, recovery.identity.when_full),
+            durable_segment: choice.newest(),
+            choice,
             rings: Vec::new(),
             first_ring: 0,
             builder: BlockBuilder::new(CHUNKS_MAX),
@@ -136,6 +142,7 @@ impl Engine {
             clock_ns: None,
             padding_bytes: 0,
             failing: false,
+            attempts: 0,
             retry_at_ns: 0,
             closing: false,
             now: Now::default(),
@@ -238,6 +245,7 @@ impl Engine {
             if !flight.header {
                 self.durable_block = flight.next_block;
                 self.durable_crc = flight.crc;
+                self.durable_segment = Some(flight.segment);
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.status.durable_blocks = self.durable_block;
                 // The counters are shared with other processes: stored as rarely as possible.
@@ -257,6 +265,7 @@ impl Engine {
         let age = now.saturating_sub(oldest);
         self.status.longest_durable_ns = self.status.longest_durable_ns.max(age);
         self.status.trouble = Trouble::None;
+        self.attempts = 0;
     }
 
     fn fail(&mut self, segment: Option<u32>, error: &baro_sys::Error) {
@@ -294,7 +303,8 @@ impl Engine {
         self.own_sequence = self.own_durable.0;
         self.clock_ns = self.clock_ns.map(|_| self.own_durable.1);
         // The first attempt elsewhere is at once; only if that fails too is the device given time.
-        if self.status.failures > 1 {
+        self.attempts = self.attempts.saturating_add(1);
+        if self.attempts > 1 {
             self.retry_at_ns = self.now.monotonic_ns + RETRY_NS;
         }
     }
@@ -467,7 +477,7 @@ impl Engine {
             return false;
         }
         // What is not durable may only be in the current segment now.
-        let busy: Vec<u32> = current.into_iter().collect();
+        let busy: Vec<u32> = current.into_iter().chain(self.durable_segment).collect();
         let Some(index) = self.choice.next(&busy) else {
             if self.flights.is_empty() && self.status.trouble == Trouble::None {
                 self.status.trouble = Trouble::LogFull;
