@@ -7,6 +7,7 @@
 
 mod device;
 mod ledger;
+mod making;
 mod reading;
 mod world;
 
