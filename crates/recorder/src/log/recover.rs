@@ -41,9 +41,10 @@ pub struct Recovery {
     pub scanned_segments: u32,
     /// Live blocks in them.
     pub tail_blocks: u64,
-    /// The newest segment, if it holds no block and supersedes none: a crash came before its first
-    /// one was durable. It is started again before any that holds data, lest a machine that
-    /// crashes over and over eats the log.
+    /// The newest segment, if it holds no live block and supersedes none: a crash came before its
+    /// first one was durable. It is started again before any other: lest a machine that crashes
+    /// over and over eats the log, and lest its dead blocks come alive once the segment before it,
+    /// with the hole that ended the session, is recycled.
     pub empty: Option<u32>,
     /// Sequence after the last record found of each producer.
     pub producers: BTreeMap<u64, u64>,
@@ -154,13 +155,15 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     // The rule of the readers, so that what they see is not taken from the rings again, and what
     // they do not see is.
     let extents: Vec<_> = tails.iter().map(|tail| tail.extent).collect();
-    recovery.empty = match tails.as_slice() {
-        [.., tail] if tail.damaged || tail.extent.end > tail.extent.first_block => None,
-        [before, tail] if before.extent.end <= tail.extent.first_block => Some(tail.index),
-        [tail] if tail.extent.first_block == 0 => Some(tail.index),
+    let verdicts = judge(&extents);
+    recovery.empty = match (tails.as_slice(), verdicts.last()) {
+        (_, Some(verdict)) if !verdict.live.is_empty() => None,
+        ([.., tail], _) if tail.damaged => None,
+        ([before, tail], _) if before.extent.end <= tail.extent.first_block => Some(tail.index),
+        ([tail], _) if tail.extent.first_block == 0 => Some(tail.index),
         _ => None,
     };
-    for (tail, verdict) in tails.into_iter().zip(judge(&extents)) {
+    for (tail, verdict) in tails.into_iter().zip(verdicts) {
         recovery.tail_blocks += verdict.live.end - verdict.live.start;
         if verdict.live.is_empty() {
             continue;

@@ -18,8 +18,11 @@ pub(crate) struct Choice {
 impl Choice {
     pub(crate) fn new(recovery: &Recovery) -> Self {
         let Recovery { segments, empty, .. } = recovery;
-        let mut blank: VecDeque<u32> = segments.blank.iter().chain(empty).copied().collect();
+        let mut blank: VecDeque<u32> = segments.blank.iter().copied().collect();
         blank.make_contiguous().sort_unstable();
+        if let Some(empty) = *empty {
+            blank.push_front(empty);
+        }
         // A damaged header is what a crash leaves of a segment that was being started. Under
         // "stop" it is not reused either: it may be damage to a segment that holds data.
         let mut started: VecDeque<u32> = segments.damaged.iter().map(|(index, _)| *index).collect();
