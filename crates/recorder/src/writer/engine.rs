@@ -80,6 +80,8 @@ pub struct Engine {
     free: Vec<AlignedBuffer>,
     free_units: Vec<AlignedBuffer>,
     segment: Option<Segment>,
+    /// The next segment waits for a sync.
+    wants_segment: bool,
     flights: Flights,
     writes: usize,
     syncing: Option<Syncing>,
@@ -128,6 +130,7 @@ impl Engine {
             free: buffers(start.buffers.max(2), start.block_bytes)?,
             free_units: buffers(3, UNIT_BYTES)?,
             segment: None,
+            wants_segment: false,
             flights: Flights::default(),
             writes: 0,
             syncing: None,
@@ -294,6 +297,7 @@ impl Engine {
     /// After a failure, once nothing is on its way any more: back to what is durable.
     fn start_again(&mut self) {
         self.failing = false;
+        self.wants_segment = false;
         self.flights.clear();
         self.builder.clear();
         self.free.extend(self.filling.take());
@@ -467,13 +471,15 @@ impl Engine {
         true
     }
 
-    /// Starts the next segment. False if there is none, or its predecessor's predecessor is not
-    /// durable yet.
+    /// Starts the next segment. False if there is none, or what must be durable first is not:
+    /// everything before the current segment, so that recovery finds the tail in two, and the
+    /// current one's header, so that a segment without a predecessor is one whose predecessor has
+    /// been recycled, and never one whose predecessor a crash has lost.
     fn start_segment(&mut self, device: &mut impl Device) -> bool {
         let current = self.segment.as_ref().map(|segment| segment.index);
-        if current.is_some_and(|index| self.flights.any_outside(index))
-            || self.free_units.is_empty()
-        {
+        let waits = |f: &Flight| f.header || Some(f.segment) != current;
+        self.wants_segment = current.is_some() && self.flights.front().is_some_and(waits);
+        if self.wants_segment || self.free_units.is_empty() {
             return false;
         }
         // What is not durable may only be in the current segment now.
@@ -543,7 +549,8 @@ impl Engine {
         let flights = self.flights.syncable();
         let Some(first) = self.flights.front().filter(|_| flights > 0) else { return };
         let (segment, since_ns) = (first.segment, first.since_ns);
-        let full = self.segment.as_ref().is_none_or(|current| current.index != segment);
+        let full = self.wants_segment
+            || self.segment.as_ref().is_none_or(|current| current.index != segment);
         // While more is on its way and the oldest has time, one sync later serves for more.
         let waits = self.writes > 0 || !self.builder.is_empty();
         let due = self.now.monotonic_ns >= since_ns + self.hold_ns();
