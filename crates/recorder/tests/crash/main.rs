@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub, reason = "a test")]
 
 mod device;
+mod failing;
 mod ledger;
 mod making;
 mod reading;
