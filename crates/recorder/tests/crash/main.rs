@@ -40,18 +40,41 @@ fn seeds(count: u64, mut scenario: impl FnMut(u64, bool) -> Result<u64, String>)
     println!("{count} seeds, {cuts} power cuts");
 }
 
+/// Tries every mode of power cut after everything that happens in two sessions on one disk.
+fn everywhere(seed: u64, plan: Plan, steps: u64) -> World {
+    let mut world = World::new(seed, plan);
+    let done = (0..2).try_for_each(|_| {
+        world.open()?;
+        world.run(steps, true)?;
+        world.power_cut(Survival::Torn)
+    });
+    done.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    assert!(world.cuts > 100, "only {} power cuts", world.cuts);
+    world
+}
+
 #[test]
 fn every_crash_point_of_small_workloads() {
     for seed in 0..8 {
         let when_full = if seed % 2 == 0 { WhenFull::Stop } else { WhenFull::Recycle };
-        let mut world = World::new(seed, Plan { when_full, ..SMALL });
-        let done = (0..2).try_for_each(|_| {
-            world.open()?;
-            world.run(25, true)?;
-            world.power_cut(Survival::Torn)
-        });
-        done.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        assert!(world.cuts > 100, "only {} power cuts", world.cuts);
+        everywhere(seed, Plan { when_full, ..SMALL }, 25);
+    }
+}
+
+#[test]
+fn every_crash_point_while_segments_are_started_and_recycled() {
+    for seed in 0..6 {
+        let plan = Plan {
+            when_full: WhenFull::Recycle,
+            segments: 2 + (seed % 2) as u32,
+            ring_bytes: 512 << 10,
+            record_bytes_max: 100 << 10,
+            block_bytes: 256 << 10,
+            large: true,
+            ..SMALL
+        };
+        let world = everywhere(seed, plan, 35);
+        assert!(world.ledger.recycling, "seed {seed} never came to recycling");
     }
 }
 

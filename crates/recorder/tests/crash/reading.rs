@@ -37,7 +37,7 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
     let segments = Segments::read(disk, &identity).map_err(|e| text(&e))?;
     let recycled = ledger.recycling;
     // Records come twice only if a segment whose tail had been superseded was to be recycled, and
-    // could not be, while the one that superseded it was (seed 6798).
+    // could not be, while the one that superseded it was.
     let twice = ledger.overwritten > 2;
     let mut contents = Contents::default();
     let mut buffer = Blocks::new().map_err(|e| text(&e))?;

@@ -35,6 +35,8 @@ pub struct Plan {
     pub slowest_ns: u64,
     /// Records that a producer pushes at once, at most.
     pub burst: u64,
+    /// Records of any size up to the largest, so that segments fill soon; else mostly small ones.
+    pub large: bool,
     pub cuts: Cuts,
 }
 
@@ -49,6 +51,7 @@ pub const SMALL: Plan = Plan {
     durable_within_ns: 10_000_000,
     slowest_ns: 40_000_000,
     burst: 6,
+    large: false,
     cuts: Cuts::Everywhere,
 };
 
@@ -67,6 +70,7 @@ impl Plan {
             durable_within_ns: rng.pick(&[1_000_000, 10_000_000, 100_000_000]),
             slowest_ns: rng.pick(&[100_000, 10_000_000, 400_000_000]),
             burst: rng.pick(&[2, 20, 100]),
+            large: rng.chance(1, 5),
             cuts: Cuts::OneIn(rng.pick(&[40, 150])),
         }
     }
@@ -198,6 +202,7 @@ impl World {
     pub fn push(&mut self, at: usize) {
         let limit = self.producers[at].record_bytes_max() as u64;
         let length = match self.rng.below(40) {
+            5.. if self.plan.large => self.rng.below(limit + 1),
             0 => limit,
             1..4 => self.rng.below(limit + 1),
             4 if self.rng.chance(1, 4) => limit + 1,
