@@ -10,8 +10,6 @@ pub(crate) struct Choice {
     blank: VecDeque<u32>,
     /// Started ones, oldest first; reused only when the store recycles.
     started: VecDeque<u32>,
-    /// Had a failed write or sync: reused only when the store recycles and nothing else is left.
-    suspect: VecDeque<u32>,
     when_full: WhenFull,
 }
 
@@ -29,7 +27,7 @@ impl Choice {
         let indexes = segments.started.iter().map(|(header, _)| header.index);
         started.extend(indexes.filter(|index| *empty != Some(*index)));
         let when_full = recovery.identity.when_full;
-        Choice { blank, started, suspect: VecDeque::new(), when_full }
+        Choice { blank, started, when_full }
     }
 
     /// The segment started last.
@@ -46,30 +44,19 @@ impl Choice {
         if self.when_full == WhenFull::Stop {
             return None;
         }
-        let free = |from: &mut VecDeque<u32>| {
-            let at = from.iter().position(|index| !busy.contains(index))?;
-            from.remove(at)
-        };
-        let index = free(&mut self.started).or_else(|| free(&mut self.suspect))?;
+        let at = self.started.iter().position(|index| !busy.contains(index))?;
+        let index = self.started.remove(at)?;
         self.started.push_back(index);
         Some(index)
     }
 
-    /// A segment with a failed write or sync that holds durable blocks: it keeps them for as long
-    /// as there is any other to start. For good if the store does not recycle.
-    pub(crate) fn exclude(&mut self, index: u32) {
-        self.started.retain(|other| *other != index);
-        if !self.suspect.contains(&index) && !self.blank.contains(&index) {
-            self.suspect.push_back(index);
-        }
-    }
-
     /// A segment with a failed write or sync that holds nothing durable: tried again when all
-    /// others have been, so that one bad place does not stop a log that recycles.
+    /// others have been. In a store that recycles that is its place among the started ones anyhow;
+    /// there a suspect segment keeps its turn, whatever it holds: were it passed over, the segment
+    /// that superseded its tail would be recycled first, and the dead tail come alive.
     pub(crate) fn give_back(&mut self, index: u32) {
-        self.exclude(index);
         if self.when_full == WhenFull::Stop {
-            self.suspect.retain(|other| *other != index);
+            self.started.retain(|other| *other != index);
             self.blank.push_back(index);
         }
     }

@@ -61,7 +61,6 @@ struct Segment {
 struct Syncing {
     ticket: u64,
     flights: usize,
-    segment: u32,
     since_ns: u64,
 }
 
@@ -209,12 +208,8 @@ impl Engine {
             if whole_block { &mut self.free } else { &mut self.free_units }.push(buffer);
         }
         let syncing = self.syncing.take_if(|syncing| syncing.ticket == ticket);
-        let segment = match &syncing {
-            Some(syncing) => Some(syncing.segment),
-            None => self.flights.find(ticket).map(|flight| flight.segment),
-        };
         match (result, syncing) {
-            (Err(error), _) => self.fail(segment, &error),
+            (Err(error), _) => self.fail(&error),
             // After a failure nothing that was on its way counts.
             (Ok(()), _) if self.failing => {}
             (Ok(()), Some(syncing)) => self.durable(&syncing),
@@ -271,26 +266,17 @@ impl Engine {
         self.attempts = 0;
     }
 
-    fn fail(&mut self, segment: Option<u32>, error: &baro_sys::Error) {
+    fn fail(&mut self, error: &baro_sys::Error) {
         self.status.failures += 1;
         self.status.trouble = Trouble::Device { error: error.to_string() };
         if !self.failing {
             self.failing = true;
             self.status.segments_suspect += 1;
         }
-        let current = self.segment.take();
-        if let Some(index) =
-            segment.filter(|index| current.as_ref().is_none_or(|c| c.index != *index))
+        if let Some(current) = self.segment.take()
+            && self.durable_block <= current.first_block
         {
-            self.choice.exclude(index);
-        }
-        match current {
-            Some(current) if self.durable_block > current.first_block => {
-                self.choice.exclude(current.index);
-            }
-            // It holds nothing durable: tried again when all others have been.
-            Some(current) => self.choice.give_back(current.index),
-            None => {}
+            self.choice.give_back(current.index);
         }
     }
 
@@ -560,7 +546,7 @@ impl Engine {
         self.ticket += 1;
         let ticket = self.ticket;
         let since_ns = self.now.monotonic_ns;
-        self.syncing = Some(Syncing { ticket, flights, segment, since_ns });
+        self.syncing = Some(Syncing { ticket, flights, since_ns });
         device.submit(Operation::Sync { ticket, segment });
     }
 }
