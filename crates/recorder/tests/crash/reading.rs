@@ -36,9 +36,6 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
     let identity = read_identity(disk, Path::new("sim")).map_err(|e| text(&e))?;
     let segments = Segments::read(disk, &identity).map_err(|e| text(&e))?;
     let recycled = ledger.recycling;
-    // Records come twice only if a segment whose tail had been superseded was to be recycled, and
-    // could not be, while the one that superseded it was.
-    let twice = ledger.overwritten > 2;
     let mut contents = Contents::default();
     let mut buffer = Blocks::new().map_err(|e| text(&e))?;
     let mut from = 0;
@@ -81,7 +78,7 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
             contents.damage.extend(hole.map(|hole| format!("{hole:?} in {extents:?}")));
             contents.blocks += verdict.live.end - verdict.live.start;
             for record in records.iter().filter(|r| verdict.live.contains(&r.block)) {
-                follow(record, &mut contents, &mut own, (recycled, jumps, jumps && twice))?;
+                follow(record, &mut contents, &mut own, (recycled, jumps))?;
             }
         }
         from += of_session;
@@ -163,7 +160,7 @@ fn follow(
     record: &Seen,
     contents: &mut Contents,
     own: &mut u64,
-    (recycled, jumps, twice): (bool, bool, bool),
+    (recycled, jumps): (bool, bool),
 ) -> Result<(), String> {
     if let Some(wrong) = &record.wrong {
         return Err(format!("block {}: {wrong}", record.block));
@@ -174,7 +171,7 @@ fn follow(
         0 => Some(*own).filter(|own| *own > 0 || !recycled),
         _ => contents.next.get(&producer).copied().or((!recycled).then_some(0)),
     };
-    let follows = |to: u64| to == sequence || (jumps && to < sequence) || twice;
+    let follows = |to: u64| to == sequence || (jumps && to < sequence);
     if let Some(expected) = expected.filter(|expected| !follows(*expected)) {
         let block = record.block;
         return Err(format!(
