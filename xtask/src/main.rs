@@ -8,6 +8,7 @@
 mod ci;
 mod fuzz;
 mod shell;
+mod sim;
 mod tidy;
 
 use std::process::ExitCode;
@@ -16,7 +17,9 @@ const HELP: &str = "\
 cargo xtask ci [STEP...]      all checks and tests, or the named steps
 cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites generated files
 cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
-                              mutate inputs of a decoder (of all) and report what panics";
+                              mutate inputs of a decoder (of all) and report what panics
+cargo xtask sim --seed N [--count M]
+                              repeat seeds of the crash tests, one of them with a log";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(tidy::Generated::Check),
         ["tidy", "--bless"] => tidy::run(tidy::Generated::Rewrite),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["sim", rest @ ..] => sim::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

@@ -77,7 +77,7 @@ impl Recorder {
         let catalog = Catalog::read(&disk)?;
         // Declarations that a killed process had written but not synced are believed from now on.
         disk.open(crate::log::CATALOG, Access::Write)?.sync_data()?;
-        let session = next_session(&recovery)?;
+        let session = next_session(recovery.last_session.max(catalog.session()))?;
         let store = recovery.identity.store;
         let rings = match &options.rings {
             crate::Rings::Find => RingFolder::find(store, None)?,
@@ -275,10 +275,10 @@ fn buffer_bytes(block_bytes: usize) -> usize {
     BUFFERS * block_bytes + 3 * UNIT_BYTES
 }
 
-/// One more than any session so far, with random lower bits.
-fn next_session(recovery: &Recovery) -> Result<u64> {
+/// One more than any session so far, of the log and of the catalog, with random lower bits.
+fn next_session(last: u64) -> Result<u64> {
     let random = identity::random_u64()? & 0xffff_ffff;
-    Ok(((recovery.last_session >> 32) + 1) << 32 | random)
+    Ok(((last >> 32) + 1) << 32 | random)
 }
 
 /// Rings that an earlier recorder left, for draining; and why others cannot be used.

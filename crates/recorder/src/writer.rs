@@ -8,6 +8,7 @@ mod choose;
 mod device;
 mod engine;
 mod flight;
+mod private;
 mod status;
 mod thread;
 

@@ -4,7 +4,9 @@ use super::names::CATALOG;
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::{UNIT_BYTES, round_up_to_unit};
-use baro_ondisk::{BlockBuilder, BlockHeader, Declaration, Kind, Scan, SegmentHeader, Type};
+use baro_ondisk::{
+    BlockBuilder, BlockHeader, Declaration, End, Kind, Scan, SegmentHeader, Step, Type,
+};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::HashMap;
@@ -99,6 +101,13 @@ impl Catalog {
         &self.entries
     }
 
+    /// Highest session that has declared anything; the next one must be above it, since the session
+    /// never falls within the catalog.
+    #[must_use]
+    pub fn session(&self) -> u64 {
+        self.scan.session()
+    }
+
     /// The series or channel of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Declared> {
@@ -106,7 +115,8 @@ impl Catalog {
     }
 
     /// Ids for these (name, type, unit), declared durably where they are new. Blocks for the
-    /// device if anything is new. `session` is the one of this open.
+    /// device if anything is new. `session` is the one of this open, above
+    /// [`Catalog::session`] when that was read.
     ///
     /// # Errors
     /// A name is in use with another type, is empty or too long, the catalog is full, or the
@@ -192,8 +202,12 @@ impl Catalog {
             if scan.offset() + bytes as u64 > scan.header().segment_bytes {
                 return Err(Error::CatalogFull { bytes: scan.header().segment_bytes });
             }
-            file.write_at(scan.offset(), buffer.get(..bytes).unwrap_or(&buffer))?;
-            let _ = scan.step(&buffer);
+            let offset = scan.offset();
+            // What a reader would not take must not be taken for declared.
+            if let Step::End(End::Tail(source)) = scan.step(&buffer) {
+                return Err(bad(source));
+            }
+            file.write_at(offset, buffer.get(..bytes).unwrap_or(&buffer))?;
         }
         file.sync_data()?;
         self.scan = scan;

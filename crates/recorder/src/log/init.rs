@@ -78,7 +78,8 @@ impl Geometry {
 ///
 /// # Errors
 /// There is a store already, a setting is outside its limits, or the device is full or fails; then
-/// the identity has not been written, and the folder is no store.
+/// the identity has not been written, and the folder is no store. Only if the very last sync, of
+/// the folder, fails, there is a whole store that a power cut may take away again.
 pub fn init<S: Storage>(
     storage: &S,
     path: &Path,

@@ -4,6 +4,7 @@
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
 use super::names::{IDENTITY, segment_name};
+use super::session::{Extent, judge};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
@@ -38,8 +39,13 @@ pub struct Recovery {
     pub last_epoch: u64,
     /// Segments whose blocks were read.
     pub scanned_segments: u32,
-    /// Valid blocks in them.
+    /// Live blocks in them.
     pub tail_blocks: u64,
+    /// The newest segment, if it holds no live block and supersedes none: a crash came before its
+    /// first one was durable. It is started again before any other: lest a machine that crashes
+    /// over and over eats the log, and lest its dead blocks come alive once the segment before it,
+    /// with the hole that ended the session, is recycled.
+    pub empty: Option<u32>,
     /// Sequence after the last record found of each producer.
     pub producers: BTreeMap<u64, u64>,
 }
@@ -124,6 +130,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         identity,
         scanned_segments: 0,
         tail_blocks: 0,
+        empty: None,
         producers: BTreeMap::new(),
         segments,
     };
@@ -137,15 +144,46 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         .copied()
         .collect();
     let mut blocks = Blocks::new()?;
-    let mut end = None;
-    for (header, crc) in tail.into_iter().rev() {
-        // A hole between the two: what follows it was never durable and is dead.
-        if end.is_some_and(|end| end < header.first_block) {
-            break;
+    let mut tails = Vec::new();
+    let mut superseded_from = u64::MAX;
+    for (header, crc) in tail {
+        tails.push(read_tail(storage, &mut blocks, header, crc, superseded_from)?);
+        superseded_from = header.first_block;
+    }
+    tails.reverse();
+    recovery.scanned_segments = tails.len() as u32;
+    // The rule of the readers, so that what they see is not taken from the rings again, and what
+    // they do not see is.
+    let extents: Vec<_> = tails.iter().map(|tail| tail.extent).collect();
+    let verdicts = judge(&extents);
+    recovery.empty = match (tails.as_slice(), verdicts.last()) {
+        (_, Some(verdict)) if !verdict.live.is_empty() => None,
+        ([.., tail], _) if tail.damaged => None,
+        ([before, tail], _) if before.extent.end <= tail.extent.first_block => Some(tail.index),
+        ([tail], _) if tail.extent.first_block == 0 => Some(tail.index),
+        _ => None,
+    };
+    for (tail, verdict) in tails.into_iter().zip(verdicts) {
+        recovery.tail_blocks += verdict.live.end - verdict.live.start;
+        if verdict.live.is_empty() {
+            continue;
         }
-        end = Some(read_tail(storage, &mut blocks, header, crc, &mut recovery)?);
+        for (producer, next) in tail.producers {
+            let known = recovery.producers.entry(producer).or_default();
+            *known = next.max(*known);
+        }
     }
     Ok(recovery)
+}
+
+/// What one segment of the tail holds.
+struct Tail {
+    index: u32,
+    extent: Extent,
+    /// The first block is gone, and was durable.
+    damaged: bool,
+    /// Sequence after the last record of each producer, of blocks that are not superseded.
+    producers: BTreeMap<u64, u64>,
 }
 
 fn read_tail<S: Storage>(
@@ -153,21 +191,28 @@ fn read_tail<S: Storage>(
     blocks: &mut Blocks,
     header: SegmentHeader,
     crc: u32,
-    recovery: &mut Recovery,
-) -> Result<u64> {
+    superseded_from: u64,
+) -> Result<Tail> {
     let name = segment_name(header.index);
     let file = storage.open(&name, Access::Write)?;
     file.sync_data()?;
     let direct = storage.open(&name, Access::ReadDirect)?;
-    recovery.scanned_segments += 1;
     let mut walk = blocks.walk(&direct, header, crc);
+    let mut producers = BTreeMap::new();
+    let mut durable = 0;
     while let Found::Block(block) = walk.next_block()? {
-        recovery.tail_blocks += 1;
+        durable = block.header.durable.max(durable);
+        if block.header.sequence >= superseded_from {
+            continue;
+        }
         for chunk in block.chunks().flatten() {
             let records = chunk.records().flatten();
-            let next = recovery.producers.entry(chunk.producer).or_default();
+            let next: &mut u64 = producers.entry(chunk.producer).or_default();
             *next = (*next).max(records.map(|record| record.next_sequence()).max().unwrap_or(0));
         }
     }
-    Ok(walk.scan().sequence())
+    let (epoch, first_block) = (header.epoch, header.first_block);
+    let extent = Extent { epoch, first_block, end: walk.scan().sequence(), durable };
+    let damaged = extent.end == first_block && walk.skip_damage()?.is_some();
+    Ok(Tail { index: header.index, extent, damaged, producers })
 }

@@ -100,7 +100,16 @@ impl RingReader {
     pub(crate) fn new(ring: Ring, skip_below: u64) -> Result<Self, RingError> {
         ring.take(WRITER_LOCK)?;
         ring.state().store(STATE_OPEN, Ordering::Release);
-        Ok(RingReader::at_released(ring, skip_below))
+        let mut reader = RingReader::at_released(ring, skip_below);
+        // What recovery found in the log it has made durable: passed over and released here, since
+        // no block may follow whose sync would do so.
+        reader.next();
+        if reader.damaged.is_none() {
+            let logged = reader.at;
+            reader.set_written(&logged);
+            reader.release(&logged);
+        }
+        Ok(reader)
     }
 
     /// Reads a ring from the last released position on, without taking it over.
@@ -275,6 +284,7 @@ impl RingReader {
     /// Goes back to what is durable: the rest has to be written again, elsewhere.
     pub(crate) fn rewind(&mut self) {
         self.at = self.released;
+        self.damaged = None;
         self.ring.written().store(self.released.sequence, Ordering::Release);
     }
 

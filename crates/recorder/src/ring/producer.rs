@@ -3,9 +3,10 @@
 use super::layout::{PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, record_bytes};
 use super::{consumer, layout};
 use baro_ondisk::{Kind, Samples};
-use baro_sys::memory::{ForkGuard, Locked, as_bytes};
+use baro_sys::memory::{ForkGuard, Locked, SharedMemory, as_bytes};
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Pushes records into one ring. One per ring at a time; cheap to push to, never blocks.
@@ -298,6 +299,11 @@ impl Producer {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.ring.memory.path()
+    }
+
+    /// The ring's memory.
+    pub(crate) fn memory(&self) -> Arc<SharedMemory> {
+        Arc::clone(&self.ring.memory)
     }
 
     /// Whether the ring's memory is locked.

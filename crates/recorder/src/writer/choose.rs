@@ -1,6 +1,6 @@
 //! Which segment is started next.
 
-use crate::log::Segments;
+use crate::log::Recovery;
 use baro_ondisk::WhenFull;
 use std::collections::VecDeque;
 
@@ -14,14 +14,25 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    pub(crate) fn new(segments: &Segments, when_full: WhenFull) -> Self {
-        // A damaged header is what a crash leaves of a segment that was being started. Under
-        // "stop" it is not reused either: it may be damage to a segment that holds data.
+    pub(crate) fn new(recovery: &Recovery) -> Self {
+        let Recovery { segments, empty, .. } = recovery;
         let mut blank: VecDeque<u32> = segments.blank.iter().copied().collect();
         blank.make_contiguous().sort_unstable();
+        if let Some(empty) = *empty {
+            blank.push_front(empty);
+        }
+        // A damaged header is what a crash leaves of a segment that was being started. Under
+        // "stop" it is not reused either: it may be damage to a segment that holds data.
         let mut started: VecDeque<u32> = segments.damaged.iter().map(|(index, _)| *index).collect();
-        started.extend(segments.started.iter().map(|(header, _)| header.index));
+        let indexes = segments.started.iter().map(|(header, _)| header.index);
+        started.extend(indexes.filter(|index| *empty != Some(*index)));
+        let when_full = recovery.identity.when_full;
         Choice { blank, started, when_full }
+    }
+
+    /// The segment started last.
+    pub(crate) fn newest(&self) -> Option<u32> {
+        self.started.back().copied()
     }
 
     /// The next segment, which is then the newest. Segments in `busy` are passed over.
@@ -39,15 +50,14 @@ impl Choice {
         Some(index)
     }
 
-    /// A segment with a failed write or sync that holds durable blocks: it keeps them, and is not
-    /// started again while this store is open.
-    pub(crate) fn exclude(&mut self, index: u32) {
-        self.started.retain(|other| *other != index);
-    }
-
-    /// A segment with a failed write or sync that holds nothing durable.
+    /// A segment with a failed write or sync that holds nothing durable: tried again when all
+    /// others have been. In a store that recycles that is its place among the started ones anyhow;
+    /// there a suspect segment keeps its turn, whatever it holds: were it passed over, the segment
+    /// that superseded its tail would be recycled first, and the dead tail come alive.
     pub(crate) fn give_back(&mut self, index: u32) {
-        self.exclude(index);
-        self.blank.push_back(index);
+        if self.when_full == WhenFull::Stop {
+            self.started.retain(|other| *other != index);
+            self.blank.push_back(index);
+        }
     }
 }

@@ -61,7 +61,6 @@ struct Segment {
 struct Syncing {
     ticket: u64,
     flights: usize,
-    segment: u32,
     since_ns: u64,
 }
 
@@ -80,6 +79,8 @@ pub struct Engine {
     free: Vec<AlignedBuffer>,
     free_units: Vec<AlignedBuffer>,
     segment: Option<Segment>,
+    /// The next segment waits for a sync.
+    wants_segment: bool,
     flights: Flights,
     writes: usize,
     syncing: Option<Syncing>,
@@ -89,11 +90,15 @@ pub struct Engine {
     previous_crc: u32,
     durable_block: u64,
     durable_crc: u32,
+    /// The segment of the newest durable block: not reused before a newer one is durable.
+    durable_segment: Option<u32>,
     own_sequence: u64,
     own_durable: (u64, i64),
     clock_ns: Option<i64>,
     padding_bytes: u64,
     failing: bool,
+    /// Starts again since something was durable last.
+    attempts: u32,
     retry_at_ns: u64,
     closing: bool,
     now: Now,
@@ -110,10 +115,12 @@ impl Engine {
         let buffers = |count: usize, bytes: usize| {
             (0..count).map(|_| AlignedBuffer::new(bytes).map(|(b, _)| b)).collect::<Result<_, _>>()
         };
+        let choice = Choice::new(recovery);
         Ok(Engine {
             store: recovery.identity.store,
             segment_bytes: recovery.identity.segment_bytes,
-            choice: Choice::new(&recovery.segments, recovery.identity.when_full),
+            durable_segment: choice.newest(),
+            choice,
             rings: Vec::new(),
             first_ring: 0,
             builder: BlockBuilder::new(CHUNKS_MAX),
@@ -122,6 +129,7 @@ impl Engine {
             free: buffers(start.buffers.max(2), start.block_bytes)?,
             free_units: buffers(3, UNIT_BYTES)?,
             segment: None,
+            wants_segment: false,
             flights: Flights::default(),
             writes: 0,
             syncing: None,
@@ -136,6 +144,7 @@ impl Engine {
             clock_ns: None,
             padding_bytes: 0,
             failing: false,
+            attempts: 0,
             retry_at_ns: 0,
             closing: false,
             now: Now::default(),
@@ -149,6 +158,11 @@ impl Engine {
     pub(crate) fn add_ring(&mut self, ring: RingReader) {
         self.rings.push(ring);
         self.status.rings = self.rings.len() as u32;
+    }
+
+    /// The store that is written.
+    pub(crate) fn store(&self) -> StoreId {
+        self.store
     }
 
     /// Rings that are read.
@@ -194,12 +208,8 @@ impl Engine {
             if whole_block { &mut self.free } else { &mut self.free_units }.push(buffer);
         }
         let syncing = self.syncing.take_if(|syncing| syncing.ticket == ticket);
-        let segment = match &syncing {
-            Some(syncing) => Some(syncing.segment),
-            None => self.flights.find(ticket).map(|flight| flight.segment),
-        };
         match (result, syncing) {
-            (Err(error), _) => self.fail(segment, &error),
+            (Err(error), _) => self.fail(&error),
             // After a failure nothing that was on its way counts.
             (Ok(()), _) if self.failing => {}
             (Ok(()), Some(syncing)) => self.durable(&syncing),
@@ -233,6 +243,7 @@ impl Engine {
             if !flight.header {
                 self.durable_block = flight.next_block;
                 self.durable_crc = flight.crc;
+                self.durable_segment = Some(flight.segment);
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.status.durable_blocks = self.durable_block;
                 // The counters are shared with other processes: stored as rarely as possible.
@@ -252,34 +263,27 @@ impl Engine {
         let age = now.saturating_sub(oldest);
         self.status.longest_durable_ns = self.status.longest_durable_ns.max(age);
         self.status.trouble = Trouble::None;
+        self.attempts = 0;
     }
 
-    fn fail(&mut self, segment: Option<u32>, error: &baro_sys::Error) {
+    fn fail(&mut self, error: &baro_sys::Error) {
         self.status.failures += 1;
         self.status.trouble = Trouble::Device { error: error.to_string() };
         if !self.failing {
             self.failing = true;
             self.status.segments_suspect += 1;
         }
-        let current = self.segment.take();
-        if let Some(index) =
-            segment.filter(|index| current.as_ref().is_none_or(|c| c.index != *index))
+        if let Some(current) = self.segment.take()
+            && self.durable_block <= current.first_block
         {
-            self.choice.exclude(index);
-        }
-        match current {
-            Some(current) if self.durable_block > current.first_block => {
-                self.choice.exclude(current.index);
-            }
-            // It holds nothing durable: tried again when all others have been.
-            Some(current) => self.choice.give_back(current.index),
-            None => {}
+            self.choice.give_back(current.index);
         }
     }
 
     /// After a failure, once nothing is on its way any more: back to what is durable.
     fn start_again(&mut self) {
         self.failing = false;
+        self.wants_segment = false;
         self.flights.clear();
         self.builder.clear();
         self.free.extend(self.filling.take());
@@ -289,7 +293,8 @@ impl Engine {
         self.own_sequence = self.own_durable.0;
         self.clock_ns = self.clock_ns.map(|_| self.own_durable.1);
         // The first attempt elsewhere is at once; only if that fails too is the device given time.
-        if self.status.failures > 1 {
+        self.attempts = self.attempts.saturating_add(1);
+        if self.attempts > 1 {
             self.retry_at_ns = self.now.monotonic_ns + RETRY_NS;
         }
     }
@@ -452,17 +457,19 @@ impl Engine {
         true
     }
 
-    /// Starts the next segment. False if there is none, or its predecessor's predecessor is not
-    /// durable yet.
+    /// Starts the next segment. False if there is none, or what must be durable first is not:
+    /// everything before the current segment, so that recovery finds the tail in two, and the
+    /// current one's header, so that a segment without a predecessor is one whose predecessor has
+    /// been recycled, and never one whose predecessor a crash has lost.
     fn start_segment(&mut self, device: &mut impl Device) -> bool {
         let current = self.segment.as_ref().map(|segment| segment.index);
-        if current.is_some_and(|index| self.flights.any_outside(index))
-            || self.free_units.is_empty()
-        {
+        let waits = |f: &Flight| f.header || Some(f.segment) != current;
+        self.wants_segment = current.is_some() && self.flights.front().is_some_and(waits);
+        if self.wants_segment || self.free_units.is_empty() {
             return false;
         }
         // What is not durable may only be in the current segment now.
-        let busy: Vec<u32> = current.into_iter().collect();
+        let busy: Vec<u32> = current.into_iter().chain(self.durable_segment).collect();
         let Some(index) = self.choice.next(&busy) else {
             if self.flights.is_empty() && self.status.trouble == Trouble::None {
                 self.status.trouble = Trouble::LogFull;
@@ -528,7 +535,8 @@ impl Engine {
         let flights = self.flights.syncable();
         let Some(first) = self.flights.front().filter(|_| flights > 0) else { return };
         let (segment, since_ns) = (first.segment, first.since_ns);
-        let full = self.segment.as_ref().is_none_or(|current| current.index != segment);
+        let full = self.wants_segment
+            || self.segment.as_ref().is_none_or(|current| current.index != segment);
         // While more is on its way and the oldest has time, one sync later serves for more.
         let waits = self.writes > 0 || !self.builder.is_empty();
         let due = self.now.monotonic_ns >= since_ns + self.hold_ns();
@@ -538,7 +546,7 @@ impl Engine {
         self.ticket += 1;
         let ticket = self.ticket;
         let since_ns = self.now.monotonic_ns;
-        self.syncing = Some(Syncing { ticket, flights, segment, since_ns });
+        self.syncing = Some(Syncing { ticket, flights, since_ns });
         device.submit(Operation::Sync { ticket, segment });
     }
 }

@@ -58,11 +58,6 @@ impl Flights {
         self.queue.iter_mut().find(|flight| flight.ticket == ticket)
     }
 
-    /// Whether any flight belongs to another segment than `segment`.
-    pub(crate) fn any_outside(&self, segment: u32) -> bool {
-        self.front().is_some_and(|flight| flight.segment != segment)
-    }
-
     /// Flights from the oldest on that are done and of one segment: what one sync makes durable.
     pub(crate) fn syncable(&self) -> usize {
         let Some(first) = self.front() else { return 0 };

@@ -1,0 +1,65 @@
+//! What producers offered and what they were told: the truth against which a log is checked.
+
+use baro_recorder::Producer;
+use std::collections::BTreeMap;
+
+/// A record that was pushed.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    pub channel: u32,
+    pub time_ns: i64,
+    pub length: usize,
+}
+
+/// One producer's records.
+#[derive(Clone, Debug, Default)]
+pub struct Book {
+    /// By sequence; `None` was refused.
+    pub offers: Vec<Option<Offer>>,
+    /// Below this the log must have everything.
+    pub durable: u64,
+    /// Its producer lives.
+    pub alive: bool,
+}
+
+/// All producers that ever were.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    pub books: BTreeMap<u64, Book>,
+    /// Every segment has been started, so that the oldest may be being started anew.
+    pub recycling: bool,
+    /// How many of the oldest segments may be found with the header of their earlier life and with
+    /// blocks of that life overwritten, because they were being started anew when the power failed.
+    /// What is missing there is no damage, it was given up.
+    pub overwritten: usize,
+}
+
+/// The payload of a record: follows from who pushed it, so that no two are alike.
+pub fn payload(producer: u64, sequence: u64, length: usize) -> Vec<u8> {
+    let mut word = producer ^ sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut bytes = vec![0; length];
+    for piece in bytes.chunks_mut(8) {
+        word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        piece.copy_from_slice(&word.to_le_bytes()[..piece.len()]);
+    }
+    bytes
+}
+
+impl Ledger {
+    /// Notes what the producer has been told so far.
+    pub fn note_durable(&mut self, producer: &Producer) {
+        let book = self.books.entry(producer.report().producer).or_default();
+        book.durable = book.durable.max(producer.durable());
+        book.alive = true;
+    }
+
+    /// After a power cut: what was found is all there will ever be, and must stay.
+    pub fn freeze(&mut self, found: &BTreeMap<u64, u64>) {
+        for (producer, book) in &mut self.books {
+            let next = found.get(producer).copied().unwrap_or(0);
+            book.offers.truncate(next as usize);
+            book.durable = next;
+            book.alive = false;
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Reads a whole log by the reader's rule and holds it against the ledger.
+
+use crate::ledger::{Ledger, payload};
+use baro_ondisk::{Block, Gap, Kind, Record};
+use baro_recorder::log::{Blocks, Extent, Found, Segments, judge, read_identity, segment_name};
+use baro_sys::sim::SimDisk;
+use baro_sys::storage::{Access, Storage};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a log holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Sequence after the last record of each producer.
+    pub next: BTreeMap<u64, u64>,
+    pub blocks: u64,
+    /// Records in gap records, by producer.
+    pub lost: BTreeMap<u64, u64>,
+    /// Blocks missing that were durable, in segments and between them.
+    pub damage: Vec<String>,
+}
+
+/// A record as it was seen: whom it is from, which sequences it covers, what is wrong with it.
+struct Seen {
+    block: u64,
+    producer: u64,
+    sequence: u64,
+    next: u64,
+    gap: bool,
+    wrong: Option<String>,
+}
+
+/// Reads everything; an error says what is there that should not be, or is not and should.
+pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
+    let text = |e: &dyn std::fmt::Display| e.to_string();
+    let identity = read_identity(disk, Path::new("sim")).map_err(|e| text(&e))?;
+    let segments = Segments::read(disk, &identity).map_err(|e| text(&e))?;
+    let recycled = ledger.recycling;
+    let mut contents = Contents::default();
+    let mut buffer = Blocks::new().map_err(|e| text(&e))?;
+    let mut from = 0;
+    while let Some((first, _)) = segments.started.get(from) {
+        let of_session = segments.started[from..]
+            .iter()
+            .take_while(|(header, _)| header.session == first.session)
+            .count();
+        let mut extents = Vec::new();
+        let mut seen = Vec::new();
+        for rank in from..from + of_session {
+            let (header, crc) = &segments.started[rank];
+            let name = segment_name(header.index);
+            let file = disk.open(&name, Access::ReadDirect).map_err(|e| text(&e))?;
+            let mut walk = buffer.walk(&file, *header, *crc);
+            let (mut durable, mut records) = (0, Vec::new());
+            loop {
+                match walk.next_block().map_err(|e| text(&e))? {
+                    Found::Block(block) => {
+                        durable = durable.max(block.header.durable);
+                        see(&block, ledger, &mut records);
+                    }
+                    // What follows may be the torn tail of the segment's earlier life.
+                    Found::End(_) if recycled && rank < ledger.overwritten => break,
+                    Found::End(_) => match walk.skip_damage().map_err(|e| text(&e))? {
+                        Some(header) => contents.damage.push(format!("{name}: {header:?}")),
+                        None => break,
+                    },
+                }
+            }
+            let (epoch, first_block) = (header.epoch, header.first_block);
+            let end = walk.scan().sequence();
+            extents.push(Extent { epoch, first_block, end, durable });
+            seen.push(records);
+        }
+        let mut own = 0;
+        for (rank, (verdict, records)) in (from..).zip(judge(&extents).into_iter().zip(seen)) {
+            let jumps = recycled && rank <= ledger.overwritten;
+            let hole = verdict.hole.filter(|_| !jumps);
+            contents.damage.extend(hole.map(|hole| format!("{hole:?} in {extents:?}")));
+            contents.blocks += verdict.live.end - verdict.live.start;
+            for record in records.iter().filter(|r| verdict.live.contains(&r.block)) {
+                follow(record, &mut contents, &mut own, (recycled, jumps))?;
+            }
+        }
+        from += of_session;
+    }
+    let told = ledger.books.iter().filter(|(_, book)| book.alive && book.durable > 0);
+    let there = |producer| contents.next.contains_key(producer);
+    if told.clone().count() > 0 && !told.clone().any(|(producer, _)| there(producer)) {
+        return Err("of what was durable nothing is left".to_owned());
+    }
+    for (producer, book) in &ledger.books {
+        let next = contents.next.get(producer).copied().unwrap_or(0);
+        // What earlier producers left may go piece by piece.
+        let gone = recycled && (!book.alive || !contents.next.contains_key(producer));
+        if next < book.durable && !gone {
+            let durable = book.durable;
+            return Err(format!("producer {producer}: durable {durable}, in the log {next}"));
+        }
+    }
+    Ok(contents)
+}
+
+fn see(block: &Block<'_>, ledger: &Ledger, records: &mut Vec<Seen>) {
+    let number = block.header.sequence;
+    for chunk in block.chunks() {
+        let chunk = match chunk {
+            Ok(chunk) => chunk,
+            Err(error) => return records.push(Seen::wrong(number, error.to_string())),
+        };
+        for record in chunk.records() {
+            match record {
+                Ok(record) => records.push(Seen {
+                    block: number,
+                    producer: chunk.producer,
+                    sequence: record.sequence,
+                    next: record.next_sequence(),
+                    gap: record.kind == Kind::Gap,
+                    wrong: wrong(ledger, chunk.producer, &record),
+                }),
+                Err(error) => records.push(Seen::wrong(number, error.to_string())),
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn wrong(block: u64, wrong: String) -> Self {
+        Seen { block, producer: 0, sequence: 0, next: 0, gap: false, wrong: Some(wrong) }
+    }
+}
+
+/// What is wrong with a record, compared with what its producer offered.
+fn wrong(ledger: &Ledger, producer: u64, record: &Record<'_>) -> Option<String> {
+    let sequence = record.sequence;
+    if producer == 0 {
+        return (record.kind != Kind::Clock).then(|| format!("own record of {:?}", record.kind));
+    }
+    let Some(book) = ledger.books.get(&producer) else {
+        return Some(format!("unknown producer {producer}"));
+    };
+    if record.kind == Kind::Gap {
+        let gap = Gap::decode(record.payload).ok()?;
+        let range = sequence as usize..record.next_sequence() as usize;
+        let refused =
+            book.offers.get(range).is_some_and(|offers| offers.iter().all(Option::is_none));
+        let counted = gap.damaged == 0 && gap.unknown == 0;
+        return (!refused || !counted).then(|| format!("producer {producer} {sequence}: {gap:?}"));
+    }
+    let Some(Some(offer)) = book.offers.get(sequence as usize) else {
+        return Some(format!("producer {producer}: record {sequence} was not offered"));
+    };
+    let same = record.kind == Kind::Frame
+        && (record.stream, record.time_ns) == (offer.channel, offer.time_ns)
+        && record.payload == payload(producer, sequence, offer.length);
+    (!same).then(|| format!("producer {producer}: record {sequence} has other contents"))
+}
+
+/// The record must follow what was read before.
+fn follow(
+    record: &Seen,
+    contents: &mut Contents,
+    own: &mut u64,
+    (recycled, jumps): (bool, bool),
+) -> Result<(), String> {
+    if let Some(wrong) = &record.wrong {
+        return Err(format!("block {}: {wrong}", record.block));
+    }
+    let (producer, sequence) = (record.producer, record.sequence);
+    let expected = match producer {
+        // The writer's own numbers start anew with each session.
+        0 => Some(*own).filter(|own| *own > 0 || !recycled),
+        _ => contents.next.get(&producer).copied().or((!recycled).then_some(0)),
+    };
+    let follows = |to: u64| to == sequence || (jumps && to < sequence);
+    if let Some(expected) = expected.filter(|expected| !follows(*expected)) {
+        let block = record.block;
+        return Err(format!(
+            "block {block}: producer {producer}: expected record {expected}, found {sequence}"
+        ));
+    }
+    if producer == 0 {
+        *own = record.next;
+    } else {
+        contents.next.insert(producer, record.next);
+        if record.gap {
+            *contents.lost.entry(producer).or_default() += record.next - sequence;
+        }
+    }
+    Ok(())
+}
