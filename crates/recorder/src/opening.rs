@@ -37,6 +37,8 @@ pub struct Opening {
     pub records_taken_over: u64,
     /// Rings that could not be used, and why.
     pub rings_refused: Vec<String>,
+    /// Whether a ring's memory can be locked.
+    pub rings_locked: bool,
     /// SCHED_FIFO: the priority granted, or why not; `None` if it was not asked for.
     pub fifo: Option<Result<u8, String>>,
     /// Bytes of the writer's buffers.
@@ -84,6 +86,14 @@ impl Opening {
             said.push(
                 "rings are private memory: they do not survive this process (no tmpfs at /run, \
                  XDG_RUNTIME_DIR or /dev/shm)"
+                    .to_owned(),
+            );
+        }
+        if !self.rings_locked {
+            said.push(
+                "rings are not locked: a push may meet a page that was swapped out or migrated; \
+                 grant it with: ulimit -l unlimited, LimitMEMLOCK=infinity, or setcap \
+                 cap_ipc_lock+ep"
                     .to_owned(),
             );
         }

@@ -8,6 +8,7 @@ use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{StoreId, Type};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
+use baro_sys::memory::{Locked, lockable};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
 use std::path::{Path, PathBuf};
@@ -107,6 +108,7 @@ impl Recorder {
         let mut engine = Engine::new(start, &recovery)?;
         left.into_iter().for_each(|ring| engine.add_ring(ring));
         opening.fifo = options.probe_fifo();
+        opening.rings_locked = lockable(options.ring_bytes) == Locked::Yes;
         let ring_count = Mutex::new(engine.rings().len());
         let (commands, queue) = channel();
         let scheduling = options.scheduling();
@@ -255,6 +257,9 @@ impl Recorder {
     fn end(&mut self) {
         let _ = self.commands.send(Command::Close);
         self.writer.join();
+        if let Some(folder) = self.rings.path() {
+            baro_sys::disk::remove_if_empty(folder);
+        }
     }
 }
 

@@ -139,6 +139,11 @@ pub fn remove(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|e| Error::new("remove", path, e))
 }
 
+/// Removes a folder if nothing is in it.
+pub fn remove_if_empty(path: &Path) {
+    let _ = std::fs::remove_dir(path);
+}
+
 /// Removes a folder and all that is in it.
 ///
 /// # Errors

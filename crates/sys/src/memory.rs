@@ -10,6 +10,6 @@ mod shared;
 
 pub use buffer::AlignedBuffer;
 pub use fork::ForkGuard;
-pub use map::Locked;
+pub use map::{Locked, lockable};
 pub use plain::{Plain, as_bytes};
 pub use shared::SharedMemory;

@@ -24,6 +24,23 @@ pub struct Producer {
     tail: u64,
 }
 
+impl Drop for Producer {
+    /// Whoever leaves an empty ring last removes its file; otherwise it waits for the next writer.
+    fn drop(&mut self) {
+        let report = self.ring.report();
+        let path = self.ring.memory.path();
+        if self.fork.same_process()
+            && self.closed()
+            && report.used_bytes == 0
+            && report.durable == report.offered
+            && !path.as_os_str().is_empty()
+        {
+            let _ = baro_sys::disk::remove(path);
+            path.parent().map(baro_sys::disk::remove_if_empty);
+        }
+    }
+}
+
 /// Why a record was not taken. It has consumed its sequence number all the same (but for
 /// [`Refused::Closed`] and [`Refused::Forked`]), is counted, and appears in the log as a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
