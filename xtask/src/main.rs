@@ -7,6 +7,7 @@
 
 mod ci;
 mod fuzz;
+mod results;
 mod shell;
 mod sim;
 mod tidy;
@@ -19,7 +20,12 @@ cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites ge
 cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
                               mutate inputs of a decoder (of all) and report what panics
 cargo xtask sim --seed N [--count M]
-                              repeat seeds of the crash tests, one of them with a log";
+                              repeat seeds of the crash tests, one of them with a log
+cargo xtask results [ROW...] [--runs 5] [--quick] [--out FOLDER] [--dir FOLDER]
+                              measure what the README claims (root; 45 minutes for all rows);
+                              disks are made in --dir; --quick shows only that rows can run
+cargo xtask results --summary FOLDER
+                              write a README.md anew from its runs.jsonl";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +36,7 @@ fn main() -> ExitCode {
         ["tidy", "--bless"] => tidy::run(tidy::Generated::Rewrite),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["sim", rest @ ..] => sim::run(rest),
+        ["results", rest @ ..] => results::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

@@ -1,0 +1,153 @@
+//! The table of rows: what is measured on which disk, and what the goal is. A new claim in the
+//! README is a new row here.
+//!
+//! Invariant: names are unique and stay: they are the keys of committed runs. Held by the test
+//! below.
+
+use super::judge::{self, Verdict};
+use serde_json::Value;
+
+/// A plain loop device with direct I/O.
+const PLAIN: &[&str] = &["--rate", "none", "--size", "8G"];
+const SLOW_12: &[&str] = &["--write", "12MB", "--read", "40MB"];
+const SLOW_100: &[&str] = &["--write", "100MB", "--read", "100MB"];
+/// Paper D's file system: ordered data behind a small journal.
+const JOURNAL: &[&str] =
+    &["--write", "60MB", "--mkfs-opts", "-J size=8", "--mount-opts", "nodelalloc,dioread_lock"];
+/// No commit but those that somebody forces.
+const NO_TIMER: &[&str] = &["--rate", "none", "--mount-opts", "commit=600,noatime"];
+
+/// How a row is measured; see `measure`.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum What {
+    /// `baro bench push` with these options.
+    Push(&'static str),
+    /// The same, with the load on a second disk like the first.
+    PushLoadElsewhere(&'static str),
+    /// fio beside `baro bench push --greedy`.
+    Throughput {
+        greedy: &'static str,
+        fio_file: &'static str,
+        log: &'static str,
+    },
+    Verify,
+    Recovery,
+    Memory,
+    IdleCpu,
+    /// Nothing to measure: where to read it.
+    Document(&'static str),
+}
+
+/// A row of the table of results.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) goal: &'static str,
+    /// None: as many as asked for.
+    pub(super) runs: Option<u32>,
+    pub(super) disk: &'static [&'static str],
+    pub(super) what: What,
+    pub(super) judge: fn(&[&Value]) -> Verdict,
+}
+
+const INSIDE: &str = "no system call, allocation, page fault or voluntary switch inside push";
+const RATIO: &str = "push p99.99 <= 2 x that of a bare memcpy";
+const FIO: &str = ">= 0.9 x fio's sequential direct write (psync, 1 MiB)";
+
+macro_rules! row {
+    ($name:literal, $goal:expr, $runs:expr, $disk:expr, $what:expr, $judge:expr) => {
+        Row { name: $name, goal: $goal, runs: $runs, disk: $disk, what: $what, judge: $judge }
+    };
+}
+
+/// In the order of the README.
+#[rustfmt::skip]
+pub(super) static ROWS: &[Row] = &[
+    row!("inside-256", INSIDE, None, PLAIN,
+         What::Push("--record-bytes 256 --records 10000000 --interval 1us --greedy 0s"),
+         judge::inside),
+    row!("inside-16k", INSIDE, None, PLAIN,
+         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s"),
+         judge::inside),
+    row!("ratio-256-idle-plain", RATIO, None, PLAIN,
+         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s"),
+         judge::ratio),
+    row!("ratio-256-load-plain", RATIO, None, PLAIN,
+         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s \
+                     --load buffered,allocate"), judge::ratio),
+    row!("ratio-256-idle-throttled", RATIO, Some(3), SLOW_12,
+         What::Push("--record-bytes 256 --records 1000000 --interval 32us --greedy 0s --log 128M"),
+         judge::ratio),
+    row!("ratio-256-load-throttled", RATIO, Some(3), SLOW_12,
+         What::Push("--record-bytes 256 --records 1000000 --interval 32us --greedy 0s --log 128M \
+                     --load buffered,allocate"), judge::ratio),
+    row!("ratio-16k-idle-plain", RATIO, None, PLAIN,
+         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s"),
+         judge::ratio),
+    row!("ratio-16k-load-plain", RATIO, None, PLAIN,
+         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s \
+                     --load buffered,allocate"), judge::ratio),
+    row!("ratio-16k-idle-throttled", RATIO, Some(3), SLOW_12,
+         What::Push("--record-bytes 16K --records 6000 --interval 5ms --greedy 0s --log 128M"),
+         judge::ratio),
+    row!("ratio-16k-load-throttled", RATIO, Some(3), SLOW_12,
+         What::Push("--record-bytes 16K --records 6000 --interval 5ms --greedy 0s --log 128M \
+                     --load buffered,allocate"), judge::ratio),
+    row!("lost-12MBs", "16 KiB each 5 ms, 10 minutes, 12 MB/s shared with the loads: 0 lost",
+         Some(1), SLOW_12,
+         What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
+                     --load buffered,allocate"), judge::lost),
+    row!("lost-200", "200 MB/s for a minute: 0 lost", Some(1), PLAIN,
+         What::Push("--record-bytes 16K --rate 200MB --for 60s --greedy 0s --ring 64M --log 4G"),
+         judge::lost_at_200),
+    row!("lost-500", "500 MB/s for a minute: 0 lost", Some(1), PLAIN,
+         What::Push("--record-bytes 16K --rate 500MB --for 60s --greedy 0s --ring 256M --log 4G"),
+         judge::lost_at_500),
+    row!("paper-d-shared", "beside paper D's load on the same file system: any loss is counted",
+         Some(1), JOURNAL,
+         What::Push("--record-bytes 16K --interval 5ms --for 120s --greedy 0s --log 256M \
+                     --load churn"), judge::paper_d_shared),
+    row!("paper-d-own", "the same with a file system of its own: 0 lost", Some(1), JOURNAL,
+         What::PushLoadElsewhere("--record-bytes 16K --interval 5ms --for 120s --greedy 0s \
+                     --log 256M --load churn"), judge::lost),
+    row!("commits", "no journal commit, block allocation or size change while recording",
+         None, NO_TIMER,
+         What::Push("--record-bytes 16K --interval 5ms --for 30s --greedy 0s"), judge::commits),
+    row!("throughput-plain", FIO, None, PLAIN,
+         What::Throughput { greedy: "3s", fio_file: "1G", log: "1G" }, judge::throughput),
+    row!("throughput-100MBs", FIO, None, SLOW_100,
+         What::Throughput { greedy: "3s", fio_file: "512M", log: "512M" }, judge::throughput),
+    row!("throughput-12MBs", FIO, None, SLOW_12,
+         What::Throughput { greedy: "10s", fio_file: "64M", log: "128M" }, judge::throughput),
+    row!("records-64", ">= 10 million records of 64 bytes a second, durable", None, PLAIN,
+         What::Push("--record-bytes 64 --records 100000 --greedy 3s"), judge::records_64),
+    row!("verify", ">= 1 GB/s, from memory", None, PLAIN, What::Verify, judge::verify),
+    row!("recovery", "a killed recorder's full log of 4 GiB opens in <= 1 s", Some(3), PLAIN,
+         What::Recovery, judge::recovery),
+    row!("memory", "<= ring + 16 MiB", None, PLAIN, What::Memory, judge::memory),
+    row!("idle-cpu", "<= 1 % of a processor when nothing comes", Some(1), PLAIN, What::IdleCpu,
+         judge::idle_cpu),
+    row!("dependencies", "each with its reason", Some(0), &[],
+         What::Document("docs/dependencies.md"), judge::nothing),
+];
+
+/// The row of that name.
+pub(super) fn find(name: &str) -> Result<&'static Row, String> {
+    ROWS.iter().find(|row| row.name == name).ok_or_else(|| {
+        let known: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+        format!("no row '{name}'; the rows are {}", known.join(" "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_and_finds_its_row() {
+        for row in ROWS {
+            assert!(std::ptr::eq(find(row.name).unwrap(), row), "{} is there twice", row.name);
+        }
+        assert!(find("no").unwrap_err().contains("inside-256"));
+    }
+}
