@@ -170,6 +170,11 @@ impl Engine {
         &self.rings
     }
 
+    /// Rings that are read, for what follows the last step.
+    pub(crate) fn rings_mut(&mut self) -> &mut [RingReader] {
+        &mut self.rings
+    }
+
     /// Counters.
     #[must_use]
     pub fn status(&self) -> &Status {
