@@ -21,6 +21,8 @@ pub struct Opening {
     pub segments_blank: u32,
     /// Segments whose header is not valid.
     pub segments_damaged: u32,
+    /// The first of them, and what is wrong with it.
+    pub damaged_because: Option<String>,
     /// Segments read by recovery.
     pub segments_scanned: u32,
     /// Valid blocks found in them.
@@ -57,6 +59,11 @@ impl Opening {
             log_bytes: recovery.identity.segment_bytes * u64::from(recovery.identity.segments),
             segments_blank: recovery.segments.blank.len() as u32,
             segments_damaged: recovery.segments.damaged.len() as u32,
+            damaged_because: recovery
+                .segments
+                .damaged
+                .first()
+                .map(|(index, error)| format!("{}: {error}", crate::log::segment_name(*index))),
             segments_scanned: recovery.scanned_segments,
             tail_blocks: recovery.tail_blocks,
             ring_folder: rings.path().map(Path::to_owned),
@@ -96,6 +103,13 @@ impl Opening {
                  cap_ipc_lock+ep"
                     .to_owned(),
             );
+        }
+        if let Some(reason) = &self.damaged_because {
+            said.push(format!(
+                "segments without a valid header, passed over: {}, the first is {reason}; a crash \
+                 while a segment was being started leaves one such, else it is damage: baro verify",
+                self.segments_damaged
+            ));
         }
         if let Some(Err(reason)) = &self.fifo {
             said.push(format!(

@@ -109,6 +109,10 @@ impl Storage for Disk {
             .map_err(|e| Error::new(format!("rename to {to}"), &path, e))
     }
 
+    fn remove(&self, name: &str) -> Result<()> {
+        remove(&self.path(name))
+    }
+
     fn sync_folder(&self, folder: &str) -> Result<()> {
         let path = self.path(folder);
         File::open(&path)

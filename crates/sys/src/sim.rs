@@ -281,6 +281,17 @@ impl Storage for SimDisk {
         Ok(())
     }
 
+    fn remove(&self, name: &str) -> Result<()> {
+        let mut state = lock(&self.state);
+        state.reachable("remove", name)?;
+        if !matches!(state.names.get(name), Some(Node::File(_))) {
+            return Err(error("remove", name, libc::ENOENT));
+        }
+        state.count("remove", name)?;
+        state.names.remove(name);
+        Ok(())
+    }
+
     fn sync_folder(&self, folder: &str) -> Result<()> {
         let mut state = lock(&self.state);
         state.reachable("sync folder", folder)?;

@@ -53,6 +53,12 @@ pub trait Storage: Debug + Send + Sync + 'static {
     /// The operating system's reason.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
+    /// Removes a file. Durable after [`Storage::sync_folder`].
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn remove(&self, name: &str) -> Result<()>;
+
     /// Makes names in a folder durable. Blocks for the device.
     ///
     /// # Errors

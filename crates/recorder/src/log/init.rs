@@ -73,26 +73,77 @@ impl Geometry {
 }
 
 /// Makes a store in `storage`, whose place is named `path` in errors. `progress` is called with
-/// the bytes written so far. Blocks until everything is durable. A half-made store of an init that
-/// did not finish is made anew.
+/// the bytes written so far. Blocks until everything is durable. What an init that did not finish
+/// has left is removed first.
 ///
 /// # Errors
-/// There is a store already, a setting is outside its limits, or the device is full or fails; then
-/// the identity has not been written, and the folder is no store. Only if the very last sync, of
-/// the folder, fails, there is a whole store that a power cut may take away again.
+/// There is a store already (or segments that hold records, though its identity is missing), a
+/// setting is outside its limits, or the device is full or fails; then the identity has not been
+/// written, the folder is no store, and the space is given back as far as the device lets us. Only
+/// if the very last sync, of the folder, fails, there is a whole store that a power cut may take
+/// away again.
 pub fn init<S: Storage>(
     storage: &S,
     path: &Path,
     store: StoreId,
     created_ns: i64,
     geometry: &Geometry,
-    mut progress: impl FnMut(u64),
+    progress: impl FnMut(u64),
 ) -> Result<Identity> {
     geometry.check()?;
-    if storage.list("")?.iter().any(|name| name == IDENTITY) {
+    if has_identity(storage)? {
         return Err(Error::Exists { path: path.to_owned() });
     }
     storage.create_folder(FOLDER)?;
+    if holds_records(storage)? {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
+    remove_unfinished(storage)?;
+    let made = make(storage, store, created_ns, geometry, progress);
+    // After a rename whose sync failed there is a whole store.
+    if made.is_err() && !has_identity(storage).unwrap_or(true) {
+        let _ = remove_unfinished(storage);
+    }
+    made
+}
+
+fn has_identity<S: Storage>(storage: &S) -> Result<bool> {
+    Ok(storage.list("")?.iter().any(|name| name == IDENTITY))
+}
+
+/// Whether a segment has ever been started.
+fn holds_records<S: Storage>(storage: &S) -> Result<bool> {
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    for name in storage.list(FOLDER)?.iter().filter(|name| name.ends_with(".seg")) {
+        let file = storage.open(&format!("{FOLDER}/{name}"), Access::ReadDirect)?;
+        let read = file.read_at(0, &mut unit)?;
+        let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+        if header.is_ok_and(|(header, _)| header.started()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Removes the files of a store without identity: they take space, and may be of another size.
+fn remove_unfinished<S: Storage>(storage: &S) -> Result<()> {
+    for name in storage.list(FOLDER)?.iter().filter(|name| name.ends_with(".seg")) {
+        storage.remove(&format!("{FOLDER}/{name}"))?;
+    }
+    let top = storage.list("")?;
+    for name in top.iter().filter(|name| *name == CATALOG || *name == IDENTITY_NEW) {
+        storage.remove(name)?;
+    }
+    Ok(())
+}
+
+fn make<S: Storage>(
+    storage: &S,
+    store: StoreId,
+    created_ns: i64,
+    geometry: &Geometry,
+    mut progress: impl FnMut(u64),
+) -> Result<Identity> {
     let (mut piece, _) = AlignedBuffer::new(MIB as usize)?;
     let mut done = 0;
     for index in 0..=geometry.segments {
@@ -123,23 +174,13 @@ pub fn init<S: Storage>(
         when_full: geometry.when_full,
     };
     // Last, so that a folder with an identity is a whole store.
-    let file = new_file(storage, IDENTITY_NEW)?;
+    let file = storage.create(IDENTITY_NEW)?;
     file.write_at(0, &identity.encode())?;
     file.sync_data()?;
     storage.sync_folder("")?;
     storage.rename(IDENTITY_NEW, IDENTITY)?;
     storage.sync_folder("")?;
     Ok(identity)
-}
-
-/// A new file, or the one that an unfinished init left.
-fn new_file<S: Storage>(storage: &S, name: &str) -> Result<S::File> {
-    match storage.create(name) {
-        Err(error) if error.source.kind() == std::io::ErrorKind::AlreadyExists => {
-            Ok(storage.open(name, Access::Write)?)
-        }
-        other => Ok(other?),
-    }
 }
 
 fn write_segment<S: Storage>(
@@ -149,7 +190,7 @@ fn write_segment<S: Storage>(
     piece: &mut AlignedBuffer,
     mut progress: impl FnMut(u64),
 ) -> Result<()> {
-    let buffered = new_file(storage, name)?;
+    let buffered = storage.create(name)?;
     buffered.reserve(header.segment_bytes)?;
     // Past the page cache where possible: the zeros of a large log would push everything else out.
     let file = storage.open(name, Access::WriteDirect).unwrap_or(buffered);

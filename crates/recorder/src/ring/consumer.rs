@@ -293,7 +293,8 @@ impl RingReader {
         self.broken || (self.released == self.at && self.at.bytes == self.head)
     }
 
-    /// Refuses pushes once the ring is full; what is pushed until then waits for the next writer.
+    /// Refuses pushes from now on; one that is under way may still succeed, and then waits for the
+    /// next writer unless this one looks again.
     pub(crate) fn close(&mut self) {
         self.ring.state().store(STATE_CLOSED, Ordering::Release);
     }
@@ -323,9 +324,16 @@ impl RingReader {
         self.ring.record_bytes_max
     }
 
-    /// Whether no producer is attached: none ever was, or it has ended.
-    pub(crate) fn abandoned(&self) -> bool {
-        self.ring.take(PRODUCER_LOCK).is_ok()
+    /// Whether the ring's file can be removed: nothing is in it and no producer is attached (none
+    /// ever was, or it has ended). If so, none can attach any more.
+    pub(crate) fn finished(&mut self) -> bool {
+        // The lock first: before it is had, a push that began before the ring was closed may still
+        // add a record to what was seen.
+        if self.ring.take(PRODUCER_LOCK).is_err() {
+            return false;
+        }
+        self.look();
+        self.drained() && (self.broken || self.at.sequence >= self.offered)
     }
 
     /// The ring's file.

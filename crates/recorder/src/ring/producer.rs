@@ -122,8 +122,10 @@ impl Producer {
         ring.take(PRODUCER_LOCK)?;
         let head = ring.head().load(Ordering::Acquire);
         let tail = ring.tail().load(Ordering::Acquire);
-        // The producer before may have died between its two stores.
-        let seen = consumer::last_sequence(&ring, tail, head);
+        // The producer before may have died between its two stores; its last record may even have
+        // left the ring since.
+        let released = ring.durable().load(Ordering::Acquire);
+        let seen = consumer::last_sequence(&ring, tail, head).max(released);
         let next_sequence = ring.next_sequence().load(Ordering::Acquire).max(seen);
         let tail = if tail <= head { tail } else { head };
         ring.next_sequence().store(next_sequence, Ordering::Release);

@@ -1,5 +1,7 @@
 //! Producer and reader over one ring: order, wrap, refusal, crashes on either side, hostility.
 
+#![allow(clippy::disallowed_methods, reason = "a test")]
+
 use super::consumer::Next;
 use super::layout::{CAPACITY_MIN, HEAD_BYTES, Ring, record_bytes};
 use super::{Producer, Refused, RingReader};
@@ -159,6 +161,46 @@ fn a_producer_that_takes_over_goes_on_after_the_last_record() {
     assert_eq!(producer.push_frame(1, 0, b"y"), Ok(3));
     let (records, gaps) = drain(&mut reader);
     assert_eq!((records.len(), gaps.len()), (4, 0));
+}
+
+#[test]
+fn a_producer_that_takes_over_does_not_reuse_the_sequence_of_a_record_released_meanwhile() {
+    let (mut producer, mut reader, memory) = pair();
+    for _ in 0..3 {
+        producer.push_frame(1, 0, b"x").unwrap();
+    }
+    // Killed between its two stores.
+    memory.counter(136).store(2, Ordering::Release);
+    drop(producer);
+    assert_eq!(drain(&mut reader).0.len(), 3);
+    let mut producer = Producer::new(Ring::attach(memory, None).unwrap()).unwrap();
+    assert_eq!(producer.push_frame(1, 0, b"y"), Ok(3));
+    let (records, gaps) = drain(&mut reader);
+    assert_eq!((records, gaps.len()), (vec![(3, b"y".to_vec())], 0));
+}
+
+#[test]
+fn a_ring_is_finished_only_if_nothing_was_pushed_since_it_was_looked_at() {
+    let folder = std::path::Path::new("/dev/shm");
+    if !folder.is_dir() {
+        println!("skipped: no tmpfs at /dev/shm");
+        return;
+    }
+    let path = folder.join(format!("baro-finished-{}", std::process::id()));
+    let bytes = Ring::memory_bytes(CAPACITY_MIN);
+    let memory = Arc::new(SharedMemory::create(&path, bytes).unwrap());
+    let ring = Ring::format(memory, StoreId([3; 16]), 77, 1 << 20);
+    let mut reader = RingReader::new(ring, 0).unwrap();
+    let mut producer = Producer::attach(&path).unwrap();
+    drain(&mut reader);
+    assert!(reader.drained() && !reader.finished(), "a producer is attached");
+    // A push that had begun when the ring closed, by a producer that is gone now.
+    producer.push_frame(1, 0, b"late").unwrap();
+    drop(producer);
+    assert!(reader.drained() && !reader.finished(), "a record is there");
+    drain(&mut reader);
+    assert!(reader.finished());
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

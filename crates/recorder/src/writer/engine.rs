@@ -8,7 +8,7 @@
 
 use super::choose::Choice;
 use super::device::{Completion, Device, Operation};
-use super::flight::{Flight, Flights};
+use super::flight::{Flight, Flights, Logged};
 use super::status::{Status, Trouble};
 use crate::log::Recovery;
 use crate::ring::{Next, Position, RingReader};
@@ -94,6 +94,7 @@ pub struct Engine {
     durable_segment: Option<u32>,
     own_sequence: u64,
     own_durable: (u64, i64),
+    logged_durable: Logged,
     clock_ns: Option<i64>,
     padding_bytes: u64,
     failing: bool,
@@ -141,6 +142,7 @@ impl Engine {
             durable_crc: 0,
             own_sequence: 0,
             own_durable: (0, 0),
+            logged_durable: Logged::default(),
             clock_ns: None,
             padding_bytes: 0,
             failing: false,
@@ -168,6 +170,11 @@ impl Engine {
     /// Rings that are read.
     pub(crate) fn rings(&self) -> &[RingReader] {
         &self.rings
+    }
+
+    /// Rings that are read, for what follows the last step.
+    pub(crate) fn rings_mut(&mut self) -> &mut [RingReader] {
+        &mut self.rings
     }
 
     /// Counters.
@@ -245,6 +252,7 @@ impl Engine {
                 self.durable_crc = flight.crc;
                 self.durable_segment = Some(flight.segment);
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
+                self.logged_durable = flight.logged;
                 self.status.durable_blocks = self.durable_block;
                 // The counters are shared with other processes: stored as rarely as possible.
                 let last = count == 0 || self.flights.front().is_some_and(|next| next.header);
@@ -291,12 +299,23 @@ impl Engine {
         self.next_block = self.durable_block;
         self.previous_crc = self.durable_crc;
         self.own_sequence = self.own_durable.0;
+        self.set_logged(self.logged_durable);
         self.clock_ns = self.clock_ns.map(|_| self.own_durable.1);
         // The first attempt elsewhere is at once; only if that fails too is the device given time.
         self.attempts = self.attempts.saturating_add(1);
         if self.attempts > 1 {
             self.retry_at_ns = self.now.monotonic_ns + RETRY_NS;
         }
+    }
+
+    fn logged(&self) -> Logged {
+        let Status { records, payload_bytes, lost, .. } = self.status;
+        Logged { records, payload_bytes, lost }
+    }
+
+    fn set_logged(&mut self, logged: Logged) {
+        let Logged { records, payload_bytes, lost } = logged;
+        self.status = Status { records, payload_bytes, lost, ..std::mem::take(&mut self.status) };
     }
 
     /// Does what can be done now; returns when to call again at the latest (monotonic). A
@@ -511,7 +530,7 @@ impl Engine {
         since_ns: u64,
     ) {
         self.ticket += 1;
-        let ticket = self.ticket;
+        let (ticket, logged) = (self.ticket, self.logged());
         self.flights.push(Flight {
             ticket,
             segment,
@@ -521,6 +540,7 @@ impl Engine {
             positions: positions.unwrap_or_default(),
             own_sequence: self.own_sequence,
             own_clock_ns: self.clock_ns.unwrap_or(0),
+            logged,
             since_ns,
             submitted_ns: self.now.monotonic_ns,
             done: false,

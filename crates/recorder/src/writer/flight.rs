@@ -19,10 +19,20 @@ pub(crate) struct Flight {
     /// Sequence of the writer's own records after this block.
     pub(crate) own_sequence: u64,
     pub(crate) own_clock_ns: i64,
+    /// What all blocks up to this one hold.
+    pub(crate) logged: Logged,
     /// When the block's first record was taken.
     pub(crate) since_ns: u64,
     pub(crate) submitted_ns: u64,
     pub(crate) done: bool,
+}
+
+/// What blocks hold: counted once, however often a failing device makes them be written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Logged {
+    pub(crate) records: u64,
+    pub(crate) payload_bytes: u64,
+    pub(crate) lost: u64,
 }
 
 /// All flights, oldest first.

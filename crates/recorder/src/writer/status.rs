@@ -26,7 +26,7 @@ pub struct Status {
     pub device_bytes: u64,
     /// Bytes of padding in them.
     pub padding_bytes: u64,
-    /// Payload bytes of records in blocks.
+    /// Payload bytes of records in blocks, what was repeated counted once, as in the next two.
     pub payload_bytes: u64,
     /// Records in blocks, gap and clock records included.
     pub records: u64,

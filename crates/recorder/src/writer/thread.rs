@@ -147,10 +147,10 @@ fn publish(engine: &Engine, shared: &Mutex<Published>) {
 /// Removes rings that are empty and have no producer; others wait for the next writer.
 fn finish(engine: &mut Engine, shared: &Mutex<Published>) {
     let mut left = 0;
-    for ring in engine.rings() {
+    for ring in engine.rings_mut() {
         let report = ring.report();
         left += report.offered.saturating_sub(report.durable);
-        if ring.drained() && ring.abandoned() && !ring.path().as_os_str().is_empty() {
+        if !ring.path().as_os_str().is_empty() && ring.finished() {
             let _ = baro_sys::disk::remove(ring.path());
         }
     }

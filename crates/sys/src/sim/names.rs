@@ -17,6 +17,7 @@ pub(super) enum Node {
 enum Change {
     Add(String, Node),
     Rename(String, String),
+    Remove(String),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,9 @@ fn apply(names: &mut BTreeMap<String, Node>, change: &Change) {
             if let Some(node) = names.remove(from) {
                 names.insert(to.clone(), node);
             }
+        }
+        Change::Remove(name) => {
+            names.remove(name);
         }
     }
 }
@@ -74,6 +78,10 @@ impl Names {
 
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         self.change(parent(to).to_owned(), Change::Rename(from.to_owned(), to.to_owned()));
+    }
+
+    pub(super) fn remove(&mut self, name: &str) {
+        self.change(parent(name).to_owned(), Change::Remove(name.to_owned()));
     }
 
     fn change(&mut self, folder: String, change: Change) {
