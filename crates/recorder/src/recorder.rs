@@ -8,12 +8,12 @@ use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{StoreId, Type};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
-use baro_sys::memory::{Locked, lockable};
+use baro_sys::memory::{Locked, SharedMemory, lockable};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Blocks larger than this gain nothing at any device measured.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -168,12 +168,10 @@ impl Recorder {
     /// # Errors
     /// There is no memory, or the recorder has 64 rings already.
     pub fn producer(&self) -> Result<Producer> {
-        let (ring, memory) = self.ring()?;
-        let producer = match ring {
-            Some(path) => Producer::attach(&path)?,
-            None => Producer::new(Ring::attach(memory, Some(self.store))?)?,
-        };
-        Ok(producer)
+        // The same mapping serves both sides: mapped twice, it would count twice as resident and
+        // as locked.
+        let memory = self.ring()?;
+        Ok(Producer::new(Ring::attach(memory, Some(self.store))?)?)
     }
 
     /// A new ring for a producer in another process, which calls [`Producer::attach`] on the path
@@ -182,15 +180,19 @@ impl Recorder {
     /// # Errors
     /// There is no memory, no tmpfs, or the recorder has 64 rings already.
     pub fn ring_for_attach(&self) -> Result<PathBuf> {
-        let (path, _) = self.ring()?;
-        path.ok_or_else(|| Error::Setting {
-            name: "ring folder",
-            expected: "a tmpfs such as /run or /dev/shm, to attach from another process".to_owned(),
-            found: "none".to_owned(),
-        })
+        if self.rings.path().is_none() {
+            return Err(Error::Setting {
+                name: "ring folder",
+                expected: "a tmpfs such as /run or /dev/shm, to attach from another process"
+                    .to_owned(),
+                found: "none".to_owned(),
+            });
+        }
+        Ok(self.ring()?.path().to_owned())
     }
 
-    fn ring(&self) -> Result<(Option<PathBuf>, std::sync::Arc<baro_sys::memory::SharedMemory>)> {
+    /// Makes a ring and hands its reading end to the writer.
+    fn ring(&self) -> Result<Arc<SharedMemory>> {
         let mut count = self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);
         if *count >= RINGS_MAX {
             let (expected, found) = (format!("at most {RINGS_MAX}"), (*count + 1).to_string());
@@ -198,12 +200,11 @@ impl Recorder {
         }
         let producer = identity::random_u64()?.max(1);
         let ring = self.rings.make(producer, self.options.ring_bytes, self.record_bytes_max)?;
-        let memory = std::sync::Arc::clone(&ring.memory);
-        let path = memory.path().to_owned();
+        let memory = Arc::clone(&ring.memory);
         let reader = Box::new(RingReader::new(ring, 0)?);
         self.commands.send(Command::AddRing(reader)).map_err(|_| Error::WriterGone)?;
         *count += 1;
-        Ok(((!path.as_os_str().is_empty()).then_some(path), memory))
+        Ok(memory)
     }
 
     /// The writer's counters.

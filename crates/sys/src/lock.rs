@@ -7,14 +7,27 @@ use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Tries to lock byte `byte` of `file`; false if another open file has it.
-pub(crate) fn try_lock(file: &File, byte: i64, path: &Path) -> Result<bool> {
+/// A request for byte `byte`: F_WRLCK or F_UNLCK.
+fn request(kind: libc::c_int, byte: i64) -> libc::flock64 {
     // SAFETY: all-zero bytes are a valid flock.
     let mut lock: libc::flock64 = unsafe { std::mem::zeroed() };
-    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     lock.l_start = byte;
     lock.l_len = 1;
+    lock
+}
+
+/// Gives byte `byte` of `file` back.
+pub(crate) fn unlock(file: &File, byte: i64) {
+    let mut lock = request(libc::F_UNLCK, byte);
+    // SAFETY: open descriptor, valid flock. Unlocking cannot fail for a range that is valid.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
+}
+
+/// Tries to lock byte `byte` of `file`; false if another open file has it.
+pub(crate) fn try_lock(file: &File, byte: i64, path: &Path) -> Result<bool> {
+    let mut lock = request(libc::F_WRLCK, byte);
     // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
     if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } == 0 {
         return Ok(true);

@@ -27,10 +27,14 @@ pub struct Producer {
 impl Drop for Producer {
     /// Whoever leaves an empty ring last removes its file; otherwise it waits for the next writer.
     fn drop(&mut self) {
+        if !self.fork.same_process() {
+            return;
+        }
+        // Given back by hand: the writer of the same process may go on using the open file.
+        self.ring.memory.unlock(PRODUCER_LOCK);
         let report = self.ring.report();
         let path = self.ring.memory.path();
-        if self.fork.same_process()
-            && self.closed()
+        if self.closed()
             && report.used_bytes == 0
             && report.durable == report.offered
             && !path.as_os_str().is_empty()

@@ -73,7 +73,7 @@ impl Map {
 pub fn lockable(bytes: usize) -> Locked {
     let Ok(map) = Map::new(bytes, None) else { return Locked::No(libc::ENOMEM) };
     // SAFETY: the range is this mapping. Pages are locked as they appear, and none will.
-    match unsafe { libc::mlock2(map.start().cast(), map.bytes(), libc::MLOCK_ONFAULT as u32) } {
+    match unsafe { libc::mlock2(map.start().cast(), map.bytes(), libc::MLOCK_ONFAULT) } {
         0 => Locked::Yes,
         _ => Locked::No(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
     }

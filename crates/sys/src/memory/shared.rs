@@ -121,6 +121,13 @@ impl SharedMemory {
         }
     }
 
+    /// Gives back what [`SharedMemory::try_lock`] took.
+    pub fn unlock(&self, byte: i64) {
+        if let Some(file) = &self.file {
+            crate::lock::unlock(file, byte);
+        }
+    }
+
     /// The counter at `offset`, a multiple of 8 inside the memory.
     ///
     /// # Panics
@@ -188,6 +195,9 @@ mod tests {
         assert!(a.try_lock(0).unwrap());
         assert!(!b.try_lock(0).unwrap());
         assert!(b.try_lock(1).unwrap());
+        a.unlock(0);
+        assert!(b.try_lock(0).unwrap());
+        b.unlock(0);
         drop(a);
         assert!(b.try_lock(0).unwrap());
         std::fs::remove_file(&path).unwrap();
