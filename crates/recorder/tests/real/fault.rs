@@ -74,15 +74,19 @@ fn close(recorder: Recorder) -> Closed {
     closed.recv_timeout(std::time::Duration::from_mins(1)).expect("close hangs")
 }
 
-/// Waits until the recorder says that its device fails; returns what it says.
-fn trouble(recorder: &Recorder) -> String {
+/// Pushes until the recorder says that its device fails; returns what it says.
+fn trouble(recorder: &Recorder, feed: &mut Feed) -> String {
     let mut found = String::new();
     wait_for("a failure to be reported", || match recorder.status().trouble {
         Trouble::Device { error } => {
             found = error;
             true
         }
-        _ => false,
+        // A device may take some more before it fails.
+        _ => {
+            feed.push();
+            false
+        }
     });
     found
 }
@@ -119,10 +123,10 @@ fn a_disk_that_fails_and_recovers_loses_only_what_was_refused() {
     let mut feed = Feed::new(&recorder, &scene);
     feed.push_durably(&recorder, 300);
     pool.run_out(&mount.image());
-    feed.push_until_refused(50);
-    let said = trouble(&recorder);
+    let said = trouble(&recorder, &mut feed);
     assert!(said.contains(".seg") && said.contains("write"), "{said}");
     assert!(recorder.status().failures > 0);
+    feed.push_until_refused(50);
     let held = feed.producer.durable();
     feed.push_until_refused(50);
     assert_eq!(feed.producer.durable(), held, "durable on a disk that takes nothing");
@@ -150,7 +154,7 @@ fn a_disk_that_is_gone_is_reported_and_holds_up_nobody() {
     feed.push_durably(&recorder, 300);
     mount.shrink(4096);
     feed.push_until_refused(100);
-    let said = trouble(&recorder);
+    let said = trouble(&recorder, &mut feed);
     assert!(said.contains(".seg"), "{said}");
     let told = feed.told();
     let closed = close(recorder);
@@ -164,7 +168,7 @@ fn a_disk_that_is_gone_is_reported_and_holds_up_nobody() {
 fn what_a_read_only_file_system_did_not_take_is_recorded_after_its_repair() {
     let _alone = alone();
     let at = folder("ro");
-    let Some(mount) = at.and_then(|at| Mount::new(at, 64, "noatime,errors=remount-ro")) else {
+    let Some(mut mount) = at.and_then(|at| Mount::new(at, 64, "noatime,errors=remount-ro")) else {
         return;
     };
     let error = format!("/sys/fs/ext4/{}/trigger_fs_error", mount.device_name());
@@ -179,7 +183,7 @@ fn what_a_read_only_file_system_did_not_take_is_recorded_after_its_repair() {
     feed.push_durably(&recorder, 300);
     std::fs::write(error, "a test of baro-recorder").unwrap();
     feed.push_until_refused(100);
-    let said = trouble(&recorder);
+    let said = trouble(&recorder, &mut feed);
     assert!(said.contains(".seg"), "{said}");
     let told = feed.told();
     drop(feed);
@@ -212,7 +216,7 @@ fn a_store_that_is_deleted_while_recording_ends_in_a_report() {
         sleep_ms(1);
     }
     feed.push_until_refused(100);
-    let said = trouble(&recorder);
+    let said = trouble(&recorder, &mut feed);
     assert!(said.contains(".seg") && said.contains("open"), "{said}");
     let closed = close(recorder);
     assert!(closed.left >= 100 && closed.status.failures > 0, "{closed:?}");

@@ -62,7 +62,8 @@ fn sizes(store: &Path) -> BTreeMap<String, (u64, u64)> {
 /// The role `journal`.
 pub fn count_in_own_namespace(scene: &Scene) {
     scene.init(24, WhenFull::Stop);
-    let options = Options { durable_within_ns: 50_000_000, ring_bytes: 1 << 20, ..scene.options() };
+    let options =
+        Options { durable_within_ns: 50_000_000, ring_bytes: 32 << 20, ..scene.options() };
     let recorder = Recorder::open(scene.store(), options).unwrap();
     let mut producer = recorder.producer().unwrap();
     let mut trace = match TraceInstance::new("baro-real", 1024) {

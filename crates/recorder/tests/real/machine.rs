@@ -56,13 +56,18 @@ impl Mount {
         // Without lazy initialisation, nothing but the test writes to the device.
         let lazy = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
         run("mkfs.ext4", &["-q", "-F", "-E", lazy], &[&self.image()])?;
+        self.attach()?;
+        self.mount()
+    }
+
+    fn attach(&mut self) -> Result<(), String> {
         let direct = ["--find", "--show", "--direct-io=on"];
         self.device = match run("losetup", &direct, &[&self.image()]) {
             Ok(device) => device.into(),
             // On tmpfs.
             Err(_) => run("losetup", &direct[..2], &[&self.image()])?.into(),
         };
-        self.mount()
+        Ok(())
     }
 
     pub fn mount(&self) -> Result<(), String> {
@@ -73,8 +78,11 @@ impl Mount {
         run("umount", &[], &[&self.path()]).map(drop)
     }
 
-    /// Repairs the unmounted file system.
-    pub fn repair(&self) {
+    /// Repairs the unmounted file system. On another loop device: a mount namespace that some other
+    /// program made meanwhile may hold the old mount, and with it the kernel's memory of the error.
+    pub fn repair(&mut self) {
+        let _ = run("losetup", &["--detach"], &[&self.device]);
+        self.attach().unwrap();
         // Its exit code tells what it has repaired: the mount that follows shows whether it did.
         let _ = run("fsck.ext4", &["-y", "-f"], &[&self.device]);
     }
