@@ -159,6 +159,13 @@ fn take(queue: &Mutex<Receiver<Operation>>) -> Option<Operation> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
+impl FileDevice {
+    /// Leaves threads behind that the kernel does not let go of, with their buffers.
+    pub(crate) fn abandon(mut self) {
+        self.threads.clear();
+    }
+}
+
 impl Device for FileDevice {
     fn submit(&mut self, operation: Operation) {
         let queue = match operation {

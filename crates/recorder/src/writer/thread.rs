@@ -51,6 +51,9 @@ impl Scheduling {
 
 /// A device that goes on failing when the store is closed is given this long.
 const CLOSE_NS: u64 = 5_000_000_000;
+/// One that has stopped answering when the store is closed is given this long: longer than a disk
+/// takes to try a bad sector again, and than paper D's worst commits on a shared file system.
+const SILENT_NS: u64 = 120_000_000_000;
 
 #[derive(Debug)]
 pub(crate) struct WriterThread {
@@ -105,6 +108,7 @@ fn run(
     shared: &Mutex<Published>,
 ) {
     let mut closing_since = None;
+    let mut heard_ns = clock::monotonic_ns();
     loop {
         let wake_ns = engine.step(now(), &mut device);
         publish(&engine, shared);
@@ -112,6 +116,11 @@ fn run(
             let full = engine.status().trouble == Trouble::LogFull;
             let late = clock::monotonic_ns() > since_ns + CLOSE_NS;
             if engine.idle() || (engine.stuck() && (full || late)) {
+                drop(device);
+                break;
+            }
+            if clock::monotonic_ns() > heard_ns.max(since_ns) + SILENT_NS {
+                device.abandon();
                 break;
             }
         }
@@ -123,7 +132,10 @@ fn run(
         };
         while let Some(this) = command {
             match this {
-                Command::Done(completion) => engine.complete(now(), completion),
+                Command::Done(completion) => {
+                    heard_ns = clock::monotonic_ns();
+                    engine.complete(now(), completion);
+                }
                 Command::AddRing(ring) => engine.add_ring(*ring),
                 Command::Close => {
                     engine.close();
@@ -133,7 +145,6 @@ fn run(
             command = commands.try_recv().ok();
         }
     }
-    drop(device);
     finish(&mut engine, shared);
 }
 
