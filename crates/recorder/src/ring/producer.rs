@@ -237,6 +237,7 @@ impl Producer {
         // in the opposite order, never takes a record that it does not see yet for a lost one.
         self.ring.head().store(self.head, Ordering::Release);
         self.ring.next_sequence().store(self.next_sequence, Ordering::Release);
+        self.ring.prefetch(self.place, bytes);
         Ok(sequence)
     }
 

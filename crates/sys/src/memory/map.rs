@@ -15,6 +15,21 @@ pub enum Locked {
     No(i32),
 }
 
+/// Size of a huge page on x86-64, and on ARM with 4 KiB pages.
+const HUGE_BYTES: usize = 2 << 20;
+/// From linux/mman.h; libc does not have it for all targets.
+const MADV_COLLAPSE: libc::c_int = 25;
+
+/// Address space that nothing else will take.
+fn reserve(bytes: usize) -> Option<*mut libc::c_void> {
+    // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
+    let place = unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0)
+    };
+    (place != libc::MAP_FAILED).then_some(place)
+}
+
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
@@ -27,24 +42,40 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `bytes` of `file`, or of anonymous memory without one, for reading and writing.
+    /// Maps `bytes` of `file`, or of anonymous memory without one, for reading and writing. Large
+    /// mappings start at a multiple of a huge page, so that they can be made of such.
     pub(crate) fn new(bytes: usize, file: Option<RawFd>) -> Result<Self> {
         let sharing = if file.is_some() { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
         let flags = sharing | if file.is_some() { 0 } else { libc::MAP_ANONYMOUS };
-        // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                flags,
-                file.unwrap_or(-1),
-                0,
-            )
+        let fail = || Error::last(format!("map {bytes} bytes of memory"), "");
+        let align = if bytes >= HUGE_BYTES { HUGE_BYTES } else { 1 };
+        let place = reserve(bytes + align - 1).ok_or_else(fail)?;
+        let skip = (place as usize).next_multiple_of(align) - place as usize;
+        // SAFETY: `skip` is below what was reserved beyond `bytes`.
+        let start = unsafe { place.byte_add(skip) };
+        // SAFETY: replaces a part of the reservation, which nobody else knows; what is left of it
+        // on both sides is given back.
+        let mapped = unsafe {
+            let tail = (align - 1 - skip) & !4095;
+            let end = start.byte_add(bytes.next_multiple_of(4096));
+            let _ = (skip > 0).then(|| libc::munmap(place, skip));
+            let _ = (tail > 0).then(|| libc::munmap(end, tail));
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(start, bytes, protection, flags | libc::MAP_FIXED, file.unwrap_or(-1), 0)
         };
-        match NonNull::new(start.cast()) {
-            Some(start_) if start != libc::MAP_FAILED => Ok(Map { start: start_, bytes }),
-            _ => Err(Error::last(format!("map {bytes} bytes of memory"), "")),
+        match NonNull::new(mapped.cast()) {
+            Some(start) if mapped != libc::MAP_FAILED => Ok(Map { start, bytes }),
+            _ => Err(fail()),
+        }
+    }
+
+    /// Asks for huge pages where the kernel can make them (Linux 6.1): a push then meets fewer
+    /// missing address translations. Best effort.
+    pub(crate) fn collapse(&self) {
+        let whole = self.bytes / HUGE_BYTES * HUGE_BYTES;
+        if whole > 0 {
+            // SAFETY: the range is inside this mapping; contents stay as they are.
+            unsafe { libc::madvise(self.start().cast(), whole, MADV_COLLAPSE) };
         }
     }
 
