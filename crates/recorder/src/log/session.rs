@@ -13,6 +13,7 @@
 //! still holds is either skipped or logged again, never both and never neither (tests of the
 //! simulator, `tests/crash.rs`).
 
+use baro_ondisk::DeadTail;
 use std::ops::Range;
 
 /// One segment of a session, as its header and a scan of it tell.
@@ -27,6 +28,21 @@ pub struct Extent {
     pub end: u64,
     /// Highest `durable` field among its valid blocks, 0 if there are none.
     pub durable: u64,
+}
+
+impl Extent {
+    /// What is left without the blocks that a header names as dead.
+    #[must_use]
+    pub fn capped(self, dead: &[DeadTail]) -> Self {
+        let end = self.end.min(dead_from(dead, self.epoch)).max(self.first_block);
+        Extent { end, ..self }
+    }
+}
+
+/// The first dead block in the segment of this epoch.
+pub(super) fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
+    let of_epoch = dead.iter().filter(|tail| tail.epoch == epoch);
+    of_epoch.map(|tail| tail.end).min().unwrap_or(u64::MAX)
 }
 
 /// What counts of one segment.
@@ -48,7 +64,8 @@ pub struct Hole {
     pub epochs_missing: bool,
 }
 
-/// Judges the segments of one session, given by rising epoch; one verdict for each.
+/// Judges the segments of one session, given by rising epoch and without what headers name as
+/// dead ([`Extent::capped`]); one verdict for each.
 ///
 /// The first segment need not start at block 0: those before it may have been recycled.
 #[must_use]
