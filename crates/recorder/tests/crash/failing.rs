@@ -69,8 +69,8 @@ fn a_dead_tail_outlives_the_header_that_superseded_it() {
         large: true,
         ..plan(WhenFull::Recycle)
     };
-    for (seed, kills) in (0..30).map(|seed| (seed, seed % 3 == 0)) {
-        let mut world = World::new(seed, Plan { cuts: Cuts::OneIn(6), ..recycle });
+    for (seed, kills) in (0..60).map(|seed| (seed, seed % 3 == 0)) {
+        let mut world = World::new(seed, Plan { cuts: Cuts::OneIn(4), ..recycle });
         world.open().unwrap();
         let number = world.disk.syncs() + 2;
         world.disk.inject(Fault::Sync { number, loses: false });
