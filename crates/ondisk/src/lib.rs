@@ -34,4 +34,4 @@ pub use identity::{Identity, StoreId, WhenFull};
 pub use record::{Gap, Kind, Record, Records};
 pub use samples::Samples;
 pub use scan::{End, Scan, Step};
-pub use segment::{SegmentHeader, SegmentKind};
+pub use segment::{DeadTail, SegmentHeader, SegmentKind};

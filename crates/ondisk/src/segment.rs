@@ -43,10 +43,38 @@ pub struct SegmentHeader {
 
 const MAGIC: &[u8; 8] = b"BAROSEG1";
 
+/// A segment in which blocks stay dead from one on, although they are valid: what a failed write or
+/// sync left, or a crash behind a hole. Each header repeats all of them, because the header that
+/// superseded such blocks may be recycled before they are. `docs/format.md`, "Dead tails".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadTail {
+    /// Epoch of the segment.
+    pub epoch: u64,
+    /// Blocks of this sequence and later ones are dead.
+    pub end: u64,
+    /// Number of its file: a durable header of a later epoch there ends the entry's use.
+    pub index: u32,
+}
+
+impl DeadTail {
+    /// Entries for which a header has room.
+    pub const MAX: usize = (UNIT_BYTES - ENTRIES_AT) / ENTRY_BYTES;
+}
+
+const ENTRIES_AT: usize = 112;
+const ENTRY_BYTES: usize = 24;
+
 impl SegmentHeader {
     /// The header's bytes and the CRC to which the segment's first block refers.
     #[must_use]
     pub fn encode(&self) -> ([u8; UNIT_BYTES], u32) {
+        self.encode_with(&[])
+    }
+
+    /// The same with the dead tails of the log; of more than [`DeadTail::MAX`] the first are left
+    /// out.
+    #[must_use]
+    pub fn encode_with(&self, dead: &[DeadTail]) -> ([u8; UNIT_BYTES], u32) {
         let mut unit = [0; UNIT_BYTES];
         put(&mut unit, 0, MAGIC);
         put(&mut unit, 8, &VERSION.to_le_bytes());
@@ -62,6 +90,14 @@ impl SegmentHeader {
         put(&mut unit, 72, &self.realtime_ns.to_le_bytes());
         put(&mut unit, 80, &self.boottime_ns.to_le_bytes());
         put(&mut unit, 88, &self.boot_id);
+        let dead = dead.get(dead.len().saturating_sub(DeadTail::MAX)..).unwrap_or(&[]);
+        put(&mut unit, 104, &(dead.len() as u32).to_le_bytes());
+        for (number, tail) in dead.iter().enumerate() {
+            let at = ENTRIES_AT + number * ENTRY_BYTES;
+            put(&mut unit, at, &tail.epoch.to_le_bytes());
+            put(&mut unit, at + 8, &tail.end.to_le_bytes());
+            put(&mut unit, at + 16, &tail.index.to_le_bytes());
+        }
         seal_unit(&mut unit);
         let crc = u32_at(&unit, 12);
         (unit, crc)
@@ -85,6 +121,10 @@ impl SegmentHeader {
         }
         let segment_bytes = u64_at(bytes, 56);
         check_segment_bytes(what, 56, segment_bytes)?;
+        let dead = u32_at(bytes, 104);
+        if dead as usize > DeadTail::MAX {
+            return Err(out_of_range("dead tails", 104, DeadTail::MAX as u64, u64::from(dead)));
+        }
         let header = SegmentHeader {
             kind,
             store: StoreId(array_at(bytes, 16).unwrap_or_default()),
@@ -99,6 +139,17 @@ impl SegmentHeader {
             boot_id: array_at(bytes, 88).unwrap_or_default(),
         };
         Ok((header, u32_at(bytes, 12)))
+    }
+
+    /// The dead tails in a header's bytes, which [`SegmentHeader::decode`] has accepted.
+    pub fn dead_tails(bytes: &[u8]) -> impl Iterator<Item = DeadTail> {
+        let count = if bytes.len() < UNIT_BYTES { 0 } else { u32_at(bytes, 104) as usize };
+        let entry = move |number: usize| {
+            let at = ENTRIES_AT + number * ENTRY_BYTES;
+            let (epoch, end) = (u64_at(bytes, at), u64_at(bytes, at + 8));
+            DeadTail { epoch, end, index: u32_at(bytes, at + 16) }
+        };
+        (0..count.min(DeadTail::MAX)).map(entry)
     }
 
     /// Whether a writer ever started this segment.
@@ -116,21 +167,23 @@ fn out_of_range(field: &'static str, offset: u64, limit: u64, found: u64) -> Err
 mod tests {
     use super::*;
 
+    const HEADER: SegmentHeader = SegmentHeader {
+        kind: SegmentKind::Log,
+        store: StoreId(*b"0123456789abcdef"),
+        session: 1 << 32 | 9,
+        epoch: 4,
+        index: 2,
+        previous_crc: 0xdead_beef,
+        segment_bytes: 4 << 20,
+        first_block: 77,
+        realtime_ns: 1,
+        boottime_ns: 2,
+        boot_id: [3; 16],
+    };
+
     #[test]
     fn round_trips_and_sees_every_bit_flip() {
-        let header = SegmentHeader {
-            kind: SegmentKind::Log,
-            store: StoreId(*b"0123456789abcdef"),
-            session: 1 << 32 | 9,
-            epoch: 4,
-            index: 2,
-            previous_crc: 0xdead_beef,
-            segment_bytes: 4 << 20,
-            first_block: 77,
-            realtime_ns: 1,
-            boottime_ns: 2,
-            boot_id: [3; 16],
-        };
+        let header = HEADER;
         let (bytes, crc) = header.encode();
         assert_eq!(SegmentHeader::decode(&bytes), Ok((header, crc)));
         for bit in 0..UNIT_BYTES * 8 {
@@ -138,5 +191,24 @@ mod tests {
             bad[bit / 8] ^= 1 << (bit % 8);
             assert!(SegmentHeader::decode(&bad).is_err(), "flip of bit {bit} not seen");
         }
+    }
+
+    #[test]
+    fn dead_tails_round_trip_and_the_newest_are_kept() {
+        let (plain, _) = HEADER.encode();
+        assert!(SegmentHeader::dead_tails(&plain).next().is_none());
+        assert!(SegmentHeader::dead_tails(&plain[..100]).next().is_none());
+        let tail = |n: u32| DeadTail { epoch: u64::from(n), end: 1 << 40 | 5, index: n % 7 };
+        let tails: [DeadTail; 200] = core::array::from_fn(|n| tail(n as u32));
+        for count in [1, DeadTail::MAX, 200] {
+            let (bytes, crc) = HEADER.encode_with(&tails[..count]);
+            assert_eq!(SegmentHeader::decode(&bytes), Ok((HEADER, crc)));
+            let kept = &tails[count.saturating_sub(DeadTail::MAX)..count];
+            assert!(SegmentHeader::dead_tails(&bytes).eq(kept.iter().copied()));
+        }
+        let (mut bad, _) = HEADER.encode();
+        put(&mut bad, 104, &(DeadTail::MAX as u32 + 1).to_le_bytes());
+        seal_unit(&mut bad);
+        assert!(matches!(SegmentHeader::decode(&bad), Err(Error::OutOfRange { offset: 104, .. })));
     }
 }

@@ -10,7 +10,9 @@ use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::segments::{SegmentRef, Segments};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, WhenFull};
+use baro_ondisk::{
+    BLOCK_HEADER_BYTES, Block, BlockHeader, DeadTail, End, Error as Format, Scan, WhenFull,
+};
 use baro_recorder::log::{Blocks, Extent, FoundHeader, Verdict, judge, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -82,7 +84,7 @@ impl Index {
         let mut by_session: Vec<SegmentRef> = segments.started.clone();
         by_session.sort_by_key(|s| (s.header.session, s.header.epoch));
         for session in by_session.chunk_by(|a, b| a.header.session == b.header.session) {
-            indexer.session(session)?;
+            indexer.session(session, &segments.dead)?;
         }
         indexer.out.segments.sort_by_key(|s| s.segment.header.epoch);
         Ok(indexer.out)
@@ -90,7 +92,7 @@ impl Index {
 }
 
 impl<S: Storage> Indexer<'_, S> {
-    fn session(&mut self, session: &[SegmentRef]) -> Result<()> {
+    fn session(&mut self, session: &[SegmentRef], dead: &[DeadTail]) -> Result<()> {
         let mut found: Vec<(SegmentIndex, Extent)> = Vec::new();
         let mut unproven = Vec::new();
         let mut durable = 0;
@@ -102,7 +104,7 @@ impl<S: Storage> Indexer<'_, S> {
             }
         }
         self.check_unproven(&mut found, &unproven)?;
-        let extents: Vec<Extent> = found.iter().map(|(_, extent)| *extent).collect();
+        let extents: Vec<Extent> = found.iter().map(|(_, e)| e.capped(dead)).collect();
         let verdicts = judge(&extents);
         let mut before: Option<(u32, u64)> = None;
         for ((mut index, extent), verdict) in found.into_iter().zip(verdicts) {
@@ -303,8 +305,9 @@ impl BlockPlace {
     }
 }
 
-/// Tells recycling from damage. A writer's new header may reach the disk after its first blocks;
-/// so before damage is believed a few moments are waited, but not for thousands of places.
+/// Tells recycling from damage. A segment may be started anew between the look at its header and the
+/// look at its blocks; so before damage is believed a few moments are waited, but not for thousands
+/// of places.
 #[derive(Debug)]
 pub(crate) struct Patience {
     waits: u32,

@@ -7,7 +7,9 @@
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BlockHeader, Error as Format, Identity, SegmentHeader, SegmentKind, What};
+use baro_ondisk::{
+    BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, What,
+};
 use baro_recorder::log::{Blocks, FoundHeader, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -28,6 +30,10 @@ pub(crate) struct Segments {
     pub(crate) started: Vec<SegmentRef>,
     pub(crate) blank: u32,
     pub(crate) damage: Vec<Damage>,
+    /// Of the newest header: blocks that are valid and dead all the same.
+    pub(crate) dead: Vec<DeadTail>,
+    /// Epoch of that header.
+    dead_epoch: u64,
 }
 
 /// Reads all headers. Beside a writer one pass is no snapshot: a segment may be started after it
@@ -157,6 +163,10 @@ fn look<F: StorageFile>(
     if !started {
         found.blank += 1;
         return Ok(None);
+    }
+    if header.epoch > found.dead_epoch {
+        found.dead_epoch = header.epoch;
+        found.dead = SegmentHeader::dead_tails(unit).collect();
     }
     Ok(Some(SegmentRef { file: index, header, crc }))
 }

@@ -5,7 +5,9 @@
 mod common;
 
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BlockBuilder, BlockHeader, Kind, SegmentHeader, SegmentKind, StoreId, WhenFull};
+use baro_ondisk::{
+    BlockBuilder, BlockHeader, DeadTail, Kind, SegmentHeader, SegmentKind, StoreId, WhenFull,
+};
 use baro_recorder::log::segment_name;
 use baro_store::{Damage, Filter, Interval, Loss, Reading, Store, verify};
 use baro_sys::storage::Access;
@@ -24,6 +26,7 @@ struct Hand<'a> {
     epoch: u64,
     /// CRC of the block after which a segment may start.
     crcs: BTreeMap<u64, u32>,
+    dead: Vec<DeadTail>,
 }
 
 /// (offset, bytes) of each block.
@@ -53,7 +56,7 @@ impl Hand<'_> {
         };
         let path = self.folder.0.join(segment_name(index));
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-        let (bytes, mut crc) = header.encode();
+        let (bytes, mut crc) = header.encode_with(&self.dead);
         file.write_all_at(&bytes, 0).unwrap();
         let mut offset = UNIT_BYTES as u64;
         let mut places = Vec::new();
@@ -132,7 +135,7 @@ fn blocks(range: std::ops::Range<u64>, version: u8) -> Vec<(u64, u8)> {
 #[test]
 fn a_restart_supersedes_what_it_repeats() {
     let (folder, epoch) = hand("restart", WhenFull::Stop);
-    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new() };
+    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
     hand.segment(0, 0..10, 3, 1);
     hand.segment(1, 6..8, 3, 2);
     hand.segment(2, 6..9, 3, 3);
@@ -141,11 +144,26 @@ fn a_restart_supersedes_what_it_repeats() {
 }
 
 #[test]
+fn a_dead_tail_stays_dead_without_the_header_that_superseded_it() {
+    let (folder, epoch) = hand("dead", WhenFull::Recycle);
+    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+    hand.segment(0, 0..10, 3, 1);
+    // What started again at block 6 has been recycled, by a segment whose header repeats it.
+    hand.epoch += 1;
+    hand.crcs.insert(9, 0);
+    hand.dead.push(DeadTail { epoch: epoch + 1, end: 6, index: 0 });
+    hand.segment(2, 9..12, 0, 2);
+    hand.segment(1, 12..14, 0, 2);
+    let expected = [blocks(0..6, 1), blocks(9..14, 2)].concat();
+    assert_eq!(live(&folder), (expected, vec![], 4));
+}
+
+#[test]
 fn a_torn_tail_is_normal_and_what_follows_it_is_dead() {
     // In a header and in a payload; the block behind it is whole but never was durable.
     for at in [10, 130] {
         let (folder, epoch) = hand("torn", WhenFull::Stop);
-        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new() };
+        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
         let places = hand.segment(0, 0..10, 4, 1);
         hand.tear(0, places[8], at);
         let (found, damage, _) = live(&folder);
@@ -161,7 +179,7 @@ fn a_torn_tail_is_normal_and_what_follows_it_is_dead() {
 fn a_hole_that_was_durable_is_damage_and_reading_goes_on() {
     for at in [10, 130] {
         let (folder, epoch) = hand("hole", WhenFull::Stop);
-        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new() };
+        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
         let places = hand.segment(0, 0..20, 4, 1);
         hand.tear(0, places[8], at);
         let (found, damage, _) = live(&folder);
@@ -179,7 +197,7 @@ fn a_hole_that_was_durable_is_damage_and_reading_goes_on() {
 #[test]
 fn a_tail_that_a_later_segment_proves_durable_is_damage() {
     let (folder, epoch) = hand("proof", WhenFull::Stop);
-    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new() };
+    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
     let places = hand.segment(0, 0..10, 4, 1);
     hand.segment(1, 10..14, 1, 1);
     hand.tear(0, places[9], 10);
@@ -192,7 +210,7 @@ fn a_tail_that_a_later_segment_proves_durable_is_damage() {
 fn missing_beginnings_are_normal_only_where_segments_are_recycled() {
     for when_full in [WhenFull::Stop, WhenFull::Recycle] {
         let (folder, epoch) = hand("begin", when_full);
-        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new() };
+        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
         hand.segment(0, 0..4, 1, 1);
         hand.segment(1, 4..8, 1, 1);
         hand.segment(2, 8..12, 1, 1);

@@ -5,8 +5,8 @@ use crate::Target;
 use crate::targets::payloads;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, Gap, Identity, Kind, Scan, SegmentHeader,
-    SegmentKind, Step, StoreId, WhenFull, crc32c,
+    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, DeadTail, Gap, Identity, Kind, Scan,
+    SegmentHeader, SegmentKind, Step, StoreId, WhenFull, crc32c,
 };
 
 pub(crate) const SEGMENT: Target = Target {
@@ -36,6 +36,7 @@ pub(crate) const IDENTITY: Target = Target {
 fn segment(bytes: &[u8]) {
     let Ok((header, crc)) = SegmentHeader::decode(bytes) else { return };
     assert_eq!(SegmentHeader::decode(&header.encode().0).map(|(h, _)| h), Ok(header));
+    assert!(SegmentHeader::dead_tails(bytes).count() <= DeadTail::MAX);
     let mut scan = Scan::new(header, crc);
     loop {
         let offset = scan.offset();

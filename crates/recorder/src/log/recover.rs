@@ -4,11 +4,11 @@
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
 use super::names::{IDENTITY, segment_name};
-use super::session::{Extent, judge};
+use super::session::{Extent, dead_from, judge};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Identity, SegmentHeader, SegmentKind};
+use baro_ondisk::{DeadTail, Identity, SegmentHeader, SegmentKind};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub struct Segments {
     /// Indexes whose header is not valid, and why. After a crash this may be the segment that was
     /// being started; it holds nothing durable then.
     pub damaged: Vec<(u32, baro_ondisk::Error)>,
+    /// What the newest header says of blocks that are valid and dead all the same.
+    pub dead: Vec<DeadTail>,
 }
 
 /// What was found, and what the next session builds on.
@@ -42,10 +44,12 @@ pub struct Recovery {
     /// Live blocks in them.
     pub tail_blocks: u64,
     /// The newest segment, if it holds no live block and supersedes none: a crash came before its
-    /// first one was durable. It is started again before any other: lest a machine that crashes
-    /// over and over eats the log, and lest its dead blocks come alive once the segment before it,
-    /// with the hole that ended the session, is recycled.
+    /// first one was durable. It is started again before any other, lest a machine that crashes
+    /// over and over eats the log.
     pub empty: Option<u32>,
+    /// Blocks that are valid and must stay dead: those which the newest header names, and those of
+    /// the tail that do not count. Headers that are written from now on repeat them.
+    pub dead: Vec<DeadTail>,
     /// Sequence after the last record found of each producer.
     pub producers: BTreeMap<u64, u64>,
 }
@@ -74,6 +78,7 @@ impl Segments {
     /// A segment file is missing or cannot be read.
     pub fn read<S: Storage>(storage: &S, identity: &Identity) -> Result<Self> {
         let mut found = Segments::default();
+        let mut newest = 0;
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         for index in 0..identity.segments {
             let file = storage.open(&segment_name(index), Access::ReadDirect)?;
@@ -81,7 +86,13 @@ impl Segments {
             let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]))
                 .and_then(|found| check_segment(found, identity, index));
             match header {
-                Ok((header, crc)) if header.started() => found.started.push((header, crc)),
+                Ok((header, crc)) if header.started() => {
+                    if header.epoch > newest {
+                        newest = header.epoch;
+                        found.dead = SegmentHeader::dead_tails(&unit).collect();
+                    }
+                    found.started.push((header, crc));
+                }
                 Ok(_) => found.blank.push(index),
                 Err(error) => found.damaged.push((index, error)),
             }
@@ -131,6 +142,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         scanned_segments: 0,
         tail_blocks: 0,
         empty: None,
+        dead: segments.dead.clone(),
         producers: BTreeMap::new(),
         segments,
     };
@@ -147,14 +159,16 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let mut tails = Vec::new();
     let mut superseded_from = u64::MAX;
     for (header, crc) in tail {
-        tails.push(read_tail(storage, &mut blocks, header, crc, superseded_from)?);
+        let dead_from = superseded_from.min(dead_from(&recovery.dead, header.epoch));
+        tails.push(read_tail(storage, &mut blocks, header, crc, dead_from)?);
         superseded_from = header.first_block;
     }
     tails.reverse();
     recovery.scanned_segments = tails.len() as u32;
     // The rule of the readers, so that what they see is not taken from the rings again, and what
     // they do not see is.
-    let extents: Vec<_> = tails.iter().map(|tail| tail.extent).collect();
+    let dead = &recovery.dead;
+    let extents: Vec<_> = tails.iter().map(|tail| tail.extent.capped(dead)).collect();
     let verdicts = judge(&extents);
     recovery.empty = match (tails.as_slice(), verdicts.last()) {
         (_, Some(verdict)) if !verdict.live.is_empty() => None,
@@ -165,6 +179,11 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     };
     for (tail, verdict) in tails.into_iter().zip(verdicts) {
         recovery.tail_blocks += verdict.live.end - verdict.live.start;
+        let Extent { epoch, end, .. } = tail.extent;
+        if verdict.live.end < end.min(dead_from(&recovery.dead, epoch)) {
+            let (end, index) = (verdict.live.end, tail.index);
+            recovery.dead.push(DeadTail { epoch, end, index });
+        }
         if verdict.live.is_empty() {
             continue;
         }
@@ -182,7 +201,7 @@ struct Tail {
     extent: Extent,
     /// The first block is gone, and was durable.
     damaged: bool,
-    /// Sequence after the last record of each producer, of blocks that are not superseded.
+    /// Sequence after the last record of each producer, of blocks that are not dead.
     producers: BTreeMap<u64, u64>,
 }
 
@@ -191,7 +210,7 @@ fn read_tail<S: Storage>(
     blocks: &mut Blocks,
     header: SegmentHeader,
     crc: u32,
-    superseded_from: u64,
+    dead_from: u64,
 ) -> Result<Tail> {
     let name = segment_name(header.index);
     let file = storage.open(&name, Access::Write)?;
@@ -202,7 +221,7 @@ fn read_tail<S: Storage>(
     let mut durable = 0;
     while let Found::Block(block) = walk.next_block()? {
         durable = block.header.durable.max(durable);
-        if block.header.sequence >= superseded_from {
+        if block.header.sequence >= dead_from {
             continue;
         }
         for chunk in block.chunks().flatten() {

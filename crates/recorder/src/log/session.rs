@@ -6,13 +6,15 @@
 //! - What is left is read in order of epoch while sequences run on.
 //! - A hole between two segments is the torn tail of a crash, and ends the session, unless
 //!   something later proves that the missing blocks were durable: a block whose `durable` is above
-//!   the hole's start, or one more segment after the one behind the hole, since a segment is
-//!   started only when everything before its predecessor is durable.
+//!   the hole's start, one more segment after the one behind the hole, since a segment is started
+//!   only when everything before its predecessor is durable, or epochs missing in the hole, which
+//!   were recycled while the segment before them could not be.
 //!
 //! Invariant: recovery and readers agree on which blocks are live, so that a record which the ring
 //! still holds is either skipped or logged again, never both and never neither (tests of the
 //! simulator, `tests/crash.rs`).
 
+use baro_ondisk::DeadTail;
 use std::ops::Range;
 
 /// One segment of a session, as its header and a scan of it tell.
@@ -27,6 +29,21 @@ pub struct Extent {
     pub end: u64,
     /// Highest `durable` field among its valid blocks, 0 if there are none.
     pub durable: u64,
+}
+
+impl Extent {
+    /// What is left without the blocks that a header names as dead.
+    #[must_use]
+    pub fn capped(self, dead: &[DeadTail]) -> Self {
+        let end = self.end.min(dead_from(dead, self.epoch)).max(self.first_block);
+        Extent { end, ..self }
+    }
+}
+
+/// The first dead block in the segment of this epoch.
+pub(super) fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
+    let of_epoch = dead.iter().filter(|tail| tail.epoch == epoch);
+    of_epoch.map(|tail| tail.end).min().unwrap_or(u64::MAX)
 }
 
 /// What counts of one segment.
@@ -48,7 +65,8 @@ pub struct Hole {
     pub epochs_missing: bool,
 }
 
-/// Judges the segments of one session, given by rising epoch; one verdict for each.
+/// Judges the segments of one session, given by rising epoch and without what headers name as
+/// dead ([`Extent::capped`]); one verdict for each.
 ///
 /// The first segment need not start at block 0: those before it may have been recycled.
 #[must_use]
@@ -70,14 +88,16 @@ pub fn judge(segments: &[Extent]) -> Vec<Verdict> {
         let mut hole = None;
         if let Some(before) = before.filter(|before| before.end < segment.first_block) {
             let later = kept.get(place..).unwrap_or(&[]);
-            let proven = later.len() > 1 || later.iter().any(|(_, s)| s.durable > before.end);
+            let epochs_missing = before.epoch + 1 != segment.epoch;
+            // What a crash tears is followed by the next epoch: those missing were recycled, after
+            // a recovery had judged, and what it found dead is named by a header.
+            let proven = epochs_missing
+                || later.len() > 1
+                || later.iter().any(|(_, s)| s.durable > before.end);
             if !proven {
                 break;
             }
-            hole = Some(Hole {
-                blocks: before.end..segment.first_block,
-                epochs_missing: before.epoch + 1 != segment.epoch,
-            });
+            hole = Some(Hole { blocks: before.end..segment.first_block, epochs_missing });
         }
         if let Some(verdict) = verdicts.get_mut(*at) {
             *verdict = Verdict { live: segment.first_block..segment.end, hole };
@@ -129,6 +149,8 @@ mod tests {
         let by_block = judge(&[extent(1, 0..10, 8), extent(2, 12..15, 11)]);
         assert_eq!(by_block[1].live, 12..15);
         assert_eq!(by_block[1].hole, Some(Hole { blocks: 10..12, epochs_missing: false }));
+        // Recycled, while the segment before could not be.
+        assert_eq!(live(&[extent(1, 0..5, 4), extent(3, 8..10, 5)]), [0..5, 8..10]);
         // A third segment proves that the first was durable; epochs 2 to 6 were recycled.
         let by_order = judge(&[extent(1, 0..10, 8), extent(7, 90..95, 9), extent(8, 95..95, 0)]);
         assert_eq!(by_order[1].hole, Some(Hole { blocks: 10..90, epochs_missing: true }));

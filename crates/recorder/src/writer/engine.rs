@@ -3,17 +3,21 @@
 //! Invariants, held by the simulator's tests:
 //! - a ring gets space back only for records that a successful sync has made durable;
 //! - a segment is started only when everything before its predecessor is durable;
+//! - no block goes to a segment that was in use before its new header is durable, so that a crash
+//!   leaves either the old life whole or the new one;
 //! - after a failed write or sync nothing more goes to that segment: what was not durable is read
 //!   from the rings again and written to another one.
 
-use super::choose::Choice;
+use super::choose::{Choice, Next as NextSegment};
 use super::device::{Completion, Device, Operation};
 use super::flight::{Flight, Flights, Logged};
 use super::status::{Status, Trouble};
 use crate::log::Recovery;
 use crate::ring::{Next, Position, RingReader};
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
-use baro_ondisk::{BlockBuilder, BlockHeader, Gap, Kind, SegmentHeader, SegmentKind, StoreId};
+use baro_ondisk::{
+    BlockBuilder, BlockHeader, DeadTail, Gap, Kind, SegmentHeader, SegmentKind, StoreId,
+};
 use baro_sys::memory::AlignedBuffer;
 
 /// The clocks at one moment.
@@ -55,6 +59,8 @@ struct Segment {
     epoch: u64,
     first_block: u64,
     offset: u64,
+    /// Blocks may follow: the header is durable, or there is no earlier life that it must replace.
+    ready: bool,
 }
 
 #[derive(Debug)]
@@ -88,6 +94,8 @@ pub struct Engine {
     epoch: u64,
     next_block: u64,
     previous_crc: u32,
+    /// Blocks that would be valid again were the header that superseded them recycled.
+    dead: Vec<DeadTail>,
     durable_block: u64,
     durable_crc: u32,
     /// The segment of the newest durable block: not reused before a newer one is durable.
@@ -138,6 +146,7 @@ impl Engine {
             epoch: recovery.last_epoch,
             next_block: 0,
             previous_crc: 0,
+            dead: recovery.dead.clone(),
             durable_block: 0,
             durable_crc: 0,
             own_sequence: 0,
@@ -247,7 +256,14 @@ impl Engine {
         for count in (0..syncing.flights).rev() {
             let Some(flight) = self.flights.pop() else { break };
             oldest = oldest.min(flight.since_ns);
-            if !flight.header {
+            if flight.header {
+                if let Some(segment) = self.segment.as_mut().filter(|s| s.epoch == flight.epoch) {
+                    segment.ready = true;
+                }
+                // Of this file's earlier lives nothing is left.
+                let gone = |t: &DeadTail| t.index == flight.segment && t.epoch < flight.epoch;
+                self.dead.retain(|tail| !gone(tail));
+            } else {
                 self.durable_block = flight.next_block;
                 self.durable_crc = flight.crc;
                 self.durable_segment = Some(flight.segment);
@@ -292,6 +308,7 @@ impl Engine {
     fn start_again(&mut self) {
         self.failing = false;
         self.wants_segment = false;
+        self.note_dead();
         self.flights.clear();
         self.builder.clear();
         self.free.extend(self.filling.take());
@@ -316,6 +333,17 @@ impl Engine {
     fn set_logged(&mut self, logged: Logged) {
         let Logged { records, payload_bytes, lost } = logged;
         self.status = Status { records, payload_bytes, lost, ..std::mem::take(&mut self.status) };
+    }
+
+    /// What is on its way is superseded by the next segment started. Headers repeat it, since that
+    /// segment may be recycled while one of these cannot be.
+    fn note_dead(&mut self) {
+        let end = self.durable_block;
+        for flight in self.flights.iter().filter(|flight| !flight.header) {
+            if self.dead.last().is_none_or(|tail| tail.epoch != flight.epoch) {
+                self.dead.push(DeadTail { epoch: flight.epoch, end, index: flight.segment });
+            }
+        }
     }
 
     /// Does what can be done now; returns when to call again at the latest (monotonic). A
@@ -444,9 +472,10 @@ impl Engine {
         if !self.segment.as_ref().is_some_and(room) && !self.start_segment(device) {
             return false;
         }
-        let (Some(segment), Some(mut buffer)) = (&mut self.segment, self.filling.take()) else {
+        let Some(segment) = self.segment.as_mut().filter(|segment| segment.ready) else {
             return false;
         };
+        let Some(mut buffer) = self.filling.take() else { return false };
         let header = BlockHeader {
             store: self.store,
             session: self.start.session,
@@ -489,7 +518,7 @@ impl Engine {
         }
         // What is not durable may only be in the current segment now.
         let busy: Vec<u32> = current.into_iter().chain(self.durable_segment).collect();
-        let Some(index) = self.choice.next(&busy) else {
+        let Some(NextSegment { index, untouched }) = self.choice.next(&busy) else {
             if self.flights.is_empty() && self.status.trouble == Trouble::None {
                 self.status.trouble = Trouble::LogFull;
             }
@@ -510,11 +539,12 @@ impl Engine {
             boottime_ns: self.now.boottime_ns,
             boot_id: self.start.boot_id,
         };
-        let (bytes, crc) = header.encode();
+        let (bytes, crc) = header.encode_with(&self.dead);
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;
         let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
-        self.segment = Some(Segment { index, epoch, first_block, offset });
+        let ready = untouched;
+        self.segment = Some(Segment { index, epoch, first_block, offset, ready });
         self.status.segments_started += 1;
         self.launch(device, (index, 0, UNIT_BYTES), unit, None, self.now.monotonic_ns);
         true
@@ -534,6 +564,8 @@ impl Engine {
         self.flights.push(Flight {
             ticket,
             segment,
+            // Nothing goes to a segment but the newest.
+            epoch: self.epoch,
             next_block: self.next_block,
             crc: self.previous_crc,
             header: positions.is_none(),
@@ -556,6 +588,7 @@ impl Engine {
         let Some(first) = self.flights.front().filter(|_| flights > 0) else { return };
         let (segment, since_ns) = (first.segment, first.since_ns);
         let full = self.wants_segment
+            || self.segment.as_ref().is_some_and(|current| !current.ready)
             || self.segment.as_ref().is_none_or(|current| current.index != segment);
         // While more is on its way and the oldest has time, one sync later serves for more.
         let waits = self.writes > 0 || !self.builder.is_empty();

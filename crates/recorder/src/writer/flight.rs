@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 pub(crate) struct Flight {
     pub(crate) ticket: u64,
     pub(crate) segment: u32,
+    pub(crate) epoch: u64,
     /// Sequence after this block; of a header, the segment's first block.
     pub(crate) next_block: u64,
     /// CRC that the next block names.
@@ -62,6 +63,10 @@ impl Flights {
 
     pub(crate) fn front(&self) -> Option<&Flight> {
         self.queue.front()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.queue.iter()
     }
 
     pub(crate) fn find(&mut self, ticket: u64) -> Option<&mut Flight> {

@@ -58,6 +58,40 @@ fn one_bad_segment_is_worked_around() {
     }
 }
 
+/// Segment 0 fails with blocks on their way, and again for good when its turn to be recycled comes;
+/// so the header that superseded those blocks goes before they do. (Seed 50114, made shorter.)
+#[test]
+fn a_dead_tail_outlives_the_header_that_superseded_it() {
+    let recycle = Plan {
+        ring_bytes: 512 << 10,
+        record_bytes_max: 100 << 10,
+        block_bytes: 128 << 10,
+        large: true,
+        ..plan(WhenFull::Recycle)
+    };
+    for (seed, kills) in (0..60).map(|seed| (seed, seed % 3 == 0)) {
+        let mut world = World::new(seed, Plan { cuts: Cuts::OneIn(4), ..recycle });
+        world.open().unwrap();
+        let number = world.disk.syncs() + 2;
+        world.disk.inject(Fault::Sync { number, loses: false });
+        let failed = |world: &World| world.engine.as_ref().unwrap().status().failures > 0;
+        while !failed(&world) {
+            world.run(1, true).unwrap();
+        }
+        world.run(20, true).unwrap();
+        if kills {
+            world.kill();
+            world.open().unwrap();
+        }
+        world.disk.inject(Fault::Broken(segment_name(0)));
+        let done = world.run(300, true);
+        done.unwrap_or_else(|error| panic!("seed {seed}, kills {kills}: {error}"));
+        let started = world.engine.as_ref().unwrap().status().segments_started;
+        assert!(started > 6, "seed {seed}: {started} segments started");
+        world.close().unwrap_or_else(|error| panic!("seed {seed}, kills {kills}: {error}"));
+    }
+}
+
 #[test]
 fn damage_is_seen_and_told_from_a_torn_tail() {
     for seed in 0..20 {

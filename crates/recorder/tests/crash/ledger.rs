@@ -28,10 +28,9 @@ pub struct Ledger {
     pub books: BTreeMap<u64, Book>,
     /// Every segment has been started, so that the oldest may be being started anew.
     pub recycling: bool,
-    /// How many of the oldest segments may be found with the header of their earlier life and with
-    /// blocks of that life overwritten, because they were being started anew when the power failed.
-    /// What is missing there is no damage, it was given up.
-    pub overwritten: usize,
+    /// How many of the oldest segments may be found with their earlier life, because the device
+    /// failed when it was their turn. Those that came after them are gone, which is no damage.
+    pub passed_over: usize,
 }
 
 /// The payload of a record: follows from who pushed it, so that no two are alike.

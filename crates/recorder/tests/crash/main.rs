@@ -135,6 +135,12 @@ fn many_lives() {
 }
 
 #[test]
+fn no_block_reaches_a_reused_segment_before_its_header_is_durable() {
+    // A kill and a power cut found the old header over overwritten blocks.
+    lives(50_335, false).unwrap();
+}
+
+#[test]
 fn a_disk_whose_syncs_do_nothing_is_found_out() {
     let mut found = 0;
     for seed in 0..20 {

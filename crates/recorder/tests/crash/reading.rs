@@ -5,7 +5,7 @@ use baro_ondisk::{Block, Gap, Kind, Record};
 use baro_recorder::log::{Blocks, Extent, Found, Segments, judge, read_identity, segment_name};
 use baro_sys::sim::SimDisk;
 use baro_sys::storage::{Access, Storage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What a log holds.
@@ -38,6 +38,8 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
     let recycled = ledger.recycling;
     let mut contents = Contents::default();
     let mut buffer = Blocks::new().map_err(|e| text(&e))?;
+    // Producers with records in segments that were not passed over.
+    let mut recent = BTreeSet::new();
     let mut from = 0;
     while let Some((first, _)) = segments.started.get(from) {
         let of_session = segments.started[from..]
@@ -58,8 +60,6 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
                         durable = durable.max(block.header.durable);
                         see(&block, ledger, &mut records);
                     }
-                    // What follows may be the torn tail of the segment's earlier life.
-                    Found::End(_) if recycled && rank < ledger.overwritten => break,
                     Found::End(_) => match walk.skip_damage().map_err(|e| text(&e))? {
                         Some(header) => contents.damage.push(format!("{name}: {header:?}")),
                         None => break,
@@ -68,17 +68,23 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
             }
             let (epoch, first_block) = (header.epoch, header.first_block);
             let end = walk.scan().sequence();
-            extents.push(Extent { epoch, first_block, end, durable });
+            extents.push(Extent { epoch, first_block, end, durable }.capped(&segments.dead));
             seen.push(records);
         }
         let mut own = 0;
         for (rank, (verdict, records)) in (from..).zip(judge(&extents).into_iter().zip(seen)) {
-            let jumps = recycled && rank <= ledger.overwritten;
-            let hole = verdict.hole.filter(|_| !jumps);
+            // Behind segments that could not be recycled when it was their turn.
+            let passed_over = recycled && ledger.passed_over > 0;
+            let jumps = passed_over && rank <= ledger.passed_over;
+            let hole = verdict.hole.filter(|hole| !(passed_over && hole.epochs_missing));
             contents.damage.extend(hole.map(|hole| format!("{hole:?} in {extents:?}")));
             contents.blocks += verdict.live.end - verdict.live.start;
             for record in records.iter().filter(|r| verdict.live.contains(&r.block)) {
-                follow(record, &mut contents, &mut own, (recycled, jumps))?;
+                let first = passed_over && !recent.contains(&record.producer);
+                follow(record, &mut contents, &mut own, (recycled, jumps || first))?;
+                if rank >= ledger.passed_over {
+                    recent.insert(record.producer);
+                }
             }
         }
         from += of_session;
@@ -90,8 +96,9 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
     }
     for (producer, book) in &ledger.books {
         let next = contents.next.get(producer).copied().unwrap_or(0);
-        // What earlier producers left may go piece by piece.
-        let gone = recycled && (!book.alive || !contents.next.contains_key(producer));
+        // What earlier producers left may go piece by piece; so may what is left of a living one
+        // where segments older than its newest records could not be recycled.
+        let gone = recycled && (!book.alive || !recent.contains(producer));
         if next < book.durable && !gone {
             let durable = book.durable;
             return Err(format!("producer {producer}: durable {durable}, in the log {next}"));

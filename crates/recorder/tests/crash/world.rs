@@ -94,8 +94,9 @@ pub struct World {
     last_producer: u64,
     /// Last one before this session.
     epoch: u64,
-    /// Segments that failed before this session.
-    suspect: usize,
+    /// Epochs at which segments failed, and how many of this session.
+    failures: Vec<u64>,
+    suspect: u32,
     /// Steps since the clock's whole second in which nothing was pending.
     idle_steps: (u64, u64),
 }
@@ -132,6 +133,7 @@ impl World {
             clock_offset_ns: 1_700_000_000_000_000_000,
             last_producer: 0,
             epoch: 0,
+            failures: Vec::new(),
             suspect: 0,
             idle_steps: (0, 0),
         }
@@ -165,7 +167,7 @@ impl World {
             format!("open: session {session:x}, last epoch {last_epoch}, found {producers:?}")
         });
         self.epoch = recovery.last_epoch;
-        self.suspect = self.ledger.overwritten.saturating_sub(2);
+        self.suspect = 0;
         let mut engine = Engine::new(start, &recovery).map_err(|e| e.to_string())?;
         for producer in &self.producers {
             let id = producer.report().producer;
@@ -274,9 +276,13 @@ impl World {
         let started = self.epoch + u64::from(engine.status().segments_started);
         self.ledger.recycling |=
             self.plan.when_full == WhenFull::Recycle && started >= u64::from(self.plan.segments);
-        // Two in the ordinary course of things, and one for each that failed.
-        let suspect = engine.status().segments_suspect as usize;
-        self.ledger.overwritten = self.ledger.overwritten.max(2 + self.suspect + suspect);
+        let suspect = engine.status().segments_suspect;
+        self.failures.extend((self.suspect..suspect).map(|_| started));
+        self.suspect = suspect;
+        // Its turn comes again when all others have been started.
+        let turn = u64::from(self.plan.segments) + 2;
+        self.failures.retain(|epoch| epoch + turn > started);
+        self.ledger.passed_over = self.failures.len();
         let second = self.now_ns / 1_000_000_000;
         if second != self.idle_steps.0 || pushes || device.pending() > 0 {
             self.idle_steps = (second, 0);
