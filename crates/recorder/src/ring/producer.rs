@@ -151,7 +151,7 @@ impl Producer {
     /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
     #[inline]
     pub fn push_frame(&mut self, channel: u32, time_ns: i64, frame: &[u8]) -> Result<u64, Refused> {
-        self.push(Kind::Frame, channel, time_ns, frame.len(), &[frame])
+        self.push(Kind::Frame, channel, time_ns, frame.len(), frame, &[])
     }
 
     /// Pushes f64 samples of many series, all taken at `time_ns`.
@@ -193,7 +193,7 @@ impl Producer {
         }
         let length = Samples::payload_bytes(series.len(), false);
         let head = Samples::head(series.len() as u32, false);
-        self.push(Kind::Samples, 0, time_ns, length, &[&head, as_bytes(series), values])
+        self.push(Kind::Samples, 0, time_ns, length, &head, &[as_bytes(series), values])
     }
 
     #[inline]
@@ -203,7 +203,8 @@ impl Producer {
         stream: u32,
         time_ns: i64,
         length: usize,
-        parts: &[&[u8]],
+        first: &[u8],
+        rest: &[&[u8]],
     ) -> Result<u64, Refused> {
         if !self.fork.same_process() {
             return Err(Refused::Forked);
@@ -224,8 +225,8 @@ impl Producer {
         head[4..8].copy_from_slice(&stream.to_le_bytes());
         head[8..16].copy_from_slice(&sequence.to_le_bytes());
         head[16..24].copy_from_slice(&time_ns.to_le_bytes());
-        let mut place = self.ring.write(self.place, &head);
-        for part in parts {
+        let mut place = self.ring.write_head(self.place, &head, first);
+        for part in rest {
             place = self.ring.write(place, part);
         }
         place += bytes - layout::HEAD_BYTES - length;

@@ -177,6 +177,21 @@ impl SharedMemory {
         }
     }
 
+    /// Copies `head` to `offset` and `bytes` behind it, with one check for both.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    #[inline]
+    pub fn write_both<const N: usize>(&self, offset: usize, head: &[u8; N], bytes: &[u8]) {
+        assert!(offset <= self.bytes() && N + bytes.len() <= self.bytes() - offset);
+        // SAFETY: as in `write`; both ranges lie in the mapping.
+        unsafe {
+            let to = self.map.start().add(offset);
+            std::ptr::copy_nonoverlapping(head.as_ptr(), to, N);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(N), bytes.len());
+        }
+    }
+
     /// Asks the processor to have the lines of up to `bytes` at `offset` at hand for writing. Costs
     /// a few cycles and never faults; without effect where the processor has no such instruction.
     #[inline]
