@@ -70,28 +70,31 @@ pub(super) static ROWS: &[Row] = &[
          What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s"),
          judge::inside),
     row!("ratio-256-idle-plain", RATIO, None, PLAIN,
-         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s"),
+         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s --cpu 1"),
          judge::ratio),
     row!("ratio-256-load-plain", RATIO, None, PLAIN,
-         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s \
+         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s --cpu 1 \
                      --load buffered,allocate"), judge::ratio),
     row!("ratio-256-idle-throttled", RATIO, Some(3), SLOW_12,
-         What::Push("--record-bytes 256 --records 1000000 --interval 32us --greedy 0s --log 128M"),
+         What::Push("--record-bytes 256 --records 1000000 --interval 32us --greedy 0s --cpu 1 --log 128M"),
          judge::ratio),
     row!("ratio-256-load-throttled", RATIO, Some(3), SLOW_12,
-         What::Push("--record-bytes 256 --records 1000000 --interval 32us --greedy 0s --log 128M \
+         What::Push("--record-bytes 256 --records 1000000 --interval 32us --greedy 0s --cpu 1 --log 128M \
                      --load buffered,allocate"), judge::ratio),
     row!("ratio-16k-idle-plain", RATIO, None, PLAIN,
-         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s"),
+         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s --cpu 1"),
          judge::ratio),
     row!("ratio-16k-load-plain", RATIO, None, PLAIN,
-         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s \
+         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s --cpu 1 \
                      --load buffered,allocate"), judge::ratio),
     row!("ratio-16k-idle-throttled", RATIO, Some(3), SLOW_12,
-         What::Push("--record-bytes 16K --records 6000 --interval 5ms --greedy 0s --log 128M"),
+         What::Push("--record-bytes 16K --records 6000 --interval 5ms --greedy 0s --cpu 1 --log 128M"),
          judge::ratio),
     row!("ratio-16k-load-throttled", RATIO, Some(3), SLOW_12,
-         What::Push("--record-bytes 16K --records 6000 --interval 5ms --greedy 0s --log 128M \
+         What::Push("--record-bytes 16K --records 6000 --interval 5ms --greedy 0s --cpu 1 --log 128M \
+                     --load buffered,allocate"), judge::ratio),
+    row!("ratio-256-load-unpinned", RATIO, None, PLAIN,
+         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s \
                      --load buffered,allocate"), judge::ratio),
     row!("lost-12MBs", "16 KiB each 5 ms, 10 minutes, 12 MB/s shared with the loads: 0 lost",
          Some(1), SLOW_12,
