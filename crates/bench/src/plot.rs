@@ -92,7 +92,8 @@ impl Series<'_> {
 }
 
 /// A duration with three digits and its unit: "309 us".
-fn duration(ns: u64) -> String {
+#[must_use]
+pub fn duration(ns: u64) -> String {
     let value = ns as f64;
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),

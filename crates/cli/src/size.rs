@@ -70,15 +70,7 @@ pub(crate) fn show_bytes(bytes: u64) -> String {
 
 /// A time for people: three digits and a unit.
 pub(crate) fn show_ns(ns: u64) -> String {
-    let value = ns as f64;
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (value / 1e3, "us"),
-        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
-        _ => (value / 1e9, "s"),
-    };
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {unit}")
+    baro_bench::plot::duration(ns)
 }
 
 #[cfg(test)]

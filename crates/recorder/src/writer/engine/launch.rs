@@ -1,0 +1,154 @@
+//! Blocks, segment headers and syncs on their way to the device.
+
+use super::{Engine, FLIGHTS_MAX, Segment, Syncing};
+use crate::ring::{Position, RingReader};
+use crate::writer::choose::Next as NextSegment;
+use crate::writer::device::{Device, Operation};
+use crate::writer::flight::Flight;
+use crate::writer::status::Trouble;
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{BlockHeader, SegmentHeader, SegmentKind};
+use baro_sys::memory::AlignedBuffer;
+
+impl Engine {
+    /// Hands the block being filled to the device. False if that has to wait.
+    pub(super) fn seal(&mut self, device: &mut impl Device) -> bool {
+        if self.flights.len() >= FLIGHTS_MAX || self.builder.is_empty() {
+            return false;
+        }
+        let bytes = baro_ondisk::limits::round_up_to_unit(self.builder.used_bytes()) as u64;
+        let room = |segment: &Segment| segment.offset + bytes <= self.segment_bytes;
+        if !self.segment.as_ref().is_some_and(room) && !self.start_segment(device) {
+            return false;
+        }
+        let Some(segment) = self.segment.as_mut().filter(|segment| segment.ready) else {
+            return false;
+        };
+        let Some(mut buffer) = self.filling.take() else { return false };
+        let header = BlockHeader {
+            store: self.store,
+            session: self.start.session,
+            epoch: segment.epoch,
+            sequence: self.next_block,
+            durable: self.durable_block,
+            realtime_ns: self.now.realtime_ns,
+            boottime_ns: self.now.boottime_ns,
+            previous_crc: self.previous_crc,
+            padding_bytes: self.padding_bytes,
+            ..BlockHeader::default()
+        };
+        let header = self.builder.finish(&mut buffer, header);
+        let (offset, bytes) = (segment.offset, header.block_bytes());
+        let index = segment.index;
+        segment.offset += bytes as u64;
+        self.status.blocks += 1;
+        self.status.records += u64::from(header.records);
+        self.status.padding_bytes += header.padding_bytes - self.padding_bytes;
+        self.padding_bytes = header.padding_bytes;
+        self.next_block += 1;
+        self.previous_crc = header.crc;
+        let mut positions = self.flights.positions();
+        positions.extend(self.rings.iter().map(RingReader::position));
+        let since_ns = self.filling_since_ns;
+        self.launch(device, (index, offset, bytes), buffer, Some(positions), since_ns);
+        true
+    }
+
+    /// Starts the next segment. False if there is none, or what must be durable first is not:
+    /// everything before the current segment, so that recovery finds the tail in two, and the
+    /// current one's header, so that a segment without a predecessor is one whose predecessor has
+    /// been recycled, and never one whose predecessor a crash has lost.
+    pub(super) fn start_segment(&mut self, device: &mut impl Device) -> bool {
+        let current = self.segment.as_ref().map(|segment| segment.index);
+        let waits = |f: &Flight| f.header || Some(f.segment) != current;
+        self.wants_segment = current.is_some() && self.flights.front().is_some_and(waits);
+        if self.wants_segment || self.free_units.is_empty() {
+            return false;
+        }
+        // What is not durable may only be in the current segment now.
+        let busy: Vec<u32> = current.into_iter().chain(self.durable_segment).collect();
+        let Some(NextSegment { index, untouched }) = self.choice.next(&busy) else {
+            if self.flights.is_empty() && self.status.trouble == Trouble::None {
+                self.status.trouble = Trouble::LogFull;
+            }
+            return false;
+        };
+        let Some(mut unit) = self.free_units.pop() else { return false };
+        self.epoch += 1;
+        let header = SegmentHeader {
+            kind: SegmentKind::Log,
+            store: self.store,
+            session: self.start.session,
+            epoch: self.epoch,
+            index,
+            previous_crc: self.previous_crc,
+            segment_bytes: self.segment_bytes,
+            first_block: self.next_block,
+            realtime_ns: self.now.realtime_ns,
+            boottime_ns: self.now.boottime_ns,
+            boot_id: self.start.boot_id,
+        };
+        let (bytes, crc) = header.encode_with(&self.dead);
+        unit.copy_from_slice(&bytes);
+        self.previous_crc = crc;
+        let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
+        let ready = untouched;
+        self.segment = Some(Segment { index, epoch, first_block, offset, ready });
+        self.status.segments_started += 1;
+        self.launch(device, (index, 0, UNIT_BYTES), unit, None, self.now.monotonic_ns);
+        true
+    }
+
+    /// Hands a write to the device; a header has no positions.
+    pub(super) fn launch(
+        &mut self,
+        device: &mut impl Device,
+        (segment, offset, bytes): (u32, u64, usize),
+        buffer: AlignedBuffer,
+        positions: Option<Vec<Position>>,
+        since_ns: u64,
+    ) {
+        self.ticket += 1;
+        let (ticket, logged) = (self.ticket, self.logged());
+        self.flights.push(Flight {
+            ticket,
+            segment,
+            // Nothing goes to a segment but the newest.
+            epoch: self.epoch,
+            next_block: self.next_block,
+            crc: self.previous_crc,
+            header: positions.is_none(),
+            positions: positions.unwrap_or_default(),
+            own_sequence: self.own_sequence,
+            own_clock_ns: self.clock_ns.unwrap_or(0),
+            logged,
+            since_ns,
+            submitted_ns: self.now.monotonic_ns,
+            done: false,
+        });
+        self.writes += 1;
+        self.status.device_bytes += bytes as u64;
+        device.submit(Operation::Write { ticket, segment, offset, bytes, buffer });
+    }
+
+    /// Starts a sync if one is due and none is under way.
+    pub(super) fn sync(&mut self, device: &mut impl Device) {
+        let flights = self.flights.syncable();
+        let Some(first) = self.flights.front().filter(|_| flights > 0) else { return };
+        let (segment, since_ns) = (first.segment, first.since_ns);
+        let full = self.wants_segment
+            || self.segment.as_ref().is_some_and(|current| !current.ready)
+            || self.segment.as_ref().is_none_or(|current| current.index != segment);
+        // While more is on its way and the oldest has time, one sync later serves for more.
+        let waits = self.writes > 0 || !self.builder.is_empty();
+        let due = self.now.monotonic_ns >= since_ns + self.hold_ns();
+        if self.syncing.is_some() || self.failing || (waits && !due && !full && !self.hurry()) {
+            return;
+        }
+        self.ticket += 1;
+        let ticket = self.ticket;
+        let since_ns = self.now.monotonic_ns;
+        self.syncing = Some(Syncing { ticket, flights, since_ns });
+        device.submit(Operation::Sync { ticket, segment });
+    }
+}

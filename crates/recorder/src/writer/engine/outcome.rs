@@ -1,0 +1,143 @@
+//! What the engine makes of operations that have ended: what is written, what is durable, and what
+//! has to be done again after a failure.
+
+use super::{Engine, Now, RETRY_NS, Syncing};
+use crate::ring::RingReader;
+use crate::writer::device::Completion;
+use crate::writer::flight::Logged;
+use crate::writer::status::{Status, Trouble};
+use baro_ondisk::DeadTail;
+
+impl Engine {
+    /// Takes the end of an operation.
+    pub fn complete(&mut self, now: Now, completion: Completion) {
+        self.now = now;
+        let Completion { ticket, buffer, result } = completion;
+        if let Some(buffer) = buffer {
+            self.writes -= 1;
+            let whole_block = buffer.len() == self.start.block_bytes;
+            if whole_block { &mut self.free } else { &mut self.free_units }.push(buffer);
+        }
+        let syncing = self.syncing.take_if(|syncing| syncing.ticket == ticket);
+        match (result, syncing) {
+            (Err(error), _) => self.fail(&error),
+            // After a failure nothing that was on its way counts.
+            (Ok(()), _) if self.failing => {}
+            (Ok(()), Some(syncing)) => self.durable(&syncing),
+            (Ok(()), None) => self.written(ticket),
+        }
+    }
+
+    pub(super) fn written(&mut self, ticket: u64) {
+        let now = self.now.monotonic_ns;
+        if let Some(flight) = self.flights.find(ticket) {
+            flight.done = true;
+            let took = now.saturating_sub(flight.submitted_ns);
+            self.status.longest_write_ns = self.status.longest_write_ns.max(took);
+        }
+        if let Some(last) = self.flights.last_done() {
+            for (ring, position) in self.rings.iter_mut().zip(&last.positions) {
+                ring.set_written(position);
+            }
+        }
+    }
+
+    pub(super) fn durable(&mut self, syncing: &Syncing) {
+        let now = self.now.monotonic_ns;
+        let took = now.saturating_sub(syncing.since_ns);
+        self.status.longest_sync_ns = self.status.longest_sync_ns.max(took);
+        self.status.syncs += 1;
+        let mut oldest = now;
+        for count in (0..syncing.flights).rev() {
+            let Some(flight) = self.flights.pop() else { break };
+            oldest = oldest.min(flight.since_ns);
+            if flight.header {
+                if let Some(segment) = self.segment.as_mut().filter(|s| s.epoch == flight.epoch) {
+                    segment.ready = true;
+                }
+                // Of this file's earlier lives nothing is left.
+                let gone = |t: &DeadTail| t.index == flight.segment && t.epoch < flight.epoch;
+                self.dead.retain(|tail| !gone(tail));
+            } else {
+                self.durable_block = flight.next_block;
+                self.durable_crc = flight.crc;
+                self.durable_segment = Some(flight.segment);
+                self.own_durable = (flight.own_sequence, flight.own_clock_ns);
+                self.logged_durable = flight.logged;
+                self.status.durable_blocks = self.durable_block;
+                // The counters are shared with other processes: stored as rarely as possible.
+                let last = count == 0 || self.flights.front().is_some_and(|next| next.header);
+                for (ring, position) in self.rings.iter_mut().zip(&flight.positions) {
+                    if last {
+                        ring.release(position);
+                    }
+                }
+                // How long a block takes beyond what the engine chooses to wait: follows a rise
+                // at once and a fall slowly.
+                let took = now.saturating_sub(flight.submitted_ns);
+                self.io_ns = took.max(self.io_ns - self.io_ns / 64);
+            }
+            self.flights.give_back(flight.positions);
+        }
+        let age = now.saturating_sub(oldest);
+        self.status.longest_durable_ns = self.status.longest_durable_ns.max(age);
+        self.status.trouble = Trouble::None;
+        self.attempts = 0;
+    }
+
+    pub(super) fn fail(&mut self, error: &baro_sys::Error) {
+        self.status.failures += 1;
+        self.status.trouble = Trouble::Device { error: error.to_string() };
+        if !self.failing {
+            self.failing = true;
+            self.status.segments_suspect += 1;
+        }
+        if let Some(current) = self.segment.take()
+            && self.durable_block <= current.first_block
+        {
+            self.choice.give_back(current.index);
+        }
+    }
+
+    /// After a failure, once nothing is on its way any more: back to what is durable.
+    pub(super) fn start_again(&mut self) {
+        self.failing = false;
+        self.wants_segment = false;
+        self.note_dead();
+        self.flights.clear();
+        self.builder.clear();
+        self.free.extend(self.filling.take());
+        self.rings.iter_mut().for_each(RingReader::rewind);
+        self.next_block = self.durable_block;
+        self.previous_crc = self.durable_crc;
+        self.own_sequence = self.own_durable.0;
+        self.set_logged(self.logged_durable);
+        self.clock_ns = self.clock_ns.map(|_| self.own_durable.1);
+        // The first attempt elsewhere is at once; only if that fails too is the device given time.
+        self.attempts = self.attempts.saturating_add(1);
+        if self.attempts > 1 {
+            self.retry_at_ns = self.now.monotonic_ns + RETRY_NS;
+        }
+    }
+
+    pub(super) fn logged(&self) -> Logged {
+        let Status { records, payload_bytes, lost, .. } = self.status;
+        Logged { records, payload_bytes, lost }
+    }
+
+    pub(super) fn set_logged(&mut self, logged: Logged) {
+        let Logged { records, payload_bytes, lost } = logged;
+        self.status = Status { records, payload_bytes, lost, ..std::mem::take(&mut self.status) };
+    }
+
+    /// What is on its way is superseded by the next segment started. Headers repeat it, since that
+    /// segment may be recycled while one of these cannot be.
+    pub(super) fn note_dead(&mut self) {
+        let end = self.durable_block;
+        for flight in self.flights.iter().filter(|flight| !flight.header) {
+            if self.dead.last().is_none_or(|tail| tail.epoch != flight.epoch) {
+                self.dead.push(DeadTail { epoch: flight.epoch, end, index: flight.segment });
+            }
+        }
+    }
+}
