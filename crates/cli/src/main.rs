@@ -4,6 +4,15 @@
 //! diagnostics to stderr. Exit codes: 0 ok, 1 failed, 2 usage, 3 finished, but data was lost or a
 //! stated claim was not met.
 
+/// Prints a line of a result. Unlike `println!` it does not panic when the reader has gone: a
+/// recording must not end because somebody closed a pipe.
+macro_rules! out {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 mod commands;
 mod failure;
 mod size;

@@ -97,6 +97,17 @@ fn a_recording_is_listed_printed_and_verified() {
 }
 
 #[test]
+fn a_reader_that_goes_away_ends_nothing() {
+    let folder = Folder::new("pipe");
+    let store = folder.store();
+    let record = ["record", &store, "--init", "8M", "--generate", "--for", "200ms"];
+    let mut child = baro(&record).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(ok(&run(&["verify", &store])).contains("\nwhole"));
+}
+
+#[test]
 fn csv_comes_back_as_it_went_in() {
     let folder = Folder::new("csv");
     let store = folder.store();
@@ -216,6 +227,13 @@ fn mistakes_are_told_with_the_next_step() {
     assert_eq!(again.status.code(), Some(1));
     assert!(stderr(&again).contains("holds a store already"));
     assert!(stderr(&run(&["cat", &store, "nosuch"])).contains("no such series"));
+    let large = run(&["record", &store, "--generate", "--frame-bytes", "5M"]);
+    assert_eq!(large.status.code(), Some(1));
+    assert!(stderr(&large).contains("--frame-bytes: expected at most"), "{}", stderr(&large));
+    let nowhere = run(&["bench", "push", "--dir", &format!("{store}/none")]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    let cpu = run(&["record", &store, "--generate", "--cpu", "1000", "--for", "50ms"]);
+    assert!(stderr(&cpu).contains("the writer runs on any processor"), "{}", stderr(&cpu));
     let small = run(&["init", &format!("{store}2"), "--size", "1M"]);
     assert!(stderr(&small).contains("expected 2 MiB"), "{}", stderr(&small));
 }

@@ -43,6 +43,8 @@ pub struct Opening {
     pub rings_locked: bool,
     /// SCHED_FIFO: the priority granted, or why not; `None` if it was not asked for.
     pub fifo: Option<Result<u8, String>>,
+    /// The writer's processor, or why it was not granted; `None` if it was not asked for.
+    pub cpu: Option<Result<usize, String>>,
     /// Bytes of the writer's buffers.
     pub buffer_bytes: usize,
     /// Time that the open took.
@@ -115,6 +117,9 @@ impl Opening {
             said.push(format!(
                 "{reason}; grant it with: ulimit -r 99, LimitRTPRIO=99, or setcap cap_sys_nice+ep"
             ));
+        }
+        if let Some(Err(reason)) = &self.cpu {
+            said.push(format!("{reason}; the writer runs on any processor"));
         }
         for reason in &self.rings_refused {
             said.push(format!("a ring was not taken over: {reason}"));

@@ -2,6 +2,7 @@
 
 use crate::writer::Scheduling;
 use crate::{Error, Result};
+use baro_sys::schedule;
 use std::path::PathBuf;
 
 /// Where rings are made.
@@ -70,12 +71,22 @@ impl Options {
 
     /// Whether the kernel grants the priority, tried on a thread of its own.
     pub(crate) fn probe_fifo(&self) -> Option<std::result::Result<u8, String>> {
-        let priority = self.fifo?;
-        let tried = std::thread::spawn(move || baro_sys::schedule::set_fifo(priority)).join();
-        Some(match tried {
-            Ok(Ok(())) => Ok(priority),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the probe's thread ended".to_owned()),
-        })
+        self.fifo.map(|priority| probe(priority, schedule::set_fifo))
+    }
+
+    /// Whether the kernel grants the processor, tried likewise.
+    pub(crate) fn probe_cpu(&self) -> Option<std::result::Result<usize, String>> {
+        self.cpu.map(|cpu| probe(cpu, schedule::set_cpu))
+    }
+}
+
+fn probe<T: Copy + Send + 'static>(
+    wanted: T,
+    set: fn(T) -> baro_sys::Result<()>,
+) -> std::result::Result<T, String> {
+    match std::thread::spawn(move || set(wanted)).join() {
+        Ok(Ok(())) => Ok(wanted),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the probe's thread ended".to_owned()),
     }
 }

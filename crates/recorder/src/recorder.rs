@@ -108,6 +108,7 @@ impl Recorder {
         let mut engine = Engine::new(start, &recovery)?;
         left.into_iter().for_each(|ring| engine.add_ring(ring));
         opening.fifo = options.probe_fifo();
+        opening.cpu = options.probe_cpu();
         opening.rings_locked = lockable(options.ring_bytes) == Locked::Yes;
         let ring_count = Mutex::new(engine.rings().len());
         let (commands, queue) = channel();

@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         .into());
     }
     let store = arguments.dir.join("store");
-    println!("making a store of 1 GiB in {}", arguments.dir.display());
+    out!("making a store of 1 GiB in {}", arguments.dir.display());
     let result = init::make(&store, LOG_BYTES, false, false)
         .and_then(|_| measure(arguments, &store))
         .and_then(|(recording, methods)| show(arguments, &store, &recording, &methods));
     if arguments.keep {
-        println!("left behind: {}", arguments.dir.display());
+        out!("left behind: {}", arguments.dir.display());
     } else {
         disk::remove_folder(&arguments.dir)?;
     }
@@ -74,7 +74,7 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
     let options = Options { fifo: Some(50), ..Options::default() };
     let recorder = Recorder::open(store, options)?;
     report::print_opening(recorder.opening());
-    println!(
+    out!(
         "recording /proc at 1 kHz and 16 KiB each 5 ms for {}, beside 4 buffered writers \
          (200 MB/s) and paper A's allocating load",
         show_ns(arguments.duration)
@@ -161,10 +161,10 @@ fn show(
     writeln!(out, "picture: {}\n", arguments.svg.display())?;
     drop(out);
     report::print(super::Format::Text, &baro_recorder::Opening::default(), 0, recording)?;
-    println!();
+    out!();
     let store = Store::open(store)?;
     let verified = super::verify::verify_and_print(&store, baro_sys::storage::Access::Read)?;
-    println!();
+    out!();
     for name in SHOWN {
         super::cat::print_last(&store, name, 3)?;
     }

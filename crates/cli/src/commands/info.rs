@@ -70,8 +70,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }))?;
         return Ok(Outcome::lost_if(lossy));
     }
-    println!("store     {}, made {}", identity.store, time::show(identity.created_ns));
-    println!(
+    out!("store     {}, made {}", identity.store, time::show(identity.created_ns));
+    out!(
         "log       {} in {} segments of {}; {} used, {} blank; when full: {}",
         show_bytes(log_bytes),
         identity.segments,
@@ -80,19 +80,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         info.segments_blank,
         if stops { "refuses new records" } else { "reuses the oldest segment" }
     );
-    println!(
+    out!(
         "holds     {} records in {} blocks, {} ({} padding)",
         info.records,
         info.blocks,
         show_bytes(info.block_bytes),
         show_bytes(info.padding_bytes)
     );
-    println!("series    {} series, {} channels", info.series, info.channels);
+    out!("series    {} series, {} channels", info.series, info.channels);
     if let Some((from_ns, to_ns)) = info.times_ns {
-        println!("times     {} to {}", time::show(from_ns), time::show(to_ns));
+        out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
     }
     for session in &info.sessions {
-        println!(
+        out!(
             "session   {:016x} from {}: {} records in {} segments{}",
             session.session,
             time::show(session.started_ns),
@@ -101,12 +101,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             if session.from_start { "" } else { ", its beginning recycled" }
         );
     }
-    println!(
+    out!(
         "memory    a recorder with one ring of 16 MiB takes {}",
         show_bytes(recorder_memory_bytes(identity.segment_bytes))
     );
     for damage in store.damage() {
-        println!("damage    {damage}");
+        out!("damage    {damage}");
     }
     Ok(Outcome::lost_if(lossy))
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let identity = make(&arguments.store, arguments.size, arguments.recycle, quiet)?;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     match arguments.format {
-        Format::Text => println!(
+        Format::Text => out!(
             "{}: store {}, {} segments of {}, {}",
             arguments.store.display(),
             identity.store,

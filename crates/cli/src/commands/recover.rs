@@ -30,17 +30,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "copy": verify::as_json(&recovered.copy, 0),
         }))?,
         Format::Text => {
-            println!(
+            out!(
                 "copied {} records of {} blocks to {}",
                 recovered.records,
                 recovered.blocks,
                 arguments.new.display()
             );
-            damage.iter().for_each(|damage| println!("damage in the old store: {damage}"));
+            damage.iter().for_each(|damage| out!("damage in the old store: {damage}"));
             for id in &recovered.placeholders {
-                println!("the name of series {id} is lost; it is now called unknown-{id}");
+                out!("the name of series {id} is lost; it is now called unknown-{id}");
             }
-            println!(
+            out!(
                 "the copy is {}",
                 if recovered.copy.is_whole() {
                     "whole"

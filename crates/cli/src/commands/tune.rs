@@ -39,9 +39,9 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
     let (_journal, report) = Journal::open(&options)?;
     match arguments.format {
         Format::Text if report.settings.is_empty() => {
-            println!("nothing to undo in {}", options.state_dir.display());
+            out!("nothing to undo in {}", options.state_dir.display());
         }
-        Format::Text => print!("{report}"),
+        Format::Text => out!("{report}"),
         Format::Json => {
             let settings: Vec<_> = report.settings.iter().map(ToString::to_string).collect();
             print_json(&json!({

@@ -61,7 +61,7 @@ fn measured(store: &Store, access: Access, show: bool) -> Result<(VerifyReport, 
 /// Verifies a store and says what was found.
 pub(crate) fn verify_and_print(store: &Store, access: Access) -> Result<Outcome> {
     let (report, took_ns) = measured(store, access, true)?;
-    println!(
+    out!(
         "verified {} in {} ({}/s): {} records, {} frames, {} samples in {} sessions",
         show_bytes(report.block_bytes),
         show_ns(took_ns),
@@ -72,25 +72,29 @@ pub(crate) fn verify_and_print(store: &Store, access: Access) -> Result<Outcome>
         report.sessions
     );
     if let Some((from_ns, to_ns)) = report.times_ns {
-        println!("times {} to {}", time::show(from_ns), time::show(to_ns));
+        out!("times {} to {}", time::show(from_ns), time::show(to_ns));
     }
-    println!(
+    out!(
         "lost, as recorded: {} ring full, {} too large, {} damaged in the ring, {} unknown",
-        report.lost.ring_full, report.lost.too_large, report.lost.damaged, report.lost.unknown
+        report.lost.ring_full,
+        report.lost.too_large,
+        report.lost.damaged,
+        report.lost.unknown
     );
     for tail in &report.tails {
-        println!("torn by a crash, normal: {} at offset {}", tail.file, tail.offset);
+        out!("torn by a crash, normal: {} at offset {}", tail.file, tail.offset);
     }
     for damage in &report.damage {
-        println!("DAMAGE {damage}; {}", damage.next_step());
+        out!("DAMAGE {damage}; {}", damage.next_step());
     }
     if report.records_unexplained > 0 || report.records_repeated > 0 {
-        println!(
+        out!(
             "DAMAGE {} records missing without a reason, {} twice",
-            report.records_unexplained, report.records_repeated
+            report.records_unexplained,
+            report.records_repeated
         );
     }
-    println!("{}", if report.is_whole() { "whole" } else { "NOT WHOLE" });
+    out!("{}", if report.is_whole() { "whole" } else { "NOT WHOLE" });
     Ok(outcome(&report))
 }
 

@@ -111,6 +111,7 @@ impl Drop for Beside {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
+    Disk::open(&arguments.dir)?;
     let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
     init::make(&folder, arguments.log, true, true)?;
     let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);
@@ -238,7 +239,7 @@ fn as_json(arguments: &Arguments, report: &PushReport) -> serde_json::Value {
 fn print_text(arguments: &Arguments, report: &PushReport) {
     let line = |name: &str, histogram: &baro_bench::Histogram, max_ns| {
         let at = |quantile| size::show_ns(histogram.value_at_quantile(quantile));
-        println!(
+        out!(
             "{name:8} {:>10} {:>10} {:>10} {:>10}",
             at(0.5),
             at(0.99),
@@ -246,24 +247,24 @@ fn print_text(arguments: &Arguments, report: &PushReport) {
             size::show_ns(max_ns)
         );
     };
-    println!("{} records of {} bytes", report.records, arguments.record_bytes);
-    println!("{:8} {:>10} {:>10} {:>10} {:>10}", "", "p50", "p99", "p99.99", "max");
+    out!("{} records of {} bytes", report.records, arguments.record_bytes);
+    out!("{:8} {:>10} {:>10} {:>10} {:>10}", "", "p50", "p99", "p99.99", "max");
     line("push", &report.push_ns, report.push_max_ns);
     line("memcpy", &report.memcpy_ns, report.memcpy_max_ns);
     let known = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
-    println!(
+    out!(
         "inside push: {} system calls, {} allocations, {} page faults, {} voluntary switches",
         known(report.syscalls),
         known(report.allocations),
         report.page_faults,
         report.voluntary_switches
     );
-    println!("lost: {}; the durable position moved {} times", report.lost, report.durable_advances);
+    out!("lost: {}; the durable position moved {} times", report.lost, report.durable_advances);
     if let (Some(pushed), Some(durable)) = (report.records_per_s, report.durable_records_per_s) {
-        println!("greedy: {pushed:.0} records/s pushed, {durable:.0} records/s durable");
+        out!("greedy: {pushed:.0} records/s pushed, {durable:.0} records/s durable");
     }
     match &report.kernel {
-        Some(kernel) => println!(
+        Some(kernel) => out!(
             "kernel: {} commits forced by {} syncs ({} commits in all), {} block allocations, {} \
              size changes",
             kernel.forced_commits,
@@ -272,18 +273,17 @@ fn print_text(arguments: &Arguments, report: &PushReport) {
             kernel.block_allocations,
             kernel.size_changes
         ),
-        None => println!(
-            "kernel: not counted: {}",
-            report.kernel_reason.as_deref().unwrap_or("unknown")
-        ),
+        None => {
+            out!("kernel: not counted: {}", report.kernel_reason.as_deref().unwrap_or("unknown"))
+        }
     }
-    println!(
+    out!(
         "writer: longest write {}, longest sync {}, longest from push to durable {}",
         size::show_ns(report.status.longest_write_ns),
         size::show_ns(report.status.longest_sync_ns),
         size::show_ns(report.status.longest_durable_ns)
     );
     for said in &report.reservations {
-        println!("note: {said}");
+        out!("note: {said}");
     }
 }

@@ -138,6 +138,18 @@ fn periodically(interval_ns: u64, stop: &AtomicBool, mut each: impl FnMut(u64)) 
     missed
 }
 
+/// Frames that would all be refused are better refused before the first.
+pub(super) fn check_frame_bytes(frame_bytes: usize, limit: usize) -> Result<()> {
+    if frame_bytes <= limit {
+        return Ok(());
+    }
+    Err(format!(
+        "--frame-bytes: expected at most {limit} (a quarter of --ring, 4 MiB, and a quarter of a \
+         segment), found {frame_bytes}"
+    )
+    .into())
+}
+
 fn proc(recorder: &Recorder, interval_ns: u64, stop: &AtomicBool) -> Result<Fed> {
     let every = ProcSource::ALL
         .into_iter()
@@ -180,6 +192,7 @@ fn generate(
     let mut frame = vec![0; frame_bytes];
     fill_frame(GENERATE_SEED, 0, &mut frame)?;
     let mut producer = recorder.producer()?;
+    check_frame_bytes(frame_bytes, producer.record_bytes_max())?;
     let mut fed = Fed::new("generate", producer.report().producer)?;
     fed.series = 1;
     fed.missed = periodically(interval_ns, stop, |number| {

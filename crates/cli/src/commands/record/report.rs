@@ -87,7 +87,7 @@ fn print_text(recording: &Recording) {
     for fed in &recording.fed {
         print_fed(fed);
     }
-    println!(
+    out!(
         "lost: {}; longest from push to durable {}, longest write {}, longest sync {}",
         recording.lost(),
         show_ns(status.longest_durable_ns),
@@ -95,12 +95,12 @@ fn print_text(recording: &Recording) {
         show_ns(status.longest_sync_ns)
     );
     if recording.closed.left > 0 {
-        println!(
+        out!(
             "{} records could not be made durable; they wait in the ring files for the next open",
             recording.closed.left
         );
     }
-    println!(
+    out!(
         "to the device: {} for {} of records ({} padding), {} syncs",
         show_bytes(status.device_bytes),
         show_bytes(status.payload_bytes),
@@ -113,13 +113,13 @@ fn print_text(recording: &Recording) {
         None => "whether others use the file system is unknown",
     };
     if let Some(covers_ns) = covers_ns(recording) {
-        println!("{place}; at this rate the rings cover a stall of {}", show_ns(covers_ns));
+        out!("{place}; at this rate the rings cover a stall of {}", show_ns(covers_ns));
     }
 }
 
 fn print_fed(fed: &Fed) {
     let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
-    println!(
+    out!(
         "{}: {} series, {} records, {} samples, {}; push p50 {}, p99.99 {}, max {}{}",
         fed.name,
         fed.series,
@@ -135,7 +135,7 @@ fn print_fed(fed: &Fed) {
         }
     );
     if fed.bad > 0 {
-        println!("{}: {} inputs were not understood", fed.name, fed.bad);
+        out!("{}: {} inputs were not understood", fed.name, fed.bad);
         for complaint in &fed.complaints {
             eprintln!("{}: {complaint}", fed.name);
         }

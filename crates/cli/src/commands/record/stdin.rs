@@ -1,7 +1,7 @@
 //! stdin as a source. It can wait, so nothing of it is lost: when the ring is full, the pipe is
 //! simply not read.
 
-use super::feeds::Fed;
+use super::feeds::{Fed, check_frame_bytes};
 use crate::failure::Result;
 use baro_ondisk::Type;
 use baro_recorder::{Producer, Recorder};
@@ -192,14 +192,7 @@ pub(super) fn raw(
     let mut producer = recorder.producer()?;
     let mut fed = Fed::new("stdin", producer.report().producer)?;
     fed.series = 1;
-    if frame_bytes > producer.record_bytes_max() {
-        return Err(format!(
-            "--frame-bytes: expected at most {} (a quarter of --ring, 4 MiB, and a quarter of a \
-             segment), found {frame_bytes}",
-            producer.record_bytes_max()
-        )
-        .into());
-    }
+    check_frame_bytes(frame_bytes, producer.record_bytes_max())?;
     let mut push = |fed: &mut Fed, frame: &[u8]| {
         wait_for_room(&producer, frame.len(), stop);
         let time_ns = clock::realtime_ns();
