@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BLOCK_BYTES: usize = 1 << 20;
 /// Room that a block needs beside its largest record: header, record head, chunk table.
 const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
-/// One being filled, two at the device, and one for each of them to follow at once.
-const BUFFERS: usize = 6;
+/// One being filled and one for each thread that writes; and one to fill next.
+const BUFFERS: usize = 10;
 /// Rings of one recorder.
 const RINGS_MAX: usize = 64;
 

@@ -17,6 +17,8 @@ usage: media [options] -- COMMAND [ARGUMENT...]
   --read 40M           bytes a second, reading
   --op-latency-us 50   fixed time of each operation
   --flush-ms 2         time of a flush of the disk's cache
+  --queue-depth 32     requests that the device takes at once; the loop device's 128 without it
+  --request-kb 512     largest request in KiB; the loop device's own without it
   --rate none          no model: a loop device on a plain file
   --mkfs-opts OPTS     more options of mkfs.ext4, e.g. \"-J size=8\"
   --mount-opts OPTS    options of mount -o, e.g. noatime
@@ -31,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) size_bytes: u64,
     /// None: a plain loop device.
     pub(crate) speed: Option<Speed>,
+    /// Settings of the loop device's queue: file and value.
+    pub(crate) queue: Vec<(&'static str, u32)>,
     pub(crate) mkfs_options: Vec<String>,
     pub(crate) mount_options: Option<String>,
     pub(crate) dir: PathBuf,
@@ -52,6 +56,7 @@ pub(crate) fn parse(
     let mut options = Options {
         size_bytes: 4 << 30,
         speed: None,
+        queue: Vec::new(),
         mkfs_options: Vec::new(),
         mount_options: None,
         dir: std::env::temp_dir(),
@@ -73,6 +78,8 @@ pub(crate) fn parse(
             "--read" => speed.read_bytes_per_s = bytes(&name, &value)?,
             "--op-latency-us" => speed.operation_latency_ns = scaled(&name, &value, 1e3)?,
             "--flush-ms" => speed.flush_ns = scaled(&name, &value, 1e6)?,
+            "--queue-depth" => options.queue.push(("nr_requests", count(&name, &value)?)),
+            "--request-kb" => options.queue.push(("max_sectors_kb", count(&name, &value)?)),
             "--mkfs-opts" => {
                 options.mkfs_options = value.split_whitespace().map(str::to_owned).collect();
             }
@@ -94,6 +101,10 @@ pub(crate) fn parse(
     options.size_bytes &= !4095;
     options.speed = modelled.then_some(speed);
     Ok(Some(options))
+}
+
+fn count(name: &str, value: &str) -> Result<u32, String> {
+    value.parse().map_err(|_| format!("{name} {value}: not a number"))
 }
 
 fn bytes(name: &str, value: &str) -> Result<u64, String> {

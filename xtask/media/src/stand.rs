@@ -20,6 +20,8 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(crate) struct Stand {
     dir: PathBuf,
     device: PathBuf,
+    /// Files of the device's queue that were changed, with what they held.
+    queue: Vec<(PathBuf, String)>,
     meter: Arc<Meter>,
     fuse: Option<fuser::BackgroundSession>,
     /// Held while the stand lives; `remove_leftovers` looks at it.
@@ -42,6 +44,7 @@ impl Stand {
         let mut stand = Self {
             dir: dir.clone(),
             device: PathBuf::new(),
+            queue: Vec::new(),
             meter: Arc::default(),
             fuse: None,
             _lock: lock,
@@ -73,8 +76,24 @@ impl Stand {
         stand.device = loop_devices(&dir)
             .pop()
             .ok_or_else(|| "losetup said yes, but no loop device is attached".to_owned())?;
+        stand.set_queue(&options.queue)?;
         stand.make_file_system(options)?;
         Ok(stand)
+    }
+
+    /// Sets files of the loop device's queue; their old values go back at the end, because a queue
+    /// outlives the device that it was set for.
+    fn set_queue(&mut self, settings: &[(&'static str, u32)]) -> Result<(), String> {
+        let name = self.device.file_name().unwrap_or_default();
+        let queue = Path::new("/sys/block").join(name).join("queue");
+        for (file, value) in settings {
+            let path = queue.join(file);
+            let place = |error| format!("{}: {error}", path.display());
+            let old = std::fs::read_to_string(&path).map_err(place)?;
+            std::fs::write(&path, value.to_string()).map_err(place)?;
+            self.queue.push((path, old));
+        }
+        Ok(())
     }
 
     fn make_file_system(&self, options: &Options) -> Result<(), String> {
@@ -128,6 +147,11 @@ impl Stand {
 impl Drop for Stand {
     fn drop(&mut self) {
         self.meter.slow.store(false, Relaxed);
+        for (path, old) in self.queue.drain(..) {
+            if let Err(error) = std::fs::write(&path, old.trim()) {
+                eprintln!("media: {}: {error}", path.display());
+            }
+        }
         // FUSE must go on answering while the file system above it is unmounted.
         for complaint in dismantle(&self.dir) {
             eprintln!("media: {complaint}");

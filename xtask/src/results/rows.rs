@@ -10,6 +10,10 @@ use serde_json::Value;
 /// A plain loop device with direct I/O.
 const PLAIN: &[&str] = &["--rate", "none", "--size", "8G"];
 const SLOW_12: &[&str] = &["--write", "12MB", "--read", "40MB"];
+/// A device with command queueing as eMMC 5.1 has it: 32 commands of 512 KiB. Without a bound the
+/// loop device queues 128 requests of 1,280 KiB, 13 s of this device's work.
+const EMMC_12: &[&str] =
+    &["--write", "12MB", "--read", "40MB", "--queue-depth", "32", "--request-kb", "512"];
 const SLOW_100: &[&str] = &["--write", "100MB", "--read", "100MB"];
 /// Paper D's file system: ordered data behind a small journal.
 const JOURNAL: &[&str] =
@@ -97,6 +101,10 @@ pub(super) static ROWS: &[Row] = &[
          What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s \
                      --load buffered,allocate"), judge::ratio),
     row!("lost-12MBs", "16 KiB each 5 ms, 10 minutes, 12 MB/s shared with the loads: 0 lost",
+         Some(1), EMMC_12,
+         What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
+                     --load buffered,allocate"), judge::lost),
+    row!("lost-12MBs-deep", "the same with an unbounded queue in front of the device: 0 lost",
          Some(1), SLOW_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),

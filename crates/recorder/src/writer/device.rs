@@ -57,9 +57,9 @@ pub trait Device {
 
 /// Segment files kept open: the newest few; older ones are closed.
 const OPEN_FILES_MAX: usize = 8;
-/// Writers beside each other: enough to keep a queue of two at the device while a third block is
-/// being filled; more gained nothing in the bench.
-const WRITE_THREADS: usize = 2;
+/// Writers beside each other. Two keep a fast device busy; behind others' deep queues each write
+/// waits for seconds, and only what is on its way at once makes progress.
+const WRITE_THREADS: usize = 8;
 
 #[derive(Debug)]
 struct Files<S: Storage> {
