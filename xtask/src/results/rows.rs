@@ -10,9 +10,11 @@ use serde_json::Value;
 /// A plain loop device with direct I/O.
 const PLAIN: &[&str] = &["--rate", "none", "--size", "8G"];
 const SLOW_12: &[&str] = &["--write", "12MB", "--read", "40MB"];
-/// A device with command queueing as eMMC 5.1 has it: 32 commands of 512 KiB. Without a bound the
-/// loop device queues 128 requests of 1,280 KiB, 13 s of this device's work.
+/// As paper A's eMMC 5.0, which has no command queue: one request at work and one prepared.
 const EMMC_12: &[&str] =
+    &["--write", "12MB", "--read", "40MB", "--queue-depth", "2", "--request-kb", "512"];
+/// As eMMC 5.1 with its command queue: 16 MiB, 1.4 s of this device's work, lie before a new request.
+const EMMC_QUEUE_12: &[&str] =
     &["--write", "12MB", "--read", "40MB", "--queue-depth", "32", "--request-kb", "512"];
 const SLOW_100: &[&str] = &["--write", "100MB", "--read", "100MB"];
 /// Paper D's file system: ordered data behind a small journal.
@@ -104,7 +106,11 @@ pub(super) static ROWS: &[Row] = &[
          Some(1), EMMC_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),
-    row!("lost-12MBs-deep", "the same with an unbounded queue in front of the device: 0 lost",
+    row!("lost-12MBs-queue32", "the same behind a command queue of 32 x 512 KiB: 0 lost",
+         Some(1), EMMC_QUEUE_12,
+         What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
+                     --load buffered,allocate"), judge::lost),
+    row!("lost-12MBs-deep", "the same behind the loop device's 128 x 1,280 KiB: 0 lost",
          Some(1), SLOW_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),
