@@ -102,7 +102,7 @@ pub(super) static ROWS: &[Row] = &[
     row!("ratio-256-load-unpinned", RATIO, None, PLAIN,
          What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s \
                      --load buffered,allocate"), judge::ratio),
-    row!("lost-12MBs", "16 KiB each 5 ms, 10 minutes, 12 MB/s shared with the loads: 0 lost",
+    row!("lost-12MBs", "16 KiB each 5 ms, 10 minutes, 12 MB/s, two requests at the device: 0 lost",
          Some(1), EMMC_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),
