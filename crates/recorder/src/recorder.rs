@@ -13,7 +13,7 @@ use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Blocks larger than this gain nothing at any device measured.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -193,7 +193,7 @@ impl Recorder {
     }
 
     /// Makes a ring and hands its reading end to the writer.
-    fn ring(&self) -> Result<Arc<SharedMemory>> {
+    fn ring(&self) -> Result<SharedMemory> {
         let mut count = self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);
         if *count >= RINGS_MAX {
             let (expected, found) = (format!("at most {RINGS_MAX}"), (*count + 1).to_string());
@@ -201,7 +201,7 @@ impl Recorder {
         }
         let producer = identity::random_u64()?.max(1);
         let ring = self.rings.make(producer, self.options.ring_bytes, self.record_bytes_max)?;
-        let memory = Arc::clone(&ring.memory);
+        let memory = ring.memory.clone();
         let reader = Box::new(RingReader::new(ring, 0)?);
         self.commands.send(Command::AddRing(reader)).map_err(|_| Error::WriterGone)?;
         *count += 1;

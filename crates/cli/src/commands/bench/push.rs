@@ -67,6 +67,9 @@ pub(crate) struct Arguments {
     /// SCHED_FIFO priority of producer and writer
     #[arg(long)]
     fifo: Option<u8>,
+    /// Compare with a memcpy into huge pages, as the ring has, and not into ordinary ones
+    #[arg(long)]
+    huge_yardstick: bool,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -187,6 +190,7 @@ fn spec(arguments: &Arguments) -> PushSpec {
         greedy_ns: arguments.greedy,
         cpu: arguments.cpu,
         fifo: arguments.fifo,
+        huge_yardstick: arguments.huge_yardstick,
     }
 }
 
