@@ -1,6 +1,7 @@
 //! The control of the count of forced commits, on a real ext4 with a journal: were the recorder to
 //! append, the watch would see it; and of overwriting it says that it forces none.
 #![allow(clippy::disallowed_methods, reason = "this test makes a file system of its own")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use baro_bench::push::{KernelCounts, KernelWatch};
 use std::fs::File;

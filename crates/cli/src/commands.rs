@@ -6,6 +6,7 @@ mod demo;
 mod info;
 mod init;
 mod list;
+mod queue;
 mod record;
 mod recover;
 mod tune;

@@ -4,6 +4,7 @@ pub(crate) mod feeds;
 pub(crate) mod report;
 mod stdin;
 
+use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
@@ -59,6 +60,10 @@ pub(crate) struct Arguments {
     duration: Option<u64>,
     #[command(flatten)]
     tuning: Tuning,
+    /// Make the queue of the store's device short while recording: others' writes then delay the
+    /// recorder's by a second at most. Needs root; put back at the end
+    #[arg(long)]
+    short_queue: bool,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -101,6 +106,9 @@ impl Tuning {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let feeds = chosen(arguments);
     termination::watch()?;
+    let folder = arguments.store.ancestors().find(|folder| baro_sys::disk::exists(folder));
+    let folder = folder.unwrap_or(std::path::Path::new("."));
+    let mut queue = ShortQueue::below(folder, arguments.short_queue);
     if let Some(log_bytes) = arguments.init
         && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
     {
@@ -115,6 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.memory_bytes();
     let recording = record(recorder, feeds, arguments.duration, |recorder, elapsed_ns| {
+        queue.look();
         if terminal {
             report::status_line(recorder, elapsed_ns);
         }
@@ -171,7 +180,7 @@ pub(crate) fn record(
     recorder: Recorder,
     feeds: Vec<Feed>,
     duration_ns: Option<u64>,
-    tick: impl Fn(&Recorder, u64),
+    mut tick: impl FnMut(&Recorder, u64),
 ) -> Result<Recording> {
     let stop = AtomicBool::new(false);
     let started_ns = clock::monotonic_ns();
