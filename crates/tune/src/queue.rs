@@ -18,7 +18,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Work that a queue may hold: enough to keep any device busy, little against a ring's seconds.
-pub const DRAIN_NS: u64 = 1_000_000_000;
+/// (With a whole second half of a ring of 20 s was in use beside greedy loads.)
+pub const DRAIN_NS: u64 = 500_000_000;
 /// What the kernel takes at least (BLKDEV_MIN_RQ).
 const REQUESTS_MIN: u64 = 4;
 /// Requests are not made smaller than this: it is what small flash writes well.
