@@ -12,6 +12,7 @@ pub const TARGETS: &[Target] = &[
     segment::IDENTITY,
     payloads::SAMPLES,
     payloads::DECLARATION,
+    payloads::LAYOUT,
     payloads::GAP,
     input::RING,
     input::CSV,

@@ -2,7 +2,8 @@
 
 use crate::bytes::{put, u16_at, u32_at};
 use crate::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
-use crate::{Error, What};
+use crate::{Error, Layout, What};
+use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -48,7 +49,7 @@ impl Type {
 }
 
 /// A series or channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration<'a> {
     /// Id inside the store, from 1 on.
     pub id: u32,
@@ -58,32 +59,41 @@ pub struct Declaration<'a> {
     pub name: &'a str,
     /// Unit of the values, may be empty.
     pub unit: &'a str,
+    /// Fields of a channel's frames.
+    pub layout: Option<Cow<'a, Layout>>,
 }
 
 const HEAD_BYTES: usize = 10;
+const LAYOUT_PRESENT: u8 = 1;
 
 impl<'a> Declaration<'a> {
     /// The record's payload.
     ///
     /// # Errors
-    /// Name or unit is longer than the format allows, or the name is empty.
+    /// Name or unit is longer than the format allows, the name is empty, or a series has a layout.
     pub fn encode(&self) -> Result<Vec<u8>, Error> {
         check_length("name", 6, 1, NAME_BYTES_MAX, self.name.len())?;
         check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, self.unit.len())?;
+        let flags = if self.layout.is_some() { LAYOUT_PRESENT } else { 0 };
+        check_flags(self.kind, flags)?;
         let mut bytes = vec![0; HEAD_BYTES];
         put(&mut bytes, 0, &self.id.to_le_bytes());
-        put(&mut bytes, 4, &[self.kind as u8, 0]);
+        put(&mut bytes, 4, &[self.kind as u8, flags]);
         put(&mut bytes, 6, &(self.name.len() as u16).to_le_bytes());
         put(&mut bytes, 8, &(self.unit.len() as u16).to_le_bytes());
         bytes.extend_from_slice(self.name.as_bytes());
         bytes.extend_from_slice(self.unit.as_bytes());
+        if let Some(layout) = &self.layout {
+            bytes.extend(layout.encode());
+        }
         Ok(bytes)
     }
 
     /// Reads a record's payload.
     ///
     /// # Errors
-    /// Truncated, of unknown type, with lengths outside the limits, or not UTF-8.
+    /// Truncated, of unknown type, with lengths outside the limits, not UTF-8, or with a layout
+    /// that is none.
     pub fn decode(payload: &'a [u8]) -> Result<Self, Error> {
         let what = What::Declaration;
         let found = payload.len() as u64;
@@ -93,7 +103,7 @@ impl<'a> Declaration<'a> {
             expected: expected as u64,
             found,
         };
-        let (Some(kind), true) = (payload.get(4), payload.len() >= HEAD_BYTES) else {
+        let (Some([kind, flags]), true) = (payload.get(4..6), payload.len() >= HEAD_BYTES) else {
             return Err(short(HEAD_BYTES));
         };
         let kind = Type::from_number(*kind).ok_or(Error::OutOfRange {
@@ -103,12 +113,14 @@ impl<'a> Declaration<'a> {
             limit: 16,
             found: u64::from(*kind),
         })?;
+        check_flags(kind, *flags)?;
         let name_bytes = usize::from(u16_at(payload, 6));
         let unit_bytes = usize::from(u16_at(payload, 8));
         check_length("name", 6, 1, NAME_BYTES_MAX, name_bytes)?;
         check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, unit_bytes)?;
         let end = HEAD_BYTES + name_bytes + unit_bytes;
-        if payload.len() != end {
+        let with_layout = flags & LAYOUT_PRESENT != 0;
+        if payload.len() < end || (payload.len() > end && !with_layout) {
             return Err(short(end));
         }
         let text = |from: usize, to: usize| {
@@ -122,8 +134,24 @@ impl<'a> Declaration<'a> {
             let (field, offset, expected, found) = ("id", 0, 1, 0);
             return Err(Error::Mismatch { what, field, offset, expected, found });
         }
-        Ok(Declaration { id, kind, name, unit })
+        let layout = if with_layout {
+            let layout = Layout::decode(payload.get(end..).unwrap_or(&[]));
+            Some(Cow::Owned(layout.map_err(|error| error.at(end as u64))?))
+        } else {
+            None
+        };
+        Ok(Declaration { id, kind, name, unit, layout })
     }
+}
+
+/// Only a channel has frames, so only a channel has a layout.
+fn check_flags(kind: Type, flags: u8) -> Result<(), Error> {
+    let limit = if kind == Type::Channel { LAYOUT_PRESENT } else { 0 };
+    if flags & !limit == 0 {
+        return Ok(());
+    }
+    let (limit, found) = (u64::from(limit), u64::from(flags));
+    Err(Error::OutOfRange { what: What::Declaration, field: "flags", offset: 5, limit, found })
 }
 
 fn check_length(
@@ -146,10 +174,10 @@ mod tests {
 
     #[test]
     fn round_trips_and_takes_any_bytes() {
-        let declared =
-            Declaration { id: 3, kind: Type::F64, name: "temp{site=\"ä\"}", unit: "°C" };
+        let (kind, name, unit) = (Type::F64, "temp{site=\"ä\"}", "°C");
+        let declared = Declaration { id: 3, kind, name, unit, layout: None };
         let bytes = declared.encode().unwrap();
-        assert_eq!(Declaration::decode(&bytes), Ok(declared));
+        assert_eq!(Declaration::decode(&bytes), Ok(declared.clone()));
         for at in 0..bytes.len() {
             assert!(Declaration::decode(&bytes[..at]).is_err());
             for byte in 0..=255 {
@@ -158,7 +186,32 @@ mod tests {
                 let _ = Declaration::decode(&bad);
             }
         }
-        assert!(Declaration { name: "", ..declared }.encode().is_err());
+        assert!(Declaration { name: "", ..declared.clone() }.encode().is_err());
         assert!(Declaration { unit: &"x".repeat(65), ..declared }.encode().is_err());
+    }
+
+    #[test]
+    fn a_channel_may_have_a_layout_and_a_series_may_not() {
+        let layout: Layout = "speed:f32@0,state:u8@6".parse().unwrap();
+        let channel = Declaration {
+            id: 1,
+            kind: Type::Channel,
+            name: "control",
+            unit: "",
+            layout: Some(Cow::Owned(layout)),
+        };
+        let bytes = channel.encode().unwrap();
+        assert_eq!(Declaration::decode(&bytes), Ok(channel.clone()));
+        // Bytes that nothing announces were an error and stay one, and so is a layout cut short.
+        let mut unannounced = bytes.clone();
+        unannounced[5] = 0;
+        assert!(Declaration::decode(&unannounced).is_err());
+        for end in 0..bytes.len() {
+            assert!(Declaration::decode(&bytes[..end]).is_err());
+        }
+        let mut series = bytes;
+        series[4] = Type::F64 as u8;
+        assert!(Declaration::decode(&series).is_err());
+        assert!(Declaration { kind: Type::I64, ..channel }.encode().is_err());
     }
 }

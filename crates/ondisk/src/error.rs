@@ -23,6 +23,8 @@ pub enum What {
     Gap,
     /// A declaration in the catalog.
     Declaration,
+    /// The field layout in a declaration.
+    Layout,
     /// The header of a ring.
     Ring,
 }
@@ -38,6 +40,7 @@ impl fmt::Display for What {
             What::Samples => "samples record",
             What::Gap => "gap record",
             What::Declaration => "declaration",
+            What::Layout => "field layout",
             What::Ring => "ring header",
         })
     }

@@ -19,6 +19,12 @@ pub const SEGMENTS_MAX: u32 = 65_536;
 pub const NAME_BYTES_MAX: usize = 1024;
 /// Longest unit of a series, in bytes of UTF-8.
 pub const UNIT_NAME_BYTES_MAX: usize = 64;
+/// Most fields of a layout: a declaration with them still fits a block of the catalog.
+pub const FIELDS_MAX: usize = 1024;
+/// Most values of a layout, elements of arrays counted.
+pub const FIELD_VALUES_MAX: usize = 65_536;
+/// Longest name of a field, in bytes of UTF-8.
+pub const FIELD_NAME_BYTES_MAX: usize = 64;
 /// Most bytes that the head of a record takes: head byte, three varints.
 pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
 

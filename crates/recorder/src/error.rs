@@ -45,6 +45,8 @@ pub enum Error {
         /// What was given.
         found: String,
     },
+    /// A field layout that cannot be, or not here.
+    Layout(baro_ondisk::LayoutError),
     /// The catalog has no room for another declaration.
     CatalogFull {
         /// Its size.
@@ -69,11 +71,18 @@ impl From<RingError> for Error {
     }
 }
 
+impl From<baro_ondisk::LayoutError> for Error {
+    fn from(error: baro_ondisk::LayoutError) -> Self {
+        Error::Layout(error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::System(error) => error.fmt(f),
             Error::Ring(error) => error.fmt(f),
+            Error::Layout(error) => error.fmt(f),
             Error::Format { file, source } => write!(f, "{file}: {source}"),
             Error::NotAStore { path } => write!(
                 f,

@@ -5,7 +5,7 @@ use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::writer::{Command, Engine, FileDevice, Start, Status, WriterThread};
 use crate::{Error, Opening, Options, Result};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
-use baro_ondisk::{StoreId, Type};
+use baro_ondisk::{Layout, StoreId, Type};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::memory::{Locked, SharedMemory, lockable};
@@ -162,6 +162,18 @@ impl Recorder {
     pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         catalog.declare(&self.disk, self.session, wanted)
+    }
+
+    /// The id of a channel whose frames have fields that are read back as series
+    /// `channel.field`, declared durably if it is new. Blocks for the device then.
+    ///
+    /// # Errors
+    /// As [`Recorder::declare`]; the channel has another layout, or none; a field has the name of
+    /// a series; or the layout ends behind the largest frame that a ring of this recorder takes.
+    pub fn declare_channel_with_layout(&self, name: &str, layout: &Layout) -> Result<u32> {
+        layout.check_frame(self.record_bytes_max as u64)?;
+        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        catalog.declare_channel(&self.disk, self.session, name, layout)
     }
 
     /// A new ring with its producer.

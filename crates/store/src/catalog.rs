@@ -6,7 +6,6 @@ use crate::damage::{Damage, Loss, Source};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     Block, BlockHeader, Declaration, End, Error as Format, SegmentHeader, SegmentKind, StoreId,
-    Type,
 };
 use baro_recorder::log::{Blocks, CATALOG, Declared, Found};
 use baro_sys::memory::AlignedBuffer;
@@ -43,14 +42,14 @@ impl Catalog {
         self.by_name.get(name).and_then(|at| self.entries.get(*at))
     }
 
-    pub(crate) fn insert(&mut self, id: u32, kind: Type, name: &str, unit: &str) {
-        if self.by_id.contains_key(&id) || self.by_name.contains_key(name) {
+    fn insert(&mut self, declared: Declared) {
+        if self.by_id.contains_key(&declared.id) || self.by_name.contains_key(&declared.name) {
             return;
         }
         let at = self.entries.len();
-        self.by_id.insert(id, at);
-        self.by_name.insert(name.to_owned(), at);
-        self.entries.push(Declared { id, kind, name: name.to_owned(), unit: unit.to_owned() });
+        self.by_id.insert(declared.id, at);
+        self.by_name.insert(declared.name.clone(), at);
+        self.entries.push(declared);
     }
 
     pub(crate) fn read<S: Storage>(storage: &S, store: StoreId, access: Access) -> Result<Self> {
@@ -166,7 +165,7 @@ impl Catalog {
             };
             for record in records {
                 match record.and_then(|r| Declaration::decode(r.payload)) {
-                    Ok(found) => self.insert(found.id, found.kind, found.name, found.unit),
+                    Ok(found) => self.insert(found.into()),
                     Err(error) => self.damaged(error.at(offset)),
                 }
             }

@@ -104,7 +104,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     // Id 0 is no id that a declaration can have.
     for (id, kind) in strange.iter().filter(|(id, _)| **id != 0) {
         let (name, unit) = (format!("unknown-{id}"), String::new());
-        declared.push(Declared { id: *id, kind: *kind, name, unit });
+        declared.push(Declared { id: *id, kind: *kind, name, unit, layout: None });
     }
     copy::declare(&target, session, &declared)?;
     let new = Store::open_in(target.clone(), path, Access::Read)?;

@@ -2,7 +2,10 @@
 //! every branch at once. The segment target calls the same functions.
 
 use crate::Target;
-use baro_ondisk::{Declaration, Gap, Samples, Type};
+use baro_ondisk::{Declaration, Gap, Layout, Samples, Type};
+use std::borrow::Cow;
+
+const LAYOUT_SEED: &str = "speed:f32@0,temp:i16be@4*0.1-40(°C),cell:u16[3]@6*0.001(V),on:bool@12";
 
 fn nothing_to_fix(_: &mut [u8]) {}
 
@@ -16,7 +19,15 @@ pub(crate) const SAMPLES: Target = Target {
 pub(crate) const DECLARATION: Target = Target {
     name: "declaration",
     fuzz_one: declaration,
-    seeds: || vec![declaration_seed()],
+    seeds: || vec![declaration_seed(), channel_seed()],
+    fix_up: nothing_to_fix,
+};
+
+/// A layout as bytes and as text: the first byte says which.
+pub(crate) const LAYOUT: Target = Target {
+    name: "layout",
+    fuzz_one: layout,
+    seeds: || vec![layout_seed(false), layout_seed(true)],
     fix_up: nothing_to_fix,
 };
 
@@ -38,7 +49,24 @@ pub(crate) fn declaration(payload: &[u8]) {
     if let Ok(declaration) = Declaration::decode(payload) {
         let encoded = declaration.encode();
         let again = encoded.as_ref().map(|bytes| Declaration::decode(bytes));
-        assert_eq!(again, Ok(Ok(declaration)));
+        assert_eq!(again, Ok(Ok(declaration.clone())));
+    }
+}
+
+fn layout(bytes: &[u8]) {
+    let Some((form, rest)) = bytes.split_first() else { return };
+    let found = match form % 2 {
+        0 => Layout::decode(rest).ok(),
+        _ => str::from_utf8(rest).ok().and_then(|text| text.parse().ok()),
+    };
+    let Some(layout) = found else { return };
+    assert_eq!(Layout::decode(&layout.encode()).as_ref(), Ok(&layout));
+    assert_eq!(layout.to_string().parse().as_ref(), Ok(&layout));
+    // A frame cut anywhere gives the values that lie in it, and no other.
+    for field in layout.fields() {
+        let values = (0..=field.values()).filter_map(|element| field.read(bytes, element)).count();
+        let room = (bytes.len() as u64).saturating_sub(u64::from(field.offset_bytes));
+        assert_eq!(values, field.values().min(room as usize / field.kind.bytes()));
     }
 }
 
@@ -60,6 +88,24 @@ pub(crate) fn samples_seed(times: bool) -> Vec<u8> {
 }
 
 pub(crate) fn declaration_seed() -> Vec<u8> {
-    let declaration = Declaration { id: 3, kind: Type::F64, name: "t{site=\"ä\"}", unit: "°C" };
+    let (kind, name, unit) = (Type::F64, "t{site=\"ä\"}", "°C");
+    let declaration = Declaration { id: 3, kind, name, unit, layout: None };
     declaration.encode().unwrap_or_default()
+}
+
+fn layout_seed(text: bool) -> Vec<u8> {
+    let layout: Option<Layout> = LAYOUT_SEED.parse().ok();
+    let mut bytes = vec![u8::from(text)];
+    match layout {
+        Some(_) if text => bytes.extend(LAYOUT_SEED.as_bytes()),
+        Some(layout) => bytes.extend(layout.encode()),
+        None => {}
+    }
+    bytes
+}
+
+fn channel_seed() -> Vec<u8> {
+    let layout = LAYOUT_SEED.parse().ok().map(Cow::Owned);
+    let (kind, name, unit) = (Type::Channel, "control", "");
+    Declaration { id: 4, kind, name, unit, layout }.encode().unwrap_or_default()
 }

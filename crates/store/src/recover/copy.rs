@@ -7,8 +7,8 @@ use baro_ondisk::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
 };
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Identity, Kind, Scan,
-    SegmentHeader, SegmentKind, Step,
+    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Identity, Kind, Scan, SegmentHeader,
+    SegmentKind, Step,
 };
 use baro_recorder::log::{CATALOG, Declared, segment_name};
 use baro_sys::memory::AlignedBuffer;
@@ -188,8 +188,8 @@ pub(super) fn declare<T: Storage>(target: &T, session: u64, all: &[Declared]) ->
     let mut left = all.iter().peekable();
     while left.peek().is_some() {
         let mut sequence = 0;
-        while let Some(Declared { id, kind, name, unit }) = left.peek() {
-            let declaration = Declaration { id: *id, kind: *kind, name, unit };
+        while let Some(declared) = left.peek() {
+            let declaration = declared.declaration();
             let payload = declaration.encode().map_err(Error::Format)?;
             let fill = |to: &mut [u8]| to.copy_from_slice(&payload);
             let length = payload.len();
