@@ -1,0 +1,329 @@
+//! What was recorded as points of named series: samples, whole frames, and the fields of frames
+//! whose channel was declared with a layout.
+//!
+//! A [`Selection`] is made once from names and the catalog; then each record is unfolded without
+//! another look at names. A field is a series like any other: `channel.field`, or
+//! `channel.field[2]` of an array; `channel.*` means all fields of a channel, and the channel's own
+//! name its frames as they are.
+//!
+//! Invariant: points of a series come in the order of the records, and what a frame is too short
+//! for is counted, never guessed. Held by `tests/points.rs`.
+
+use crate::read::{Notes, RecordRef};
+use crate::records::{Filter, Interval, Reading};
+use crate::{Catalog, Result, Row, Store, Value};
+use baro_ondisk::{FieldValue, Kind, Layout, Type};
+use baro_recorder::log::Declared;
+use baro_sys::storage::Storage;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A value as it was recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Datum<'a> {
+    /// Floating point.
+    Float(f64),
+    /// Integer.
+    Integer(i64),
+    /// Integer of a u64 field.
+    Unsigned(u64),
+    /// Truth value.
+    Boolean(bool),
+    /// The bytes of a frame.
+    Frame(&'a [u8]),
+}
+
+/// One selected series, or one channel of frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Id of the series, or of the channel that the field is in.
+    pub id: u32,
+    /// Name, of a field `channel.field`.
+    pub name: String,
+    /// Unit of the values, may be empty.
+    pub unit: String,
+    /// Type: `f64`, `i64`, `u64`, `bool`, `text`, or `frame`.
+    pub kind: &'static str,
+    field: Option<(usize, usize)>,
+}
+
+/// One point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point<'a> {
+    /// Its time.
+    pub time_ns: i64,
+    /// Its series; `None` if its declaration is lost.
+    pub column: Option<&'a Column>,
+    /// Place of the series in [`Selection::columns`].
+    pub place: usize,
+    /// Id of the series or channel.
+    pub id: u32,
+    /// Its value.
+    pub value: Datum<'a>,
+}
+
+/// Which series and fields are read.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// By id, in the order of the catalog or of the names.
+    columns: Vec<Column>,
+    /// Of each id: where its columns start and end, and its layout.
+    by_id: HashMap<u32, (usize, usize, Option<Arc<Layout>>, Option<Type>)>,
+    /// All there is, undeclared ids too.
+    all: bool,
+}
+
+/// A name that nothing in the store has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// The name.
+    pub name: String,
+    /// The layout of the channel before the dot, if there is such a channel.
+    pub fields: Option<String>,
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: no such series or channel; ", self.name)?;
+        match &self.fields {
+            Some(fields) => write!(f, "the channel's fields are {fields}"),
+            None => f.write_str("baro list shows all"),
+        }
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+fn kind_of_field(layout: &Layout, at: usize) -> (&'static str, String) {
+    let Some(field) = layout.fields().get(at) else { return ("f64", String::new()) };
+    use baro_ondisk::FieldType as T;
+    let kind = match field.kind {
+        T::Bool => "bool",
+        T::F32 | T::F64 => "f64",
+        _ if field.is_scaled() => "f64",
+        T::U64 => "u64",
+        T::U8 | T::U16 | T::U32 | T::I8 | T::I16 | T::I32 | T::I64 => "i64",
+    };
+    (kind, field.unit.clone())
+}
+
+fn whole(declared: &Declared) -> Column {
+    Column {
+        id: declared.id,
+        name: declared.name.clone(),
+        unit: declared.unit.clone(),
+        kind: if declared.kind == Type::Channel { "frame" } else { declared.kind.name() },
+        field: None,
+    }
+}
+
+fn field(channel: &Declared, layout: &Layout, (at, element): (usize, usize)) -> Column {
+    let (kind, unit) = kind_of_field(layout, at);
+    let name = layout.fields().get(at).map_or("", |field| field.name.as_str());
+    let array = layout.fields().get(at).is_some_and(|field| field.elements.is_some());
+    let name = if array {
+        format!("{}.{name}[{element}]", channel.name)
+    } else {
+        format!("{}.{name}", channel.name)
+    };
+    Column { id: channel.id, name, unit, kind, field: Some((at, element)) }
+}
+
+fn fields(channel: &Declared, layout: &Layout) -> Vec<Column> {
+    let values = layout.fields().iter().enumerate();
+    let places = values.flat_map(|(at, field)| (0..field.values()).map(move |e| (at, e)));
+    places.map(|place| field(channel, layout, place)).collect()
+}
+
+impl Selection {
+    /// Everything; with `fields`, the fields of channels that have a layout instead of their
+    /// frames.
+    #[must_use]
+    pub fn all(catalog: &Catalog, with_fields: bool) -> Self {
+        let mut columns = Vec::new();
+        for declared in catalog.entries() {
+            match declared.layout.as_deref().filter(|_| with_fields) {
+                Some(layout) => columns.extend(fields(declared, layout)),
+                None => columns.push(whole(declared)),
+            }
+        }
+        Selection::of(catalog, columns, true)
+    }
+
+    /// The series, channels and fields of these names; a name given twice counts once.
+    ///
+    /// # Errors
+    /// Nothing has one of the names.
+    pub fn named<N: AsRef<str>>(
+        catalog: &Catalog,
+        names: &[N],
+    ) -> std::result::Result<Self, UnknownName> {
+        let mut columns: Vec<Column> = Vec::new();
+        for name in names {
+            let name = name.as_ref();
+            if let Some(declared) = catalog.name(name) {
+                columns.push(whole(declared));
+                continue;
+            }
+            let unknown = |fields| UnknownName { name: name.to_owned(), fields };
+            let (channel, rest) = name.rsplit_once('.').ok_or_else(|| unknown(None))?;
+            let channel = catalog.name(channel).ok_or_else(|| unknown(None))?;
+            let layout = channel.layout.as_deref().ok_or_else(|| unknown(None))?;
+            if rest == "*" {
+                columns.extend(fields(channel, layout));
+            } else if let Some(place) = layout.find(rest) {
+                columns.push(field(channel, layout, place));
+            } else {
+                return Err(unknown(Some(layout.to_string())));
+            }
+        }
+        Ok(Selection::of(catalog, columns, false))
+    }
+
+    fn of(catalog: &Catalog, mut columns: Vec<Column>, all: bool) -> Self {
+        columns.sort_by_key(|column| column.id);
+        let mut seen = std::collections::HashSet::new();
+        columns.retain(|column| seen.insert((column.id, column.field)));
+        let mut by_id = HashMap::new();
+        let mut start = 0;
+        for group in columns.chunk_by(|a, b| a.id == b.id) {
+            let Some(id) = group.first().map(|column| column.id) else { continue };
+            let declared = catalog.id(id);
+            let layout = declared.and_then(|found| found.layout.clone());
+            let kind = declared.map(|found| found.kind);
+            by_id.insert(id, (start, start + group.len(), layout, kind));
+            start += group.len();
+        }
+        Selection { columns, by_id, all }
+    }
+
+    /// The selected series, by id.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Ids of the series and channels that are read; each once.
+    #[must_use]
+    pub fn ids(&self) -> Vec<u32> {
+        self.columns.chunk_by(|a, b| a.id == b.id).filter_map(|g| Some(g.first()?.id)).collect()
+    }
+
+    /// Which records hold what is selected.
+    #[must_use]
+    pub fn filter(&self) -> Filter {
+        if self.all { Filter::all() } else { Filter::ids(&self.ids()) }
+    }
+
+    /// Hands out the selected points of a record. Returns how many fields its frame was too short
+    /// for.
+    pub fn unfold<'a>(&'a self, record: &RecordRef<'a>, mut each: impl FnMut(&Point<'a>)) -> u64 {
+        match record.kind {
+            Kind::Frame => self.frame(record.time_ns, record.stream, record.payload, &mut each),
+            Kind::Samples => {
+                for (id, time_ns, bits) in record.samples().iter().flat_map(|s| s.iter()) {
+                    self.sample(time_ns, id, bits, &mut each);
+                }
+                0
+            }
+            Kind::Gap | Kind::Clock | Kind::Declare => 0,
+        }
+    }
+
+    /// The same of a row of [`Store::tail`].
+    pub fn unfold_row<'a>(
+        &'a self,
+        id: u32,
+        row: &'a Row,
+        mut each: impl FnMut(&Point<'a>),
+    ) -> u64 {
+        match &row.value {
+            Value::Bits(bits) => {
+                self.sample(row.time_ns, id, *bits, &mut each);
+                0
+            }
+            Value::Frame(bytes) => self.frame(row.time_ns, id, bytes, &mut each),
+        }
+    }
+
+    fn sample<'a>(&'a self, time_ns: i64, id: u32, bits: u64, each: &mut impl FnMut(&Point<'a>)) {
+        let found = self.by_id.get(&id);
+        if found.is_none() && !self.all {
+            return;
+        }
+        let value = match found.and_then(|(_, _, _, kind)| *kind) {
+            Some(Type::F64) => Datum::Float(f64::from_bits(bits)),
+            Some(Type::Bool) => Datum::Boolean(bits != 0),
+            _ => Datum::Integer(bits as i64),
+        };
+        let place = found.map_or(usize::MAX, |(start, ..)| *start);
+        each(&Point { time_ns, column: self.columns.get(place), place, id, value });
+    }
+
+    fn frame<'a>(
+        &'a self,
+        time_ns: i64,
+        id: u32,
+        bytes: &'a [u8],
+        each: &mut impl FnMut(&Point<'a>),
+    ) -> u64 {
+        let Some((start, end, layout, _)) = self.by_id.get(&id) else {
+            if self.all {
+                let (place, value) = (usize::MAX, Datum::Frame(bytes));
+                each(&Point { time_ns, column: None, place, id, value });
+            }
+            return 0;
+        };
+        let mut short = 0;
+        let columns = self.columns.get(*start..*end).unwrap_or(&[]);
+        for (place, column) in (*start..*end).zip(columns) {
+            let value = match column.field {
+                None => Some(Datum::Frame(bytes)),
+                Some((at, element)) => layout
+                    .as_ref()
+                    .and_then(|layout| layout.fields().get(at)?.read(bytes, element))
+                    .map(|value| match value {
+                        FieldValue::Float(value) => Datum::Float(value),
+                        FieldValue::Integer(value) => Datum::Integer(value),
+                        FieldValue::Unsigned(value) => Datum::Unsigned(value),
+                        FieldValue::Boolean(value) => Datum::Boolean(value),
+                    }),
+            };
+            match value {
+                Some(value) => each(&Point { time_ns, column: Some(column), place, id, value }),
+                None => short += 1,
+            }
+        }
+        short
+    }
+}
+
+impl<S: Storage> Store<S> {
+    /// Calls `each` with every selected point of `interval` in time order, until it breaks.
+    /// Returns also how many fields a frame was too short for.
+    ///
+    /// # Errors
+    /// As [`Store::records`].
+    pub fn points(
+        &self,
+        interval: Interval,
+        selection: &Selection,
+        reading: &Reading,
+        mut each: impl FnMut(&Point<'_>) -> ControlFlow<()>,
+    ) -> Result<(Notes, u64)> {
+        let mut short = 0;
+        let filter = selection.filter().data_only();
+        let notes = self.records(interval, &filter, reading, |record| {
+            let mut flow = ControlFlow::Continue(());
+            short += selection.unfold(record, |point| {
+                if flow.is_continue() {
+                    flow = each(point);
+                }
+            });
+            flow
+        })?;
+        Ok((notes, short))
+    }
+}
