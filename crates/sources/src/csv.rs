@@ -19,6 +19,8 @@
 mod error;
 mod time;
 
+use crate::lines::LineCutter;
+use crate::sample::{Sample, Scalar};
 use std::borrow::Cow;
 
 use error::quote;
@@ -36,39 +38,16 @@ pub fn parse_time(text: &str) -> Option<i64> {
 /// that a binary file fed by mistake does not fill the memory.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// A value as it was written.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum CsvValue {
-    /// With a point or an exponent, or `nan` or `inf`.
-    Float(f64),
-    /// Digits only, with or without a sign.
-    Integer(i64),
-    /// `true` or `false`.
-    Boolean(bool),
-}
-
-/// One understood line.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CsvSample<'a> {
-    /// Line of the input, from 1.
-    pub line: u64,
-    /// Nanoseconds since the Unix epoch; `None` means now.
-    pub time_ns: Option<i64>,
-    /// Name of the series, quotes removed; never empty. Copied only if it had quotes inside.
-    pub series: Cow<'a, str>,
-    /// The value.
-    pub value: CsvValue,
-}
-
 /// Turns bytes into samples.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CsvParser {
-    /// The start of a line whose end has not come yet.
-    pending: Vec<u8>,
-    /// The rest of a line that was too long is being skipped.
-    skipping: bool,
-    /// Lines that have ended.
-    lines: u64,
+    lines: LineCutter,
+}
+
+impl Default for CsvParser {
+    fn default() -> Self {
+        CsvParser { lines: LineCutter::new(LINE_BYTES_MAX) }
+    }
 }
 
 impl CsvParser {
@@ -80,46 +59,13 @@ impl CsvParser {
 
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
     /// of the lines.
-    pub fn feed(
-        &mut self,
-        mut bytes: &[u8],
-        mut item: impl FnMut(Result<CsvSample<'_>, CsvError>),
-    ) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-            bytes = rest;
-            if self.pending.is_empty() {
-                if !self.skipping {
-                    parse_line(self.lines + 1, line, &mut item);
-                }
-            } else {
-                // Room is bounded: of a longer line only so much is kept that it is seen as one.
-                let room = (LINE_BYTES_MAX + 1).saturating_sub(self.pending.len());
-                self.pending.extend_from_slice(&line[..line.len().min(room)]);
-                parse_line(self.lines + 1, &self.pending, &mut item);
-                self.pending.clear();
-            }
-            self.skipping = false;
-            self.lines += 1;
-        }
-        if self.skipping {
-            return;
-        }
-        if self.pending.len() + bytes.len() > LINE_BYTES_MAX {
-            item(Err(too_long(self.lines + 1)));
-            self.pending.clear();
-            self.skipping = true;
-        } else {
-            self.pending.extend_from_slice(bytes);
-        }
+    pub fn feed(&mut self, bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, CsvError>)) {
+        self.lines.feed(bytes, |number, line| parse_line(number, line, &mut item));
     }
 
     /// Ends the input: a last line without newline counts. The parser starts anew at line 1.
-    pub fn finish(&mut self, mut item: impl FnMut(Result<CsvSample<'_>, CsvError>)) {
-        parse_line(self.lines + 1, &self.pending, &mut item);
-        self.pending.clear();
-        self.skipping = false;
-        self.lines = 0;
+    pub fn finish(&mut self, mut item: impl FnMut(Result<Sample<'_>, CsvError>)) {
+        self.lines.finish(|number, line| parse_line(number, line, &mut item));
     }
 }
 
@@ -128,10 +74,13 @@ fn too_long(line: u64) -> CsvError {
     CsvError { line, column: LINE_BYTES_MAX + 1, problem }
 }
 
-fn parse_line(number: u64, bytes: &[u8], item: &mut impl FnMut(Result<CsvSample<'_>, CsvError>)) {
-    if bytes.len() > LINE_BYTES_MAX {
-        return item(Err(too_long(number)));
-    }
+/// `None`: the line was too long.
+pub(crate) fn parse_line(
+    number: u64,
+    bytes: Option<&[u8]>,
+    item: &mut impl FnMut(Result<Sample<'_>, CsvError>),
+) {
+    let Some(bytes) = bytes else { return item(Err(too_long(number))) };
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     let mark_bytes = if number == 1 && bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let content = &bytes[mark_bytes..];
@@ -171,7 +120,7 @@ struct Field<'a> {
 }
 
 /// `None` for the header.
-fn parse_fields(line: u64, text: &str) -> Result<Option<CsvSample<'_>>, Fault> {
+fn parse_fields(line: u64, text: &str) -> Result<Option<Sample<'_>>, Fault> {
     let time = field(text, 0)?;
     let missing = |field| Fault { offset: text.len(), problem: CsvProblem::FieldMissing { field } };
     let series = field(text, time.next.ok_or_else(|| missing("series"))?)?;
@@ -200,7 +149,7 @@ fn parse_fields(line: u64, text: &str) -> Result<Option<CsvSample<'_>>, Fault> {
     }
     let value =
         parse_value(&value.text).map_err(|problem| Fault { offset: value.offset, problem })?;
-    Ok(Some(CsvSample { line, time_ns, series: series.text, value }))
+    Ok(Some(Sample { line, time_ns, series: series.text, value }))
 }
 
 /// Takes the field that starts at `start`.
@@ -242,21 +191,22 @@ fn field(text: &str, start: usize) -> Result<Field<'_>, Fault> {
     }
 }
 
-fn parse_value(text: &str) -> Result<CsvValue, CsvProblem> {
+/// A number or truth value; also of JSON, whose numbers are a part of these.
+pub(crate) fn parse_value(text: &str) -> Result<Scalar, CsvProblem> {
     match text {
-        "true" => return Ok(CsvValue::Boolean(true)),
-        "false" => return Ok(CsvValue::Boolean(false)),
+        "true" => return Ok(Scalar::Boolean(true)),
+        "false" => return Ok(Scalar::Boolean(false)),
         _ => {}
     }
     if let Ok(integer) = text.parse() {
-        return Ok(CsvValue::Integer(integer));
+        return Ok(Scalar::Integer(integer));
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
         // As a float it would lose its last digits without a word.
         return Err(CsvProblem::ValueRange { found: quote(text) });
     }
-    text.parse().map(CsvValue::Float).map_err(|_| CsvProblem::Value { found: quote(text) })
+    text.parse().map(Scalar::Float).map_err(|_| CsvProblem::Value { found: quote(text) })
 }
 
 #[cfg(test)]

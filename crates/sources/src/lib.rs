@@ -1,11 +1,20 @@
 //! The inputs of `baro record`: this machine's kernel counters ([`proc`]), lines of CSV
-//! ([`csv`]), raw frames ([`raw`]) and generated data that proves itself ([`generate`]).
+//! and of JSON ([`csv`], [`json`]), frames of one size ([`raw`]) or with their length before them
+//! ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
+//! ([`generate`]).
 //!
 //! Every module but [`proc`] is pure: bytes go in, samples or frames come out, and the caller owns
 //! files, clocks and threads. So each can be tested on any bytes cut anywhere, and none can make
 //! the writer wait. No module panics on what it is fed; each says so in its own tests.
 
 pub mod csv;
+pub mod datagram;
+pub mod frames;
 pub mod generate;
+pub mod json;
+mod lines;
 pub mod proc;
 pub mod raw;
+mod sample;
+
+pub use sample::{Sample, Scalar};

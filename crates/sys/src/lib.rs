@@ -22,5 +22,6 @@ pub mod sim;
 pub mod storage;
 pub mod termination;
 pub mod tracefs;
+pub mod udp;
 
 pub use error::{Error, Result};

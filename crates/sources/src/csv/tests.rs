@@ -11,13 +11,13 @@ enum Item {
     Error(CsvError),
 }
 
-fn own(item: Result<CsvSample<'_>, CsvError>) -> Item {
+fn own(item: Result<Sample<'_>, CsvError>) -> Item {
     match item {
-        Ok(CsvSample { line, time_ns, series, value }) => {
+        Ok(Sample { line, time_ns, series, value }) => {
             let (kind, bits) = match value {
-                CsvValue::Float(value) => ("f", value.to_bits()),
-                CsvValue::Integer(value) => ("i", value.cast_unsigned()),
-                CsvValue::Boolean(value) => ("b", u64::from(value)),
+                Scalar::Float(value) => ("f", value.to_bits()),
+                Scalar::Integer(value) => ("i", value.cast_unsigned()),
+                Scalar::Boolean(value) => ("b", u64::from(value)),
             };
             Item::Sample(line, time_ns, series.into_owned(), kind, bits)
         }
@@ -30,13 +30,13 @@ fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Item> {
     let mut items = Vec::new();
     for piece in pieces {
         parser.feed(piece, |item| items.push(own(item)));
-        assert!(parser.pending.len() <= LINE_BYTES_MAX);
+        assert!(parser.lines.pending_bytes() <= LINE_BYTES_MAX);
     }
     parser.finish(|item| items.push(own(item)));
     items
 }
 
-fn value_of(text: &str) -> CsvValue {
+fn value_of(text: &str) -> Scalar {
     parse_value(text).unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
@@ -77,16 +77,16 @@ fn lines_become_samples() {
 
 #[test]
 fn values_keep_the_kind_they_were_written_in() {
-    assert_eq!(value_of("-9223372036854775808"), CsvValue::Integer(i64::MIN));
-    assert_eq!(value_of("+5"), CsvValue::Integer(5));
-    assert_eq!(value_of("5.0"), CsvValue::Float(5.0));
-    assert_eq!(value_of("-1e-3"), CsvValue::Float(-0.001));
-    assert_eq!(value_of("-inf"), CsvValue::Float(f64::NEG_INFINITY));
-    assert!(matches!(value_of("NaN"), CsvValue::Float(value) if value.is_nan()));
-    assert_eq!(value_of("true"), CsvValue::Boolean(true));
-    assert_eq!(value_of("false"), CsvValue::Boolean(false));
+    assert_eq!(value_of("-9223372036854775808"), Scalar::Integer(i64::MIN));
+    assert_eq!(value_of("+5"), Scalar::Integer(5));
+    assert_eq!(value_of("5.0"), Scalar::Float(5.0));
+    assert_eq!(value_of("-1e-3"), Scalar::Float(-0.001));
+    assert_eq!(value_of("-inf"), Scalar::Float(f64::NEG_INFINITY));
+    assert!(matches!(value_of("NaN"), Scalar::Float(value) if value.is_nan()));
+    assert_eq!(value_of("true"), Scalar::Boolean(true));
+    assert_eq!(value_of("false"), Scalar::Boolean(false));
     // "-0" is an integer and loses its sign, as integers do; "-0.0" keeps it.
-    assert!(matches!(value_of("-0.0"), CsvValue::Float(value) if value.is_sign_negative()));
+    assert!(matches!(value_of("-0.0"), Scalar::Float(value) if value.is_sign_negative()));
 }
 
 #[test]

@@ -194,12 +194,12 @@ mod tests {
     fn numbers_are_read_up_to_the_first_bad_one() {
         assert_eq!(numbers(b" 1  22\t333\r"), [1, 22, 333]);
         assert_eq!(numbers(b"-7 x 3"), [-7]);
-        assert_eq!(numbers(b"12kB"), []);
+        assert!(numbers(b"12kB").is_empty());
         assert_eq!(numbers(b"1 18446744073709551616 3"), [1]);
         assert_eq!(numbers(b"9223372036854775807 18446744073709551615"), [i64::MAX, -1]);
         assert_eq!(numbers(b"-9223372036854775808 -9223372036854775809"), [i64::MIN]);
         assert_eq!(numbers(b"000000000000000000000000000000000000000000012"), [12]);
-        assert_eq!(numbers(b"- 1"), []);
+        assert!(numbers(b"- 1").is_empty());
     }
 
     #[test]

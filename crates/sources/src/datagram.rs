@@ -1,0 +1,81 @@
+//! Datagrams that carry lines: each is an input of its own, and each of its lines is JSON if it
+//! starts with a brace, else CSV. Nothing is kept from one datagram to the next, so garbage costs
+//! only the datagram that it came in.
+//!
+//! Invariant: no datagram gives more items than it has lines and values, and none is silent: what
+//! gives no sample is an error, but for blank lines and comments. Held by the tests below and the
+//! fuzz target `udp`.
+
+use crate::csv::{self, CsvError};
+use crate::json::{self, JsonError};
+use crate::lines::LineCutter;
+use crate::sample::Sample;
+use std::fmt;
+
+/// Why a line of a datagram was not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatagramError {
+    /// It starts as JSON.
+    Json(JsonError),
+    /// It starts otherwise.
+    Csv(CsvError),
+    /// The datagram has no bytes.
+    Empty,
+}
+
+impl fmt::Display for DatagramError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => error.fmt(formatter),
+            Self::Csv(error) => error.fmt(formatter),
+            Self::Empty => formatter.write_str("expected lines, found no bytes"),
+        }
+    }
+}
+
+impl std::error::Error for DatagramError {}
+
+/// Hands each sample and each error of a datagram to `item`, in the order of its lines.
+pub fn read(bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, DatagramError>)) {
+    if bytes.is_empty() {
+        return item(Err(DatagramError::Empty));
+    }
+    let mut lines = LineCutter::new(json::LINE_BYTES_MAX);
+    let mut line = |number: u64, line: Option<&[u8]>| {
+        let first = line.and_then(|line| line.iter().find(|byte| !byte.is_ascii_whitespace()));
+        if first == Some(&b'{') {
+            json::parse_line(number, line, &mut |found| item(found.map_err(DatagramError::Json)));
+        } else {
+            csv::parse_line(number, line, &mut |found| item(found.map_err(DatagramError::Csv)));
+        }
+    };
+    lines.feed(bytes, &mut line);
+    lines.finish(&mut line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_both_kinds_are_read_and_garbage_is_named() {
+        let mut found = Vec::new();
+        let mut take = |bytes: &[u8]| {
+            read(bytes, |item| {
+                found.push(match item {
+                    Ok(sample) => format!("{} {} {:?}", sample.line, sample.series, sample.value),
+                    Err(error) => error.to_string(),
+                });
+            });
+        };
+        take(b"{\"a\":1,\"b\":true}\n5,c,2.5\n# note\n");
+        take(b"\x00\x01garbage\xff");
+        take(b"{\"a\":");
+        take(b"");
+        assert_eq!(found[..3], ["1 a Integer(1)", "1 b Boolean(true)", "2 c Float(2.5)"]);
+        assert!(found[3].contains("expected UTF-8"), "{found:?}");
+        assert!(found[4].contains("expected one JSON object"), "{found:?}");
+        assert_eq!(found[5..], ["expected lines, found no bytes"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! What can be wrong with a line of JSON. A line is refused on its own and the reading goes on.
+//!
+//! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
+
+use std::fmt;
+
+/// How much of the input an error quotes.
+const FOUND_CHARS_MAX: usize = 60;
+
+/// A line that was skipped because of an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonError {
+    /// Line of the input, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub problem: JsonProblem,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JsonProblem {
+    /// The line is longer than `limit_bytes`; it was skipped up to its newline.
+    LineTooLong {
+        /// The most bytes a line may have.
+        limit_bytes: usize,
+    },
+    /// The line is not UTF-8.
+    NotUtf8,
+    /// It is no JSON object.
+    Syntax {
+        /// Byte of the line, from 1.
+        column: usize,
+        /// What was expected or found there.
+        reason: String,
+    },
+    /// A key stands there twice (`time` and `time_ns` are one).
+    Twice {
+        /// The key.
+        key: String,
+    },
+    /// The time is none.
+    Time {
+        /// What it is.
+        found: String,
+    },
+    /// The series' name is no string.
+    Series {
+        /// What it is.
+        found: String,
+    },
+    /// The series has no name.
+    SeriesEmpty,
+    /// There is no value.
+    NoValues,
+    /// Something beside time, series and value.
+    KeyExtra {
+        /// The key.
+        key: String,
+    },
+    /// A value is no number of 64 bits and no truth value.
+    Value {
+        /// Its series.
+        series: String,
+        /// What it is.
+        found: String,
+    },
+}
+
+/// The start of `text`, for an error.
+pub(super) fn quote(text: &str) -> String {
+    let mut found: String = text.chars().take(FOUND_CHARS_MAX).collect();
+    if found.len() < text.len() {
+        found.push_str("...");
+    }
+    found
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "line {}: {}", self.line, self.problem)
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+impl fmt::Display for JsonProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LineTooLong { limit_bytes } => {
+                write!(formatter, "the line is longer than {limit_bytes} bytes and was skipped")
+            }
+            Self::NotUtf8 => write!(formatter, "expected UTF-8, found bytes that are not"),
+            Self::Syntax { column, reason } => {
+                write!(formatter, "column {column}: expected one JSON object, found: {reason}")
+            }
+            Self::Twice { key } => write!(formatter, "expected each key once, found {key:?} twice"),
+            Self::Time { found } => write!(
+                formatter,
+                "expected a time (nanoseconds since 1970 as an integer, seconds with a point, \
+                 RFC 3339 in quotes, or no time for now), found {found}"
+            ),
+            Self::Series { found } => {
+                write!(formatter, "expected the name of a series in quotes, found {found}")
+            }
+            Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
+            Self::NoValues => write!(
+                formatter,
+                "expected series and value, or one key for each series, found no value"
+            ),
+            Self::KeyExtra { key } => {
+                write!(formatter, "expected only time, series and value, found {key:?} too")
+            }
+            Self::Value { series, found } => write!(
+                formatter,
+                "series {series:?}: expected a number of 64 bits, true or false, found {found}"
+            ),
+        }
+    }
+}

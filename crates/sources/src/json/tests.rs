@@ -1,0 +1,120 @@
+//! JSON lines: both forms, mistakes, and bytes cut anywhere.
+
+use super::*;
+use proptest::prelude::*;
+
+fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let mut parser = JsonParser::new();
+    let mut items = Vec::new();
+    let mut item = |item: Result<Sample<'_>, JsonError>| {
+        items.push(match item {
+            Ok(Sample { line, time_ns, series, value }) => {
+                format!("{line} {time_ns:?} {series} {value:?}")
+            }
+            Err(error) => error.to_string(),
+        });
+    };
+    for piece in pieces {
+        parser.feed(piece, &mut item);
+    }
+    parser.finish(&mut item);
+    items
+}
+
+fn only(line: &str) -> String {
+    let items = items([line.as_bytes()]);
+    assert_eq!(items.len(), 1, "{items:?}");
+    items.into_iter().next().unwrap()
+}
+
+#[test]
+fn both_forms_are_read() {
+    let input = "\u{feff}{\"time\":1700000000123456789,\"series\":\"temp\",\"value\":21.5}\r\n\n\
+                 {\"value\":9007199254740993,\"series\":\"a\\u00e4\\\"\"}\n\
+                 {\"time_ns\":1700000000.123456789,\"temp\":1,\"p\":2.5e3,\"on\":true}\n\
+                 {\"time\":\"2023-11-14T22:13:20Z\",\"value\":null}\n{\"time\":null,\"x\":-0}";
+    let expected = [
+        "1 Some(1700000000123456789) temp Float(21.5)",
+        "3 None aä\" Integer(9007199254740993)",
+        "4 Some(1700000000123456789) temp Integer(1)",
+        "4 Some(1700000000123456789) p Float(2500.0)",
+        "4 Some(1700000000123456789) on Boolean(true)",
+        "5 Some(1700000000000000000) value Float(NaN)",
+        "6 None x Integer(0)",
+    ];
+    assert_eq!(items([input.as_bytes()]), expected);
+}
+
+#[test]
+fn a_bad_line_is_one_error_and_takes_nothing() {
+    for (line, said) in [
+        ("nonsense", "line 1: column 2: expected one JSON object"),
+        ("[1]", "expected one JSON object"),
+        ("{\"a\":1", "expected one JSON object"),
+        ("{\"a\":1}{\"b\":2}", "expected one JSON object"),
+        ("{}", "found no value"),
+        ("{\"time\":1}", "found no value"),
+        ("{\"a\":1,\"b\":\"x\"}", "series \"b\": expected a number of 64 bits, true or false"),
+        ("{\"a\":[1]}", "found [1]"),
+        ("{\"a\":{\"b\":1}}", "series \"a\""),
+        ("{\"a\":99999999999999999999}", "found 99999999999999999999"),
+        ("{\"a\":1e999}", "found 1e999"),
+        ("{\"a\":1,\"a\":2}", "\"a\" twice"),
+        ("{\"time\":1,\"time_ns\":2,\"a\":1}", "twice"),
+        ("{\"time\":true,\"a\":1}", "expected a time"),
+        ("{\"time\":1e30,\"a\":1}", "expected a time"),
+        ("{\"time\":\"2023-02-30T00:00:00Z\",\"a\":1}", "expected a time"),
+        ("{\"series\":1,\"value\":1}", "name of a series in quotes"),
+        ("{\"series\":\"\",\"value\":1}", "name of a series, found nothing"),
+        ("{\"\":1}", "name of a series, found nothing"),
+        ("{\"series\":\"a\",\"value\":1,\"unit\":\"K\"}", "found \"unit\" too"),
+    ] {
+        let found = only(line);
+        assert!(found.starts_with("line 1: ") && found.contains(said), "{line}: {found}");
+    }
+    assert_eq!(items([&b"{\"a\":\xff}"[..]]).len(), 1);
+    // After a bad line the next counts, with its number.
+    assert_eq!(items([&b"?\n{\"a\":1}"[..]])[1], "2 None a Integer(1)");
+}
+
+#[test]
+fn errors_quote_little() {
+    let long = "x".repeat(100_000);
+    for line in [format!("{{\"a\":\"{long}\"}}"), format!("{{\"{long}\":[]}}"), long.clone()] {
+        assert!(only(&line).len() < 400, "{}", only(&line).len());
+    }
+    let nested = "[".repeat(500_000);
+    assert!(only(&format!("{{\"a\":{nested}")).contains("expected one JSON object"));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_one_error() {
+    let mut input = b"{\"a\":\"".to_vec();
+    input.resize(3 * LINE_BYTES_MAX, b'x');
+    input.extend(b"\n{\"a\":1}\n");
+    let mut expected = items([input.as_slice()]);
+    assert_eq!(expected.len(), 2);
+    assert!(expected[0].contains("longer than 1048576 bytes"));
+    assert_eq!(expected.remove(1), "2 None a Integer(1)");
+}
+
+fn near_json() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just(b"{\"time\":1,".to_vec()),
+        Just(b"\"series\":\"a\",".to_vec()),
+        Just(b"\"value\":2}".to_vec()),
+        Just(b"{\"a\":1.5,\"b\":true}".to_vec()),
+        Just(b"\n".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..4),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_cutting_gives_the_same_items(bytes in near_json(), cut in 1..40_usize) {
+        let whole = items([bytes.as_slice()]);
+        prop_assert_eq!(items(bytes.chunks(cut)), whole.clone());
+        prop_assert_eq!(items(bytes.chunks(1)), whole);
+    }
+}

@@ -1,0 +1,71 @@
+//! Bytes that come in any pieces, cut into lines of bounded length.
+//!
+//! Invariant: any cutting of the input gives the same lines, and memory stays below one line.
+//! Held by the tests of the parsers above it (`any_cutting_gives_the_same_items`).
+
+/// Cuts lines at `\n`; only a line that is cut by the end of a piece is copied.
+#[derive(Debug)]
+pub(crate) struct LineCutter {
+    limit_bytes: usize,
+    /// The start of a line whose end has not come yet.
+    pending: Vec<u8>,
+    /// The rest of a line that was too long is being skipped.
+    skipping: bool,
+    /// Lines that have ended.
+    lines: u64,
+}
+
+impl LineCutter {
+    pub(crate) fn new(limit_bytes: usize) -> Self {
+        LineCutter { limit_bytes, pending: Vec::new(), skipping: false, lines: 0 }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pending_bytes(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Hands each line that `bytes` complete to `line`, with its number from 1 on and without its
+    /// newline; `None` for one that is too long, once.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], mut line: impl FnMut(u64, Option<&[u8]>)) {
+        let limit = self.limit_bytes;
+        let mut whole = |number, bytes: &[u8]| {
+            line(number, Some(bytes).filter(|bytes| bytes.len() <= limit));
+        };
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (first, rest) = (&bytes[..end], &bytes[end + 1..]);
+            bytes = rest;
+            if self.pending.is_empty() {
+                if !self.skipping {
+                    whole(self.lines + 1, first);
+                }
+            } else {
+                // Room is bounded: of a longer line only so much is kept that it is seen as one.
+                let room = (limit + 1).saturating_sub(self.pending.len());
+                self.pending.extend_from_slice(&first[..first.len().min(room)]);
+                whole(self.lines + 1, &self.pending);
+                self.pending.clear();
+            }
+            self.skipping = false;
+            self.lines += 1;
+        }
+        if self.skipping {
+            return;
+        }
+        if self.pending.len() + bytes.len() > limit {
+            line(self.lines + 1, None);
+            self.pending.clear();
+            self.skipping = true;
+        } else {
+            self.pending.extend_from_slice(bytes);
+        }
+    }
+
+    /// Ends the input: a last line without newline counts. Starts anew at line 1.
+    pub(crate) fn finish(&mut self, mut line: impl FnMut(u64, Option<&[u8]>)) {
+        line(self.lines + 1, Some(&self.pending));
+        self.pending.clear();
+        self.skipping = false;
+        self.lines = 0;
+    }
+}
