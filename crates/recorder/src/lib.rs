@@ -12,6 +12,7 @@
 //! # Ok::<(), baro_recorder::Error>(())
 //! ```
 
+mod attach;
 mod error;
 pub mod log;
 mod opening;
@@ -20,11 +21,13 @@ mod recorder;
 mod ring;
 pub mod writer;
 
+pub use attach::{Attached, attach, attach_in};
 pub use error::{Error, Result};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
 pub use ring::{
-    Producer, Refused, RingContents, RingError, RingFolder, RingReport, inspect as inspect_ring,
+    FoundRing, Producer, Refused, RingContents, RingError, RingFolder, RingReport,
+    inspect as inspect_ring,
 };
 pub use writer::{Status, Trouble};

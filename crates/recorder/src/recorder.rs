@@ -183,7 +183,7 @@ impl Recorder {
     pub fn producer(&self) -> Result<Producer> {
         // The same mapping serves both sides: mapped twice, it would count twice as resident and
         // as locked.
-        let memory = self.ring()?;
+        let memory = self.ring(false)?;
         Ok(Producer::new(Ring::attach(memory, Some(self.store))?)?)
     }
 
@@ -201,18 +201,19 @@ impl Recorder {
                 found: "none".to_owned(),
             });
         }
-        Ok(self.ring()?.path().to_owned())
+        Ok(self.ring(true)?.path().to_owned())
     }
 
     /// Makes a ring and hands its reading end to the writer.
-    fn ring(&self) -> Result<SharedMemory> {
+    fn ring(&self, to_attach: bool) -> Result<SharedMemory> {
         let mut count = self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);
         if *count >= RINGS_MAX {
             let (expected, found) = (format!("at most {RINGS_MAX}"), (*count + 1).to_string());
             return Err(Error::Setting { name: "rings", expected, found });
         }
         let producer = identity::random_u64()?.max(1);
-        let ring = self.rings.make(producer, self.options.ring_bytes, self.record_bytes_max)?;
+        let ring =
+            self.rings.make(producer, self.options.ring_bytes, self.record_bytes_max, to_attach)?;
         let memory = ring.memory.clone();
         let reader = Box::new(RingReader::new(ring, 0)?);
         self.commands.send(Command::AddRing(reader)).map_err(|_| Error::WriterGone)?;

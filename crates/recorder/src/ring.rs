@@ -11,7 +11,7 @@ mod layout;
 mod producer;
 
 pub(crate) use consumer::{Next, Position, RingReader};
-pub use folder::RingFolder;
+pub use folder::{FoundRing, RingFolder};
 pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;
 pub use layout::RingError;

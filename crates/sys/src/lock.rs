@@ -39,6 +39,14 @@ pub(crate) fn try_lock(file: &File, byte: i64, path: &Path) -> Result<bool> {
     }
 }
 
+/// Whether another open file has byte `byte` of `file`. Takes nothing.
+pub(crate) fn is_locked(file: &File, byte: i64) -> bool {
+    let mut lock = request(libc::F_WRLCK, byte);
+    // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
+    let rc = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+    rc == 0 && libc::c_int::from(lock.l_type) != libc::F_UNLCK
+}
+
 /// A file that one process holds, and that names it.
 #[derive(Debug)]
 pub struct LockFile {
@@ -53,6 +61,24 @@ pub struct Holder {
 }
 
 impl LockFile {
+    /// Who holds the lock at `path`, without taking it; `None` if nobody does or there is no such
+    /// file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn holder(path: &Path) -> Result<Option<Holder>> {
+        let mut file = match OpenOptions::new().read(true).open(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(|e| Error::new("open", path, e))?,
+        };
+        if !is_locked(&file, 0) {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        let _ = (&mut file).take(32).read_to_string(&mut text);
+        Ok(Some(Holder { pid: text.trim().parse().ok() }))
+    }
+
     /// Takes the lock at `path`, made if missing, and writes this process's id into it. The inner
     /// error names the process that has it.
     ///
@@ -89,7 +115,9 @@ mod tests {
         let held = LockFile::take(&path).unwrap().unwrap();
         let holder = LockFile::take(&path).unwrap().unwrap_err();
         assert_eq!(holder.pid, Some(std::process::id()));
+        assert_eq!(LockFile::holder(&path).unwrap(), Some(holder));
         drop(held);
+        assert_eq!(LockFile::holder(&path).unwrap(), None);
         assert!(LockFile::take(&path).unwrap().is_ok());
         std::fs::remove_file(&path).unwrap();
     }

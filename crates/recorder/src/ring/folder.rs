@@ -1,6 +1,7 @@
 //! Where rings live: files on a tmpfs, in a folder per store, never on the store's file system.
 
-use super::layout::{Ring, RingError};
+use super::RingReport;
+use super::layout::{PRODUCER_LOCK, Ring, RingError, WRITER_LOCK};
 use baro_ondisk::StoreId;
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
@@ -8,6 +9,42 @@ use baro_sys::memory::SharedMemory;
 use baro_sys::schedule;
 use baro_sys::storage::Storage;
 use std::path::{Path, PathBuf};
+
+/// How the names of ring files end, and those of rings for other processes.
+const ENDING: &str = ".ring";
+const TO_ATTACH: &str = ".attach.ring";
+
+/// A ring file that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundRing {
+    /// The file.
+    pub path: PathBuf,
+    /// It was made for a producer in another process.
+    pub to_attach: bool,
+    /// A producer has it.
+    pub has_producer: bool,
+    /// A writer has it.
+    pub has_writer: bool,
+    /// Its counters.
+    pub report: RingReport,
+}
+
+fn own(base: &Path, store: StoreId) -> PathBuf {
+    base.join(store.to_string())
+}
+
+/// Where rings are looked for, best first.
+fn bases() -> Vec<PathBuf> {
+    let mut bases = Vec::new();
+    if schedule::is_root() {
+        bases.push(PathBuf::from("/run/barograph"));
+    }
+    if let Some(run) = std::env::var_os("XDG_RUNTIME_DIR") {
+        bases.push(Path::new(&run).join("barograph"));
+    }
+    bases.push(PathBuf::from(format!("/dev/shm/barograph-{}", schedule::user_id())));
+    bases
+}
 
 /// The folder of one store's rings.
 #[derive(Clone, Debug)]
@@ -25,7 +62,7 @@ impl RingFolder {
     /// # Errors
     /// The wanted folder cannot be made or is no tmpfs.
     pub fn find(store: StoreId, wanted: Option<&Path>) -> Result<Self, RingError> {
-        let own = |base: &Path| base.join(store.to_string());
+        let own = |base: &Path| own(base, store);
         if let Some(base) = wanted {
             Disk::create(base)?;
             if FileSystem::of(base)?.name() != "tmpfs" {
@@ -35,21 +72,12 @@ impl RingFolder {
             Disk::create(&own(base))?;
             return Ok(RingFolder { folder: Some(own(base)), store });
         }
-        let user = schedule::user_id();
-        let mut bases = Vec::new();
-        if schedule::is_root() {
-            bases.push(PathBuf::from("/run/barograph"));
-        }
-        if let Some(run) = std::env::var_os("XDG_RUNTIME_DIR") {
-            bases.push(Path::new(&run).join("barograph"));
-        }
-        bases.push(PathBuf::from(format!("/dev/shm/barograph-{user}")));
         let usable = |base: &PathBuf| {
             let parent = base.parent().unwrap_or(base);
             let tmpfs = FileSystem::of(parent).is_ok_and(|found| found.name() == "tmpfs");
             tmpfs && Disk::create(&own(base)).is_ok()
         };
-        let folder = bases.into_iter().find(usable).map(|base| own(&base));
+        let folder = bases().into_iter().find(usable).map(|base| own(&base));
         Ok(RingFolder { folder, store })
     }
 
@@ -65,17 +93,44 @@ impl RingFolder {
         self.folder.as_deref()
     }
 
-    /// Makes a ring.
+    /// Every ring of a store that lies where rings are looked for (or below `wanted`), by whose
+    /// process soever. Makes nothing; for `baro info`, and to find one to attach to.
+    #[must_use]
+    pub fn rings(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
+        let bases = wanted.map_or_else(bases, |base| vec![base.to_owned()]);
+        let files = |base: &PathBuf| {
+            let folder = own(base, store);
+            let names = Disk::open(&folder).and_then(|disk| disk.list("")).unwrap_or_default();
+            let rings = names.into_iter().filter(|name| name.ends_with(ENDING));
+            rings.map(|name| folder.join(name)).collect::<Vec<_>>()
+        };
+        let open = |path: PathBuf| {
+            let ring = Ring::open(&path, Some(store)).ok()?;
+            Some(FoundRing {
+                to_attach: path.to_string_lossy().ends_with(TO_ATTACH),
+                has_producer: ring.memory.is_locked(PRODUCER_LOCK),
+                has_writer: ring.memory.is_locked(WRITER_LOCK),
+                report: ring.report(),
+                path,
+            })
+        };
+        bases.iter().flat_map(files).filter_map(open).collect()
+    }
+
+    /// Makes a ring; one `to_attach` says so in its name, so that another process that looks for
+    /// a ring never takes one that this process made for itself and has not locked yet.
     pub(crate) fn make(
         &self,
         producer: u64,
         capacity: usize,
         record_bytes_max: usize,
+        to_attach: bool,
     ) -> Result<Ring, RingError> {
+        let ending = if to_attach { TO_ATTACH } else { ENDING };
         let bytes = Ring::memory_bytes(Ring::capacity_for(capacity));
         let memory = match &self.folder {
             Some(folder) => {
-                SharedMemory::create(&folder.join(format!("{producer:016x}.ring")), bytes)?
+                SharedMemory::create(&folder.join(format!("{producer:016x}{ending}")), bytes)?
             }
             None => SharedMemory::private(bytes)?,
         };
@@ -90,7 +145,7 @@ impl RingFolder {
         };
         names
             .iter()
-            .filter(|name| name.ends_with(".ring"))
+            .filter(|name| name.ends_with(ENDING))
             .map(|name| Ring::open(&folder.join(name), Some(self.store)))
             .collect()
     }

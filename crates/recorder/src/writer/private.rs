@@ -17,7 +17,8 @@ impl Engine {
         ring_bytes: usize,
         record_bytes_max: usize,
     ) -> Result<Producer, RingError> {
-        let ring = RingFolder::none(self.store()).make(producer, ring_bytes, record_bytes_max)?;
+        let ring =
+            RingFolder::none(self.store()).make(producer, ring_bytes, record_bytes_max, false)?;
         let producer = Producer::new(Ring::attach(ring.memory.clone(), Some(self.store()))?)?;
         self.add_ring(RingReader::new(ring, 0)?);
         Ok(producer)

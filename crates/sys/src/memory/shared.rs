@@ -171,6 +171,12 @@ impl SharedMemory {
         }
     }
 
+    /// Whether another handle has the lock on byte `byte`. Takes nothing; false for private memory.
+    #[must_use]
+    pub fn is_locked(&self, byte: i64) -> bool {
+        self.owner.file.as_ref().is_some_and(|file| crate::lock::is_locked(file, byte))
+    }
+
     /// Gives back what [`SharedMemory::try_lock`] took.
     pub fn unlock(&self, byte: i64) {
         if let Some(file) = &self.owner.file {
@@ -277,6 +283,7 @@ mod tests {
         assert_eq!(b.counter(128).load(Ordering::Acquire), 9);
         assert!(a.try_lock(0).unwrap());
         assert!(!b.try_lock(0).unwrap());
+        assert_eq!((b.is_locked(0), b.is_locked(1), a.is_locked(0)), (true, false, false));
         assert!(b.try_lock(1).unwrap());
         a.unlock(0);
         assert!(b.try_lock(0).unwrap());

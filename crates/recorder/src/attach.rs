@@ -1,0 +1,65 @@
+//! A producer in a process of its own: finds a free ring of a recorder that runs elsewhere, and
+//! the ids under which the store knows its series.
+//!
+//! Nothing is asked of the recorder's process: rings are files on a tmpfs that only their owner
+//! can open, a lock says which is taken, and the catalog is read from the store. So attaching
+//! works whatever the recorder is doing, and the death of either costs the other nothing.
+//!
+//! Invariant: a ring has one producer, whoever looks for one at the same time. Held by
+//! `tests/attach.rs`.
+
+use crate::log::{Catalog, read_identity};
+use crate::ring::{Producer, RingError, RingFolder};
+use crate::{Error, Result};
+use baro_sys::disk::Disk;
+use std::path::Path;
+
+/// A producer with the store's catalog as it was at the attach.
+#[derive(Debug)]
+pub struct Attached {
+    /// Pushes into the ring; see [`Producer`].
+    pub producer: Producer,
+    /// Series and channels with their ids.
+    pub catalog: Catalog,
+}
+
+/// Attaches to a ring that a recorder of the store at `store` made for other processes
+/// (`baro record --attach N`, [`Recorder::ring_for_attach`](crate::Recorder::ring_for_attach)) and
+/// that no producer has. Looks where recorders make rings by default.
+///
+/// # Errors
+/// It is no store, its catalog is damaged, or no ring is free.
+pub fn attach(store: &Path) -> Result<Attached> {
+    attach_in(store, None)
+}
+
+/// The same with the folder that the recorder was given with [`Rings::In`](crate::Rings::In).
+///
+/// # Errors
+/// As [`attach`].
+pub fn attach_in(store: &Path, rings: Option<&Path>) -> Result<Attached> {
+    let disk = match Disk::open(store) {
+        Err(error) if error.is_missing() => {
+            return Err(Error::NotAStore { path: store.to_owned() });
+        }
+        other => other?,
+    };
+    let identity = read_identity(&disk, store)?;
+    let found: Vec<_> =
+        RingFolder::rings(identity.store, rings).into_iter().filter(|r| r.to_attach).collect();
+    for ring in found.iter().filter(|ring| !ring.has_producer) {
+        match Producer::attach(&ring.path) {
+            Ok(producer) if producer.closed() => {}
+            Ok(producer) => return Ok(Attached { producer, catalog: Catalog::read(&disk)? }),
+            // Taken meanwhile, or gone with its recorder.
+            Err(RingError::Busy { .. }) => {}
+            Err(RingError::System(error)) if error.is_missing() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Error::Setting {
+        name: "rings to attach to",
+        expected: "one that no producer has (baro record STORE --attach N makes them)".to_owned(),
+        found: format!("none free of {}", found.len()),
+    })
+}
