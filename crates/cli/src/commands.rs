@@ -3,6 +3,7 @@
 mod bench;
 mod cat;
 mod demo;
+mod export;
 mod info;
 mod init;
 mod list;
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     List(list::Arguments),
     /// Print what was recorded, in time order
     Cat(cat::Arguments),
+    /// Write a time range to a file that other programs read: CSV or MCAP
+    Export(export::Arguments),
     /// Read everything and say what is not as it was written
     Verify(verify::Arguments),
     /// Copy what is readable of a damaged store into a new one
@@ -58,6 +61,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Info(arguments) => info::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Cat(arguments) => cat::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Tune(command) => tune::run(&command),

@@ -1,6 +1,6 @@
 //! A store opened for recording.
 
-use crate::log::{Catalog, Recovery, recover, segment_name};
+use crate::log::{Catalog, Declared, Recovery, recover, segment_name};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::writer::{Command, Engine, FileDevice, Start, Status, WriterThread};
 use crate::{Error, Opening, Options, Result};
@@ -162,6 +162,13 @@ impl Recorder {
     pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         catalog.declare(&self.disk, self.session, wanted)
+    }
+
+    /// The series or channel of this name, if it is declared. Does not block for the device.
+    #[must_use]
+    pub fn declared(&self, name: &str) -> Option<Declared> {
+        let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        catalog.get(name).cloned()
     }
 
     /// The id of a channel whose frames have fields that are read back as series

@@ -47,6 +47,21 @@ pub struct Column {
     /// Type: `f64`, `i64`, `u64`, `bool`, `text`, or `frame`.
     pub kind: &'static str,
     field: Option<(usize, usize)>,
+    elements: Option<usize>,
+}
+
+impl Column {
+    /// Of a field: its number in the layout, and the element of an array (0 of a single value).
+    #[must_use]
+    pub fn field(&self) -> Option<(usize, usize)> {
+        self.field
+    }
+
+    /// Of an element of an array: how many elements it has.
+    #[must_use]
+    pub fn array_elements(&self) -> Option<usize> {
+        self.elements
+    }
 }
 
 /// One point.
@@ -116,19 +131,20 @@ fn whole(declared: &Declared) -> Column {
         unit: declared.unit.clone(),
         kind: if declared.kind == Type::Channel { "frame" } else { declared.kind.name() },
         field: None,
+        elements: None,
     }
 }
 
 fn field(channel: &Declared, layout: &Layout, (at, element): (usize, usize)) -> Column {
     let (kind, unit) = kind_of_field(layout, at);
     let name = layout.fields().get(at).map_or("", |field| field.name.as_str());
-    let array = layout.fields().get(at).is_some_and(|field| field.elements.is_some());
-    let name = if array {
+    let elements = layout.fields().get(at).and_then(|field| field.elements).map(usize::from);
+    let name = if elements.is_some() {
         format!("{}.{name}[{element}]", channel.name)
     } else {
         format!("{}.{name}", channel.name)
     };
-    Column { id: channel.id, name, unit, kind, field: Some((at, element)) }
+    Column { id: channel.id, name, unit, kind, field: Some((at, element)), elements }
 }
 
 fn fields(channel: &Declared, layout: &Layout) -> Vec<Column> {
@@ -203,6 +219,18 @@ impl Selection {
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// Those of one series or channel.
+    #[must_use]
+    pub fn columns_of(&self, id: u32) -> &[Column] {
+        self.by_id.get(&id).and_then(|group| self.columns.get(group.0..group.1)).unwrap_or(&[])
+    }
+
+    /// Where those of one series or channel start in [`Selection::columns`].
+    #[must_use]
+    pub fn place_of(&self, id: u32) -> usize {
+        self.by_id.get(&id).map_or(self.columns.len(), |group| group.0)
     }
 
     /// Ids of the series and channels that are read; each once.

@@ -2,12 +2,12 @@
 
 use crate::failure::{Outcome, Result};
 use crate::time;
-use baro_ondisk::{Gap, Kind, Type};
-use baro_recorder::log::Declared;
-use baro_store::{Filter, Interval, Reading, RecordRef, Store, Value};
+use baro_export::csv;
+use baro_ondisk::{Gap, Kind};
+use baro_store::{Datum, Interval, Point, Reading, RecordRef, Selection, Store};
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -30,7 +30,8 @@ pub(crate) enum RowFormat {
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
-    /// Only these series and channels, by name; all without it
+    /// Only these, by name: series, channels (frames as they are), fields of a channel as
+    /// CHANNEL.FIELD, CHANNEL.FIELD[2], CHANNEL.*; without names all, fields instead of frames
     series: Vec<String>,
     /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, or -30s for a time before now
     #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
@@ -50,35 +51,33 @@ pub(crate) struct Arguments {
 
 struct Printer<W> {
     out: W,
-    names: HashMap<u32, (String, Option<Type>)>,
-    wanted: Option<Vec<u32>>,
+    selection: Selection,
     format: RowFormat,
     lost: u64,
+    /// Fields that a frame was too short for.
+    short: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
-    let ids = ids(&store, &arguments.series)?;
-    let mut printer = Printer::new(&store, arguments.format);
-    if let (Some(rows), Some(ids)) = (arguments.last, &ids) {
-        let (tails, _) = store.tail(ids, rows)?;
-        for id in ids {
-            for row in tails.get(id).into_iter().flatten() {
-                printer.row(row.time_ns, *id, &row.value)?;
-            }
-        }
-        printer.out.flush()?;
+    let selection = if arguments.series.is_empty() {
+        Selection::all(store.catalog(), arguments.format != RowFormat::Raw)
+    } else {
+        Selection::named(store.catalog(), &arguments.series)?
+    };
+    let mut printer = Printer::new(selection, arguments.format);
+    if let Some(rows) = arguments.last {
+        printer.last(&store, rows)?;
         return Ok(Outcome::Done);
     }
     let interval = Interval {
         from_ns: arguments.from.unwrap_or(i64::MIN),
         to_ns: arguments.to.unwrap_or(i64::MAX),
     };
-    let mut filter = ids.as_ref().map_or_else(Filter::all, |ids| Filter::ids(ids));
+    let mut filter = printer.selection.filter();
     if arguments.data_only {
         filter = filter.data_only();
     }
-    printer.wanted = ids;
     let mut failed = None;
     let notes = store.records(interval, &filter, &Reading::default(), |record| {
         match printer.record(record) {
@@ -93,6 +92,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Err(error);
     }
     printer.out.flush()?;
+    if printer.short > 0 {
+        eprintln!("note: {} values are missing: frames ended before their fields", printer.short);
+    }
     for damage in store.damage().iter().chain(&notes.damage) {
         eprintln!("damage: {damage}");
     }
@@ -100,43 +102,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::lost_if(damaged || printer.lost > 0))
 }
 
-fn ids(store: &Store, names: &[String]) -> Result<Option<Vec<u32>>> {
-    if names.is_empty() {
-        return Ok(None);
-    }
-    let find =
-        |name: &String| {
-            store.catalog().name(name).map(|found| found.id).ok_or_else(|| {
-                format!("{name}: no such series or channel; baro list shows all").into()
-            })
-        };
-    names.iter().map(find).collect::<Result<Vec<u32>>>().map(Some)
-}
-
 impl Printer<BufWriter<std::io::StdoutLock<'static>>> {
-    fn new(store: &Store, format: RowFormat) -> Self {
-        let name = |entry: &Declared| (entry.id, (entry.name.clone(), Some(entry.kind)));
-        Printer {
-            out: BufWriter::with_capacity(1 << 20, std::io::stdout().lock()),
-            names: store.catalog().entries().iter().map(name).collect(),
-            wanted: None,
-            format,
-            lost: 0,
-        }
+    fn new(selection: Selection, format: RowFormat) -> Self {
+        let out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
+        Printer { out, selection, format, lost: 0, short: 0 }
     }
 }
 
 impl<W: Write> Printer<W> {
     fn record(&mut self, record: &RecordRef<'_>) -> Result<()> {
         match record.kind {
-            Kind::Frame => self.frame(record.time_ns, record.stream, record.payload),
-            Kind::Samples => {
-                for (id, time_ns, bits) in record.samples().iter().flat_map(|s| s.iter()) {
-                    if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&id)) {
-                        self.sample(time_ns, id, bits)?;
+            Kind::Frame | Kind::Samples => {
+                let Printer { out, selection, format, .. } = self;
+                let mut result = Ok(());
+                self.short += selection.unfold(record, |point| {
+                    if result.is_ok() {
+                        result = print(out, *format, point);
                     }
-                }
-                Ok(())
+                });
+                result
             }
             Kind::Gap => {
                 let gap = Gap::decode(record.payload).unwrap_or_default();
@@ -148,62 +132,23 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    fn row(&mut self, time_ns: i64, id: u32, value: &Value) -> Result<()> {
-        match value {
-            Value::Bits(bits) => self.sample(time_ns, id, *bits),
-            Value::Frame(bytes) => self.frame(time_ns, id, bytes),
-        }
-    }
-
-    fn sample(&mut self, time_ns: i64, id: u32, bits: u64) -> Result<()> {
-        let unknown = (format!("unknown-{id}"), None);
-        let (name, kind) = self.names.get(&id).unwrap_or(&unknown);
-        match self.format {
-            RowFormat::Raw => {}
-            RowFormat::Csv => {
-                let value = text(*kind, bits);
-                writeln!(self.out, "{time_ns},{},{value}", quoted(name))?;
-            }
-            RowFormat::Text => {
-                writeln!(self.out, "{}  {name}  {}", time::show(time_ns), text(*kind, bits))?;
-            }
-            RowFormat::Json => {
-                let value = match kind {
-                    Some(Type::F64) => json!(f64::from_bits(bits)),
-                    Some(Type::Bool) => json!(bits != 0),
-                    _ => json!(bits as i64),
-                };
-                writeln!(
-                    self.out,
-                    "{}",
-                    json!({"time_ns": time_ns, "series": name, "value": value})
-                )?;
+    /// The last rows of each series or channel selected.
+    fn last(&mut self, store: &Store, rows: usize) -> Result<()> {
+        let ids = self.selection.ids();
+        let (tails, _) = store.tail(&ids, rows)?;
+        let Printer { out, selection, format, .. } = self;
+        for id in ids {
+            for row in tails.get(&id).into_iter().flatten() {
+                let mut result = Ok(());
+                self.short += selection.unfold_row(id, row, |point| {
+                    if result.is_ok() {
+                        result = print(out, *format, point);
+                    }
+                });
+                result?;
             }
         }
-        Ok(())
-    }
-
-    fn frame(&mut self, time_ns: i64, id: u32, bytes: &[u8]) -> Result<()> {
-        let unknown = (format!("unknown-{id}"), None);
-        let (name, _) = self.names.get(&id).unwrap_or(&unknown);
-        match self.format {
-            RowFormat::Raw => self.out.write_all(bytes)?,
-            // Frames have no place in rows of values.
-            RowFormat::Csv => {}
-            RowFormat::Text => {
-                let start: String = bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
-                let dots = if bytes.len() > 16 { ".." } else { "" };
-                let time = time::show(time_ns);
-                writeln!(self.out, "{time}  {name}  {} B {start}{dots}", bytes.len())?;
-            }
-            RowFormat::Json => {
-                let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-                let row =
-                    json!({"time_ns": time_ns, "channel": name, "bytes": bytes.len(), "hex": hex});
-                writeln!(self.out, "{row}")?;
-            }
-        }
-        Ok(())
+        Ok(self.out.flush()?)
     }
 
     fn note(&mut self, time_ns: i64, text: &str) -> Result<()> {
@@ -219,29 +164,47 @@ impl<W: Write> Printer<W> {
     }
 }
 
-fn text(kind: Option<Type>, bits: u64) -> String {
-    match kind {
-        Some(Type::F64) => f64::from_bits(bits).to_string(),
-        Some(Type::Bool) => (bits != 0).to_string(),
-        _ => (bits as i64).to_string(),
+fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<()> {
+    let unknown = || Cow::Owned(format!("unknown-{}", point.id));
+    let name = point.column.map_or_else(unknown, |column| Cow::Borrowed(column.name.as_str()));
+    let time_ns = point.time_ns;
+    match (format, &point.value) {
+        (RowFormat::Raw, Datum::Frame(bytes)) => out.write_all(bytes)?,
+        (RowFormat::Csv, value) => csv::row(out, time_ns, &name, value)?,
+        (RowFormat::Text, Datum::Frame(bytes)) => {
+            let start: String = bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
+            let dots = if bytes.len() > 16 { ".." } else { "" };
+            let time = time::show(time_ns);
+            writeln!(out, "{time}  {name}  {} B {start}{dots}", bytes.len())?;
+        }
+        (RowFormat::Json, Datum::Frame(bytes)) => {
+            let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            let row =
+                json!({"time_ns": time_ns, "channel": name, "bytes": bytes.len(), "hex": hex});
+            writeln!(out, "{row}")?;
+        }
+        (RowFormat::Raw, _) => {}
+        (RowFormat::Text, value) => {
+            write!(out, "{}  {name}  ", time::show(time_ns))?;
+            csv::value(out, value)?;
+            writeln!(out)?;
+        }
+        (RowFormat::Json, value) => {
+            let value = match value {
+                Datum::Float(value) => json!(value),
+                Datum::Integer(value) => json!(value),
+                Datum::Unsigned(value) => json!(value),
+                Datum::Boolean(value) => json!(value),
+                Datum::Frame(_) => json!(null),
+            };
+            writeln!(out, "{}", json!({"time_ns": time_ns, "series": name, "value": value}))?;
+        }
     }
-}
-
-/// A name as a CSV field.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) || name.starts_with('#') {
-        return format!("\"{}\"", name.replace('"', "\"\""));
-    }
-    name.to_owned()
+    Ok(())
 }
 
 /// The last rows of a series as text; nothing if there is no such series.
 pub(crate) fn print_last(store: &Store, name: &str, rows: usize) -> Result<()> {
-    let Some(found) = store.catalog().name(name) else { return Ok(()) };
-    let mut printer = Printer::new(store, RowFormat::Text);
-    let (tails, _) = store.tail(&[found.id], rows)?;
-    for row in tails.get(&found.id).into_iter().flatten() {
-        printer.row(row.time_ns, found.id, &row.value)?;
-    }
-    Ok(printer.out.flush()?)
+    let Ok(selection) = Selection::named(store.catalog(), &[name]) else { return Ok(()) };
+    Printer::new(selection, RowFormat::Text).last(store, rows)
 }

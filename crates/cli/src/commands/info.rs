@@ -5,7 +5,9 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
+use baro_recorder::{FoundRing, RingFolder};
 use baro_store::Store;
+use baro_sys::lock::LockFile;
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -24,6 +26,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let identity = &info.identity;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     let stops = identity.when_full == WhenFull::Stop;
+    let recorder = LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?;
+    let rings = RingFolder::rings(identity.store, None);
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
     if arguments.format == Format::Json {
         let sessions: Vec<_> = info
@@ -66,6 +70,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "time_max_ns": info.times_ns.map(|times| times.1),
             "sessions": sessions,
             "damage": damage,
+            "recorder_pid": recorder.and_then(|holder| holder.pid),
+            "rings": rings.iter().map(ring_json).collect::<Vec<_>>(),
             "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
         }))?;
         return Ok(Outcome::lost_if(lossy));
@@ -105,10 +111,45 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         "memory    a recorder with one ring of 16 MiB takes {}",
         show_bytes(recorder_memory_bytes(identity.segment_bytes))
     );
+    if let Some(pid) = recorder.and_then(|holder| holder.pid) {
+        out!("recorder  process {pid}");
+    }
+    for ring in &rings {
+        let report = &ring.report;
+        out!(
+            "ring      {}: {}; {} records, {} refused, {} not durable yet",
+            ring.path.display(),
+            match (ring.has_producer, ring.to_attach, ring.has_writer) {
+                (true, true, _) => "a producer is attached",
+                (false, true, true) => "free, to attach to",
+                (true, false, _) => "of the recorder itself",
+                (false, _, _) => "left for the next recorder",
+            },
+            report.offered,
+            report.refused_full + report.refused_large,
+            show_bytes(report.used_bytes)
+        );
+    }
     for damage in store.damage() {
         out!("damage    {damage}");
     }
     Ok(Outcome::lost_if(lossy))
+}
+
+fn ring_json(ring: &FoundRing) -> serde_json::Value {
+    json!({
+        "path": ring.path,
+        "to_attach": ring.to_attach,
+        "has_producer": ring.has_producer,
+        "has_writer": ring.has_writer,
+        "producer": format!("{:016x}", ring.report.producer),
+        "offered": ring.report.offered,
+        "refused_ring_full": ring.report.refused_full,
+        "refused_too_large": ring.report.refused_large,
+        "durable": ring.report.durable,
+        "used_bytes": ring.report.used_bytes,
+        "capacity_bytes": ring.report.capacity_bytes,
+    })
 }
 
 /// What opening this store takes with the default options: ring and buffers, fixed.

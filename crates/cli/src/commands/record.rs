@@ -1,32 +1,42 @@
 //! `baro record`: records sources into a store until it is told to stop.
 
+mod declare;
 pub(crate) mod feeds;
 pub(crate) mod report;
+mod samples;
 mod stdin;
+mod udp;
 
 use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_recorder::{Closed, Options, Recorder};
+use baro_recorder::{Closed, Options, Recorder, RingReport, inspect_ring};
+use baro_sys::memory::SharedMemory;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::{Fed, Feed};
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use udp::UdpFeed;
 
 /// What stdin carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Input {
     /// Lines of time,series,value; an empty time means now
     Csv,
+    /// Lines of {"time":..,"series":..,"value":..} or {"time":..,NAME:VALUE,..}
+    Json,
     /// Frames of --frame-bytes, one after another
     Raw,
+    /// Frames with their length before them: u32, little-endian
+    Frames,
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate"]).required(true).multiple(true)))]
+#[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate", "udp", "attach"]).required(true).multiple(true)))]
 pub(crate) struct Arguments {
     /// The store, made by `baro init`
     store: PathBuf,
@@ -52,9 +62,32 @@ pub(crate) struct Arguments {
     /// Size of generated frames, and of raw frames on stdin
     #[arg(long, value_parser = size::bytes, default_value = "16K")]
     frame_bytes: u64,
-    /// Channel of raw frames
+    /// Channel of frames on stdin
     #[arg(long, default_value = "frames")]
     channel: String,
+    /// Record datagrams that come to this address and port: lines of JSON or CSV; may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = udp::address)]
+    udp: Vec<SocketAddr>,
+    /// Each datagram is a frame of this channel instead
+    #[arg(long, value_name = "CHANNEL", requires = "udp")]
+    udp_frames: Option<String>,
+    /// Allow addresses that other machines reach
+    #[arg(long, requires = "udp")]
+    udp_network: bool,
+    /// The kernel's buffer of each address
+    #[arg(long, default_value = "4M", value_parser = size::bytes)]
+    udp_buffer: u64,
+    /// Make this many rings for producers in other processes, which find them by the store's path
+    #[arg(long, value_name = "RINGS", value_parser = clap::value_parser!(u8).range(1..=63))]
+    attach: Option<u8>,
+    /// Declare a series or channel: NAME:TYPE[:UNIT], with f64, i64, bool or channel
+    #[arg(long, value_name = "SERIES", value_parser = declare::series)]
+    declare: Vec<declare::Series>,
+    /// Fields of a channel's frames, read back as series CHANNEL.FIELD:
+    /// [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of
+    /// --channel
+    #[arg(long, value_parser = declare::layout)]
+    layout: Vec<declare::ChannelLayout>,
     /// Stop after this time; without it at the end of stdin, or at SIGINT or SIGTERM
     #[arg(long = "for", value_parser = size::nanoseconds)]
     duration: Option<u64>,
@@ -104,7 +137,7 @@ impl Tuning {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let feeds = chosen(arguments);
+    let feeds = chosen(arguments)?;
     termination::watch()?;
     let folder = arguments.store.ancestors().find(|folder| baro_sys::disk::exists(folder));
     let folder = folder.unwrap_or(std::path::Path::new("."));
@@ -119,24 +152,39 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.format == Format::Text {
         report::print_opening(recorder.opening());
     }
+    declare::all(arguments, &recorder)?;
+    let attached = rings_to_attach(arguments.attach.unwrap_or(0), &recorder)?;
     let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.memory_bytes();
-    let recording = record(recorder, feeds, arguments.duration, |recorder, elapsed_ns| {
-        queue.look();
-        if terminal {
-            report::status_line(recorder, elapsed_ns);
-        }
-    })?;
+    let recording =
+        record_with(recorder, feeds, attached, arguments.duration, |recorder, elapsed_ns| {
+            queue.look();
+            if terminal {
+                report::status_line(recorder, elapsed_ns);
+            }
+        })?;
     if terminal {
         eprint!("\r\x1b[K");
     }
     report::print(arguments.format, &opening, memory_bytes, &recording)?;
-    let bad = recording.fed.iter().any(|fed| fed.bad > 0);
+    let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     Ok(Outcome::lost_if(recording.lost() > 0 || bad))
 }
 
-fn chosen(arguments: &Arguments) -> Vec<Feed> {
+/// Rings for other processes: their paths are told, and their producers' ids kept.
+fn rings_to_attach(count: u8, recorder: &Recorder) -> Result<Vec<u64>> {
+    let mut producers = Vec::new();
+    for _ in 0..count {
+        let path = recorder.ring_for_attach()?;
+        eprintln!("ring to attach to: {}", path.display());
+        let memory = SharedMemory::open(&path)?;
+        producers.push(inspect_ring(memory, None)?.report.producer);
+    }
+    Ok(producers)
+}
+
+fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
     let mut feeds = Vec::new();
     if arguments.proc {
         feeds.push(Feed::Proc { interval_ns: arguments.proc_interval });
@@ -147,12 +195,20 @@ fn chosen(arguments: &Arguments) -> Vec<Feed> {
     }
     match arguments.stdin {
         Some(Input::Csv) => feeds.push(Feed::Csv),
+        Some(Input::Json) => feeds.push(Feed::Json),
+        Some(Input::Frames) => feeds.push(Feed::Frames { channel: arguments.channel.clone() }),
         Some(Input::Raw) => {
             feeds.push(Feed::Raw { frame_bytes, channel: arguments.channel.clone() });
         }
         None => {}
     }
-    feeds
+    for address in &arguments.udp {
+        let buffer_bytes = usize::try_from(arguments.udp_buffer).unwrap_or(usize::MAX);
+        let channel = arguments.udp_frames.clone();
+        let feed = UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel)?;
+        feeds.push(Feed::Udp(feed));
+    }
+    Ok(feeds)
 }
 
 /// A recording that has ended.
@@ -161,11 +217,18 @@ pub(crate) struct Recording {
     pub(crate) elapsed_ns: u64,
     pub(crate) closed: Closed,
     pub(crate) fed: Vec<Fed>,
+    /// Producers of the rings for other processes.
+    attached: Vec<u64>,
     /// Whether only this store lies on its file system.
     pub(crate) alone: Option<bool>,
 }
 
 impl Recording {
+    /// Counters of the rings for other processes.
+    pub(crate) fn attached(&self) -> impl Iterator<Item = &RingReport> {
+        self.closed.rings.iter().filter(|ring| self.attached.contains(&ring.producer))
+    }
+
     /// Records refused, given up, or not made durable.
     pub(crate) fn lost(&self) -> u64 {
         let refused: u64 =
@@ -180,6 +243,17 @@ pub(crate) fn record(
     recorder: Recorder,
     feeds: Vec<Feed>,
     duration_ns: Option<u64>,
+    tick: impl FnMut(&Recorder, u64),
+) -> Result<Recording> {
+    record_with(recorder, feeds, Vec::new(), duration_ns, tick)
+}
+
+/// The same with rings that other processes push into, which do not end by themselves.
+fn record_with(
+    recorder: Recorder,
+    feeds: Vec<Feed>,
+    attached: Vec<u64>,
+    duration_ns: Option<u64>,
     mut tick: impl FnMut(&Recorder, u64),
 ) -> Result<Recording> {
     let stop = AtomicBool::new(false);
@@ -192,12 +266,17 @@ pub(crate) fn record(
             let (recorder, stop) = (&recorder, &stop);
             let thread = std::thread::Builder::new()
                 .name(format!("baro-{}", feed.name()))
-                .spawn_scoped(scope, move || feed.run(recorder, stop))?;
+                .spawn_scoped(scope, move || {
+                    let name = feed.name();
+                    // The other sources go on; what failed is told now and is the end's result.
+                    feed.run(recorder, stop)
+                        .inspect_err(|error| eprintln!("{name} has ended: {error}"))
+                })?;
             running.push(thread);
         }
         while clock::monotonic_ns() < end_ns
             && termination::requested().is_none()
-            && !running.iter().all(|thread| thread.is_finished())
+            && !(attached.is_empty() && running.iter().all(|thread| thread.is_finished()))
         {
             tick(&recorder, clock::monotonic_ns() - started_ns);
             clock::sleep_ns(100_000_000);
@@ -209,5 +288,5 @@ pub(crate) fn record(
             .collect::<Result<Vec<Fed>>>()
     })?;
     let elapsed_ns = clock::monotonic_ns() - started_ns;
-    Ok(Recording { elapsed_ns, closed: recorder.close(), fed, alone })
+    Ok(Recording { elapsed_ns, closed: recorder.close(), fed, attached, alone })
 }

@@ -1,6 +1,7 @@
 //! Sources that push into a ring of their own, each on a thread of its own.
 
 use super::stdin;
+use super::udp::{self, UdpFeed};
 use crate::failure::Result;
 use baro_bench::Histogram;
 use baro_ondisk::Type;
@@ -15,22 +16,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) const GENERATE_SEED: u64 = 0xba20;
 
 /// A source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Feed {
     /// The kernel's counters.
     Proc { interval_ns: u64 },
     /// Control frames that can be verified.
     Generate { interval_ns: u64, frame_bytes: usize },
-    /// Lines on stdin.
+    /// Lines of CSV on stdin.
     Csv,
-    /// Frames on stdin.
+    /// Lines of JSON on stdin.
+    Json,
+    /// Frames of one size on stdin.
     Raw { frame_bytes: usize, channel: String },
+    /// Frames with their length before them on stdin.
+    Frames { channel: String },
+    /// Datagrams.
+    Udp(UdpFeed),
 }
+
+/// Complaints kept; all are counted.
+const COMPLAINTS_MAX: usize = 10;
 
 /// What a source did.
 #[derive(Clone, Debug)]
 pub(crate) struct Fed {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// Random id of its ring.
     pub(crate) producer: u64,
     /// Records pushed.
@@ -48,15 +58,18 @@ pub(crate) struct Fed {
     /// Input that was not understood, and the first complaints.
     pub(crate) bad: u64,
     pub(crate) complaints: Vec<String>,
+    /// Datagrams received, and those that the kernel dropped before.
+    pub(crate) datagrams: u64,
+    pub(crate) dropped: u64,
     /// Time inside push.
     pub(crate) push_ns: Histogram,
     pub(crate) push_max_ns: u64,
 }
 
 impl Fed {
-    pub(crate) fn new(name: &'static str, producer: u64) -> Result<Self> {
+    pub(crate) fn new(name: &str, producer: u64) -> Result<Self> {
         Ok(Fed {
-            name,
+            name: name.to_owned(),
             producer,
             records: 0,
             samples: 0,
@@ -66,9 +79,19 @@ impl Fed {
             missed: 0,
             bad: 0,
             complaints: Vec::new(),
+            datagrams: 0,
+            dropped: 0,
             push_ns: Histogram::new_with_bounds(1, 60_000_000_000, 3)?,
             push_max_ns: 0,
         })
+    }
+
+    /// Counts an input that was not understood, and keeps the first reasons.
+    pub(crate) fn complain(&mut self, text: impl FnOnce() -> String) {
+        self.bad += 1;
+        if self.complaints.len() < COMPLAINTS_MAX {
+            self.complaints.push(text());
+        }
     }
 
     /// Times a push and counts its result.
@@ -99,7 +122,8 @@ impl Feed {
         match self {
             Feed::Proc { .. } => "proc",
             Feed::Generate { .. } => "generate",
-            Feed::Csv | Feed::Raw { .. } => "stdin",
+            Feed::Csv | Feed::Json | Feed::Raw { .. } | Feed::Frames { .. } => "stdin",
+            Feed::Udp(_) => "udp",
         }
     }
 
@@ -115,7 +139,10 @@ impl Feed {
                 generate(recorder, interval_ns, frame_bytes, stop)
             }
             Feed::Csv => stdin::csv(recorder, stop),
+            Feed::Json => stdin::json(recorder, stop),
             Feed::Raw { frame_bytes, channel } => stdin::raw(recorder, frame_bytes, &channel, stop),
+            Feed::Frames { channel } => stdin::frames(recorder, &channel, stop),
+            Feed::Udp(feed) => udp::run(feed, recorder, stop),
         }
     }
 }

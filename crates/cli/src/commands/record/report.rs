@@ -87,6 +87,14 @@ fn print_text(recording: &Recording) {
     for fed in &recording.fed {
         print_fed(fed);
     }
+    for ring in recording.attached() {
+        out!(
+            "attached {:016x}: {} records, {} refused",
+            ring.producer,
+            ring.offered - ring.refused_full - ring.refused_large,
+            ring.refused_full + ring.refused_large
+        );
+    }
     out!(
         "lost: {}; longest from push to durable {}, longest write {}, longest sync {}",
         recording.lost(),
@@ -134,6 +142,9 @@ fn print_fed(fed: &Fed) {
             missed => format!("; the source itself missed {missed} periods"),
         }
     );
+    if fed.datagrams > 0 || fed.dropped > 0 {
+        out!("{}: {} datagrams, {} dropped by the kernel", fed.name, fed.datagrams, fed.dropped);
+    }
     if fed.bad > 0 {
         out!("{}: {} inputs were not understood", fed.name, fed.bad);
         for complaint in &fed.complaints {
@@ -156,11 +167,25 @@ fn as_json(opening: &Opening, memory_bytes: usize, recording: &Recording) -> Val
                 "payload_bytes": fed.bytes,
                 "refused": fed.refused,
                 "missed_periods": fed.missed,
+                "datagrams": fed.datagrams,
+                "dropped_by_kernel": fed.dropped,
                 "bad_inputs": fed.bad,
                 "complaints": fed.complaints,
                 "push_p50_ns": fed.push_ns.value_at_quantile(0.5),
                 "push_p9999_ns": fed.push_ns.value_at_quantile(0.9999),
                 "push_max_ns": fed.push_max_ns,
+            })
+        })
+        .collect();
+    let attached: Vec<Value> = recording
+        .attached()
+        .map(|ring| {
+            json!({
+                "producer": format!("{:016x}", ring.producer),
+                "offered": ring.offered,
+                "durable": ring.durable,
+                "refused_ring_full": ring.refused_full,
+                "refused_too_large": ring.refused_large,
             })
         })
         .collect();
@@ -179,6 +204,7 @@ fn as_json(opening: &Opening, memory_bytes: usize, recording: &Recording) -> Val
         "elapsed_ns": recording.elapsed_ns,
         "memory_bytes": memory_bytes,
         "sources": sources,
+        "attached": attached,
         "lost": recording.lost(),
         "refused_ring_full": refused(|ring| ring.refused_full),
         "refused_too_large": refused(|ring| ring.refused_large),

@@ -1,0 +1,153 @@
+//! `baro export`: a time range as a file that other programs read.
+
+use super::{Format, print_json};
+use crate::failure::{Outcome, Result};
+use crate::size::{self, show_bytes};
+use crate::time;
+use baro_export::{Exported, Request};
+use baro_store::{Interval, Reading, Selection, Store};
+use baro_sys::disk::{self, PacedOutput};
+use baro_sys::lock::LockFile;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// Lines of time,series,value; frames only as the fields of their layout
+    Csv,
+    /// For Foxglove and other robotics tools: JSON messages with schemas, frames as they are
+    Mcap,
+}
+
+/// Beside a recorder: what a slow disk can give without being felt.
+const RATE_BESIDE_RECORDER: u64 = 64 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The store; may be recorded into meanwhile
+    store: PathBuf,
+    /// The file to make; - is stdout (CSV only)
+    file: PathBuf,
+    /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, or -30s for a time before now
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    from: Option<i64>,
+    /// Up to this time, exclusive
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    to: Option<i64>,
+    /// Only this series, channel, or field as CHANNEL.FIELD; may be repeated
+    #[arg(long)]
+    series: Vec<String>,
+    /// Form of the file; without it by the file's name: .csv or .mcap
+    #[arg(long, value_enum)]
+    output: Option<Output>,
+    /// Bytes of the store read a second at most; without it 64M beside a recorder, else no limit
+    #[arg(long, value_parser = size::bytes)]
+    rate: Option<u64>,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let output = form(arguments)?;
+    let store = Store::open(&arguments.store)?;
+    let selection = if arguments.series.is_empty() {
+        Selection::all(store.catalog(), true)
+    } else {
+        Selection::named(store.catalog(), &arguments.series)?
+    };
+    let recorder = LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?;
+    let beside = recorder.is_some().then_some(RATE_BESIDE_RECORDER);
+    let bytes_per_s = arguments.rate.or(beside);
+    let request = Request {
+        interval: Interval {
+            from_ns: arguments.from.unwrap_or(i64::MIN),
+            to_ns: arguments.to.unwrap_or(i64::MAX),
+        },
+        selection,
+        reading: Reading { bytes_per_s, ..Reading::default() },
+    };
+    if arguments.file == Path::new("-") {
+        let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
+        let exported = baro_export::to_csv(&store, &request, out)?;
+        return Ok(told(&store, &exported));
+    }
+    let file = PacedOutput::create(&arguments.file)?;
+    let exported = write(&store, &request, output, file).inspect_err(|_| {
+        // Half a file looks like a whole one.
+        let _ = disk::remove(&arguments.file);
+    })?;
+    print(arguments, &exported)?;
+    Ok(told(&store, &exported))
+}
+
+fn form(arguments: &Arguments) -> Result<Output> {
+    let stdout = arguments.file == Path::new("-");
+    let ending = arguments.file.extension().and_then(|ending| ending.to_str());
+    match (arguments.output, ending) {
+        (Some(Output::Mcap), _) if stdout => {
+            Err("MCAP needs a file: expected a name, found - (stdout)".into())
+        }
+        (Some(output), _) => Ok(output),
+        (None, Some("csv")) => Ok(Output::Csv),
+        (None, Some("mcap")) => Ok(Output::Mcap),
+        (None, _) if stdout => Ok(Output::Csv),
+        (None, _) => {
+            let file = arguments.file.display();
+            Err(format!("{file}: expected a name in .csv or .mcap, or --output").into())
+        }
+    }
+}
+
+fn write(store: &Store, request: &Request, output: Output, file: PacedOutput) -> Result<Exported> {
+    let mut file = file;
+    let out = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
+    let exported = match output {
+        Output::Csv => baro_export::to_csv(store, request, out)?,
+        Output::Mcap => baro_export::to_mcap(store, request, out)?,
+    };
+    file.finish()?;
+    Ok(exported)
+}
+
+fn print(arguments: &Arguments, exported: &Exported) -> Result<()> {
+    let bytes = disk::file_bytes(&arguments.file)?;
+    if arguments.format == Format::Json {
+        return print_json(&json!({
+            "path": arguments.file,
+            "file_bytes": bytes,
+            "rows": exported.rows,
+            "frames_left_out": exported.frames_left_out,
+            "fields_missing": exported.fields_missing,
+            "before_1970": exported.before_1970,
+            "records_lost": exported.lost,
+            "blocks_recycled": exported.notes.blocks_recycled,
+            "damage": exported.notes.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }));
+    }
+    out!("{}: {} rows, {}", arguments.file.display(), exported.rows, show_bytes(bytes));
+    Ok(())
+}
+
+/// Says what is not in the file, and what that makes of the exit code.
+fn told(store: &Store, exported: &Exported) -> Outcome {
+    let notes = &exported.notes;
+    for (count, what) in [
+        (exported.frames_left_out, "frames left out: CSV has no place for them (use MCAP)"),
+        (exported.fields_missing, "values are missing: frames ended before their fields"),
+        (exported.before_1970, "records left out: MCAP has no times before 1970"),
+        (exported.lost, "records in this range were lost when they were recorded"),
+        (notes.blocks_recycled, "blocks were recycled by the recorder before they were read"),
+    ] {
+        if count > 0 {
+            eprintln!("note: {count} {what}");
+        }
+    }
+    let damage = || store.damage().iter().chain(&notes.damage);
+    damage().for_each(|damage| eprintln!("damage: {damage}"));
+    let damaged = damage().any(baro_store::Damage::is_loss);
+    Outcome::lost_if(damaged || exported.lost > 0 || notes.blocks_recycled > 0)
+}

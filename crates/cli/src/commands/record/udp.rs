@@ -1,0 +1,161 @@
+//! Datagrams as a source. It cannot wait: what finds the ring full is refused and counted, and
+//! what finds the kernel's buffer full is counted as lost at the source. Both counts, and that of
+//! garbage, are told at the end; drops and garbage are also recorded, as series of their own, so
+//! that the log says when they happened.
+
+use super::feeds::Fed;
+use super::samples::Samples;
+use crate::failure::Result;
+use baro_ondisk::Type;
+use baro_recorder::Recorder;
+use baro_sources::datagram;
+use baro_sys::clock;
+use baro_sys::udp::{DATAGRAM_BYTES_MAX, Datagram, Udp};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What anybody can send must not fill the catalog.
+const NEW_SERIES_MAX: usize = 4096;
+const WAIT_NS: u64 = 20_000_000;
+/// How often drops are asked for.
+const COUNT_NS: u64 = 100_000_000;
+/// Datagrams taken at most after a stop: what the buffer held then.
+const REST_MAX: usize = 100_000;
+
+/// A UDP source, bound before the store is opened: an address that cannot be had ends nothing.
+#[derive(Debug)]
+pub(crate) struct UdpFeed {
+    udp: Udp,
+    /// Each datagram is a frame of this channel; without it, lines.
+    channel: Option<String>,
+}
+
+impl UdpFeed {
+    /// Binds. Refuses to listen to the network unless that was asked for.
+    pub(crate) fn bind(
+        address: SocketAddr,
+        buffer_bytes: usize,
+        network: bool,
+        channel: Option<String>,
+    ) -> Result<Self> {
+        if !address.ip().is_loopback() && !network {
+            return Err(format!(
+                "--udp {address}: expected an address of this machine only, such as 127.0.0.1, \
+                 found one that others reach: anybody there could write into the store; allow it \
+                 with --udp-network"
+            )
+            .into());
+        }
+        let udp = Udp::bind(address, buffer_bytes)?;
+        let granted_bytes = udp.buffer_bytes();
+        if granted_bytes < buffer_bytes / 2 * 2 {
+            eprintln!(
+                "note: udp {address}: expected a buffer of {buffer_bytes} bytes, the kernel grants \
+                 {granted_bytes}; more with: sysctl net.core.rmem_max, or CAP_NET_ADMIN"
+            );
+        }
+        Ok(UdpFeed { udp, channel })
+    }
+}
+
+/// An address and a port.
+pub(crate) fn address(text: &str) -> std::result::Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "expected an address and a port such as 127.0.0.1:9000 or [::1]:9000, found {text:?}"
+        )
+    })
+}
+
+/// The series that tell what the socket lost.
+struct Health {
+    producer: baro_recorder::Producer,
+    ids: Vec<u32>,
+    told: Vec<i64>,
+    counted_ns: u64,
+}
+
+impl Health {
+    fn new(recorder: &Recorder, address: SocketAddr) -> Result<Self> {
+        let name = |what: &str| format!("udp_{what}{{address=\"{address}\"}}");
+        let (dropped, bad) = (name("dropped"), name("not_understood"));
+        let unit = "datagrams";
+        let ids = recorder.declare(&[(&dropped, Type::I64, unit), (&bad, Type::I64, unit)])?;
+        let producer = recorder.producer()?;
+        Ok(Health { producer, ids, told: vec![0, 0], counted_ns: 0 })
+    }
+
+    /// Records the counts if they have changed, at most ten times a second unless `now`.
+    fn tell(&mut self, udp: &mut Udp, fed: &mut Fed, now: bool) {
+        let clock_ns = clock::monotonic_ns();
+        if !now && clock_ns - self.counted_ns < COUNT_NS {
+            return;
+        }
+        self.counted_ns = clock_ns;
+        fed.dropped = udp.dropped();
+        let counts = vec![fed.dropped as i64, fed.bad as i64];
+        if counts != self.told
+            && self.producer.push_integers(clock::realtime_ns(), &self.ids, &counts).is_ok()
+        {
+            self.told = counts;
+        }
+    }
+}
+
+pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
+    let UdpFeed { mut udp, channel } = feed;
+    let address = udp.address();
+    let name = format!("udp {address}");
+    eprintln!("{name}: listening");
+    let mut health = Health::new(recorder, address)?;
+    let mut samples = Samples::new(recorder, &name, None, NEW_SERIES_MAX)?;
+    let channel = match &channel {
+        Some(channel) => recorder.declare(&[(channel, Type::Channel, "")])?.first().copied(),
+        None => None,
+    };
+    let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
+    let mut rest = REST_MAX;
+    loop {
+        let stopping = stop.load(Ordering::Relaxed);
+        let wait_ns = if stopping { 1 } else { WAIT_NS };
+        match udp.receive(&mut buffer, wait_ns)? {
+            Some(datagram) => {
+                samples.fed.datagrams += 1;
+                let bytes = buffer.get(..datagram.bytes).unwrap_or(&[]);
+                take(&mut samples, channel, &datagram, bytes)?;
+                rest -= usize::from(stopping);
+            }
+            None if stopping => break,
+            None => {}
+        }
+        health.tell(&mut udp, &mut samples.fed, false);
+        if rest == 0 {
+            break;
+        }
+    }
+    health.tell(&mut udp, &mut samples.fed, true);
+    Ok(samples.fed)
+}
+
+/// Records what one datagram holds.
+fn take(
+    samples: &mut Samples<'_>,
+    channel: Option<u32>,
+    datagram: &Datagram,
+    bytes: &[u8],
+) -> Result<()> {
+    let now_ns = datagram.arrived_ns.unwrap_or_else(clock::realtime_ns);
+    if let Some(channel) = channel {
+        samples.frame(channel, now_ns, bytes);
+        return Ok(());
+    }
+    let number = samples.fed.datagrams;
+    let mut result = Ok(());
+    datagram::read(bytes, |item| match item {
+        Ok(sample) if result.is_ok() => result = samples.take(&sample, now_ns),
+        Ok(_) => {}
+        Err(error) => samples.fed.complain(|| format!("datagram {number}, {error}")),
+    });
+    samples.flush();
+    result
+}

@@ -1,0 +1,96 @@
+//! Rows of `time,series,value` with times in nanoseconds: what `baro record --stdin csv` takes, so
+//! that an export can be recorded again. Gaps and steps of the clock are comments.
+
+use crate::{Exported, Request, Result, Sink};
+use baro_ondisk::Gap;
+use baro_store::{Datum, RecordRef, Selection, Store};
+use baro_sys::storage::Storage;
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// Writes a range of a store as CSV. Blocks for reading and writing; buffer `out`.
+///
+/// # Errors
+/// The store cannot be read, or `out` refuses.
+pub fn export<S: Storage, W: Write>(
+    store: &Store<S>,
+    request: &Request,
+    mut out: W,
+) -> Result<Exported> {
+    writeln!(out, "time,series,value")?;
+    let mut rows = Rows { out, selection: &request.selection };
+    let exported = crate::run(store, request, &mut rows)?;
+    rows.out.flush()?;
+    Ok(exported)
+}
+
+/// Writes one row; nothing for a frame, which has no place in rows.
+///
+/// # Errors
+/// Those of `out`.
+pub fn row(out: &mut impl Write, time_ns: i64, name: &str, found: &Datum<'_>) -> io::Result<()> {
+    if matches!(found, Datum::Frame(_)) {
+        return Ok(());
+    }
+    write!(out, "{time_ns},{},", quoted(name))?;
+    value(out, found)?;
+    writeln!(out)
+}
+
+/// Writes a value as a field.
+///
+/// # Errors
+/// Those of `out`.
+pub fn value(out: &mut impl Write, value: &Datum<'_>) -> io::Result<()> {
+    match value {
+        Datum::Float(value) => write!(out, "{value}"),
+        Datum::Integer(value) => write!(out, "{value}"),
+        Datum::Unsigned(value) => write!(out, "{value}"),
+        Datum::Boolean(value) => write!(out, "{value}"),
+        Datum::Frame(_) => Ok(()),
+    }
+}
+
+/// A name as a field.
+fn quoted(name: &str) -> Cow<'_, str> {
+    let blank = name.starts_with([' ', '\t']) || name.ends_with([' ', '\t']);
+    if blank || name.contains([',', '"', '\n', '\r']) || name.starts_with('#') {
+        return format!("\"{}\"", name.replace('"', "\"\"")).into();
+    }
+    name.into()
+}
+
+struct Rows<'a, W> {
+    out: W,
+    selection: &'a Selection,
+}
+
+impl<W: Write> Sink for Rows<'_, W> {
+    fn data(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
+        let Rows { out, selection } = self;
+        let mut result = Ok(());
+        let missing = selection.unfold(record, |point| {
+            if matches!(point.value, Datum::Frame(_)) {
+                exported.frames_left_out += 1;
+                return;
+            }
+            let unknown = || Cow::Owned(format!("unknown-{}", point.id));
+            let name = point.column.map_or_else(unknown, |c| Cow::Borrowed(c.name.as_str()));
+            exported.rows += 1;
+            if result.is_ok() {
+                result = row(out, point.time_ns, &name, &point.value);
+            }
+        });
+        exported.fields_missing += missing;
+        Ok(result?)
+    }
+
+    fn note(&mut self, record: &RecordRef<'_>, gap: Option<Gap>) -> Result<()> {
+        let time_ns = record.time_ns;
+        match gap {
+            Some(gap) => writeln!(self.out, "# {time_ns} {} records lost: {gap:?}", gap.lost())?,
+            None => writeln!(self.out, "# {time_ns} the realtime clock was stepped")?,
+        }
+        Ok(())
+    }
+}

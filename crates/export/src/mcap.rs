@@ -1,0 +1,309 @@
+//! MCAP, the container of robotics tools. A series is a channel of JSON messages
+//! `{"value":21.5}`; a channel with a field layout one of `{"speed":1.5,"cell":[1,2]}`, a message
+//! for each frame; any other channel has its frames as they are, without a schema. Gaps and steps
+//! of the clock are messages of the topic `baro/notes`. Each topic has a JSON schema with the
+//! units.
+//!
+//! Chunks are not compressed: the libraries for it are C. The index in memory grows by some 100
+//! bytes for each 4 MiB of output; indexes of single messages are left out where many topics
+//! would make them larger than the data.
+
+use crate::{Error, Exported, Request, Result, Sink};
+use baro_ondisk::{Gap, Kind};
+use baro_store::{Column, Datum, Point, RecordRef, Selection, Store};
+use baro_sys::storage::Storage;
+use mcap::records::MessageHeader;
+use mcap::{WriteOptions, Writer};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Seek, Write};
+
+/// Ids of channels are 16 bits; one is for the notes.
+const CHANNELS_MAX: usize = 65_000;
+const CHUNK_BYTES: u64 = 4 << 20;
+/// With more topics than this there are no indexes of messages.
+const INDEXED_CHANNELS_MAX: usize = 256;
+
+/// Writes a range of a store as MCAP. Blocks for reading and writing; buffer `out`.
+///
+/// # Errors
+/// The store cannot be read, `out` refuses, or too many series are selected.
+pub fn export<S: Storage, W: Write + Seek>(
+    store: &Store<S>,
+    request: &Request,
+    out: W,
+) -> Result<Exported> {
+    let found = request.selection.ids().len();
+    if found > CHANNELS_MAX {
+        return Err(Error::Channels { limit: CHANNELS_MAX, found });
+    }
+    let options = WriteOptions::new()
+        .compression(None)
+        .chunk_size(Some(CHUNK_BYTES))
+        .library(concat!("barograph ", env!("CARGO_PKG_VERSION")))
+        .emit_message_indexes(found <= INDEXED_CHANNELS_MAX);
+    let writer = options.create(out)?;
+    let selection = &request.selection;
+    let topics = HashMap::new();
+    let mut messages =
+        Messages { writer, selection, topics, notes: None, text: Vec::new(), row: Vec::new() };
+    let exported = crate::run(store, request, &mut messages)?;
+    messages.writer.finish()?;
+    messages.writer.into_inner().flush()?;
+    Ok(exported)
+}
+
+/// What an id becomes.
+#[derive(Clone)]
+struct Topic {
+    channel: u16,
+    form: Form,
+}
+
+#[derive(Clone)]
+enum Form {
+    /// `{"value":..}`
+    Value,
+    /// The bytes.
+    Frame,
+    /// An object of fields.
+    Fields(Vec<Member>),
+}
+
+/// An id, and whether its frames as they are are meant: a channel can be selected as both.
+type Key = (u32, bool);
+
+/// A member of an object of fields.
+#[derive(Clone)]
+struct Member {
+    /// As JSON, quotes included.
+    key: String,
+    /// Values that follow: `None` for a single one, else an array of so many.
+    array: Option<usize>,
+}
+
+struct Messages<'a, W: Write + Seek> {
+    writer: Writer<W>,
+    selection: &'a Selection,
+    topics: HashMap<Key, Topic>,
+    notes: Option<u16>,
+    /// The message being made.
+    text: Vec<u8>,
+    /// Values of the frame being read, by column.
+    row: Vec<Value>,
+}
+
+fn number(value: &Datum<'_>) -> Value {
+    match value {
+        // JSON has no number for what is none: null.
+        Datum::Float(value) => json!(value),
+        Datum::Integer(value) => json!(value),
+        Datum::Unsigned(value) => json!(value),
+        Datum::Boolean(value) => json!(value),
+        Datum::Frame(_) => Value::Null,
+    }
+}
+
+/// The schema of one value.
+fn schema_of(column: &Column) -> Value {
+    let kind = match column.kind {
+        "f64" => json!(["number", "null"]),
+        "bool" => json!("boolean"),
+        _ => json!("integer"),
+    };
+    match column.unit.as_str() {
+        "" => json!({"type": kind}),
+        unit => json!({"type": kind, "description": unit}),
+    }
+}
+
+/// A frame that is too short has null there.
+fn or_null(mut schema: Value) -> Value {
+    if let Some(kind) = schema["type"].as_str().map(str::to_owned) {
+        schema["type"] = json!([kind, "null"]);
+    }
+    schema
+}
+
+/// The members of a channel's object and their schemas: an array that is selected whole is one
+/// member, elements of others are members of their own.
+fn members(channel: &str, columns: &[&Column]) -> (Vec<Member>, Value) {
+    let (mut members, mut properties) = (Vec::new(), serde_json::Map::new());
+    let field = |column: &&Column| column.field().map(|(field, _)| field);
+    for group in columns.chunk_by(|a, b| field(a) == field(b)) {
+        let elements = group.first().and_then(|column| column.array_elements());
+        let name = |column: &Column| {
+            let rest = column.name.strip_prefix(channel).and_then(|rest| rest.strip_prefix('.'));
+            rest.unwrap_or(&column.name).to_owned()
+        };
+        let ordered = group.iter().enumerate().all(|(at, c)| c.field().map(|f| f.1) == Some(at));
+        if let (Some(elements), Some(first)) = (elements, group.first())
+            && elements == group.len()
+            && ordered
+        {
+            let name = name(first).split('[').next().unwrap_or_default().to_owned();
+            let key = Value::String(name.clone()).to_string();
+            members.push(Member { key, array: Some(elements) });
+            let schema = json!({"type": "array", "items": or_null(schema_of(first))});
+            properties.insert(name, schema);
+            continue;
+        }
+        for column in group {
+            let key = Value::String(name(column)).to_string();
+            members.push(Member { key, array: None });
+            properties.insert(name(column), or_null(schema_of(column)));
+        }
+    }
+    (members, Value::Object(properties))
+}
+
+impl<W: Write + Seek> Messages<'_, W> {
+    fn channel(&mut self, topic: &str, properties: &Value, unit: &str) -> Result<u16> {
+        let schema = json!({"type": "object", "title": topic, "properties": properties});
+        let schema = self.writer.add_schema(topic, "jsonschema", schema.to_string().as_bytes())?;
+        let unit = [("unit".to_owned(), unit.to_owned())];
+        let metadata: BTreeMap<_, _> = unit.into_iter().filter(|(_, u)| !u.is_empty()).collect();
+        Ok(self.writer.add_channel(schema, topic, "json", &metadata)?)
+    }
+
+    /// Of an id; made at its first record, so that what was not recorded is not listed.
+    fn topic(&mut self, key: Key) -> Result<Topic> {
+        if let Some(found) = self.topics.get(&key) {
+            return Ok(found.clone());
+        }
+        let (id, as_frame) = key;
+        let columns = self.selection.columns_of(id);
+        let fields: Vec<&Column> = columns.iter().filter(|c| c.field().is_some()).collect();
+        let whole = columns.iter().find(|column| column.field().is_none());
+        let unknown = format!("unknown-{id}");
+        let name = whole.map_or(unknown.as_str(), |column| column.name.as_str());
+        let topic = if as_frame {
+            let encoding = "application/octet-stream";
+            let channel = self.writer.add_channel(0, name, encoding, &BTreeMap::new())?;
+            Topic { channel, form: Form::Frame }
+        } else if let Some(first) = fields.first() {
+            let name = first.name.rsplit_once('.').map_or("", |(name, _)| name);
+            let (members, properties) = members(name, &fields);
+            Topic { channel: self.channel(name, &properties, "")?, form: Form::Fields(members) }
+        } else {
+            let value = whole.map_or(json!({"type": "integer"}), schema_of);
+            let unit = whole.map_or("", |column| column.unit.as_str());
+            let channel = self.channel(name, &json!({"value": value}), unit)?;
+            Topic { channel, form: Form::Value }
+        };
+        self.topics.insert(key, topic.clone());
+        Ok(topic)
+    }
+
+    fn write(&mut self, channel: u16, record: &RecordRef<'_>, time_ns: u64) -> Result<()> {
+        let sequence = record.sequence as u32;
+        let (log_time, publish_time) = (time_ns, time_ns);
+        let header = MessageHeader { channel_id: channel, sequence, log_time, publish_time };
+        Ok(self.writer.write_to_known_channel(&header, &self.text)?)
+    }
+
+    fn point(
+        &mut self,
+        record: &RecordRef<'_>,
+        point: &Point<'_>,
+        exported: &mut Exported,
+    ) -> Result<()> {
+        let Ok(time_ns) = u64::try_from(point.time_ns) else {
+            exported.before_1970 += 1;
+            return Ok(());
+        };
+        let topic = self.topic((point.id, matches!(point.value, Datum::Frame(_))))?;
+        self.text.clear();
+        match &point.value {
+            Datum::Frame(bytes) => self.text.extend_from_slice(bytes),
+            value => write!(self.text, "{{\"value\":{}}}", number(value))?,
+        }
+        exported.rows += 1;
+        self.write(topic.channel, record, time_ns)
+    }
+
+    /// All fields of a frame, as one message.
+    fn fields(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
+        let Ok(time_ns) = u64::try_from(record.time_ns) else {
+            exported.before_1970 += 1;
+            return Ok(());
+        };
+        let topic = self.topic((record.stream, false))?;
+        let Form::Fields(members) = &topic.form else { return Ok(()) };
+        let (selection, id) = (self.selection, record.stream);
+        let (columns, start) = (selection.columns_of(id), selection.place_of(id));
+        self.row.clear();
+        self.row.resize(columns.len(), Value::Null);
+        let row = &mut self.row;
+        exported.fields_missing += selection.unfold(record, |point| {
+            if let Some(place) = point.place.checked_sub(start).and_then(|at| row.get_mut(at)) {
+                *place = number(&point.value);
+            }
+        });
+        self.text.clear();
+        let fields = self.row.iter().zip(columns).filter(|(_, column)| column.field().is_some());
+        let mut values = fields.map(|(value, _)| value);
+        for (at, member) in members.iter().enumerate() {
+            let before = if at == 0 { '{' } else { ',' };
+            write!(self.text, "{before}{}:", member.key)?;
+            let Some(elements) = member.array else {
+                write!(self.text, "{}", values.next().unwrap_or(&Value::Null))?;
+                continue;
+            };
+            for element in 0..elements {
+                let before = if element == 0 { '[' } else { ',' };
+                write!(self.text, "{before}{}", values.next().unwrap_or(&Value::Null))?;
+            }
+            write!(self.text, "]")?;
+        }
+        write!(self.text, "}}")?;
+        exported.rows += 1;
+        self.write(topic.channel, record, time_ns)
+    }
+}
+
+impl<W: Write + Seek> Sink for Messages<'_, W> {
+    fn data(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
+        let selection = self.selection;
+        if record.kind == Kind::Frame {
+            let columns = selection.columns_of(record.stream);
+            if columns.iter().any(|column| column.field().is_some()) {
+                self.fields(record, exported)?;
+            }
+        }
+        let mut result = Ok(());
+        selection.unfold(record, |point| {
+            let is_field = point.column.is_some_and(|column| column.field().is_some());
+            if result.is_ok() && !is_field {
+                result = self.point(record, point, exported);
+            }
+        });
+        result
+    }
+
+    fn note(&mut self, record: &RecordRef<'_>, gap: Option<Gap>) -> Result<()> {
+        let Ok(time_ns) = u64::try_from(record.time_ns) else { return Ok(()) };
+        let channel = match self.notes {
+            Some(channel) => channel,
+            None => {
+                let integer = json!({"type": "integer"});
+                let properties = json!({
+                    "note": {"type": "string"}, "ring_full": integer, "too_large": integer,
+                    "damaged": integer, "unknown": integer,
+                });
+                let channel = self.channel("baro/notes", &properties, "")?;
+                *self.notes.insert(channel)
+            }
+        };
+        let note = match gap {
+            Some(gap) => json!({
+                "note": "records lost", "ring_full": gap.ring_full, "too_large": gap.too_large,
+                "damaged": gap.damaged, "unknown": gap.unknown,
+            }),
+            None => json!({"note": "the realtime clock was stepped"}),
+        };
+        self.text.clear();
+        write!(self.text, "{note}")?;
+        self.write(channel, record, time_ns)
+    }
+}
