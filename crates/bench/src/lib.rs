@@ -5,6 +5,7 @@ pub mod load;
 
 pub mod methods;
 pub mod plot;
+pub mod producers;
 pub mod push;
 
 pub use error::BenchError;

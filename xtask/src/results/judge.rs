@@ -212,6 +212,21 @@ pub(super) fn records_64(runs: &[&Value]) -> Verdict {
     Verdict { measured: format!("{millions} records/s"), met: Some(rate.median >= 10e6) }
 }
 
+pub(super) fn producers(runs: &[&Value]) -> Verdict {
+    let counted = ["lost", "missing", "out_of_order", "wrong"];
+    let Verdict { measured, met } = all_zero(runs, &counted);
+    let Some(rate) = spread(runs, key("records_per_s_each")) else { return unknown("rate") };
+    let producers = spread(runs, key("producers")).map_or(0.0, |spread| spread.min);
+    let measured = format!(
+        "{measured} of {}; {producers:.0} producers, {} records/s each; push to durable {}",
+        shown(runs, "pushed", count),
+        rate.show(count),
+        shown(runs, "longest_durable_ns", time),
+    );
+    let reached = rate.min >= 0.99 * 20_000.0 && producers >= 16.0;
+    Verdict { measured, met: met.map(|met| met && reached) }
+}
+
 pub(super) fn verify(runs: &[&Value]) -> Verdict {
     let Some(speed) = spread(runs, key("bytes_per_s")) else { return unknown("rate") };
     let whole = runs.iter().all(|run| run["whole"] == true);
@@ -292,6 +307,17 @@ mod tests {
         assert_eq!(verdict.met, Some(true));
         assert!(verdict.measured.starts_with("1.50 (1.00 to 3.00)"), "{}", verdict.measured);
         assert_eq!(ratio(&[&runs[0]]).met, Some(false));
+    }
+
+    #[test]
+    fn producers_must_reach_their_rate() {
+        let run = |rate: f64, lost: u64| {
+            json!({"lost": lost, "missing": 0, "out_of_order": 0, "wrong": 0, "producers": 16,
+                   "records_per_s_each": rate, "pushed": 100})
+        };
+        assert_eq!(producers(&[&run(19_990.0, 0)]).met, Some(true));
+        assert_eq!(producers(&[&run(19_990.0, 1)]).met, Some(false));
+        assert_eq!(producers(&[&run(10_000.0, 0)]).met, Some(false));
     }
 
     #[test]

@@ -61,6 +61,13 @@ pub(super) fn measure(context: &Context, row: &Row, emit: &mut Emit<'_>) -> Resu
             let greedy = if context.quick { "1s" } else { greedy };
             throughput(&shell, runs, [greedy, fio_file, log], &mut emit)?;
         }
+        What::Producers(options) => {
+            let options = if context.quick { options.replace("30s", "3s") } else { options.into() };
+            let text = format!("baro bench producers --dir $MEDIA_DIR --format json {options}");
+            for _ in 0..runs {
+                emit(parsed(&shell.output(&text)?)?, &text)?;
+            }
+        }
         What::Verify => verify(context, &shell, runs, &mut emit)?,
         What::Recovery => recovery(context, &shell, runs, &mut emit)?,
         What::Memory => memory(context, &shell, runs, &mut emit)?,

@@ -36,6 +36,8 @@ pub(super) enum What {
         fio_file: &'static str,
         log: &'static str,
     },
+    /// `baro bench producers` with these options.
+    Producers(&'static str),
     Verify,
     Recovery,
     Memory,
@@ -154,6 +156,9 @@ pub(super) static ROWS: &[Row] = &[
          What::Throughput { greedy: "10s", fio_file: "64M", log: "128M" }, judge::throughput),
     row!("records-64", ">= 10 million records of 64 bytes a second, durable", None, PLAIN,
          What::Push("--record-bytes 64 --records 100000 --greedy 3s"), judge::records_64),
+    row!("producers-16", "16 processes at 20,000 records/s each: 0 lost, order kept for each", None,
+         PLAIN, What::Producers("--producers 16 --rate 20000 --record-bytes 64 --for 30s"),
+         judge::producers),
     row!("verify", ">= 1 GB/s, from memory", None, PLAIN, What::Verify, judge::verify),
     row!("recovery", "a killed recorder's full log of 4 GiB opens in <= 1 s", Some(3), PLAIN,
          What::Recovery, judge::recovery),

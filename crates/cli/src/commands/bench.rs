@@ -1,6 +1,7 @@
 //! `baro bench`: measurements on this machine.
 
 pub(crate) mod load;
+mod producers;
 pub(crate) mod push;
 
 use crate::failure::{Outcome, Result};
@@ -10,6 +11,11 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// The cost of a push beside that of a bare memcpy, and how fast records become durable
     Push(Box<push::Arguments>),
+    /// Many producers, each in a process of its own, into one log; what is in it is checked
+    Producers(producers::Arguments),
+    /// One of them
+    #[command(hide = true)]
+    Producer(producers::One),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -17,6 +23,8 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Push(arguments) => push::run(&arguments),
+        Command::Producers(arguments) => producers::run(&arguments),
+        Command::Producer(arguments) => producers::one(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
 }
