@@ -16,4 +16,7 @@ pub const TARGETS: &[Target] = &[
     payloads::GAP,
     input::RING,
     input::CSV,
+    input::JSON,
+    input::FRAMES,
+    input::UDP,
 ];

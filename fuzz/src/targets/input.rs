@@ -1,9 +1,13 @@
-//! What comes from outside while recording: rings that other processes write to, and CSV lines.
+//! What comes from outside while recording: rings that other processes write to, lines of CSV and
+//! JSON, frames with their length, datagrams.
 
 use crate::Target;
 use baro_ondisk::crc32c;
 use baro_recorder::inspect_ring;
 use baro_sources::csv::CsvParser;
+use baro_sources::datagram;
+use baro_sources::frames::LengthFramer;
+use baro_sources::json::JsonParser;
 use baro_sys::memory::SharedMemory;
 
 /// The smallest ring: one header unit and 64 KiB.
@@ -22,6 +26,29 @@ pub(crate) const CSV: Target = Target {
     seeds: || vec![CSV_SEED.as_bytes().to_vec()],
     fix_up: |_| {},
 };
+
+pub(crate) const JSON: Target = Target {
+    name: "json",
+    fuzz_one: json,
+    seeds: || vec![JSON_SEED.as_bytes().to_vec()],
+    fix_up: |_| {},
+};
+
+pub(crate) const FRAMES: Target =
+    Target { name: "frames", fuzz_one: frames, seeds: || vec![frames_seed()], fix_up: |_| {} };
+
+pub(crate) const UDP: Target = Target {
+    name: "udp",
+    fuzz_one: udp,
+    seeds: || vec![JSON_SEED.as_bytes().to_vec(), CSV_SEED.as_bytes().to_vec()],
+    fix_up: |_| {},
+};
+
+/// Frames larger than this are passed over.
+const FRAME_BYTES_MAX: usize = 500;
+
+const JSON_SEED: &str = "{\"time\":1700000000.123456789,\"series\":\"temp\",\"value\":21.5}\n{\"time\":\
+                         \"2026-11-21T21:03:49Z\",\"a\":1,\"b\\u00e4\":true,\"c\":null}\r\n\n{\"x\":-3e5}";
 
 const CSV_SEED: &str = "time,series,value\n1700000000000000000,temp,21.5\n1700000000.5,\"a{b=\"\"c\
                         \"\"}\",-3\n2026-11-21T21:03:49.123Z,on,true\r\n,now,nan\n# note\n\n";
@@ -83,4 +110,63 @@ fn csv(bytes: &[u8]) {
     };
     let (a, b) = bytes.split_at(bytes.len() / 2);
     assert_eq!(collect(&[bytes]), collect(&[a, b]), "the cut changes the result");
+}
+
+fn json(bytes: &[u8]) {
+    let collect = |pieces: &[&[u8]]| {
+        let mut parser = JsonParser::new();
+        let mut items = Vec::new();
+        for piece in pieces {
+            parser.feed(piece, |item| items.push(format!("{item:?}")));
+        }
+        parser.finish(|item| items.push(format!("{item:?}")));
+        items
+    };
+    let (a, b) = bytes.split_at(bytes.len() / 2);
+    let whole = collect(&[bytes]);
+    assert!(whole.len() <= bytes.len(), "more items than bytes");
+    assert_eq!(whole, collect(&[a, b]), "the cut changes the result");
+}
+
+fn frames(bytes: &[u8]) {
+    let collect = |pieces: &[&[u8]]| {
+        let mut framer = LengthFramer::new(FRAME_BYTES_MAX);
+        let (mut items, mut total) = (Vec::new(), 0);
+        for piece in pieces {
+            framer.feed(piece, |item| {
+                total += item.map_or(0, <[u8]>::len);
+                items.push(format!("{item:?}"));
+            });
+        }
+        items.push(format!("{:?}", framer.finish()));
+        assert!(total <= bytes.len(), "more bytes out than in");
+        items
+    };
+    let (a, b) = bytes.split_at(bytes.len() / 3);
+    assert_eq!(collect(&[bytes]), collect(&[a, b]), "the cut changes the result");
+}
+
+/// Three frames, one of them too large.
+fn frames_seed() -> Vec<u8> {
+    let frame = |bytes: usize| {
+        let length = (bytes as u32).to_le_bytes();
+        length.into_iter().chain(std::iter::repeat_n(0x61, bytes)).collect::<Vec<u8>>()
+    };
+    [frame(5), frame(FRAME_BYTES_MAX + 1), frame(0), frame(40)].concat()
+}
+
+fn udp(bytes: &[u8]) {
+    let (mut samples, mut errors) = (0, 0);
+    datagram::read(bytes, |item| match item {
+        Ok(sample) => {
+            assert!(!sample.series.is_empty());
+            samples += 1;
+        }
+        Err(error) => {
+            assert!(error.to_string().len() < 1000, "an error quotes too much");
+            errors += 1;
+        }
+    });
+    let lines = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+    assert!(errors <= lines && samples <= bytes.len(), "more items than lines");
 }

@@ -1,0 +1,510 @@
+//! What can be recorded without a program of one's own, and by many programs at once: stdin, UDP,
+//! rings of other processes; and what comes back as series and as files.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use baro_bench::producers::check;
+use baro_store::Store;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::Duration;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("baro-sources-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn baro(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    baro(arguments).output().unwrap()
+}
+
+fn feed(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = baro(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn text(output: &Output, code: i32) -> String {
+    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn json(output: &Output, code: i32) -> Value {
+    serde_json::from_str(&text(output, code)).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn signal(child: &Child, signal: &str) {
+    Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+}
+
+/// Starts a recorder and returns it with the first line of its stderr that holds `mark`.
+fn start(arguments: &[&str], mark: &str) -> (Child, BufReader<ChildStderr>, String) {
+    let mut child = baro(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut seen = String::new();
+    loop {
+        let mut line = String::new();
+        if lines.read_line(&mut line).unwrap() == 0 {
+            let _ = child.wait();
+            panic!("no {mark:?} in {seen}");
+        }
+        if line.contains(mark) {
+            return (child, lines, line);
+        }
+        seen += &line;
+    }
+}
+
+#[test]
+fn json_lines_are_recorded_and_a_bad_one_costs_only_itself() {
+    let folder = Folder::new("json");
+    let store = folder.path("store");
+    let input = b"{\"time\":1000,\"series\":\"temp\",\"value\":21.5}\n\
+        {\"time\":2000,\"temp\":22,\"on\":true,\"count\":9007199254740993}\n\
+        {\"time\":3000,\"temp\":\"hot\",\"on\":false}\n\
+        {\"time\":4000,\"count\":1.5}\n{\"time\":5000,\"temp\":null}\nnonsense\n\
+        {\"time\":6000,\"on\":false}";
+    let record =
+        ["record", &store, "--init", "8M", "--stdin", "json", "--declare", "count:i64:1/s"];
+    let output = feed(&[&record[..], &["--format", "json"]].concat(), input);
+    let report = json(&output, 3);
+    assert_eq!(
+        (report["sources"][0]["bad_inputs"].clone(), report["lost"].clone()),
+        (3.into(), 0.into())
+    );
+    let complaints = report["sources"][0]["complaints"].to_string();
+    for said in [
+        "line 3: series \\\"temp\\\": expected a number",
+        "line 4: series count: expected i64",
+        "line 6: column 2",
+    ] {
+        assert!(complaints.contains(said), "{complaints}");
+    }
+    let csv = text(&run(&["cat", &store, "--format", "csv"]), 0);
+    let expected = "1000,temp,21.5\n2000,temp,22\n2000,on,true\n2000,count,9007199254740993\n\
+                    5000,temp,NaN\n6000,on,false\n";
+    assert_eq!(csv, expected);
+    // What cat prints as JSON can be recorded again.
+    let again = folder.path("again");
+    let printed = run(&["cat", &store, "--format", "json"]).stdout;
+    let count = "count:i64";
+    let record = ["record", &again, "--init", "8M", "--stdin", "json", "--declare", count];
+    text(&feed(&record, &printed), 0);
+    assert_eq!(text(&run(&["cat", &again, "--format", "csv"]), 0), expected);
+}
+
+fn length_prefixed(frames: &[&[u8]]) -> Vec<u8> {
+    frames.iter().flat_map(|f| [&(f.len() as u32).to_le_bytes(), *f].concat()).collect()
+}
+
+#[test]
+fn frames_with_a_layout_come_back_as_series() {
+    let folder = Folder::new("layout");
+    let store = folder.path("store");
+    let layout = "control=speed:f32@0(m/s),temp:i16be@4*0.1,cell:u16[2]@6,state:u8@10";
+    let frame = |number: u8| {
+        let mut frame = f32::from(number).to_le_bytes().to_vec();
+        frame.extend([0, number, number, 0, number, 1, 7]);
+        frame
+    };
+    let large = vec![0; 300_000];
+    let input = length_prefixed(&[&frame(1), &large, &frame(2), &frame(3)[..5]]);
+    let record = [
+        "record",
+        &store,
+        "--init",
+        "8M",
+        "--stdin",
+        "frames",
+        "--channel",
+        "control",
+        "--layout",
+        layout,
+    ];
+    let output = feed(&record, &[input, vec![9, 0]].concat());
+    assert_eq!(output.status.code(), Some(3));
+    let said = stderr(&output);
+    assert!(
+        said.contains("length at offset 15: expected at most 253952 bytes, found 300000"),
+        "{said}"
+    );
+    assert!(said.contains("found the end of the input after 2"), "{said}");
+    let listed = text(&run(&["list", &store]), 0);
+    assert!(
+        listed.contains("control.speed m/s") && listed.contains("control.cell[0..2]"),
+        "{listed}"
+    );
+    let fields = json(&run(&["list", &store, "--format", "json"]), 0);
+    assert_eq!(fields[0]["fields"][1]["big_endian"], true);
+    let rows = |names: &[&str]| {
+        let arguments = [&["cat", &store, "--format", "csv"][..], names].concat();
+        let output = run(&arguments);
+        let said = stderr(&output);
+        (
+            text(&output, 0)
+                .lines()
+                .map(|line| line.split_once(',').unwrap().1.to_owned())
+                .collect::<Vec<_>>(),
+            said,
+        )
+    };
+    let (found, said) = rows(&["control.temp", "control.cell[1]"]);
+    assert_eq!(
+        found,
+        ["control.temp,0.1", "control.cell[1],257", "control.temp,0.2", "control.cell[1],258"]
+    );
+    assert!(said.contains("2 values are missing: frames ended before their fields"), "{said}");
+    assert_eq!(rows(&["control.*"]).0.len(), 11);
+    // Frames as they are where the channel itself is named.
+    let raw = run(&["cat", &store, "control", "--format", "raw"]).stdout;
+    assert_eq!(raw, [frame(1), frame(2), frame(3)[..5].to_vec()].concat());
+    let last = text(&run(&["cat", &store, "control.state", "--last", "1"]), 0);
+    assert_eq!(last, "", "the last frame is too short");
+    let unknown = run(&["cat", &store, "control.none"]);
+    assert!(
+        stderr(&unknown).contains("the channel's fields are speed:f32@0"),
+        "{}",
+        stderr(&unknown)
+    );
+}
+
+#[test]
+fn layouts_that_cannot_be_are_refused_with_their_field() {
+    let folder = Folder::new("badlayout");
+    let store = folder.path("store");
+    for (layout, said) in [
+        ("a:u32@0,b:u8@3", "\"b\" at offset 3"),
+        ("a:i12@0", "expected a type"),
+        ("a:u8@0,a:u8@1", "expected a name of its own"),
+    ] {
+        let output = run(&["record", &store, "--generate", "--layout", layout]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    text(&run(&["init", &store, "--size", "8M"]), 0);
+    let far = ["record", &store, "--generate", "--layout", "generated=x:u8@16384"];
+    let output = run(&far);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("expected to end within 16384 bytes of frame"), "{said}");
+    let declared = [
+        "record",
+        &store,
+        "--generate",
+        "--layout",
+        "generated=seed:u64@0,n:u64",
+        "--for",
+        "100ms",
+    ];
+    text(&run(&declared), 0);
+    let counted = text(&run(&["cat", &store, "generated.n", "--format", "csv"]), 0);
+    let numbers: Vec<u64> =
+        counted.lines().map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    assert!(numbers.len() > 5 && numbers.iter().copied().eq(0..numbers.len() as u64));
+    let other = ["record", &store, "--generate", "--layout", "generated=seed:i64@0"];
+    assert!(stderr(&run(&other)).contains("another layout: another channel"));
+}
+
+/// A recorder of datagrams, and a socket that sends to it.
+fn udp(store: &str, more: &[&str]) -> (Child, BufReader<ChildStderr>, UdpSocket, String) {
+    let arguments = ["record", store, "--init", "8M", "--udp", "127.0.0.1:0", "--format", "json"];
+    let (child, lines, line) = start(&[&arguments[..], more].concat(), ": listening");
+    let address = line.trim().strip_prefix("udp ").unwrap().strip_suffix(": listening").unwrap();
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    sender.connect(address).unwrap();
+    (child, lines, sender, address.to_owned())
+}
+
+#[test]
+fn datagrams_are_recorded_and_garbage_is_counted_with_its_reason() {
+    let folder = Folder::new("udp");
+    let store = folder.path("store");
+    let (child, _lines, sender, _) = udp(&store, &[]);
+    for datagram in [
+        &b"{\"time\":1000,\"a\":1,\"b\":true}\n{\"time\":1001,\"a\":2}"[..],
+        b"1002,a,2.5\n",
+        b"\x00\xff garbage",
+        b"{\"a\":",
+        b"",
+        b"{\"time\":1003,\"a\":\"x\"}",
+        b"{\"time\":1004,\"b\":1}",
+        b"{\"time\":1005,\"a\":3}",
+    ] {
+        sender.send(datagram).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-TERM");
+    let report = json(&child.wait_with_output().unwrap(), 3);
+    let source = &report["sources"][0];
+    assert_eq!(source["datagrams"], 8);
+    assert_eq!(
+        (source["bad_inputs"].clone(), source["dropped_by_kernel"].clone()),
+        (5.into(), 0.into())
+    );
+    let complaints = source["complaints"].to_string();
+    for said in [
+        "datagram 3, line 1, column 2: expected UTF-8",
+        "datagram 4, line 1: column",
+        "datagram 5, expected lines, found no bytes",
+        "datagram 6, line 1: series",
+        "expected bool",
+    ] {
+        assert!(complaints.contains(said), "{said}: {complaints}");
+    }
+    let rows = text(&run(&["cat", &store, "a", "b", "--format", "csv"]), 0);
+    assert_eq!(rows, "1000,a,1\n1000,b,true\n1001,a,2\n1002,a,2.5\n1005,a,3\n");
+}
+
+#[test]
+fn what_the_kernel_drops_is_counted_as_lost_at_the_source() {
+    let folder = Folder::new("drops");
+    let store = folder.path("store");
+    let more = ["--udp-frames", "packets", "--udp-buffer", "16K"];
+    let (child, _lines, sender, address) = udp(&store, &more);
+    // A recorder that cannot read.
+    signal(&child, "-STOP");
+    let sent = 500_u32;
+    for number in 0..sent {
+        let mut packet = [0; 400];
+        packet[..4].copy_from_slice(&number.to_le_bytes());
+        sender.send(&packet).unwrap();
+    }
+    signal(&child, "-CONT");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-TERM");
+    let report = json(&child.wait_with_output().unwrap(), 3);
+    let count = |key: &str| report["sources"][0][key].as_u64().unwrap();
+    assert!(count("dropped_by_kernel") > 0 && count("datagrams") > 0);
+    assert_eq!(count("dropped_by_kernel") + count("datagrams"), u64::from(sent));
+    let packets = run(&["cat", &store, "packets", "--format", "raw"]).stdout;
+    assert_eq!(packets.len() as u64, count("datagrams") * 400);
+    let numbers: Vec<u32> =
+        packets.chunks(400).map(|p| u32::from_le_bytes(p[..4].try_into().unwrap())).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "order kept");
+    // The log itself says so.
+    let series = format!("udp_dropped{{address=\"{address}\"}}");
+    let last = text(&run(&["cat", &store, &series, "--last", "1"]), 0);
+    assert!(last.trim().ends_with(&format!("  {}", count("dropped_by_kernel"))), "{last}");
+}
+
+#[test]
+fn the_network_is_listened_to_only_when_asked() {
+    let folder = Folder::new("network");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "8M"]), 0);
+    let output = run(&["record", &store, "--udp", "0.0.0.0:0", "--for", "100ms"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("allow it with --udp-network"), "{}", stderr(&output));
+    let allowed = ["record", &store, "--udp", "0.0.0.0:0", "--udp-network", "--for", "100ms"];
+    text(&run(&allowed), 0);
+    let none = run(&["record", &store, "--udp", "localhost", "--for", "100ms"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(stderr(&none).contains("expected an address and a port"), "{}", stderr(&none));
+}
+
+#[test]
+fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
+    let folder = Folder::new("sixteen");
+    let store = folder.path("store");
+    let record = [
+        "record",
+        &store,
+        "--init",
+        "256M",
+        "--attach",
+        "16",
+        "--declare",
+        "produced:channel",
+        "--generate",
+        "--interval",
+        "1ms",
+        "--stdin",
+        "json",
+        "--udp",
+        "127.0.0.1:0",
+        "--ring",
+        "1M",
+        "--format",
+        "json",
+    ];
+    let mut child = baro(&record)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    loop {
+        let line = lines.next().unwrap().unwrap();
+        if line.contains("expected a tmpfs") {
+            child.wait().unwrap();
+            println!("skipped: no tmpfs for rings");
+            return;
+        }
+        if line.ends_with(": listening") {
+            break;
+        }
+    }
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"{\"time\":5,\"from_stdin\":1}\n").unwrap();
+    // The end of one source is not that of the others.
+    drop(stdin);
+    let info = json(&run(&["info", &store, "--format", "json"]), 0);
+    assert_eq!(info["recorder_pid"].as_u64(), Some(u64::from(child.id())));
+    let free = |info: &Value| {
+        let rings = info["rings"].as_array().unwrap();
+        let free = |r: &&Value| r["to_attach"] == true && r["has_producer"] == false;
+        rings.iter().filter(free).count()
+    };
+    assert_eq!(free(&info), 16);
+    let records = 5_000_u64;
+    // All are attached before the first pushes: a ring given back would be another's.
+    let start_ns = (baro_sys::clock::monotonic_ns() + 3_000_000_000).to_string();
+    let producers: Vec<Child> = (0..16)
+        .map(|seed| {
+            let (seed, records) = (seed.to_string(), records.to_string());
+            baro(&[
+                "bench",
+                "producer",
+                &store,
+                "--seed",
+                &seed,
+                "--frame-bytes",
+                "64",
+                "--records",
+                &records,
+                "--rate",
+                "5000",
+                "--start-ns",
+                &start_ns,
+            ])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+        })
+        .collect();
+    let (mut pushed, mut refused) = (0, 0);
+    for producer in producers {
+        let report = json(&producer.wait_with_output().unwrap(), 0);
+        pushed += report["pushed"].as_u64().unwrap();
+        refused += report["refused"].as_u64().unwrap();
+    }
+    assert_eq!(pushed + refused, 16 * records);
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let attached = report["attached"].as_array().unwrap();
+    assert_eq!(attached.len(), 16);
+    assert!(attached.iter().all(|ring| ring["offered"] == records));
+    // What a busy machine may refuse is counted, and a gap; what was taken is there, in order.
+    assert_eq!(report["refused_ring_full"].as_u64(), Some(refused));
+    assert_eq!(output.status.code(), Some(if refused == 0 { 0 } else { 3 }));
+    let store_ = Store::open(store.as_ref()).unwrap();
+    let channel = store_.catalog().name("produced").unwrap().id;
+    let checked = check(&store_, channel).unwrap();
+    assert_eq!((checked.frames, checked.wrong, checked.out_of_order), (pushed, 0, 0));
+    assert_eq!(checked.producers, 16);
+    let stdin = text(&run(&["cat", &store, "from_stdin", "--format", "csv", "--data-only"]), 0);
+    assert_eq!(stdin, "5,from_stdin,1\n");
+    let frames = run(&["cat", &store, "generated", "--format", "raw", "--data-only"]).stdout;
+    for (number, frame) in frames.chunks(16_384).enumerate() {
+        assert_eq!(baro_sources::generate::check_frame(frame).unwrap().1, number as u64);
+    }
+}
+
+#[test]
+fn a_range_is_exported_beside_a_running_recorder() {
+    let folder = Folder::new("export");
+    let (store, csv, mcap) = (folder.path("store"), folder.path("a.csv"), folder.path("b.mcap"));
+    let record = [
+        "record",
+        &store,
+        "--init",
+        "64M",
+        "--generate",
+        "--interval",
+        "1ms",
+        "--layout",
+        "generated=seed:u64@0,n:u64",
+        "--udp",
+        "127.0.0.1:0",
+        "--format",
+        "json",
+    ];
+    let (child, _lines, _) = start(&record, ": listening");
+    let enough = || {
+        let info = run(&["info", &store, "--format", "json"]);
+        let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
+        info["records"].as_u64().unwrap_or(0) > 300
+    };
+    for _ in 0..500 {
+        if enough() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let export = ["export", &store, &csv, "--series", "generated.n", "--format", "json"];
+    let report = json(&run(&export), 0);
+    let rows = report["rows"].as_u64().unwrap();
+    assert!(rows >= 300);
+    let lines = std::fs::read_to_string(&csv).unwrap();
+    let numbers: Vec<u64> = lines
+        .lines()
+        .skip(1)
+        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(numbers.iter().copied().eq(0..rows));
+    let times: Vec<&str> = lines.lines().skip(1).map(|l| l.split(',').next().unwrap()).collect();
+    // A range: from the tenth row up to, not with, the twentieth.
+    let range =
+        ["export", &store, &mcap, "--from", times[10], "--to", times[20], "--format", "json"];
+    let report = json(&run(&range), 0);
+    assert_eq!(report["rows"], 10);
+    let bytes = std::fs::read(&mcap).unwrap();
+    assert!(bytes.starts_with(b"\x89MCAP0\r\n") && bytes.ends_with(b"\x89MCAP0\r\n"));
+    let again = run(&range);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("b.mcap: create"), "{}", stderr(&again));
+    assert_eq!(std::fs::read(&mcap).unwrap(), bytes, "what was there stays");
+    let out = run(&["export", &store, "-", "--series", "generated.n", "--to", times[1]]);
+    assert_eq!(text(&out, 0), format!("time,series,value\n{},generated.n,0\n", times[0]));
+    for wrong in [&["export", &store, "-", "--output", "mcap"][..], &["export", &store, "name"]] {
+        assert_eq!(run(wrong).status.code(), Some(1));
+    }
+    signal(&child, "-TERM");
+    let report = json(&child.wait_with_output().unwrap(), 0);
+    assert_eq!(report["lost"], 0);
+}
