@@ -70,6 +70,7 @@ fn signal(child: &Child, signal: &str) {
     Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
 }
 
+#[allow(clippy::zombie_processes, reason = "the caller waits")]
 /// Starts a recorder and returns it with the first line of its stderr that holds `mark`.
 fn start(arguments: &[&str], mark: &str) -> (Child, BufReader<ChildStderr>, String) {
     let mut child = baro(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -392,28 +393,14 @@ fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
     assert_eq!(free(&info), 16);
     let records = 5_000_u64;
     // All are attached before the first pushes: a ring given back would be another's.
-    let start_ns = (baro_sys::clock::monotonic_ns() + 3_000_000_000).to_string();
+    let start_ns = baro_sys::clock::monotonic_ns() + 3_000_000_000;
     let producers: Vec<Child> = (0..16)
         .map(|seed| {
-            let (seed, records) = (seed.to_string(), records.to_string());
-            baro(&[
-                "bench",
-                "producer",
-                &store,
-                "--seed",
-                &seed,
-                "--frame-bytes",
-                "64",
-                "--records",
-                &records,
-                "--rate",
-                "5000",
-                "--start-ns",
-                &start_ns,
-            ])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap()
+            let text = format!(
+                "bench producer --seed {seed} --frame-bytes 64 --records {records} --rate 5000 \
+                 --start-ns {start_ns} {store}"
+            );
+            baro(&text.split(' ').collect::<Vec<_>>()).stdout(Stdio::piped()).spawn().unwrap()
         })
         .collect();
     let (mut pushed, mut refused) = (0, 0);

@@ -17,7 +17,7 @@ use baro_recorder::log::Declared;
 use baro_sys::storage::Storage;
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 /// A value as it was recorded.
@@ -84,10 +84,18 @@ pub struct Point<'a> {
 pub struct Selection {
     /// By id, in the order of the catalog or of the names.
     columns: Vec<Column>,
-    /// Of each id: where its columns start and end, and its layout.
-    by_id: HashMap<u32, (usize, usize, Option<Arc<Layout>>, Option<Type>)>,
+    by_id: HashMap<u32, Group>,
     /// All there is, undeclared ids too.
     all: bool,
+}
+
+/// What is selected of one id.
+#[derive(Clone, Debug)]
+struct Group {
+    /// Where its columns are.
+    columns: Range<usize>,
+    layout: Option<Arc<Layout>>,
+    kind: Option<Type>,
 }
 
 /// A name that nothing in the store has.
@@ -209,7 +217,8 @@ impl Selection {
             let declared = catalog.id(id);
             let layout = declared.and_then(|found| found.layout.clone());
             let kind = declared.map(|found| found.kind);
-            by_id.insert(id, (start, start + group.len(), layout, kind));
+            let columns = start..start + group.len();
+            by_id.insert(id, Group { columns, layout, kind });
             start += group.len();
         }
         Selection { columns, by_id, all }
@@ -224,13 +233,14 @@ impl Selection {
     /// Those of one series or channel.
     #[must_use]
     pub fn columns_of(&self, id: u32) -> &[Column] {
-        self.by_id.get(&id).and_then(|group| self.columns.get(group.0..group.1)).unwrap_or(&[])
+        let group = self.by_id.get(&id);
+        group.and_then(|group| self.columns.get(group.columns.clone())).unwrap_or(&[])
     }
 
     /// Where those of one series or channel start in [`Selection::columns`].
     #[must_use]
     pub fn place_of(&self, id: u32) -> usize {
-        self.by_id.get(&id).map_or(self.columns.len(), |group| group.0)
+        self.by_id.get(&id).map_or(self.columns.len(), |group| group.columns.start)
     }
 
     /// Ids of the series and channels that are read; each once.
@@ -281,12 +291,12 @@ impl Selection {
         if found.is_none() && !self.all {
             return;
         }
-        let value = match found.and_then(|(_, _, _, kind)| *kind) {
+        let value = match found.and_then(|group| group.kind) {
             Some(Type::F64) => Datum::Float(f64::from_bits(bits)),
             Some(Type::Bool) => Datum::Boolean(bits != 0),
             _ => Datum::Integer(bits as i64),
         };
-        let place = found.map_or(usize::MAX, |(start, ..)| *start);
+        let place = found.map_or(usize::MAX, |group| group.columns.start);
         each(&Point { time_ns, column: self.columns.get(place), place, id, value });
     }
 
@@ -297,7 +307,7 @@ impl Selection {
         bytes: &'a [u8],
         each: &mut impl FnMut(&Point<'a>),
     ) -> u64 {
-        let Some((start, end, layout, _)) = self.by_id.get(&id) else {
+        let Some(group) = self.by_id.get(&id) else {
             if self.all {
                 let (place, value) = (usize::MAX, Datum::Frame(bytes));
                 each(&Point { time_ns, column: None, place, id, value });
@@ -305,11 +315,12 @@ impl Selection {
             return 0;
         };
         let mut short = 0;
-        let columns = self.columns.get(*start..*end).unwrap_or(&[]);
-        for (place, column) in (*start..*end).zip(columns) {
+        let columns = self.columns.get(group.columns.clone()).unwrap_or(&[]);
+        for (place, column) in group.columns.clone().zip(columns) {
             let value = match column.field {
                 None => Some(Datum::Frame(bytes)),
-                Some((at, element)) => layout
+                Some((at, element)) => group
+                    .layout
                     .as_ref()
                     .and_then(|layout| layout.fields().get(at)?.read(bytes, element))
                     .map(|value| match value {

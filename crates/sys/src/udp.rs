@@ -56,7 +56,7 @@ impl Udp {
     /// # Errors
     /// The operating system's reason.
     pub fn bind(address: SocketAddr, buffer_bytes: usize) -> Result<Self> {
-        let fail = |operation: &str, e| Error::new(operation, &place(address), e);
+        let fail = |operation: &str, e| Error::new(operation, place(address), e);
         let socket = UdpSocket::bind(address).map_err(|e| fail("bind", e))?;
         let address = socket.local_addr().map_err(|e| fail("bind", e))?;
         let udp = Udp { socket, address, dropped: 0, counter: 0 };
@@ -105,7 +105,7 @@ impl Udp {
                 size_of::<libc::c_int>() as libc::socklen_t,
             )
         };
-        if rc == 0 { Ok(()) } else { Err(Error::last("set socket option", &place(self.address))) }
+        if rc == 0 { Ok(()) } else { Err(Error::last("set socket option", place(self.address))) }
     }
 
     /// Waits for a datagram, at most for `timeout_ns`, and copies it to `buffer`.
@@ -113,7 +113,7 @@ impl Udp {
     /// # Errors
     /// The operating system's reason.
     pub fn receive(&mut self, buffer: &mut [u8], timeout_ns: u64) -> Result<Option<Datagram>> {
-        let fail = |e| Error::new("receive", &place(self.address), e);
+        let fail = |e| Error::new("receive", place(self.address), e);
         let timeout = Duration::from_nanos(timeout_ns.max(1000));
         self.socket.set_read_timeout(Some(timeout)).map_err(fail)?;
         // u64: aligned for the kernel's headers.

@@ -114,26 +114,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(pid) = recorder.and_then(|holder| holder.pid) {
         out!("recorder  process {pid}");
     }
-    for ring in &rings {
-        let report = &ring.report;
-        out!(
-            "ring      {}: {}; {} records, {} refused, {} not durable yet",
-            ring.path.display(),
-            match (ring.has_producer, ring.to_attach, ring.has_writer) {
-                (true, true, _) => "a producer is attached",
-                (false, true, true) => "free, to attach to",
-                (true, false, _) => "of the recorder itself",
-                (false, _, _) => "left for the next recorder",
-            },
-            report.offered,
-            report.refused_full + report.refused_large,
-            show_bytes(report.used_bytes)
-        );
-    }
+    rings.iter().for_each(print_ring);
     for damage in store.damage() {
         out!("damage    {damage}");
     }
     Ok(Outcome::lost_if(lossy))
+}
+
+fn print_ring(ring: &FoundRing) {
+    let report = &ring.report;
+    out!(
+        "ring      {}: {}; {} records, {} refused, {} not durable yet",
+        ring.path.display(),
+        match (ring.has_producer, ring.to_attach, ring.has_writer) {
+            (true, true, _) => "a producer is attached",
+            (false, true, true) => "free, to attach to",
+            (true, false, _) => "of the recorder itself",
+            (false, _, _) => "left for the next recorder",
+        },
+        report.offered,
+        report.refused_full + report.refused_large,
+        show_bytes(report.used_bytes)
+    );
 }
 
 fn ring_json(ring: &FoundRing) -> serde_json::Value {
