@@ -32,6 +32,8 @@ pub struct Udp {
     dropped: u64,
     /// The kernel's counter when it was last seen.
     counter: u32,
+    /// The timeout that the socket has.
+    timeout_ns: u64,
 }
 
 /// One datagram, in the buffer given.
@@ -59,7 +61,7 @@ impl Udp {
         let fail = |operation: &str, e| Error::new(operation, place(address), e);
         let socket = UdpSocket::bind(address).map_err(|e| fail("bind", e))?;
         let address = socket.local_addr().map_err(|e| fail("bind", e))?;
-        let udp = Udp { socket, address, dropped: 0, counter: 0 };
+        let udp = Udp { socket, address, dropped: 0, counter: 0, timeout_ns: 0 };
         // The kernel doubles what is asked for, for its own overhead.
         let half = i32::try_from(buffer_bytes / 2).unwrap_or(i32::MAX);
         if udp.set(libc::SO_RCVBUFFORCE, half).is_err() {
@@ -114,8 +116,12 @@ impl Udp {
     /// The operating system's reason.
     pub fn receive(&mut self, buffer: &mut [u8], timeout_ns: u64) -> Result<Option<Datagram>> {
         let fail = |e| Error::new("receive", place(self.address), e);
-        let timeout = Duration::from_nanos(timeout_ns.max(1000));
-        self.socket.set_read_timeout(Some(timeout)).map_err(fail)?;
+        if self.timeout_ns != timeout_ns {
+            // The kernel counts in microseconds, and takes 0 for ever.
+            let timeout = Duration::from_nanos(timeout_ns.max(1000));
+            self.socket.set_read_timeout(Some(timeout)).map_err(fail)?;
+            self.timeout_ns = timeout_ns;
+        }
         // u64: aligned for the kernel's headers.
         let mut control = [0_u64; CONTROL_BYTES / 8];
         let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
