@@ -90,6 +90,10 @@ fn csv_has_samples_and_fields_of_the_range_and_counts_the_rest() {
     assert_eq!(text, expected);
     assert_eq!((exported.rows, exported.frames_left_out), (10, 2));
     assert_eq!((exported.fields_missing, exported.lost), (2, 0));
+    // At a pace the same comes out.
+    let all = request(&store, &[], i64::MIN, i64::MAX);
+    let reading = Reading { bytes_per_s: Some(64 << 20), ..Reading::default() };
+    assert_eq!(csv(&store, &Request { reading, ..all.clone() }), csv(&store, &all));
     let (text, _) = csv(&store, &request(&store, &["control.cell[1]", "temp"], 1000, 1011));
     assert_eq!(
         text,

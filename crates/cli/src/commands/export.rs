@@ -63,10 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let beside = recorder.is_some().then_some(RATE_BESIDE_RECORDER);
     let bytes_per_s = arguments.rate.or(beside);
     let request = Request {
-        interval: Interval {
-            from_ns: arguments.from.unwrap_or(i64::MIN),
-            to_ns: arguments.to.unwrap_or(i64::MAX),
-        },
+        interval: window(arguments),
         selection,
         reading: Reading { bytes_per_s, ..Reading::default() },
     };
@@ -82,6 +79,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     })?;
     print(arguments, &exported)?;
     Ok(told(&store, &exported))
+}
+
+/// The times asked for. Whatever else can name a window of time joins here.
+fn window(arguments: &Arguments) -> Interval {
+    Interval {
+        from_ns: arguments.from.unwrap_or(i64::MIN),
+        to_ns: arguments.to.unwrap_or(i64::MAX),
+    }
 }
 
 fn form(arguments: &Arguments) -> Result<Output> {
