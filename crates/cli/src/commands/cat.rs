@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
     /// Only these, by name: series, channels (frames as they are), fields of a channel as
-    /// CHANNEL.FIELD, CHANNEL.FIELD[2], CHANNEL.*; without names all, fields instead of frames
+    /// CHANNEL.FIELD, CHANNEL.*; without names all, fields instead of frames
     series: Vec<String>,
     /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, or -30s for a time before now
     #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]

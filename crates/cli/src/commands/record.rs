@@ -22,6 +22,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use udp::UdpFeed;
 
+/// Not a comment of its argument: brackets there are links.
+const LAYOUT_HELP: &str = "Fields of a channel's frames, read back as series CHANNEL.FIELD: \
+    [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of \
+    --channel";
+
 /// What stdin carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Input {
@@ -80,13 +85,10 @@ pub(crate) struct Arguments {
     /// Make this many rings for producers in other processes, which find them by the store's path
     #[arg(long, value_name = "RINGS", value_parser = clap::value_parser!(u8).range(1..=63))]
     attach: Option<u8>,
-    /// Declare a series or channel: NAME:TYPE[:UNIT], with f64, i64, bool or channel
-    #[arg(long, value_name = "SERIES", value_parser = declare::series)]
+    /// Declare a series or channel before anything comes; types: f64, i64, bool, channel
+    #[arg(long, value_name = "NAME:TYPE[:UNIT]", value_parser = declare::series)]
     declare: Vec<declare::Series>,
-    /// Fields of a channel's frames, read back as series CHANNEL.FIELD:
-    /// [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of
-    /// --channel
-    #[arg(long, value_parser = declare::layout)]
+    #[arg(long, value_parser = declare::layout, help = LAYOUT_HELP)]
     layout: Vec<declare::ChannelLayout>,
     /// Stop after this time; without it at the end of stdin, or at SIGINT or SIGTERM
     #[arg(long = "for", value_parser = size::nanoseconds)]
