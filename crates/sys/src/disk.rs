@@ -166,7 +166,7 @@ pub fn remove_folder(path: &Path) -> Result<()> {
 }
 
 /// A new ordinary file that is written from start to end without making the page cache dirty by
-/// more than two [`WINDOW_BYTES`]: what an export writes must not become the long writeback that a
+/// more than two windows of 4 MiB: what an export writes must not become the long writeback that a
 /// recorder beside it would wait for.
 #[derive(Debug)]
 pub struct PacedOutput {
