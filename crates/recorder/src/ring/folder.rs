@@ -10,6 +10,9 @@ use baro_sys::schedule;
 use baro_sys::storage::Storage;
 use std::path::{Path, PathBuf};
 
+/// Where root, and a service, has its rings.
+const SYSTEM_BASE: &str = "/run/barograph";
+
 /// How the names of ring files end, and those of rings for other processes.
 const ENDING: &str = ".ring";
 const TO_ATTACH: &str = ".attach.ring";
@@ -37,7 +40,7 @@ fn own(base: &Path, store: StoreId) -> PathBuf {
 fn bases() -> Vec<PathBuf> {
     let mut bases = Vec::new();
     if schedule::is_root() {
-        bases.push(PathBuf::from("/run/barograph"));
+        bases.push(PathBuf::from(SYSTEM_BASE));
     }
     if let Some(run) = std::env::var_os("XDG_RUNTIME_DIR") {
         bases.push(Path::new(&run).join("barograph"));
@@ -97,7 +100,12 @@ impl RingFolder {
     /// process soever. Makes nothing; for `baro info`, and to find one to attach to.
     #[must_use]
     pub fn rings(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
-        let bases = wanted.map_or_else(bases, |base| vec![base.to_owned()]);
+        let mut bases = wanted.map_or_else(bases, |base| vec![base.to_owned()]);
+        // A service of this user may have its folder where this process could not make one.
+        let service = PathBuf::from(SYSTEM_BASE);
+        if wanted.is_none() && !bases.contains(&service) {
+            bases.push(service);
+        }
         let files = |base: &PathBuf| {
             let folder = own(base, store);
             let names = Disk::open(&folder).and_then(|disk| disk.list("")).unwrap_or_default();

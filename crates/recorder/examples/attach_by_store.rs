@@ -2,8 +2,9 @@
 //!
 //!     baro record STORE --init 1G --attach 1 --declare control:channel
 //!
-//! then `attach STORE control [RECORDS]`: pushes a frame each millisecond, and says how many of
-//! them are durable in the end. Killing either side loses nothing that was pushed.
+//! then `attach_by_store STORE control [RECORDS]`: finds a free ring by the store's path, pushes a
+//! frame each millisecond, and says how far they are durable in the end. Killing either side loses
+//! nothing that was pushed.
 
 use baro_sys::clock;
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, store, channel, rest @ ..] = arguments.as_slice() else {
-        return Err("usage: attach STORE CHANNEL [RECORDS]".into());
+        return Err("usage: attach_by_store STORE CHANNEL [RECORDS]".into());
     };
     let records: u64 = rest.first().map_or(Ok(1000), |text| text.parse())?;
     let mut attached = baro_recorder::attach(Path::new(store))?;
