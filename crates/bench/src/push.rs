@@ -86,7 +86,11 @@ pub struct PushReport {
 
 /// A histogram of times up to a minute with three digits; never allocates when recording.
 pub(crate) fn histogram() -> Result<Histogram<u64>, BenchError> {
-    Histogram::new_with_bounds(1, 60_000_000_000, 3).map_err(BenchError::Histogram)
+    let mut histogram =
+        Histogram::new_with_bounds(1, 60_000_000_000, 3).map_err(BenchError::Histogram)?;
+    // Writes every cell, so that a first value in a page of its own is no page fault later.
+    histogram.clear();
+    Ok(histogram)
 }
 
 /// Opens the store at `path`, pushes, and closes it. Blocks for as long as the spec says; `stop`
