@@ -7,9 +7,8 @@
 
 mod report;
 
-use crate::boards;
 use crate::shell::Cmd;
-use crate::tidy;
+use crate::{boards, libbaro, tidy};
 use std::time::Instant;
 
 pub(crate) use report::Report;
@@ -31,6 +30,7 @@ const STEPS: &[Step] = &[
     Step { name: "doc", what: "documentation builds", run: doc },
     Step { name: "test", what: "tests, fuzz smoke, command line", run: tests },
     Step { name: "release", what: "release build of baro", run: release },
+    Step { name: "libbaro", what: "library for C as installed", run: libbaro::step },
     Step { name: "boards", what: "recorder and libbaro for small boards", run: boards::step },
 ];
 

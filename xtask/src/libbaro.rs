@@ -5,6 +5,7 @@
 //! in its symbols, since rustc brings a map of its own and linkers take only one.
 //! Invariant: only `libbaro.map` is exported (`test the_shared_library_has_only_versioned_symbols`).
 
+use crate::ci::{Outcome, Report};
 use crate::shell::{self, Cmd};
 use std::path::{Path, PathBuf};
 
@@ -63,6 +64,32 @@ pub(crate) fn run(args: &[&str]) -> Result<(), String> {
     install(&Machine::this(), &folder)?;
     println!("libbaro {VERSION} is in {}; PKG_CONFIG_PATH={0}/lib/pkgconfig", folder.display());
     Ok(())
+}
+
+/// Installs into the build folder and compiles an example as a user would, by pkg-config, against
+/// the shared library.
+pub(crate) fn step() -> Outcome {
+    let mut report = Report::default();
+    let folder = shell::target_dir().join("libbaro");
+    install(&Machine::this(), &folder)?;
+    let config = Cmd::new("pkg-config --cflags --libs baro");
+    let config = config.env("PKG_CONFIG_PATH", text(&folder.join("lib/pkgconfig")));
+    let Ok(flags) = config.output() else {
+        report.skip("an example by pkg-config", "no pkg-config (apt-get install pkg-config)");
+        return Ok(report);
+    };
+    let program = folder.join("read");
+    let compile = Cmd::new("cc -std=c99 -Wall -Wextra -Werror examples/c/read.c");
+    let compile = flags.split_whitespace().fold(compile, |cmd, flag| cmd.arg(flag));
+    must(&compile.arg("-o").arg(text(&program)))?;
+    let run = Cmd::new(text(&program)).arg("/nonexistent");
+    let run = run.env("LD_LIBRARY_PATH", text(&folder.join("lib"))).quiet();
+    match run.output() {
+        // It was found and started; a store that is not there is an error of the program's.
+        Err(said) if said.contains("exit status: 1") => report.pass(),
+        other => return Err(format!("{run}: {other:?}")),
+    }
+    Ok(report)
 }
 
 /// Builds and lays out everything below `folder`.

@@ -186,3 +186,28 @@ pub extern "C" fn baro_strerror(code: i32) -> *const c_char {
     };
     text.as_ptr()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text() -> String {
+        // SAFETY: this thread's text.
+        unsafe { CStr::from_ptr(baro_last_error()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_code() {
+        assert_eq!(guard(|| panic!("seven")), BARO_ENOTRECOVERABLE);
+        assert_eq!(text(), "a bug of the library: seven; close the handle and report it");
+        assert_eq!(guard(|| Ok(3)), 3);
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters_and_have_no_zero_inside() {
+        assert_eq!(guard(|| Err(Failure::invalid("a\0b"))), BARO_EINVAL);
+        assert_eq!(text(), "a?b");
+        guard(|| Err(Failure::invalid(format!("x{}", "ä".repeat(600)))));
+        assert_eq!(text(), format!("x{}", "ä".repeat(511)));
+    }
+}

@@ -9,4 +9,5 @@ mod layout;
 mod abi;
 mod examples;
 mod exports;
+mod memory;
 mod toolchain;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What the static library needs of the system.
-const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_eh"];
+pub(crate) const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_eh"];
 
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
