@@ -32,7 +32,7 @@ static int produce(const char *ring, const char *channel, long records) {
             return 1;
         }
     }
-    check(baro_producer_wait_durable(producer, last, 5000000000u), "baro_producer_wait_durable");
+    check(baro_producer_wait_durable(producer, last, 60000000000u), "baro_producer_wait_durable");
     check(baro_producer_close(producer), "baro_producer_close");
     return 0;
 }

@@ -47,11 +47,11 @@ int main(int count, char **arguments) {
     if (code != BARO_EEXIST)
         check(code, "baro_init");
 
-    /* A board's figures: 2.5 MiB of buffers; a ring that covers 1.2 s at 3.2 MB/s. */
+    /* A board's figures: 2.5 MiB of buffers; a ring that covers 5 s at 3.2 MB/s. */
     baro_open_options options;
     memset(&options, 0, sizeof options);
     options.type_size = sizeof options;
-    options.ring_bytes = 4 << 20;
+    options.ring_bytes = 16 << 20;
     options.record_bytes_max = 64 << 10;
     options.block_bytes = 256 << 10;
     options.fifo = 50;
@@ -90,7 +90,7 @@ int main(int count, char **arguments) {
     }
 
     /* Only now, outside of the loop, may anything wait. */
-    check(baro_producer_wait_durable(producer, last, 5000000000u), "baro_producer_wait_durable");
+    check(baro_producer_wait_durable(producer, last, 60000000000u), "baro_producer_wait_durable");
     baro_ring_report ring;
     memset(&ring, 0, sizeof ring);
     ring.type_size = sizeof ring;

@@ -12,6 +12,7 @@ use crate::structs::{
 };
 use ::baro_recorder::{Options, Recorder, RingReport, Rings, Status, Trouble};
 use baro_ondisk::Type;
+use baro_ondisk::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
 use baro_sys::clock;
 use std::ffi::{OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -119,6 +120,21 @@ pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut b
     })
 }
 
+/// What the format has room for.
+fn check_names(name: &str, unit: &str) -> Result<()> {
+    if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
+        let found = name.len();
+        let text = format!("name: expected 1 to {NAME_BYTES_MAX} bytes, found {found}");
+        return Err(Failure::invalid(text));
+    }
+    if unit.len() > UNIT_NAME_BYTES_MAX {
+        let found = unit.len();
+        let text = format!("unit: expected at most {UNIT_NAME_BYTES_MAX} bytes, found {found}");
+        return Err(Failure::invalid(text));
+    }
+    Ok(())
+}
+
 fn kind(number: u32) -> Result<Type> {
     Ok(match number {
         0 | BARO_F64 => Type::F64,
@@ -157,6 +173,7 @@ pub unsafe extern "C" fn baro_declare(
             let why = "layout: this version of the library knows no field layouts; pass null";
             return Err(Failure::new(BARO_ENOTSUP, why));
         }
+        check_names(name, unit)?;
         let ids = recorder.recorder.declare(&[(name, kind(options.value_type)?, unit)])?;
         ids.into_iter().for_each(|found| *id = found);
         Ok(0)
@@ -193,6 +210,7 @@ pub unsafe extern "C" fn baro_declare_many(
                 let unit = units.get(at).copied().unwrap_or(std::ptr::null());
                 (text(*name, "a name")?, text_or_empty(unit, "a unit")?)
             };
+            check_names(name, unit)?;
             wanted.push((name, kind(types.get(at).copied().unwrap_or(0))?, unit));
         }
         for (at, id) in recorder.recorder.declare(&wanted)?.into_iter().enumerate() {

@@ -24,7 +24,7 @@ pub unsafe extern "C" fn baro_sample_get(
         // SAFETY: as the header says.
         let payload = unsafe { slice(payload.cast::<u8>(), payload_bytes, "payload")? };
         let samples = Samples::decode(payload, time_ns).map_err(damaged)?;
-        let Some((series, time_ns, bits)) = samples.iter().nth(index) else { return Ok(0) };
+        let Some((series, time_ns, bits)) = samples.get(index) else { return Ok(0) };
         let (value, integer) = (f64::from_bits(bits), bits.cast_signed());
         // SAFETY: as the header says.
         unsafe { fill(sample, baro_sample { type_size: 0, series, time_ns, value, integer })? };

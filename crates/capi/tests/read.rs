@@ -79,7 +79,7 @@ fn record(place: &Place, records: u64, durable_each: bool) {
             let code = baro_push_samples(producer, time_ns + 1, series, values, 2, &mut sequence);
             assert!(code == 0 || code == BARO_EAGAIN);
             if durable_each {
-                assert_eq!(baro_producer_wait_durable(producer, sequence, 5_000_000_000), 0);
+                assert_eq!(baro_producer_wait_durable(producer, sequence, 60_000_000_000), 0);
             }
         }
         assert_eq!(baro_producer_close(producer), 0);

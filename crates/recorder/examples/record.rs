@@ -22,9 +22,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cycles: u64 = arguments.get(2).map_or(Ok(1000), |text| text.parse())?;
     make(store)?;
 
-    // A board's figures: 2.5 MiB of buffers; a ring that covers 1.2 s at 3.2 MB/s.
+    // A board's figures: 2.5 MiB of buffers; a ring that covers 5 s at 3.2 MB/s.
     let options = Options {
-        ring_bytes: 4 << 20,
+        ring_bytes: 16 << 20,
         record_bytes_max: 64 << 10,
         block_bytes: 256 << 10,
         fifo: Some(50),
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Only now, outside of the loop, may anything wait.
     let records = producer.next_sequence();
-    recorder.wait_durable(&producer, records, 5_000_000_000);
+    recorder.wait_durable(&producer, records, 60_000_000_000);
     let durable = producer.durable();
     drop(producer);
     let closed = recorder.close();

@@ -10,6 +10,9 @@ fn have(program: &str) -> bool {
 
 /// Has compiler, C library and emulator of `board`; else why not.
 pub(super) fn ready(board: &Board) -> Result<(), String> {
+    if std::env::consts::ARCH != "x86_64" {
+        return Err("boards are built on x86-64 only".to_owned());
+    }
     let compiler = format!("{}gcc", board.prefix);
     let mut missing = Vec::new();
     if !have(&compiler) || !has_static_library(&compiler) {

@@ -41,7 +41,7 @@ int main(int count, char **arguments) {
     for (int number = 0; number < 4000; number++) {
         if (baro_push_frame(producer, 1, baro_now_ns(), frame, sizeof frame, &last) < 0)
             return 1;
-        if (number % 64 == 63 && baro_producer_wait_durable(producer, last, 30000000000u) < 0)
+        if (number % 64 == 63 && baro_producer_wait_durable(producer, last, 60000000000u) < 0)
             return 1;
     }
     FILE *status = fopen("/proc/self/status", "r");
