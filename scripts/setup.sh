@@ -50,7 +50,8 @@ cargo_version() {
 
 # What the packages below are for: cc and the C library link Rust programs, curl and
 # ca-certificates fetch Rust. e2fsprogs and util-linux make the loop file systems of the kernel
-# tests, which only root can run: for anyone else those tests skip and the packages are not asked.
+# tests, which only root can run; g++ and pkg-config show that libbaro serves C++ and is found. For
+# anyone else those tests skip and the packages are not asked.
 missing_packages() {
     have cc || echo gcc
     crt1=$(cc -print-file-name=crt1.o 2>/dev/null || true)
@@ -62,6 +63,8 @@ missing_packages() {
     if [ "$(id -u)" = 0 ]; then
         have mkfs.ext4 || echo e2fsprogs
         have losetup || echo util-linux
+        have c++ || echo g++
+        have pkg-config || echo pkg-config
     fi
 }
 

@@ -5,8 +5,10 @@
 //! itself, where product code must go through `baro-sys`.
 #![allow(clippy::disallowed_methods, reason = "build automation, not product code")]
 
+mod boards;
 mod ci;
 mod fuzz;
+mod libbaro;
 mod results;
 mod shell;
 mod sim;
@@ -19,6 +21,8 @@ cargo xtask ci [STEP...]      all checks and tests, or the named steps
 cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites generated files
 cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
                               mutate inputs of a decoder (of all) and report what panics
+cargo xtask boards            tests of what runs on small boards, under qemu-user; sizes of libbaro
+cargo xtask libbaro FOLDER    header, libraries and pkg-config file for programs in C
 cargo xtask sim --seed N [--count M]
                               repeat seeds of the crash tests, one of them with a log
 cargo xtask results [ROW...] [--runs 5] [--quick] [--out FOLDER] [--dir FOLDER]
@@ -35,6 +39,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(tidy::Generated::Check),
         ["tidy", "--bless"] => tidy::run(tidy::Generated::Rewrite),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["boards"] => ci::run(&["boards"]),
+        ["libbaro", rest @ ..] => libbaro::run(rest),
         ["sim", rest @ ..] => sim::run(rest),
         ["results", rest @ ..] => results::run(rest),
         ["help" | "--help" | "-h"] => {

@@ -23,13 +23,21 @@ pub(crate) struct Cmd {
     program: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    folder: Option<PathBuf>,
+    quiet: bool,
 }
 
 impl Cmd {
     /// Splits at spaces: our commands have no argument with a space in it.
     pub(crate) fn new(line: &str) -> Cmd {
         let mut words = line.split_whitespace().map(str::to_owned);
-        Cmd { program: words.next().unwrap_or_default(), args: words.collect(), env: Vec::new() }
+        Cmd {
+            program: words.next().unwrap_or_default(),
+            args: words.collect(),
+            env: Vec::new(),
+            folder: None,
+            quiet: false,
+        }
     }
 
     pub(crate) fn arg(mut self, arg: &str) -> Cmd {
@@ -42,10 +50,27 @@ impl Cmd {
         self
     }
 
+    /// Runs in `folder` instead of the root of the workspace.
+    pub(crate) fn within(mut self, folder: &Path) -> Cmd {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// Says nothing on stderr: a failure is expected, and something else is tried then.
+    pub(crate) fn quiet(mut self) -> Cmd {
+        self.quiet = true;
+        self
+    }
+
+    /// Whether the environment is ours.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.env.is_empty()
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).envs(self.env.iter().map(|(n, v)| (n, v)));
-        command.current_dir(root()).stdin(Stdio::null());
+        command.current_dir(self.folder.as_deref().unwrap_or(root())).stdin(Stdio::null());
         command
     }
 
@@ -58,7 +83,7 @@ impl Cmd {
     pub(crate) fn output(&self) -> Result<String, String> {
         let out = self
             .command()
-            .stderr(Stdio::inherit())
+            .stderr(if self.quiet { Stdio::null() } else { Stdio::inherit() })
             .output()
             .map_err(|e| format!("cannot start `{self}`: {e}"))?;
         if !out.status.success() {

@@ -79,7 +79,12 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     let packages = graph::packages(&metadata)?;
 
     let mut findings = arrows::check(&packages);
-    for (path, text) in graph::generated_files(&tree, &packages) {
+    let mut generated_files = graph::generated_files(&tree, &packages);
+    generated_files.push((
+        "crates/capi/barograph.h".to_owned(),
+        Cmd::new("cargo run --quiet --package header").output()?,
+    ));
+    for (path, text) in generated_files {
         if tree.text(&path) == Some(text.as_str()) {
             continue;
         }

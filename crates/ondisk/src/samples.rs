@@ -75,15 +75,24 @@ impl<'a> Samples<'a> {
         self.count == 0
     }
 
+    /// (series, time in nanoseconds, value bits) of sample number `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<(u32, i64, u64)> {
+        (index < self.count).then(|| self.at(index))
+    }
+
     /// (series, time in nanoseconds, value bits) of each sample.
     pub fn iter(&self) -> impl Iterator<Item = (u32, i64, u64)> + use<'a> {
+        let samples = *self;
+        (0..samples.count).map(move |index| samples.at(index))
+    }
+
+    fn at(&self, index: usize) -> (u32, i64, u64) {
         let Samples { payload, count, time_ns, times } = *self;
         let times_at = HEAD_BYTES + count * 4;
         let values_at = times_at + if times { count * 8 } else { 0 };
-        (0..count).map(move |index| {
-            let time = if times { i64_at(payload, times_at + index * 8) } else { time_ns };
-            (u32_at(payload, HEAD_BYTES + index * 4), time, u64_at(payload, values_at + index * 8))
-        })
+        let time = if times { i64_at(payload, times_at + index * 8) } else { time_ns };
+        (u32_at(payload, HEAD_BYTES + index * 4), time, u64_at(payload, values_at + index * 8))
     }
 }
 
@@ -105,6 +114,8 @@ mod tests {
             let expected = if times { [100, 200] } else { [50, 50] };
             assert_eq!(read[0], (7, expected[0], 1.5_f64.to_bits()));
             assert_eq!(read[1], (8, expected[1], (-2.0_f64).to_bits()));
+            let samples = Samples::decode(&payload, 50).unwrap();
+            assert_eq!((samples.get(1), samples.get(2)), (Some(read[1]), None));
             for length in 0..payload.len() {
                 assert!(Samples::decode(&payload[..length], 0).is_err());
             }

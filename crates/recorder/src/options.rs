@@ -26,6 +26,9 @@ pub struct Options {
     pub ring_bytes: usize,
     /// Largest record payload: 16 B to 4 MiB, and at most a quarter of the ring.
     pub record_bytes_max: usize,
+    /// Largest block in bytes: 64 KiB to 4 MiB; more where the largest record needs it. The writer
+    /// has ten buffers of this size; a small board wants small ones.
+    pub block_bytes: usize,
     /// Use the page cache even where direct I/O is possible.
     pub buffered: bool,
     /// Where rings are made.
@@ -42,6 +45,8 @@ impl Default for Options {
             durable_within_ns: 100_000_000,
             ring_bytes: 16 << 20,
             record_bytes_max: 256 << 10,
+            // Larger ones gain nothing at any device measured.
+            block_bytes: 1 << 20,
             buffered: false,
             rings: Rings::Find,
             cpu: None,
@@ -62,6 +67,7 @@ impl Options {
         within("durable_within in ns", self.durable_within_ns, 1_000_000, 3_600_000_000_000)?;
         within("ring in bytes", self.ring_bytes as u64, 64 << 10, 1 << 40)?;
         within("largest record in bytes", self.record_bytes_max as u64, 16, 4 << 20)?;
+        within("largest block in bytes", self.block_bytes as u64, 64 << 10, 4 << 20)?;
         within("priority", u64::from(self.fifo.unwrap_or(1)), 1, 99)
     }
 

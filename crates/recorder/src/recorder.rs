@@ -15,8 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-/// Blocks larger than this gain nothing at any device measured.
-const BLOCK_BYTES: usize = 1 << 20;
 /// Room that a block needs beside its largest record: header, record head, chunk table.
 const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
 /// One being filled and one for each thread that writes; and one to fill next.
@@ -95,7 +93,8 @@ impl Recorder {
         opening.records_taken_over = left.iter().map(RingReader::pending).sum();
         let widest = left.iter().map(RingReader::record_bytes_max).max().unwrap_or(0);
         let record_bytes = options.record_bytes_max.max(widest).min(RECORD_BYTES_MAX);
-        let block_bytes = block_bytes_for(record_bytes, recovery.identity.segment_bytes);
+        let segment_bytes = recovery.identity.segment_bytes;
+        let block_bytes = block_bytes_for(options.block_bytes, record_bytes, segment_bytes);
         let record_bytes_max = options.record_bytes_max.min(block_bytes - BLOCK_OVERHEAD_BYTES);
         opening.buffer_bytes = buffer_bytes(block_bytes);
         let start = Start {
@@ -252,7 +251,8 @@ impl Recorder {
     #[must_use]
     pub fn memory_bytes_for(options: &Options, segment_bytes: u64) -> usize {
         let ring = Ring::memory_bytes(Ring::capacity_for(options.ring_bytes));
-        buffer_bytes(block_bytes_for(options.record_bytes_max, segment_bytes)) + ring
+        let block = block_bytes_for(options.block_bytes, options.record_bytes_max, segment_bytes);
+        buffer_bytes(block) + ring
     }
 
     /// Waits until every sequence below `sequence` of a producer is durable; false after
@@ -292,10 +292,10 @@ impl Drop for Recorder {
 }
 
 /// Largest block: holds the largest record, and a segment holds a few blocks, whatever its size.
-fn block_bytes_for(record_bytes: usize, segment_bytes: u64) -> usize {
+fn block_bytes_for(block_bytes: usize, record_bytes: usize, segment_bytes: u64) -> usize {
     let ceiling = (segment_bytes as usize / 4).next_multiple_of(UNIT_BYTES);
     let wanted = (record_bytes + BLOCK_OVERHEAD_BYTES).next_multiple_of(UNIT_BYTES);
-    BLOCK_BYTES.max(wanted).min(ceiling)
+    block_bytes.next_multiple_of(UNIT_BYTES).max(wanted).min(ceiling)
 }
 
 fn buffer_bytes(block_bytes: usize) -> usize {

@@ -7,13 +7,15 @@ use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// A request for byte `byte`: F_WRLCK or F_UNLCK.
-fn request(kind: libc::c_int, byte: i64) -> libc::flock64 {
+/// A request for byte `byte`: F_WRLCK or F_UNLCK. The plain structure, also where its offsets have
+/// 32 bits: glibc's fcntl widens it, and would read a `flock64` as something else.
+fn request(kind: libc::c_int, byte: i64) -> libc::flock {
     // SAFETY: all-zero bytes are a valid flock.
-    let mut lock: libc::flock64 = unsafe { std::mem::zeroed() };
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
-    lock.l_start = byte;
+    // Constants of the ring's layout: 0 and 1.
+    lock.l_start = byte as libc::off_t;
     lock.l_len = 1;
     lock
 }

@@ -36,6 +36,8 @@ const TABLE: &[Row] = &[
           third_party: &[LIBC, PROPTEST] },
     Row { package: "baro-recorder", in_house: &["baro-ondisk", "baro-sys"],
           in_house_tests: &["baro-sources"], third_party: &[PROPTEST] },
+    Row { package: "baro-capi", in_house: &["baro-ondisk", "baro-sys", "baro-recorder"],
+          in_house_tests: &["baro-store"], third_party: &[] },
     Row { package: "baro-store", in_house: &["baro-ondisk", "baro-sys", "baro-recorder"],
           in_house_tests: &[], third_party: &[PROPTEST] },
     Row { package: "baro-tune", in_house: &["baro-sys"], in_house_tests: &[],
@@ -61,6 +63,8 @@ const TABLE: &[Row] = &[
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources"],
           in_house_tests: &[], third_party: &[] },
     Row { package: "xtask", in_house: &[], in_house_tests: &[], third_party: &[JSON] },
+    Row { package: "header", in_house: &[], in_house_tests: &[],
+          third_party: &[("cbindgen", "writes the C header from the code it declares")] },
     Row { package: "media", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[("fuser", "the FUSE protocol and a mount without libfuse")] },
 ];

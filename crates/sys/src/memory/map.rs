@@ -20,6 +20,16 @@ const HUGE_BYTES: usize = 2 << 20;
 /// From linux/mman.h; libc does not have it for all targets.
 const MADV_COLLAPSE: libc::c_int = 25;
 
+/// Bytes of a page: 4 KiB, on some aarch64 kernels 16 or 64.
+fn page_bytes() -> usize {
+    // SAFETY: a plain call; it cannot fail for this name.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+fn too_large() -> std::io::Error {
+    std::io::Error::from_raw_os_error(libc::ENOMEM)
+}
+
 /// Address space that nothing else will take.
 fn reserve(bytes: usize) -> Option<*mut libc::c_void> {
     // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
@@ -48,24 +58,38 @@ impl Map {
         let sharing = if file.is_some() { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
         let flags = sharing | if file.is_some() { 0 } else { libc::MAP_ANONYMOUS };
         let fail = || Error::last(format!("map {bytes} bytes of memory"), "");
-        let align = if bytes >= HUGE_BYTES { HUGE_BYTES } else { 1 };
-        let place = reserve(bytes + align - 1).ok_or_else(fail)?;
+        let page = page_bytes();
+        let (align, whole) = match bytes.checked_next_multiple_of(page) {
+            Some(whole) if bytes >= HUGE_BYTES => (HUGE_BYTES.max(page), whole),
+            Some(whole) => (page, whole),
+            None => {
+                return Err(Error::new(format!("map {bytes} bytes of memory"), "", too_large()));
+            }
+        };
+        // Starts at a page, so that a page less than `align` more is enough.
+        let spare = align - page;
+        let reserved = whole.checked_add(spare).and_then(reserve);
+        let place = reserved.ok_or_else(fail)?;
         let skip = (place as usize).next_multiple_of(align) - place as usize;
-        // SAFETY: `skip` is below what was reserved beyond `bytes`.
+        // SAFETY: `skip` is at most what was reserved beyond `whole`.
         let start = unsafe { place.byte_add(skip) };
         // SAFETY: replaces a part of the reservation, which nobody else knows; what is left of it
         // on both sides is given back.
         let mapped = unsafe {
-            let tail = (align - 1 - skip) & !4095;
-            let end = start.byte_add(bytes.next_multiple_of(4096));
+            let end = start.byte_add(whole);
             let _ = (skip > 0).then(|| libc::munmap(place, skip));
-            let _ = (tail > 0).then(|| libc::munmap(end, tail));
+            let _ = (spare > skip).then(|| libc::munmap(end, spare - skip));
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             libc::mmap(start, bytes, protection, flags | libc::MAP_FIXED, file.unwrap_or(-1), 0)
         };
         match NonNull::new(mapped.cast()) {
             Some(start) if mapped != libc::MAP_FAILED => Ok(Map { start, bytes }),
-            _ => Err(fail()),
+            _ => {
+                let error = fail();
+                // SAFETY: what is left of the reservation is still ours.
+                unsafe { libc::munmap(start, whole) };
+                Err(error)
+            }
         }
     }
 
@@ -145,6 +169,22 @@ impl Drop for Map {
 mod tests {
     use super::*;
     use crate::counters::ThreadUsage;
+
+    /// Address space is short on 32 bits: whoever opens and closes for years must not lose it
+    /// page by page.
+    #[test]
+    fn a_mapping_gives_back_all_of_its_reservation() {
+        let reserved = || {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            maps.lines().filter(|line| line.contains(" ---p 00000000 00:00 0")).count()
+        };
+        let before = reserved();
+        let maps: Vec<_> = (0..100).map(|_| Map::new(HUGE_BYTES + 4096, None).unwrap()).collect();
+        drop(maps);
+        // Other tests' threads reserve their stacks' guards meanwhile.
+        let after = reserved();
+        assert!(after < before + 50, "{before} reservations before, {after} after");
+    }
 
     #[test]
     fn touched_pages_do_not_fault() {

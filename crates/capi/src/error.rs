@@ -1,0 +1,213 @@
+//! Codes and texts of errors, and the wall that no panic passes.
+//!
+//! The text lives in a fixed buffer of the thread, so that saying why something failed allocates
+//! nothing that could fail too. Held by `tests/bad_input.rs`.
+
+use ::baro_recorder::{Error, Refused, RingError};
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A forked child may not do this: the handle belongs to its parent.
+pub const BARO_EPERM: i32 = -1;
+/// There is no such file, folder or name; for a folder: it holds no store.
+pub const BARO_ENOENT: i32 = -2;
+/// The device or the library failed; the text says where.
+pub const BARO_EIO: i32 = -5;
+/// A structure is larger than this library knows, and sets something in the part that it does not.
+pub const BARO_E2BIG: i32 = -7;
+/// The ring is full: the record is lost, counted, and will be a gap in the log.
+pub const BARO_EAGAIN: i32 = -11;
+/// There is no memory.
+pub const BARO_ENOMEM: i32 = -12;
+/// Another process uses the store or the ring.
+pub const BARO_EBUSY: i32 = -16;
+/// There is a store already.
+pub const BARO_EEXIST: i32 = -17;
+/// An argument is null, of a wrong size, or outside its limits; the text says which.
+pub const BARO_EINVAL: i32 = -22;
+/// The device, or the catalog, is full.
+pub const BARO_ENOSPC: i32 = -28;
+/// The text does not fit into the buffer given.
+pub const BARO_ERANGE: i32 = -34;
+/// What was read is not what the format says: foreign, of another version, or damaged.
+pub const BARO_EBADMSG: i32 = -74;
+/// The record is larger than the ring takes: it is lost, counted, and will be a gap in the log.
+pub const BARO_EMSGSIZE: i32 = -90;
+/// Not in this version of the library.
+pub const BARO_ENOTSUP: i32 = -95;
+/// The recorder is closed.
+pub const BARO_ESHUTDOWN: i32 = -108;
+/// The time is over.
+pub const BARO_ETIMEDOUT: i32 = -110;
+/// The library met a bug of its own and stopped what it was doing; close the handle.
+pub const BARO_ENOTRECOVERABLE: i32 = -131;
+
+/// What is told about a call that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: i32,
+    text: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(code: i32, text: impl Into<String>) -> Self {
+        Failure { code, text: text.into() }
+    }
+
+    pub(crate) fn invalid(text: impl Into<String>) -> Self {
+        Failure::new(BARO_EINVAL, text)
+    }
+}
+
+fn system_code(error: &baro_sys::Error) -> i32 {
+    error.errno().map_or(BARO_EIO, |errno| -errno)
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::System(error) | Error::Ring(RingError::System(error)) => system_code(error),
+            Error::Ring(RingError::Foreign { .. }) | Error::Format { .. } => BARO_EBADMSG,
+            Error::Ring(RingError::Busy { .. }) | Error::Busy { .. } => BARO_EBUSY,
+            Error::NotAStore { .. } => BARO_ENOENT,
+            Error::Exists { .. } => BARO_EEXIST,
+            Error::Setting { .. } => BARO_EINVAL,
+            Error::CatalogFull { .. } => BARO_ENOSPC,
+            Error::WriterGone => BARO_ESHUTDOWN,
+            _ => BARO_EIO,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+impl From<RingError> for Failure {
+    fn from(error: RingError) -> Self {
+        Error::Ring(error).into()
+    }
+}
+
+impl From<baro_sys::Error> for Failure {
+    fn from(error: baro_sys::Error) -> Self {
+        Failure::new(system_code(&error), error.to_string())
+    }
+}
+
+/// The code of a push that was refused; its text is that of [`baro_strerror`].
+pub(crate) fn refused(refused: Refused) -> i32 {
+    match refused {
+        Refused::RingFull => BARO_EAGAIN,
+        Refused::TooLarge { .. } => BARO_EMSGSIZE,
+        Refused::Uneven => BARO_EINVAL,
+        Refused::Closed => BARO_ESHUTDOWN,
+        Refused::Forked => BARO_EPERM,
+    }
+}
+
+const TEXT_BYTES: usize = 1024;
+
+thread_local! {
+    static TEXT: UnsafeCell<[u8; TEXT_BYTES]> = const { UnsafeCell::new([0; TEXT_BYTES]) };
+}
+
+fn set_text(text: &str) {
+    let mut end = text.len().min(TEXT_BYTES - 1);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    TEXT.with(|place| {
+        // SAFETY: the buffer is this thread's, and no reference to it outlives this closure.
+        let place = unsafe { &mut *place.get() };
+        let shown = text.bytes().take(end).map(|byte| if byte == 0 { b'?' } else { byte });
+        place.iter_mut().zip(shown.chain([0])).for_each(|(to, from)| *to = from);
+    });
+}
+
+/// Runs the body of a function of the interface: an error becomes its code and text, and so does
+/// a panic, where the library was built to unwind (the profile `board` aborts instead).
+#[inline]
+pub(crate) fn guard(body: impl FnOnce() -> Result<i32>) -> i32 {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => told(&failure),
+        Err(panic) => panicked(&*panic),
+    }
+}
+
+#[cold]
+fn told(failure: &Failure) -> i32 {
+    set_text(&failure.text);
+    failure.code
+}
+
+#[cold]
+fn panicked(panic: &(dyn std::any::Any + Send)) -> i32 {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    set_text(&format!(
+        "a bug of the library: {}; close the handle and report it",
+        said.unwrap_or("panic without a text")
+    ));
+    BARO_ENOTRECOVERABLE
+}
+
+/// What went wrong in the last call of this thread that failed: what, where, the next step. Empty
+/// if none did. Valid until the next call of this thread that fails. Never null.
+#[unsafe(no_mangle)]
+pub extern "C" fn baro_last_error() -> *const c_char {
+    TEXT.with(|place| place.get().cast::<c_char>().cast_const())
+}
+
+/// What a code means, in general. Never null; valid for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn baro_strerror(code: i32) -> *const c_char {
+    let text: &'static CStr = match code {
+        BARO_EPERM => c"the handle belongs to the parent process",
+        BARO_ENOENT => c"no such file, folder, name, or store",
+        BARO_EIO => c"the device or the library failed",
+        BARO_E2BIG => c"the structure sets something that this library does not know",
+        BARO_EAGAIN => c"the ring is full: the record is lost and counted",
+        BARO_ENOMEM => c"no memory",
+        BARO_EBUSY => c"another process uses the store or the ring",
+        BARO_EEXIST => c"there is a store already",
+        BARO_EINVAL => c"an argument is null, of a wrong size, or outside its limits",
+        BARO_ENOSPC => c"the device or the catalog is full",
+        BARO_ERANGE => c"the text does not fit into the buffer",
+        BARO_EBADMSG => c"what was read is not what the format says",
+        BARO_EMSGSIZE => c"the record is larger than the ring takes: it is lost and counted",
+        BARO_ENOTSUP => c"not in this version of the library",
+        BARO_ESHUTDOWN => c"the recorder is closed",
+        BARO_ETIMEDOUT => c"the time is over",
+        BARO_ENOTRECOVERABLE => c"a bug of the library",
+        0.. => c"no error",
+        _ => c"an error of the operating system, by its errno",
+    };
+    text.as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text() -> String {
+        // SAFETY: this thread's text.
+        unsafe { CStr::from_ptr(baro_last_error()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_code() {
+        assert_eq!(guard(|| panic!("seven")), BARO_ENOTRECOVERABLE);
+        assert_eq!(text(), "a bug of the library: seven; close the handle and report it");
+        assert_eq!(guard(|| Ok(3)), 3);
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters_and_have_no_zero_inside() {
+        assert_eq!(guard(|| Err(Failure::invalid("a\0b"))), BARO_EINVAL);
+        assert_eq!(text(), "a?b");
+        guard(|| Err(Failure::invalid(format!("x{}", "ä".repeat(600)))));
+        assert_eq!(text(), format!("x{}", "ä".repeat(511)));
+    }
+}

@@ -1,0 +1,342 @@
+//! Records in the order in which they were written, oldest segment first: a small reader, without
+//! the store's index and queries, in bounded memory (one block, 1 to 8 MiB).
+//!
+//! Two passes: at open the headers of all blocks, by which [`judge`] says what is live, as recovery
+//! sees it too; then block by block. Works beside a recorder: what it reuses meanwhile is counted.
+//!
+//! Invariant: hands out what the store's reader hands out, each record once (`tests/read.rs`).
+
+use ::baro_recorder::log::{
+    Blocks, Catalog, Extent, Found, FoundHeader, Segments, Walk, judge, read_identity, segment_name,
+};
+use ::baro_recorder::{Error, Result};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Block, BlockHeader, End, Identity, Kind, Scan, SegmentHeader, Step, WhenFull};
+use baro_sys::clock;
+use baro_sys::disk::{Disk, DiskFile};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::ops::Range;
+use std::path::Path;
+
+/// Bytes read at once where blocks are small.
+const READ_BYTES: usize = 1 << 20;
+/// Before damage is believed beside a recorder that recycles: it may have started the segment anew
+/// between the look at its header and the look at its blocks.
+const PATIENCE_NS: u64 = 20_000_000;
+
+/// What was met so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) records: u64,
+    pub(crate) blocks: u64,
+    pub(crate) damaged: u64,
+    pub(crate) recycled: u64,
+}
+
+/// A record; its payload is bytes of [`LogReader::payload`].
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) session: u64,
+    pub(crate) producer: u64,
+    pub(crate) sequence: u64,
+    pub(crate) time_ns: i64,
+    pub(crate) kind: Kind,
+    pub(crate) stream: u32,
+    payload: Range<usize>,
+}
+
+/// A segment with live blocks.
+#[derive(Debug)]
+struct Part {
+    header: SegmentHeader,
+    crc: u32,
+    live: Range<u64>,
+    /// Where blocks are missing that were durable: offset, and the block that comes next.
+    jumps: Vec<(u64, u64, BlockHeader)>,
+}
+
+#[derive(Debug)]
+struct Cursor {
+    file: DiskFile,
+    scan: Scan,
+}
+
+#[derive(Debug)]
+pub(crate) struct LogReader {
+    disk: Disk,
+    pub(crate) catalog: Catalog,
+    recycles: bool,
+    parts: std::collections::VecDeque<Part>,
+    cursor: Option<Cursor>,
+    buffer: AlignedBuffer,
+    /// Offset in the segment of the buffer's first byte.
+    start: u64,
+    filled: usize,
+    entries: Vec<Entry>,
+    next: usize,
+    pub(crate) counts: Counts,
+}
+
+impl LogReader {
+    /// Opens the store at `path`; reads one unit of each segment and the headers of all blocks.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let disk = match Disk::open(path) {
+            Err(error) if error.is_missing() => {
+                return Err(Error::NotAStore { path: path.to_owned() });
+            }
+            other => other?,
+        };
+        let identity = read_identity(&disk, path)?;
+        let catalog = Catalog::read(&disk)?;
+        let mut reader = LogReader {
+            catalog,
+            recycles: identity.when_full == WhenFull::Recycle,
+            parts: std::collections::VecDeque::new(),
+            cursor: None,
+            buffer: AlignedBuffer::unlocked(READ_BYTES)?,
+            start: 0,
+            filled: 0,
+            entries: Vec::new(),
+            next: 0,
+            counts: Counts::default(),
+            disk,
+        };
+        reader.index(&identity)?;
+        Ok(reader)
+    }
+
+    fn index(&mut self, identity: &Identity) -> Result<()> {
+        let segments = Segments::read(&self.disk, identity)?;
+        let mut started = segments.started;
+        started.sort_by_key(|(header, _)| (header.session, header.epoch));
+        let mut blocks = Blocks::new()?;
+        let mut parts = Vec::new();
+        for session in started.chunk_by(|(a, _), (b, _)| a.session == b.session) {
+            let (mut found, mut extents) = (Vec::new(), Vec::new());
+            for (at, (header, crc)) in session.iter().enumerate() {
+                // What is two segments behind the session's end was durable before it went on.
+                let proven = at + 2 < session.len();
+                let (part, extent) = self.extent(&mut blocks, *header, *crc, proven)?;
+                found.push(part);
+                extents.push(extent.capped(&segments.dead));
+            }
+            for (mut part, verdict) in found.into_iter().zip(judge(&extents)) {
+                let hole = verdict.hole.filter(|hole| !(self.recycles && hole.epochs_missing));
+                self.counts.damaged += hole.map_or(0, |hole| hole.blocks.end - hole.blocks.start);
+                part.live = verdict.live;
+                if !part.live.is_empty() {
+                    parts.push(part);
+                }
+            }
+        }
+        parts.sort_by_key(|part| part.header.epoch);
+        self.parts = parts.into();
+        Ok(())
+    }
+
+    fn extent(
+        &self,
+        blocks: &mut Blocks,
+        header: SegmentHeader,
+        crc: u32,
+        proven: bool,
+    ) -> Result<(Part, Extent)> {
+        let file = self.disk.open(&segment_name(header.index), Access::ReadDirect)?;
+        let mut walk = blocks.walk(&file, header, crc);
+        let (mut durable, mut jumps) = (0, Vec::new());
+        loop {
+            match step(&mut walk, proven)? {
+                Ok(block) => durable = block.durable.max(durable),
+                Err(End::Full) => break,
+                Err(End::Tail(_)) => {
+                    let from = walk.scan().offset();
+                    let Some((at, block)) = walk.find_proof()? else { break };
+                    walk.resume(at, &block);
+                    jumps.push((from, at, block));
+                }
+            }
+        }
+        let (epoch, first_block, end) = (header.epoch, header.first_block, walk.scan().sequence());
+        let live = first_block..end;
+        let part = Part { header, crc, live, jumps };
+        Ok((part, Extent { epoch, first_block, end, durable }))
+    }
+
+    /// The next record; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Entry>> {
+        loop {
+            if let Some(entry) = self.entries.get(self.next) {
+                self.next += 1;
+                self.counts.records += 1;
+                return Ok(Some(entry.clone()));
+            }
+            if !self.next_block()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The payload of the record handed out last.
+    pub(crate) fn payload(&self, entry: &Entry) -> &[u8] {
+        self.buffer.get(entry.payload.clone()).unwrap_or(&[])
+    }
+
+    /// Reads the next live block; false at the end of the log.
+    fn next_block(&mut self) -> Result<bool> {
+        self.entries.clear();
+        self.next = 0;
+        while let Some(part) = self.parts.front() {
+            let (live, header, crc) = (part.live.clone(), part.header, part.crc);
+            if self.cursor.is_none() {
+                let file = self.disk.open(&segment_name(header.index), Access::ReadDirect)?;
+                self.cursor = Some(Cursor { file, scan: Scan::new(header, crc) });
+                (self.start, self.filled) = (0, 0);
+            }
+            let Some(scan) = self.cursor.as_ref().map(|cursor| cursor.scan.clone()) else { break };
+            if scan.sequence() >= live.end {
+                self.leave();
+                continue;
+            }
+            let offset = scan.offset();
+            let mut bytes = self.load(offset, UNIT_BYTES)?;
+            if let Some(whole) = scan.block_bytes(self.bytes(bytes.clone())) {
+                bytes = self.load(offset, whole)?;
+            }
+            let mut after = scan.clone();
+            let within = self.buffer.get(bytes.clone()).unwrap_or(&[]);
+            if let Step::Block(block) = after.step(within) {
+                let whole =
+                    decode(&block, within.as_ptr() as usize - bytes.start, &mut self.entries);
+                self.counts.blocks += 1;
+                self.counts.damaged += u64::from(!whole);
+                self.set(after);
+                return Ok(true);
+            }
+            self.pass_damage(scan, &live, bytes)?;
+        }
+        Ok(false)
+    }
+
+    /// Goes on behind what should be a live block and is none.
+    fn pass_damage(&mut self, scan: Scan, live: &Range<u64>, bytes: Range<usize>) -> Result<()> {
+        let left = live.end - scan.sequence();
+        if self.recycled(scan.header())? {
+            self.counts.recycled += left;
+            self.leave();
+            return Ok(());
+        }
+        let mut after = scan.clone();
+        let jumps = self.parts.front().map(|part| part.jumps.as_slice()).unwrap_or(&[]);
+        if let Some((_, at, block)) = jumps.iter().find(|(from, ..)| *from == scan.offset()) {
+            self.counts.damaged += block.sequence - scan.sequence();
+            after.resume(*at, block);
+            self.set(after);
+        } else if after.step_header(self.bytes(bytes)).is_ok() {
+            // Only the payload is damaged.
+            self.counts.damaged += 1;
+            self.set(after);
+        } else {
+            self.counts.damaged += left;
+            self.leave();
+        }
+        Ok(())
+    }
+
+    /// Whether the segment is not the one that it was.
+    fn recycled(&mut self, than: &SegmentHeader) -> Result<bool> {
+        let Some(Cursor { file, .. }) = &self.cursor else { return Ok(false) };
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        for wait in [true, false] {
+            let mut later = |offset, epoch: fn(&[u8]) -> Option<u64>| -> Result<bool> {
+                let read = file.read_at(offset, &mut unit)?;
+                Ok(epoch(unit.get(..read).unwrap_or(&[])).is_some_and(|e| e > than.epoch))
+            };
+            let header = |bytes: &[u8]| SegmentHeader::decode(bytes).ok().map(|(h, _)| h.epoch);
+            let block = |bytes: &[u8]| BlockHeader::decode(bytes).ok().map(|h| h.epoch);
+            if later(0, header)? || later(UNIT_BYTES as u64, block)? {
+                return Ok(true);
+            }
+            if !self.recycles {
+                return Ok(false);
+            }
+            if wait {
+                clock::sleep_ns(PATIENCE_NS);
+            }
+        }
+        Ok(false)
+    }
+
+    fn set(&mut self, scan: Scan) {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.scan = scan;
+        }
+    }
+
+    fn leave(&mut self) {
+        self.cursor = None;
+        self.parts.pop_front();
+    }
+
+    fn bytes(&self, range: Range<usize>) -> &[u8] {
+        self.buffer.get(range).unwrap_or(&[])
+    }
+
+    /// Has `bytes` at `offset` of the segment in the buffer, as far as the file goes; where.
+    fn load(&mut self, offset: u64, bytes: usize) -> Result<Range<usize>> {
+        let inside =
+            offset >= self.start && offset + bytes as u64 <= self.start + self.filled as u64;
+        if !inside && let Some(Cursor { file, scan }) = &self.cursor {
+            let wanted = bytes.next_multiple_of(UNIT_BYTES);
+            if wanted > self.buffer.len() {
+                self.buffer = AlignedBuffer::unlocked(wanted)?;
+            }
+            let left = scan.header().segment_bytes.saturating_sub(offset);
+            let room = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            self.filled = 0;
+            let read = file.read_at(offset, self.buffer.get_mut(..room).unwrap_or(&mut []))?;
+            (self.start, self.filled) = (offset, read);
+        }
+        let from = usize::try_from(offset - self.start).unwrap_or(self.filled).min(self.filled);
+        Ok(from..(from + bytes).min(self.filled))
+    }
+}
+
+fn step(
+    walk: &mut Walk<'_, DiskFile>,
+    proven: bool,
+) -> Result<std::result::Result<BlockHeader, End>> {
+    Ok(if proven {
+        match walk.next_header()? {
+            FoundHeader::Block(header) => Ok(header),
+            FoundHeader::End(end) => Err(end),
+        }
+    } else {
+        match walk.next_block()? {
+            Found::Block(block) => Ok(block.header),
+            Found::End(end) => Err(end),
+        }
+    })
+}
+
+/// Lists the records of a block; payloads are given as places from address `base` on. False if not
+/// all of them can be read.
+fn decode(block: &Block<'_>, base: usize, entries: &mut Vec<Entry>) -> bool {
+    for chunk in block.chunks() {
+        let Ok(chunk) = chunk else { return false };
+        for record in chunk.records() {
+            let Ok(record) = record else { return false };
+            let from = record.payload.as_ptr() as usize - base;
+            entries.push(Entry {
+                session: block.header.session,
+                producer: chunk.producer,
+                sequence: record.sequence,
+                time_ns: record.time_ns,
+                kind: record.kind,
+                stream: record.stream,
+                payload: from..from + record.payload.len(),
+            });
+        }
+    }
+    true
+}

@@ -1,0 +1,266 @@
+//! A producer: push. What stands between C and the recorder's push is a test of pointers.
+//!
+//! Invariant: a push makes no system call, allocates nothing and takes no lock; a refused one
+//! neither, so it sets no text (`tests/push.rs`).
+
+use crate::arguments::{fill, object, object_mut, path, put_text, slice};
+use crate::error::{BARO_ENOTSUP, Failure, Result, guard, refused};
+use crate::recorder::{baro_recorder, wait_for};
+use crate::structs::baro_ring_report;
+use ::baro_recorder::{Producer, Refused, RingReport};
+use std::ffi::{c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
+
+/// Pushes records into one ring. For one thread at a time.
+#[derive(Debug)]
+pub struct baro_producer {
+    producer: Producer,
+}
+
+unsafe fn hand_over(place: *mut *mut baro_producer, made: Result<Producer>) -> Result<i32> {
+    // SAFETY: as the header says.
+    let place = unsafe { object_mut(place, "producer")? };
+    *place = std::ptr::null_mut();
+    *place = Box::into_raw(Box::new(baro_producer { producer: made? }));
+    Ok(0)
+}
+
+/// Makes a ring with its producer, for this process. A recorder has at most 64 rings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_producer_open(
+    recorder: *const baro_recorder,
+    producer: *mut *mut baro_producer,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let _ = object(producer, "producer")?;
+            let recorder = object(recorder, "recorder");
+            hand_over(producer, recorder.and_then(|r| Ok(r.recorder.producer()?)))
+        }
+    })
+}
+
+/// Becomes the producer of a ring that a recorder in another process made: see
+/// baro_ring_for_attach. Goes on with the sequence of the producer before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_attach(
+    ring: *const c_char,
+    producer: *mut *mut baro_producer,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let _ = object(producer, "producer")?;
+            let attached = path(ring, "ring").and_then(|ring| Ok(Producer::attach(ring)?));
+            hand_over(producer, attached)
+        }
+    })
+}
+
+/// Frees the producer. What it pushed stays in the ring until it is durable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_producer_close(producer: *mut baro_producer) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says; the handle came from a Box.
+        unsafe {
+            let _ = object(producer, "producer")?;
+            drop(Box::from_raw(producer));
+        }
+        Ok(0)
+    })
+}
+
+/// The end of each push. `sequence` may be null.
+#[inline]
+unsafe fn pushed(result: std::result::Result<u64, Refused>, sequence: *mut u64) -> i32 {
+    match result {
+        Ok(found) => {
+            if !sequence.is_null() {
+                // SAFETY: not null, and the caller's.
+                unsafe { sequence.write(found) };
+            }
+            0
+        }
+        Err(reason) => refused(reason),
+    }
+}
+
+/// Pushes a frame of `channel`, taken at `time_ns`. `sequence` may be null. Never blocks, never
+/// enters the kernel. BARO_EAGAIN: the ring is full; the record is counted and will be a gap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_frame(
+    producer: *mut baro_producer,
+    channel: u32,
+    time_ns: i64,
+    frame: *const c_void,
+    frame_bytes: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let producer = &mut object_mut(producer, "producer")?.producer;
+            let frame = slice(frame.cast::<u8>(), frame_bytes, "frame")?;
+            Ok(pushed(producer.push_frame(channel, time_ns, frame), sequence))
+        }
+    })
+}
+
+/// Pushes a batch of `count` samples as columns, all taken at `time_ns`: values of series of type
+/// BARO_F64. Otherwise as baro_push_frame.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_samples(
+    producer: *mut baro_producer,
+    time_ns: i64,
+    series: *const u32,
+    values: *const f64,
+    count: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let producer = &mut object_mut(producer, "producer")?.producer;
+            let (series, values) =
+                (slice(series, count, "series")?, slice(values, count, "values")?);
+            Ok(pushed(producer.push_samples(time_ns, series, values), sequence))
+        }
+    })
+}
+
+/// The same for series of any other type than BARO_F64.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_integers(
+    producer: *mut baro_producer,
+    time_ns: i64,
+    series: *const u32,
+    values: *const i64,
+    count: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let producer = &mut object_mut(producer, "producer")?.producer;
+            let (series, values) =
+                (slice(series, count, "series")?, slice(values, count, "values")?);
+            Ok(pushed(producer.push_integers(time_ns, series, values), sequence))
+        }
+    })
+}
+
+/// Pushes one sample of a series of type BARO_F64. A batch costs less for each sample.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_sample(
+    producer: *mut baro_producer,
+    series: u32,
+    time_ns: i64,
+    value: f64,
+    sequence: *mut u64,
+) -> i32 {
+    // SAFETY: one element each, and as the header says.
+    unsafe {
+        baro_push_samples(producer, time_ns, &raw const series, &raw const value, 1, sequence)
+    }
+}
+
+/// Pushes one sample of a series of any other type.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_integer(
+    producer: *mut baro_producer,
+    series: u32,
+    time_ns: i64,
+    value: i64,
+    sequence: *mut u64,
+) -> i32 {
+    // SAFETY: one element each, and as the header says.
+    unsafe {
+        baro_push_integers(producer, time_ns, &raw const series, &raw const value, 1, sequence)
+    }
+}
+
+/// Every sequence below *durable survives a power cut, or is a logged gap. Never blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_producer_durable(
+    producer: *const baro_producer,
+    durable: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            *object_mut(durable, "durable")? = object(producer, "producer")?.producer.durable();
+        }
+        Ok(0)
+    })
+}
+
+fn shown(found: &RingReport, closed: bool, record_bytes_max: usize) -> baro_ring_report {
+    baro_ring_report {
+        type_size: 0,
+        closed: u32::from(closed),
+        producer: found.producer,
+        offered: found.offered,
+        refused_full: found.refused_full,
+        refused_large: found.refused_large,
+        written: found.written,
+        durable: found.durable,
+        used_bytes: found.used_bytes,
+        capacity_bytes: found.capacity_bytes,
+        record_bytes_max: record_bytes_max as u64,
+    }
+}
+
+/// The ring's counters: what was refused, lost, written, durable. Never blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_producer_report(
+    producer: *const baro_producer,
+    report: *mut baro_ring_report,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let producer = &object(producer, "producer")?.producer;
+            let (closed, record_bytes_max) = (producer.closed(), producer.record_bytes_max());
+            fill(report, shown(&producer.report(), closed, record_bytes_max))?;
+        }
+        Ok(0)
+    })
+}
+
+/// Puts the path of the ring's file into `buffer` of `room` bytes: another process can attach to
+/// it once this producer is closed. BARO_ENOTSUP if the ring is private memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_producer_path(
+    producer: *const baro_producer,
+    buffer: *mut c_char,
+    room: usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let path = object(producer, "producer")?.producer.path();
+            if path.as_os_str().is_empty() {
+                let why = "the ring is private memory: no other process can attach to it";
+                return Err(Failure::new(BARO_ENOTSUP, why));
+            }
+            put_text(path.as_os_str().as_bytes(), buffer, room)?;
+        }
+        Ok(0)
+    })
+}
+
+/// Waits until the record of this sequence is durable, or logged as a gap; BARO_ETIMEDOUT after
+/// `timeout_ns`. For producers that may wait, of this process or attached.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_producer_wait_durable(
+    producer: *const baro_producer,
+    sequence: u64,
+    timeout_ns: u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let producer = unsafe { &object(producer, "producer")?.producer };
+        wait_for(|| producer.durable() > sequence, timeout_ns, sequence)
+    })
+}

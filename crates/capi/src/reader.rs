@@ -1,0 +1,156 @@
+//! Reading back: records in the order in which they were written, and the catalog.
+
+use crate::arguments::{check, fill, object, object_mut, path, put_text, text};
+use crate::error::{BARO_ENOENT, Failure, guard};
+use crate::log::{Entry, LogReader};
+use crate::structs::{baro_read_report, baro_record, baro_series};
+use ::baro_recorder::log::Declared;
+use std::ffi::{c_char, c_void};
+
+/// A store opened for reading. For one thread at a time.
+#[derive(Debug)]
+pub struct baro_reader {
+    log: LogReader,
+    /// Keeps the place of the payload last handed out.
+    last: Option<Entry>,
+}
+
+/// Opens the store in the folder `store` for reading what is in the log now; also beside its
+/// recorder, which does not notice. Blocks for reading the headers of all blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_open(
+    store: *const c_char,
+    reader: *mut *mut baro_reader,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (place, store) = unsafe { (object_mut(reader, "reader")?, path(store, "store")?) };
+        *place = std::ptr::null_mut();
+        let log = LogReader::open(store)?;
+        *place = Box::into_raw(Box::new(baro_reader { log, last: None }));
+        Ok(0)
+    })
+}
+
+/// The next record: returns 1 and fills `record` and `payload`, or 0 at the end. The payload has
+/// record->payload_bytes bytes, may have any alignment, and is valid until the next call on this
+/// reader. Blocks for the device. Damage is no error but counted: see baro_reader_report.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_next(
+    reader: *mut baro_reader,
+    record: *mut baro_record,
+    payload: *mut *const c_void,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (reader, payload) = unsafe {
+            check(record)?;
+            (object_mut(reader, "reader")?, object_mut(payload, "payload")?)
+        };
+        *payload = std::ptr::null();
+        reader.last = reader.log.next()?;
+        let Some(entry) = &reader.last else { return Ok(0) };
+        let bytes = reader.log.payload(entry);
+        let found = baro_record {
+            type_size: 0,
+            kind: entry.kind as u32,
+            session: entry.session,
+            producer: entry.producer,
+            sequence: entry.sequence,
+            time_ns: entry.time_ns,
+            payload_bytes: bytes.len() as u64,
+            channel: entry.stream,
+            reserved: 0,
+        };
+        *payload = bytes.as_ptr().cast();
+        // SAFETY: as the header says.
+        unsafe { fill(record, found)? };
+        Ok(1)
+    })
+}
+
+/// What the reader has met so far.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_report(
+    reader: *const baro_reader,
+    report: *mut baro_read_report,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let log = unsafe { &object(reader, "reader")?.log };
+        let found = baro_read_report {
+            type_size: 0,
+            series: log.catalog.entries().len() as u32,
+            records: log.counts.records,
+            blocks: log.counts.blocks,
+            blocks_damaged: log.counts.damaged,
+            blocks_recycled: log.counts.recycled,
+        };
+        // SAFETY: as the header says.
+        unsafe { fill(report, found)? };
+        Ok(0)
+    })
+}
+
+fn shown(found: &Declared) -> baro_series {
+    baro_series { type_size: 0, id: found.id, value_type: found.kind as u32, reserved: 0 }
+}
+
+/// Series or channel number `index` of the catalog, in the order of declaration: returns 1 and
+/// fills `series`, or 0 if there are no more. Its name goes to `name` of `room` bytes (1025 hold
+/// every name); null if it is not wanted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_series(
+    reader: *const baro_reader,
+    index: usize,
+    series: *mut baro_series,
+    name: *mut c_char,
+    room: usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let log = unsafe { &object(reader, "reader")?.log };
+        let Some(found) = log.catalog.entries().get(index) else { return Ok(0) };
+        // SAFETY: likewise.
+        unsafe {
+            fill(series, shown(found))?;
+            if !name.is_null() {
+                put_text(found.name.as_bytes(), name, room)?;
+            }
+        }
+        Ok(1)
+    })
+}
+
+/// The series or channel of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_find(
+    reader: *const baro_reader,
+    name: *const c_char,
+    series: *mut baro_series,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (log, name) = unsafe { (&object(reader, "reader")?.log, text(name, "name")?) };
+        let found = log.catalog.get(name).ok_or_else(|| {
+            let text = format!("{name}: not declared in this store");
+            Failure::new(BARO_ENOENT, text)
+        })?;
+        // SAFETY: likewise.
+        unsafe { fill(series, shown(found))? };
+        Ok(0)
+    })
+}
+
+/// Frees the reader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_close(reader: *mut baro_reader) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says; the handle came from a Box.
+        unsafe {
+            let _ = object(reader, "reader")?;
+            drop(Box::from_raw(reader));
+        }
+        Ok(0)
+    })
+}

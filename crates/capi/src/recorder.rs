@@ -1,0 +1,350 @@
+//! A store opened for recording.
+
+use crate::arguments::{
+    check, fill, known_flags, object, object_mut, path, put_text, slice, structure_or_defaults,
+    text, text_or_empty,
+};
+use crate::error::{BARO_ENOENT, BARO_ENOTSUP, BARO_ETIMEDOUT, Failure, Result, guard};
+use crate::structs::{
+    BARO_BOOL, BARO_CHANNEL, BARO_F64, BARO_I64, BARO_OPEN_BUFFERED, BARO_OPEN_CPU,
+    BARO_OPEN_RINGS_PRIVATE, BARO_TEXT, BARO_TROUBLE_DEVICE, BARO_TROUBLE_LOG_FULL,
+    BARO_TROUBLE_NONE, baro_declare_options, baro_open_options, baro_status,
+};
+use ::baro_recorder::{Options, Recorder, RingReport, Rings, Status, Trouble};
+use baro_ondisk::Type;
+use baro_ondisk::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
+use baro_sys::clock;
+use std::ffi::{OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// A store that this process records into. May be used by several threads at once.
+#[derive(Debug)]
+pub struct baro_recorder {
+    pub(crate) recorder: Recorder,
+}
+
+fn options(given: &baro_open_options) -> Result<Options> {
+    let known = BARO_OPEN_BUFFERED | BARO_OPEN_RINGS_PRIVATE | BARO_OPEN_CPU;
+    known_flags("baro_open_options", given.flags, known)?;
+    let defaults = Options::default();
+    let or = |value: u64, default: usize, name: &str| match usize::try_from(value) {
+        Ok(0) => Ok(default),
+        Ok(value) => Ok(value),
+        Err(_) => Err(Failure::invalid(format!(
+            "baro_open_options.{name}: {value} is more than this machine can address"
+        ))),
+    };
+    let folder = given.ring_folder.map(|byte| byte as u8);
+    let Some(end) = folder.iter().position(|byte| *byte == 0) else {
+        return Err(Failure::invalid("baro_open_options.ring_folder: no zero byte at its end"));
+    };
+    let folder = OsStr::from_bytes(folder.get(..end).unwrap_or(&[]));
+    let rings = match (given.flags & BARO_OPEN_RINGS_PRIVATE != 0, folder.is_empty()) {
+        (true, true) => Rings::Private,
+        (true, false) => {
+            return Err(Failure::invalid(
+                "baro_open_options: ring_folder and BARO_OPEN_RINGS_PRIVATE exclude each other",
+            ));
+        }
+        (false, true) => Rings::Find,
+        (false, false) => Rings::In(PathBuf::from(folder)),
+    };
+    let fifo = u8::try_from(given.fifo).map_err(|_| {
+        Failure::invalid(format!("baro_open_options.fifo: {} is above 99", given.fifo))
+    })?;
+    Ok(Options {
+        durable_within_ns: match given.durable_within_ns {
+            0 => defaults.durable_within_ns,
+            within_ns => within_ns,
+        },
+        ring_bytes: or(given.ring_bytes, defaults.ring_bytes, "ring_bytes")?,
+        record_bytes_max: or(
+            given.record_bytes_max,
+            defaults.record_bytes_max,
+            "record_bytes_max",
+        )?,
+        block_bytes: or(given.block_bytes, defaults.block_bytes, "block_bytes")?,
+        buffered: given.flags & BARO_OPEN_BUFFERED != 0,
+        rings,
+        cpu: (given.flags & BARO_OPEN_CPU != 0).then_some(given.cpu as usize),
+        fifo: (fifo != 0).then_some(fifo),
+    })
+}
+
+/// Opens the store in the folder `store` for recording: recovers what a crash left, takes over
+/// the rings of a killed recorder, starts the writer. Blocks for reading at most two segments.
+/// `options` may be null. What does not hold on this machine is told by baro_reservations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_open(
+    store: *const c_char,
+    given: *const baro_open_options,
+    recorder: *mut *mut baro_recorder,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (place, store, given) = unsafe {
+            (
+                object_mut(recorder, "recorder")?,
+                path(store, "store")?,
+                structure_or_defaults(given)?,
+            )
+        };
+        *place = std::ptr::null_mut();
+        let recorder = Recorder::open(store, options(&given)?)?;
+        *place = Box::into_raw(Box::new(baro_recorder { recorder }));
+        Ok(0)
+    })
+}
+
+/// Makes what the rings hold durable, ends the writer and frees the recorder, whatever is
+/// returned but BARO_EINVAL. Blocks; a device that fails is given 5 s, one that is silent 2
+/// minutes. Pushes are refused from now on; producers are closed on their own, before or after.
+/// `status` may be null; its field left counts the records that could not be made durable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut baro_status) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says; the handle came from a Box.
+        let closed = unsafe {
+            if !status.is_null() {
+                check(status)?;
+            }
+            let _ = object(recorder, "recorder")?;
+            Box::from_raw(recorder).recorder.close()
+        };
+        if !status.is_null() {
+            // SAFETY: as the header says.
+            unsafe { fill(status, shown(&closed.status, 0, closed.left))? };
+        }
+        Ok(0)
+    })
+}
+
+/// What the format has room for.
+fn check_names(name: &str, unit: &str) -> Result<()> {
+    if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
+        let found = name.len();
+        let text = format!("name: expected 1 to {NAME_BYTES_MAX} bytes, found {found}");
+        return Err(Failure::invalid(text));
+    }
+    if unit.len() > UNIT_NAME_BYTES_MAX {
+        let found = unit.len();
+        let text = format!("unit: expected at most {UNIT_NAME_BYTES_MAX} bytes, found {found}");
+        return Err(Failure::invalid(text));
+    }
+    Ok(())
+}
+
+fn kind(number: u32) -> Result<Type> {
+    Ok(match number {
+        0 | BARO_F64 => Type::F64,
+        BARO_I64 => Type::I64,
+        BARO_BOOL => Type::Bool,
+        BARO_TEXT => Type::Text,
+        BARO_CHANNEL => Type::Channel,
+        _ => return Err(Failure::invalid(format!("type: {number} is not one of BARO_F64 ..."))),
+    })
+}
+
+/// The id of the series or channel `name`, declared durably if it is new: blocks for the device
+/// then, so declare before recording. `unit` may be null. `layout` names the fields of a channel's
+/// frames; this version knows none: null. `options` may be null: a series of type BARO_F64.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_declare(
+    recorder: *const baro_recorder,
+    name: *const c_char,
+    unit: *const c_char,
+    layout: *const c_char,
+    options: *const baro_declare_options,
+    id: *mut u32,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (recorder, id, name, unit, options) = unsafe {
+            (
+                object(recorder, "recorder")?,
+                object_mut(id, "id")?,
+                text(name, "name")?,
+                text_or_empty(unit, "unit")?,
+                structure_or_defaults(options)?,
+            )
+        };
+        if !layout.is_null() {
+            let why = "layout: this version of the library knows no field layouts; pass null";
+            return Err(Failure::new(BARO_ENOTSUP, why));
+        }
+        check_names(name, unit)?;
+        let ids = recorder.recorder.declare(&[(name, kind(options.value_type)?, unit)])?;
+        ids.into_iter().for_each(|found| *id = found);
+        Ok(0)
+    })
+}
+
+/// Ids of `count` series or channels, declared durably together where they are new: one wait for
+/// the device instead of one for each. `units` may be null, and so may be each of its texts;
+/// `types` may be null: all of type BARO_F64. On an error none is declared.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_declare_many(
+    recorder: *const baro_recorder,
+    names: *const *const c_char,
+    units: *const *const c_char,
+    types: *const u32,
+    count: usize,
+    ids: *mut u32,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (recorder, names) =
+            unsafe { (object(recorder, "recorder")?, slice(names, count, "names")?) };
+        // SAFETY: likewise.
+        let units = unsafe { if units.is_null() { &[] } else { slice(units, count, "units")? } };
+        // SAFETY: likewise.
+        let types = unsafe { if types.is_null() { &[] } else { slice(types, count, "types")? } };
+        if ids.is_null() && count > 0 {
+            return Err(Failure::invalid("ids is null"));
+        }
+        let mut wanted = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            // SAFETY: as the header says.
+            let (name, unit) = unsafe {
+                let unit = units.get(at).copied().unwrap_or(std::ptr::null());
+                (text(*name, "a name")?, text_or_empty(unit, "a unit")?)
+            };
+            check_names(name, unit)?;
+            wanted.push((name, kind(types.get(at).copied().unwrap_or(0))?, unit));
+        }
+        for (at, id) in recorder.recorder.declare(&wanted)?.into_iter().enumerate() {
+            // SAFETY: there are as many ids as names, and the caller has room for them.
+            unsafe { ids.add(at).write(id) };
+        }
+        Ok(0)
+    })
+}
+
+fn shown(found: &Status, memory_bytes: usize, left: u64) -> baro_status {
+    baro_status {
+        type_size: 0,
+        trouble: match found.trouble {
+            Trouble::None => BARO_TROUBLE_NONE,
+            Trouble::LogFull => BARO_TROUBLE_LOG_FULL,
+            Trouble::Device { .. } => BARO_TROUBLE_DEVICE,
+        },
+        session: found.session,
+        blocks: found.blocks,
+        durable_blocks: found.durable_blocks,
+        device_bytes: found.device_bytes,
+        padding_bytes: found.padding_bytes,
+        payload_bytes: found.payload_bytes,
+        records: found.records,
+        lost: found.lost,
+        syncs: found.syncs,
+        failures: found.failures,
+        longest_write_ns: found.longest_write_ns,
+        longest_sync_ns: found.longest_sync_ns,
+        longest_durable_ns: found.longest_durable_ns,
+        memory_bytes: memory_bytes as u64,
+        left,
+        segments_started: found.segments_started,
+        segments_suspect: found.segments_suspect,
+        rings: found.rings,
+        rings_broken: found.rings_broken,
+    }
+}
+
+/// The writer's counters, as it last published them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_status_get(
+    recorder: *const baro_recorder,
+    status: *mut baro_status,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let recorder = unsafe { &object(recorder, "recorder")?.recorder };
+        let left = recorder.rings().iter().map(|r| r.offered.saturating_sub(r.durable)).sum();
+        // SAFETY: likewise.
+        unsafe { fill(status, shown(&recorder.status(), recorder.memory_bytes(), left))? };
+        Ok(0)
+    })
+}
+
+/// Puts into `buffer` of `room` bytes which promises do not hold on this machine, a sentence a
+/// line with what would grant it; empty if all hold. Returns the number of lines.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reservations(
+    recorder: *const baro_recorder,
+    buffer: *mut c_char,
+    room: usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let said = unsafe { object(recorder, "recorder")? }.recorder.opening().reservations();
+        // SAFETY: likewise.
+        unsafe { put_text(said.join("\n").as_bytes(), buffer, room)? };
+        Ok(i32::try_from(said.len()).unwrap_or(i32::MAX))
+    })
+}
+
+/// Makes a ring for a producer in another process and puts its path, for baro_attach there, into
+/// `buffer` of `room` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_ring_for_attach(
+    recorder: *const baro_recorder,
+    buffer: *mut c_char,
+    room: usize,
+) -> i32 {
+    /// No path of a ring is longer, so that a ring is not made before there is room for its path.
+    const PATH_BYTES: usize = 512;
+    guard(|| {
+        // SAFETY: as the header says.
+        let recorder = unsafe { object(recorder, "recorder")? };
+        if buffer.is_null() || room < PATH_BYTES {
+            let why = format!("buffer: expected {PATH_BYTES} bytes or more, found {room} or null");
+            return Err(Failure::invalid(why));
+        }
+        let made = recorder.recorder.ring_for_attach()?;
+        // SAFETY: as the header says.
+        unsafe { put_text(made.as_os_str().as_bytes(), buffer, room)? };
+        Ok(0)
+    })
+}
+
+fn ring(recorder: &Recorder, producer: u64) -> Option<RingReport> {
+    recorder.rings().into_iter().find(|ring| ring.producer == producer)
+}
+
+/// Waits until the record of this sequence of a producer (baro_ring_report has its id) is durable,
+/// or logged as a gap; BARO_ETIMEDOUT after `timeout_ns`. For any thread but the one that must
+/// not wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_wait_durable(
+    recorder: *const baro_recorder,
+    producer: u64,
+    sequence: u64,
+    timeout_ns: u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let recorder = unsafe { &object(recorder, "recorder")?.recorder };
+        let durable = || ring(recorder, producer).is_some_and(|ring| ring.durable > sequence);
+        wait_for(durable, timeout_ns, sequence).map_err(|failure| {
+            if ring(recorder, producer).is_some() {
+                return failure;
+            }
+            let text = format!("no ring of producer {producer:#x} is read by this recorder");
+            Failure::new(BARO_ENOENT, text)
+        })
+    })
+}
+
+/// Asks every millisecond, which a wait for a device does not notice.
+pub(crate) fn wait_for(durable: impl Fn() -> bool, timeout_ns: u64, sequence: u64) -> Result<i32> {
+    let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
+    while !durable() {
+        if clock::monotonic_ns() >= deadline_ns {
+            let text = format!("record {sequence} is not durable after {timeout_ns} ns");
+            return Err(Failure::new(BARO_ETIMEDOUT, text));
+        }
+        clock::sleep_ns(1_000_000);
+    }
+    Ok(0)
+}

@@ -1,0 +1,47 @@
+//! The programs in `examples/c` compile without a warning and do what they say.
+
+use crate::toolchain::{Folder, compile, compiler, repository, run};
+
+fn built(folder: &Folder, name: &str) -> Option<std::path::PathBuf> {
+    let cc = compiler("c")?;
+    let source = repository().join(format!("examples/c/{name}.c"));
+    let program = folder.path(name);
+    compile(&cc, "-std=c99", &source, &program);
+    Some(program)
+}
+
+#[test]
+fn what_the_c_example_records_is_read_back() {
+    let folder = Folder::new("record");
+    let Some(record) = built(&folder, "record") else { return };
+    let Some(read) = built(&folder, "read") else { return };
+    let store = folder.path("store");
+    let store = store.to_str().unwrap();
+    // Two lives of one store: 400 records of 16 KiB and 400 batches, none refused.
+    for _ in 0..2 {
+        let said = run(&record, &[store, "200", "64"]);
+        assert_eq!(said, "records 400 refused 0 durable 400 left 0\n");
+    }
+    let said = run(&read, &[store, "--quiet"]);
+    assert!(said.starts_with("channel 1: control\nseries 2: position{axis=\"x\"}\n"), "{said}");
+    assert!(said.ends_with("frames 400 batches 400 lost 0 damaged_blocks 0\n"), "{said}");
+    let said = run(&read, &[store]);
+    assert_eq!(said.matches(": 16384 bytes\n").count(), 400);
+    assert_eq!(said.matches(": 199\n").count() + said.matches(": -199\n").count(), 4);
+}
+
+#[test]
+fn another_process_pushes_through_the_c_interface() {
+    let folder = Folder::new("attach");
+    let Some(attach) = built(&folder, "attach") else { return };
+    let Some(read) = built(&folder, "read") else { return };
+    let store = folder.path("store");
+    let store = store.to_str().unwrap();
+    if !std::path::Path::new("/dev/shm").is_dir() {
+        println!("skipped: no /dev/shm for rings");
+        return;
+    }
+    assert_eq!(run(&attach, &[store, "3000"]), "producer ended with 0\n");
+    let said = run(&read, &[store, "--quiet"]);
+    assert_eq!(said, "channel 1: attached\nframes 3000 batches 0 lost 0 damaged_blocks 0\n");
+}
