@@ -51,6 +51,7 @@ cargo_version() {
 # What the packages below are for: cc and the C library link Rust programs, curl and
 # ca-certificates fetch Rust. e2fsprogs and util-linux make the loop file systems of the kernel
 # tests, which only root can run: for anyone else those tests skip and the packages are not asked.
+# xfsprogs and btrfs-progs make those of the tests of what holds on other file systems.
 missing_packages() {
     have cc || echo gcc
     crt1=$(cc -print-file-name=crt1.o 2>/dev/null || true)
@@ -62,6 +63,8 @@ missing_packages() {
     if [ "$(id -u)" = 0 ]; then
         have mkfs.ext4 || echo e2fsprogs
         have losetup || echo util-linux
+        have mkfs.xfs || echo xfsprogs
+        have mkfs.btrfs || echo btrfs-progs
     fi
 }
 

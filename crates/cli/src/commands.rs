@@ -6,6 +6,7 @@ mod demo;
 mod info;
 mod init;
 mod list;
+pub(crate) mod promises;
 mod queue;
 mod record;
 mod recover;

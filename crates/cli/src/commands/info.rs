@@ -1,10 +1,11 @@
 //! `baro info`: what a store holds, by its headers.
 
-use super::{Format, print_json};
+use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
+use baro_recorder::promises::Look;
 use baro_store::Store;
 use clap::Args;
 use serde_json::json;
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let identity = &info.identity;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     let stops = identity.when_full == WhenFull::Stop;
+    let judged = promises::at(&arguments.store, Look::Read);
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
     if arguments.format == Format::Json {
         let sessions: Vec<_> = info
@@ -66,6 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "time_max_ns": info.times_ns.map(|times| times.1),
             "sessions": sessions,
             "damage": damage,
+            "promises": promises::as_json(&judged),
             "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
         }))?;
         return Ok(Outcome::lost_if(lossy));
@@ -108,6 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     for damage in store.damage() {
         out!("damage    {damage}");
     }
+    promises::lines(&judged).iter().for_each(|line| out!("{line}"));
     Ok(Outcome::lost_if(lossy))
 }
 

@@ -185,7 +185,7 @@ pub(crate) fn record(
     let stop = AtomicBool::new(false);
     let started_ns = clock::monotonic_ns();
     let end_ns = duration_ns.map_or(u64::MAX, |duration| started_ns.saturating_add(duration));
-    let alone = baro_sys::identity::alone_on_file_system(recorder.path());
+    let alone = recorder.opening().alone;
     let fed = std::thread::scope(|scope| {
         let mut running: Vec<_> = Vec::new();
         for feed in feeds {
