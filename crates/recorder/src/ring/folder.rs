@@ -18,8 +18,8 @@ pub struct RingFolder {
 }
 
 impl RingFolder {
-    /// The folder for a store: below `wanted`, or else below the first of /run/barograph (root),
-    /// `XDG_RUNTIME_DIR`, /dev/shm that lies on a tmpfs. Not below /dev/shm if it can be helped:
+    /// The folder for a store: below `wanted`, or else below the first of `RUNTIME_DIRECTORY` (a
+    /// unit's), /run/barograph (root), `XDG_RUNTIME_DIR`, /dev/shm that lies on a tmpfs. Not below /dev/shm if it can be helped:
     /// logind empties it when a user's last session ends, and containers make it small.
     ///
     /// # Errors
@@ -35,22 +35,33 @@ impl RingFolder {
             Disk::create(&own(base))?;
             return Ok(RingFolder { folder: Some(own(base)), store });
         }
-        let user = schedule::user_id();
+        let bases = Self::bases();
+        let usable = |base: &PathBuf| on_tmpfs(base) && Disk::create(&own(base)).is_ok();
+        let folder = bases.into_iter().find(usable).map(|base| own(&base));
+        Ok(RingFolder { folder, store })
+    }
+
+    /// Where the folders of stores are looked for, best first.
+    fn bases() -> Vec<PathBuf> {
         let mut bases = Vec::new();
+        if let Some(run) = std::env::var_os("RUNTIME_DIRECTORY") {
+            // A unit may have several; the first is ours.
+            bases.extend(std::env::split_paths(&run).next());
+        }
         if schedule::is_root() {
             bases.push(PathBuf::from("/run/barograph"));
         }
         if let Some(run) = std::env::var_os("XDG_RUNTIME_DIR") {
             bases.push(Path::new(&run).join("barograph"));
         }
-        bases.push(PathBuf::from(format!("/dev/shm/barograph-{user}")));
-        let usable = |base: &PathBuf| {
-            let parent = base.parent().unwrap_or(base);
-            let tmpfs = FileSystem::of(parent).is_ok_and(|found| found.name() == "tmpfs");
-            tmpfs && Disk::create(&own(base)).is_ok()
-        };
-        let folder = bases.into_iter().find(usable).map(|base| own(&base));
-        Ok(RingFolder { folder, store })
+        bases.push(PathBuf::from(format!("/dev/shm/barograph-{}", schedule::user_id())));
+        bases
+    }
+
+    /// Below which folder rings would be made where nothing is said; it need not exist yet.
+    #[must_use]
+    pub fn base() -> Option<PathBuf> {
+        Self::bases().into_iter().find(|base| on_tmpfs(base))
     }
 
     /// Rings of private memory.
@@ -94,4 +105,10 @@ impl RingFolder {
             .map(|name| Ring::open(&folder.join(name), Some(self.store)))
             .collect()
     }
+}
+
+/// Whether `base`, or what it would be made in, lies on a tmpfs.
+fn on_tmpfs(base: &Path) -> bool {
+    let found = FileSystem::of(base).or_else(|_| FileSystem::of(base.parent().unwrap_or(base)));
+    found.is_ok_and(|found| found.name() == "tmpfs")
 }
