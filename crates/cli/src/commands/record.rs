@@ -2,13 +2,14 @@
 
 pub(crate) mod feeds;
 pub(crate) mod report;
+mod service;
 mod stdin;
 
 use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_recorder::{Closed, Options, Recorder};
+use baro_recorder::{Closed, Options, Recorder, Rings};
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::{Fed, Feed};
@@ -30,9 +31,15 @@ pub(crate) enum Input {
 pub(crate) struct Arguments {
     /// The store, made by `baro init`
     store: PathBuf,
+    /// Read further options from this file: its table [record] has the names of the flags
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Make the store first, with a log of this size, if there is none
     #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
     init: Option<u64>,
+    /// With --init: a log that reuses its oldest segment when it is full
+    #[arg(long, requires = "init")]
+    recycle: bool,
     /// Record this machine's kernel counters: stat, vmstat, meminfo, diskstats, net/dev, pressure,
     /// schedstat
     #[arg(long)]
@@ -74,6 +81,9 @@ pub(crate) struct Tuning {
     /// Memory of each source's ring: what it holds is what a stall of the device may last
     #[arg(long, default_value = "16M", value_parser = size::bytes)]
     ring: u64,
+    /// Folder for the rings, on a tmpfs
+    #[arg(long, value_name = "FOLDER")]
+    rings: Option<PathBuf>,
     /// Bound on the time from push to surviving a power cut
     #[arg(long, default_value = "100ms", value_parser = size::nanoseconds)]
     durable_within: u64,
@@ -98,7 +108,7 @@ impl Tuning {
             buffered: self.buffered,
             cpu: self.cpu,
             fifo: self.fifo,
-            ..Options::default()
+            rings: self.rings.clone().map_or(Rings::Find, Rings::In),
         }
     }
 }
@@ -112,22 +122,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(log_bytes) = arguments.init
         && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
     {
-        init::make(&arguments.store, log_bytes, false, arguments.format != Format::Text)?;
+        init::make(
+            &arguments.store,
+            log_bytes,
+            arguments.recycle,
+            arguments.format != Format::Text,
+        )?;
     }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     let recorder = Recorder::open(&arguments.store, arguments.tuning.options(frame_bytes))?;
     if arguments.format == Format::Text {
         report::print_opening(recorder.opening());
     }
+    let service = service::Service::from_environment();
+    service.ready();
     let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.memory_bytes();
-    let recording = record(recorder, feeds, arguments.duration, |recorder, elapsed_ns| {
-        queue.look();
-        if terminal {
-            report::status_line(recorder, elapsed_ns);
-        }
-    })?;
+    let recording = record(
+        recorder,
+        feeds,
+        arguments.duration,
+        |recorder, elapsed_ns| {
+            queue.look();
+            if terminal {
+                report::status_line(recorder, elapsed_ns);
+            }
+            service.tick(recorder);
+        },
+        || service.stopping(),
+    )?;
     if terminal {
         eprint!("\r\x1b[K");
     }
@@ -175,12 +199,13 @@ impl Recording {
 }
 
 /// Runs feeds until the time is over, all have ended, or a stop is asked for; `tick` is called a
-/// few times a second.
+/// few times a second, `stopping` once before the end.
 pub(crate) fn record(
     recorder: Recorder,
     feeds: Vec<Feed>,
     duration_ns: Option<u64>,
     mut tick: impl FnMut(&Recorder, u64),
+    stopping: impl Fn(),
 ) -> Result<Recording> {
     let stop = AtomicBool::new(false);
     let started_ns = clock::monotonic_ns();
@@ -203,6 +228,7 @@ pub(crate) fn record(
             clock::sleep_ns(100_000_000);
         }
         stop.store(true, Ordering::Relaxed);
+        stopping();
         running
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err("a source's thread ended".into())))

@@ -62,7 +62,9 @@ fn queue(disk: &str, files: &Files) -> Vec<Need> {
     if let (Some(requests), Some(kib)) = numbers {
         let bytes = requests.saturating_mul(kib).saturating_mul(1024);
         // What such a device writes in a second is less than its queue holds.
-        let slow = disk.starts_with("mmcblk") || files.number(&file("rotational")) == Some(1);
+        // A virtual disk says that it rotates, whatever it is made of.
+        let turns = files.number(&file("rotational")) == Some(1) && !disk.starts_with("vd");
+        let slow = disk.starts_with("mmcblk") || turns;
         let command =
             format!("echo 128 > {}; echo 32 > {}", file("max_sectors_kb"), file("nr_requests"));
         let need = Need::new(
