@@ -51,7 +51,8 @@ cargo_version() {
 # What the packages below are for: cc and the C library link Rust programs, curl and
 # ca-certificates fetch Rust. e2fsprogs and util-linux make the loop file systems of the kernel
 # tests, which only root can run: for anyone else those tests skip and the packages are not asked.
-# xfsprogs and btrfs-progs make those of the tests of what holds on other file systems.
+# xfsprogs and btrfs-progs make those of the tests of what holds on other file systems, debootstrap
+# the clean Debian in which the package is tried.
 missing_packages() {
     have cc || echo gcc
     crt1=$(cc -print-file-name=crt1.o 2>/dev/null || true)
@@ -65,6 +66,7 @@ missing_packages() {
         have losetup || echo util-linux
         have mkfs.xfs || echo xfsprogs
         have mkfs.btrfs || echo btrfs-progs
+        have debootstrap || echo debootstrap
     fi
 }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "build automation, not product code")]
 
 mod ci;
+mod deb;
 mod fuzz;
 mod results;
 mod shell;
@@ -21,6 +22,10 @@ cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
                               mutate inputs of a decoder (of all) and report what panics
 cargo xtask sim --seed N [--count M]
                               repeat seeds of the crash tests, one of them with a log
+cargo xtask deb [--version V] [--out FOLDER]
+                              the Debian package
+cargo xtask deb test          the package in a clean Debian: installed, used, upgraded, removed
+                              (root)
 cargo xtask results [ROW...] [--runs 5] [--quick] [--out FOLDER] [--dir FOLDER]
                               measure what the README claims (root; 45 minutes for all rows);
                               disks are made in --dir; --quick shows only that rows can run
@@ -36,6 +41,7 @@ fn main() -> ExitCode {
         ["tidy", "--bless"] => tidy::run(tidy::Generated::Rewrite),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["sim", rest @ ..] => sim::run(rest),
+        ["deb", rest @ ..] => deb::run(rest),
         ["results", rest @ ..] => results::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
