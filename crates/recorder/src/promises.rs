@@ -2,7 +2,7 @@
 //!
 //! A promise that does not hold is said when a store is made, opened or looked at, before anybody
 //! relies on it. Facts are gathered ([`Facts::of`]), the judgement over them is pure
-//! ([`judge`]) and says of each promise that it holds, that it does not, or that it cannot be
+//! ([`judge()`]) and says of each promise that it holds, that it does not, or that it cannot be
 //! known; nothing is assumed in favour. Tests: `promises/tests.rs` for the judgement, and
 //! `tests/real/places.rs` on real file systems, where the promise that is denied is also seen to
 //! be broken.
