@@ -153,6 +153,26 @@ fn the_manager_is_told_when_it_is_ready_how_it_goes_and_when_it_stops() {
 }
 
 #[test]
+fn the_machine_is_checked_and_left_as_it_is() {
+    let folder = Folder::new("check");
+    let at = folder.0.to_str().unwrap();
+    let found = run(BARO, &["tune", "check", at, "--format", "json"]).unwrap();
+    let report: Value = serde_json::from_slice(&found.stdout).unwrap();
+    let needs = report["needs"].as_array().unwrap();
+    let change = needs.iter().filter(|need| need["verdict"] == "change").count();
+    assert_eq!(report["to_change"], change);
+    assert_eq!(found.status.code(), Some(if change > 0 { 3 } else { 0 }));
+    for need in needs {
+        assert!(need["verdict"] != "change" || need["command"].is_string(), "{need:#}");
+    }
+    assert!(needs.iter().any(|need| need["name"] == "RLIMIT_MEMLOCK"));
+    let lines = run(BARO, &["tune", "check", at]).unwrap();
+    assert!(text(&lines).contains("RLIMIT_RTPRIO"), "{}", text(&lines));
+    assert_eq!(run(BARO, &["tune", "check", "/no such folder"]).unwrap().status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
+#[test]
 fn settings_of_the_environment_and_of_the_file_are_used() {
     let folder = Folder::new("settings");
     let child = start(&folder, &["env", "BARO_GENERATE=1", BARO], None);
@@ -165,6 +185,14 @@ fn settings_of_the_environment_and_of_the_file_are_used() {
     let info = run(BARO, &["info", store.to_str().unwrap(), "--format", "json"]).unwrap();
     let info: Value = serde_json::from_slice(&info.stdout).unwrap();
     assert_eq!((&info["log_bytes"], &info["when_full"]), (&(8 << 20).into(), &"recycle".into()));
+    // The place is judged alike by who looks and by who records.
+    for promised in info["promises"].as_array().unwrap() {
+        let name = promised["promise"].as_str().unwrap();
+        let holds = promised["holds"].as_str().unwrap();
+        let recorded = promise(&report, name).0;
+        assert!(name == "real-time" || holds == recorded || holds == "unknown", "{promised:#}");
+        assert!(holds == "yes" || !promised["why"].as_str().unwrap().is_empty(), "{promised:#}");
+    }
     let bad = folder.join("bad.toml");
     std::fs::write(&bad, "[record]\nstore = \"x\"\nproc = true\ndurable = \"1s\"\n").unwrap();
     let bad = bad.to_str().unwrap();
