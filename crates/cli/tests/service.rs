@@ -152,6 +152,81 @@ fn the_manager_is_told_when_it_is_ready_how_it_goes_and_when_it_stops() {
     }
 }
 
+/// A small ext4 of the test's own that can be frozen; thawed and taken down on drop.
+struct Freezer(PathBuf);
+
+impl Freezer {
+    fn new(folder: &Folder) -> Option<Self> {
+        if !baro_sys::schedule::is_root() {
+            println!("skipped: needs root, for a file system to freeze");
+            return None;
+        }
+        let (image, at) = (folder.join("image"), folder.join("mnt"));
+        std::fs::create_dir_all(&at).unwrap();
+        std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let (image, path) = (image.to_str().unwrap(), at.to_str().unwrap());
+        for command in
+            [&["mkfs.ext4", "-q", "-F", image][..], &["mount", "-o", "loop", image, path]]
+        {
+            let made = run(command[0], &command[1..])?;
+            if !made.status.success() {
+                println!("skipped: {}: {}", command[0], text(&made).trim());
+                return None;
+            }
+        }
+        Some(Freezer(at))
+    }
+
+    fn set(&self, option: &str) -> bool {
+        let found = run("fsfreeze", &[option, self.0.to_str().unwrap()]);
+        found.is_some_and(|found| found.status.success())
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        self.set("--unfreeze");
+        let _ = run("umount", &[self.0.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn a_writer_that_cannot_write_gives_no_sign_of_life_until_it_can() {
+    let folder = Folder::new("frozen");
+    let Some(freezer) = Freezer::new(&folder) else { return };
+    let path = folder.join("socket");
+    let listener = UnixDatagram::bind(&path).unwrap();
+    listener.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let inside = Folder(freezer.0.clone());
+    let mut child = start(&inside, &[BARO], Some(&path));
+    let mut bytes = [0; 4096];
+    // What comes until the next status: how many signs of life.
+    let mut signs = || {
+        let mut signs = 0;
+        loop {
+            let count = listener.recv(&mut bytes).unwrap();
+            match &bytes[..count] {
+                b"WATCHDOG=1" => signs += 1,
+                said if said.starts_with(b"STATUS=") => return signs,
+                _ => {}
+            }
+        }
+    };
+    signs();
+    assert!(signs() > 0, "it writes");
+    assert!(freezer.set("--freeze"));
+    // What was on its way when it froze may end.
+    (signs(), signs());
+    let frozen = [signs(), signs()];
+    assert!(freezer.set("--unfreeze"));
+    signs();
+    let thawed = signs();
+    baro_sys::termination::send(child.id(), 15).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!((frozen, status.code()), ([0, 0], Some(0)));
+    assert!(thawed > 0, "it writes again");
+}
+
 #[test]
 fn the_machine_is_checked_and_left_as_it_is() {
     let folder = Folder::new("check");
