@@ -216,7 +216,8 @@ fn a_writer_that_cannot_write_gives_no_sign_of_life_until_it_can() {
     assert!(signs() > 0, "it writes");
     assert!(freezer.set("--freeze"));
     // What was on its way when it froze may end.
-    (signs(), signs());
+    signs();
+    signs();
     let frozen = [signs(), signs()];
     assert!(freezer.set("--unfreeze"));
     signs();
