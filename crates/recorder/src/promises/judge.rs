@@ -149,7 +149,7 @@ fn short_queue(facts: &Facts) -> Option<Judged> {
             ),
         )
         .remedy(format!(
-            "on a slow device: echo 128 > {folder}/max_sectors_kb; echo 32 > {folder}/nr_requests"
+            "on a slow device: record with --short-queue (root), or echo 128 > {folder}/max_sectors_kb; echo 32 > {folder}/nr_requests"
         )),
     )
 }
