@@ -51,7 +51,9 @@ cargo_version() {
 # What the packages below are for: cc and the C library link Rust programs, curl and
 # ca-certificates fetch Rust. e2fsprogs and util-linux make the loop file systems of the kernel
 # tests, which only root can run; g++ and pkg-config show that libbaro serves C++ and is found. For
-# anyone else those tests skip and the packages are not asked.
+# anyone else those tests skip and the packages are not asked. xfsprogs and btrfs-progs make the file
+# systems of the tests of what holds elsewhere, debootstrap the clean Debian in which the package is
+# tried.
 missing_packages() {
     have cc || echo gcc
     crt1=$(cc -print-file-name=crt1.o 2>/dev/null || true)
@@ -65,6 +67,9 @@ missing_packages() {
         have losetup || echo util-linux
         have c++ || echo g++
         have pkg-config || echo pkg-config
+        have mkfs.xfs || echo xfsprogs
+        have mkfs.btrfs || echo btrfs-progs
+        have debootstrap || echo debootstrap
     fi
 }
 

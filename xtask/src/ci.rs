@@ -7,6 +7,7 @@
 
 mod report;
 
+use crate::deb::{self, Trial};
 use crate::shell::Cmd;
 use crate::{boards, libbaro, tidy};
 use std::time::Instant;
@@ -32,6 +33,7 @@ const STEPS: &[Step] = &[
     Step { name: "release", what: "release build of baro", run: release },
     Step { name: "libbaro", what: "library for C as installed", run: libbaro::step },
     Step { name: "boards", what: "recorder and libbaro for small boards", run: boards::step },
+    Step { name: "deb", what: "the package in a clean Debian", run: deb },
 ];
 
 /// Runs the steps named, or all of them.
@@ -90,6 +92,16 @@ fn doc() -> Outcome {
 
 fn release() -> Outcome {
     plain(&Cmd::new("cargo build --release -p barograph"))
+}
+
+fn deb() -> Outcome {
+    let mut report = Report::default();
+    match deb::test() {
+        Ok(Trial::Done(checks)) => checks.iter().for_each(|_| report.pass()),
+        Ok(Trial::Skipped(why)) => report.skip("the package in a clean Debian", &why),
+        Err(error) => return Err(format!("cargo xtask deb test    ({error})")),
+    }
+    Ok(report)
 }
 
 /// `ondisk` is pure: it must compile for a target that has no standard library at all, and for

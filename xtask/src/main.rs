@@ -7,6 +7,7 @@
 
 mod boards;
 mod ci;
+mod deb;
 mod fuzz;
 mod libbaro;
 mod results;
@@ -25,6 +26,10 @@ cargo xtask boards            tests of what runs on small boards, under qemu-use
 cargo xtask libbaro FOLDER    header, libraries and pkg-config file for programs in C
 cargo xtask sim --seed N [--count M]
                               repeat seeds of the crash tests, one of them with a log
+cargo xtask deb [--version V] [--out FOLDER]
+                              the Debian package
+cargo xtask deb test          the package in a clean Debian: installed, used, upgraded, removed
+                              (root)
 cargo xtask results [ROW...] [--runs 5] [--quick] [--out FOLDER] [--dir FOLDER]
                               measure what the README claims (root; 45 minutes for all rows);
                               disks are made in --dir; --quick shows only that rows can run
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
         ["boards"] => ci::run(&["boards"]),
         ["libbaro", rest @ ..] => libbaro::run(rest),
         ["sim", rest @ ..] => sim::run(rest),
+        ["deb", rest @ ..] => deb::run(rest),
         ["results", rest @ ..] => results::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");

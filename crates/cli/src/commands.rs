@@ -7,6 +7,7 @@ mod export;
 mod info;
 mod init;
 mod list;
+pub(crate) mod promises;
 mod queue;
 mod record;
 mod recover;

@@ -15,10 +15,11 @@ macro_rules! out {
 
 mod commands;
 mod failure;
+mod settings;
 mod size;
 mod time;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
 // So that `bench push` can prove that a push allocates nothing; it costs one addition.
@@ -34,7 +35,15 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match commands::run(Arguments::parse().command) {
+    let typed = std::env::args_os().collect();
+    let arguments = match settings::merge(&Arguments::command(), typed) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            eprintln!("baro: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match commands::run(Arguments::parse_from(arguments).command) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             if !failure.is_broken_pipe() {

@@ -17,6 +17,7 @@ mod error;
 pub mod log;
 mod opening;
 mod options;
+pub mod promises;
 mod recorder;
 mod ring;
 pub mod writer;

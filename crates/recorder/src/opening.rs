@@ -1,10 +1,16 @@
 //! What was found when a store was opened, and which promises hold here.
 
+use crate::Options;
 use crate::log::Recovery;
+use crate::promises::{Facts, Holds, Judged, Promise, RingFacts, judge};
 use crate::ring::RingFolder;
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
+use baro_sys::place::DirectIo;
 use std::path::{Path, PathBuf};
+
+/// Why writes are not direct if the user wants it so.
+const ASKED_FOR: &str = "asked for";
 
 /// Facts of an open: shown by `baro record`, and kept with results.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +51,10 @@ pub struct Opening {
     pub fifo: Option<Result<u8, String>>,
     /// The writer's processor, or why it was not granted; `None` if it was not asked for.
     pub cpu: Option<Result<usize, String>>,
+    /// Nothing else lies on the store's file system; `None` if it cannot be told.
+    pub alone: Option<bool>,
+    /// Which promises hold here, and why.
+    pub promises: Vec<Judged>,
     /// Bytes of the writer's buffers.
     pub buffer_bytes: usize,
     /// Time that the open took.
@@ -73,49 +83,20 @@ impl Opening {
         }
     }
 
-    /// Sentences on what does not hold here, each with what would grant it; empty if all does.
+    /// Sentences on what does not hold here or cannot be known, each with what would grant it;
+    /// empty if all holds.
     #[must_use]
     pub fn reservations(&self) -> Vec<String> {
-        let mut said = Vec::new();
-        match self.file_system {
-            "ext4" => {}
-            "tmpfs" | "ramfs" => {
-                said.push(format!("{}: nothing is durable here, it is memory", self.file_system));
-            }
-            "btrfs" | "zfs" => said.push(format!(
-                "{}: every write allocates; zero forced commits is promised on ext4 only",
-                self.file_system
-            )),
-            other => said.push(format!("{other}: zero forced commits is promised on ext4 only")),
-        }
-        if let Some(reason) = &self.not_direct_because {
-            said.push(format!("through the page cache: {reason}"));
-        }
-        if self.ring_folder.is_none() {
-            said.push(
-                "rings are private memory: they do not survive this process (no tmpfs at /run, \
-                 XDG_RUNTIME_DIR or /dev/shm)"
-                    .to_owned(),
-            );
-        }
-        if !self.rings_locked {
-            said.push(
-                "rings are not locked: a push may meet a page that was swapped out or migrated; \
-                 grant it with: ulimit -l unlimited, LimitMEMLOCK=infinity, or setcap \
-                 cap_ipc_lock+ep"
-                    .to_owned(),
-            );
-        }
+        let not_asked =
+            |judged: &Judged| judged.promise == Promise::RealTime && self.fifo.is_none();
+        let open = |judged: &&Judged| judged.holds != Holds::Yes && !not_asked(judged);
+        let mut said: Vec<String> =
+            self.promises.iter().filter(open).map(ToString::to_string).collect();
         if let Some(reason) = &self.damaged_because {
             said.push(format!(
                 "segments without a valid header, passed over: {}, the first is {reason}; a crash \
                  while a segment was being started leaves one such, else it is damage: baro verify",
                 self.segments_damaged
-            ));
-        }
-        if let Some(Err(reason)) = &self.fifo {
-            said.push(format!(
-                "{reason}; grant it with: ulimit -r 99, LimitRTPRIO=99, or setcap cap_sys_nice+ep"
             ));
         }
         if let Some(Err(reason)) = &self.cpu {
@@ -125,5 +106,35 @@ impl Opening {
             said.push(format!("a ring was not taken over: {reason}"));
         }
         said
+    }
+
+    /// Judges the promises by what was found.
+    pub(crate) fn judge(&mut self, mut facts: Facts, ring_bytes: usize) {
+        facts.buffered = self.not_direct_because.as_deref() == Some(ASKED_FOR);
+        facts.fifo = self.fifo.clone();
+        facts.lockable = self.rings_locked;
+        facts.rings =
+            Some(RingFacts { folder: self.ring_folder.clone(), bytes: ring_bytes as u64 });
+        self.alone = facts.alone;
+        self.promises = judge(&facts);
+    }
+}
+
+/// Whether segments are written past the page cache; if not, why.
+pub(crate) fn choose_direct(facts: &Facts, options: &Options) -> (bool, Option<String>) {
+    if options.buffered {
+        return (false, Some(ASKED_FOR.to_owned()));
+    }
+    match &facts.direct {
+        // If it turns out to be refused, the device says so at the first segment.
+        DirectIo::Yes | DirectIo::Unknown(_) => (true, None),
+        DirectIo::PageCache => {
+            let reason = "this file system takes O_DIRECT but goes through the page cache";
+            (false, Some(reason.to_owned()))
+        }
+        DirectIo::Refused(reason) => (false, Some(reason.clone())),
+        DirectIo::Coarse(bytes) => {
+            (false, Some(format!("direct I/O needs {bytes} byte alignment here")))
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! A store opened for recording.
 
-use crate::log::{Catalog, Declared, Recovery, recover, segment_name};
+use crate::log::{Catalog, Declared, Recovery, recover};
+use crate::opening::choose_direct;
+use crate::promises::{Facts, Look};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::writer::{Command, Engine, FileDevice, Start, Status, WriterThread};
 use crate::{Error, Opening, Options, Result};
@@ -8,7 +10,7 @@ use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Layout, StoreId, Type};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
-use baro_sys::memory::{Locked, SharedMemory, lockable};
+use baro_sys::memory::SharedMemory;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
 use std::path::{Path, PathBuf};
@@ -83,7 +85,8 @@ impl Recorder {
             crate::Rings::In(folder) => RingFolder::find(store, Some(folder))?,
             crate::Rings::Private => RingFolder::none(store),
         };
-        let (direct, reason) = probe_direct(&disk, &options);
+        let facts = Facts::of(path, Look::Write, options.ring_bytes);
+        let (direct, reason) = choose_direct(&facts, &options);
         let mut opening = Opening::new(path, &disk, &recovery, &rings);
         opening.direct = direct;
         opening.not_direct_because = reason;
@@ -108,7 +111,8 @@ impl Recorder {
         left.into_iter().for_each(|ring| engine.add_ring(ring));
         opening.fifo = options.probe_fifo();
         opening.cpu = options.probe_cpu();
-        opening.rings_locked = lockable(options.ring_bytes) == Locked::Yes;
+        opening.rings_locked = facts.lockable;
+        opening.judge(facts, options.ring_bytes);
         let ring_count = Mutex::new(engine.rings().len());
         let (commands, queue) = channel();
         let scheduling = options.scheduling();
@@ -324,21 +328,4 @@ fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<S
         }
     }
     (readers, refused)
-}
-
-/// Whether segments can be written past the page cache; if not, why.
-fn probe_direct(disk: &Disk, options: &Options) -> (bool, Option<String>) {
-    if options.buffered {
-        return (false, Some("asked for".to_owned()));
-    }
-    match disk.open(&segment_name(0), Access::WriteDirect) {
-        Err(error) => (false, Some(error.to_string())),
-        Ok(file) => match file.direct_io_alignment() {
-            Some(0) => (true, Some("this file system takes O_DIRECT but goes through the page cache (data=journal, fscrypt, inline data)".to_owned())),
-            Some(align) if align as usize > UNIT_BYTES => {
-                (false, Some(format!("direct I/O needs {align} byte alignment here")))
-            }
-            _ => (true, None),
-        },
-    }
 }

@@ -227,30 +227,6 @@ impl Seek for PacedOutput {
     }
 }
 
-impl DiskFile {
-    /// Whether the kernel treats the file as direct: an open may take O_DIRECT and still go
-    /// through the page cache (data=journal, fscrypt, inline data); `statx` tells on kernels that
-    /// know (6.1). `None` where it cannot be told.
-    #[must_use]
-    pub fn direct_io_alignment(&self) -> Option<u32> {
-        // SAFETY: all-zero bytes are a valid statx.
-        let mut found: libc::statx = unsafe { std::mem::zeroed() };
-        let empty = c"";
-        // SAFETY: the descriptor is open, the path is a C string, `found` is writable.
-        let rc = unsafe {
-            libc::statx(
-                self.file.as_raw_fd(),
-                empty.as_ptr(),
-                libc::AT_EMPTY_PATH,
-                libc::STATX_DIOALIGN,
-                &raw mut found,
-            )
-        };
-        (rc == 0 && found.stx_mask & libc::STATX_DIOALIGN != 0)
-            .then_some(found.stx_dio_offset_align)
-    }
-}
-
 impl StorageFile for DiskFile {
     fn size_bytes(&self) -> Result<u64> {
         let found = self.file.metadata().map_err(|e| Error::new("stat", &self.path, e))?;

@@ -16,6 +16,8 @@ pub mod host;
 pub mod identity;
 pub mod lock;
 pub mod memory;
+pub mod notify;
+pub mod place;
 pub mod procfile;
 pub mod schedule;
 pub mod sim;

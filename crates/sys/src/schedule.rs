@@ -92,6 +92,48 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
+/// What the process may do about memory and scheduling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// RLIMIT_MEMLOCK in bytes; `None` if it is unlimited.
+    pub memlock_bytes: Option<u64>,
+    /// CAP_IPC_LOCK is effective.
+    pub may_lock: bool,
+    /// RLIMIT_RTPRIO.
+    pub realtime_priority_max: u64,
+    /// CAP_SYS_NICE is effective.
+    pub may_realtime: bool,
+}
+
+impl Rights {
+    /// Of this process. Without /proc it has no capabilities.
+    #[must_use]
+    pub fn own() -> Self {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+        let has = |capability: u32| effective.unwrap_or(0) >> capability & 1 == 1;
+        let lock = limit(libc::RLIMIT_MEMLOCK as _);
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "differs by target")]
+        Rights {
+            memlock_bytes: lock.filter(|bytes| *bytes != libc::RLIM_INFINITY as u64),
+            may_lock: has(14),
+            realtime_priority_max: limit(libc::RLIMIT_RTPRIO as _).unwrap_or(0),
+            may_realtime: has(23),
+        }
+    }
+}
+
+/// The soft limit of a resource.
+fn limit(resource: u32) -> Option<u64> {
+    // SAFETY: all-zero bytes are a valid rlimit.
+    let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
+    // SAFETY: `limit` is writable.
+    let rc = unsafe { libc::getrlimit(resource as _, &raw mut limit) };
+    #[allow(clippy::useless_conversion, reason = "rlim_t is 32 bits wide on some targets")]
+    (rc == 0).then(|| u64::from(limit.rlim_cur))
+}
+
 /// Effective user id of the process.
 #[must_use]
 pub fn user_id() -> u32 {

@@ -7,6 +7,7 @@
 //! ends as found, unless somebody else changed it meanwhile. `src/journal/tests.rs` holds it at
 //! every step of a simulated machine, `tests/kill.rs` with a killed process on a real one.
 
+mod check;
 mod error;
 mod form;
 mod journal;
@@ -16,6 +17,7 @@ mod report;
 mod setting;
 mod text;
 
+pub use check::{Circumstances, MountFacts, Need, Verdict, check};
 pub use error::Error;
 pub use journal::{Applied, Journal, OnConflict, Options, Outcome};
 pub use queue::{DRAIN_NS, Queue, QueuePlan, QueueWatch};

@@ -58,7 +58,7 @@ const TABLE: &[Row] = &[
                       "baro-sources", "baro-bench", "baro-export"],
           in_house_tests: &[],
           third_party: &[("clap", "parser, help and completions from one definition"), JSON,
-                         SERDE] },
+                         SERDE, ("toml", "the settings file, with the line of each key")] },
     Row { package: "baro-fuzz",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources"],
           in_house_tests: &[], third_party: &[] },

@@ -86,15 +86,15 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
         Feed::Generate { interval_ns: PERIOD_NS, frame_bytes: 16 << 10 },
     ];
     let terminal = std::io::stderr().is_terminal();
+    let tick = |recorder: &Recorder, elapsed_ns| {
+        if terminal {
+            report::status_line(recorder, elapsed_ns);
+        }
+    };
     let over = AtomicBool::new(false);
     let (recording, methods) = std::thread::scope(|scope| {
         let methods = scope.spawn(|| take_turns(&arguments.dir, &over));
-        let recording =
-            record(recorder, feeds, Some(arguments.duration), |recorder, elapsed_ns| {
-                if terminal {
-                    report::status_line(recorder, elapsed_ns);
-                }
-            });
+        let recording = record(recorder, feeds, Some(arguments.duration), tick);
         over.store(true, Ordering::Relaxed);
         if terminal {
             eprint!("\r\x1b[K");

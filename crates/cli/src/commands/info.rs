@@ -1,10 +1,11 @@
 //! `baro info`: what a store holds, by its headers.
 
-use super::{Format, print_json};
+use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
+use baro_recorder::promises::Look;
 use baro_recorder::{FoundRing, RingFolder};
 use baro_store::Store;
 use baro_sys::lock::LockFile;
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let stops = identity.when_full == WhenFull::Stop;
     let recorder = LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?;
     let rings = RingFolder::rings(identity.store, None);
+    let judged = promises::at(&arguments.store, Look::Read);
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
     if arguments.format == Format::Json {
         let sessions: Vec<_> = info
@@ -72,6 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "damage": damage,
             "recorder_pid": recorder.and_then(|holder| holder.pid),
             "rings": rings.iter().map(ring_json).collect::<Vec<_>>(),
+            "promises": promises::as_json(&judged),
             "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
         }))?;
         return Ok(Outcome::lost_if(lossy));
@@ -118,6 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     for damage in store.damage() {
         out!("damage    {damage}");
     }
+    promises::lines(&judged).iter().for_each(|line| out!("{line}"));
     Ok(Outcome::lost_if(lossy))
 }
 

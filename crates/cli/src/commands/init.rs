@@ -1,10 +1,11 @@
 //! `baro init`: makes a store.
 
-use super::{Format, print_json};
+use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_ondisk::{Identity, StoreId, WhenFull};
 use baro_recorder::log::{Geometry, init};
+use baro_recorder::promises::Look;
 use baro_sys::disk::Disk;
 use baro_sys::{clock, identity};
 use clap::Args;
@@ -30,18 +31,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let quiet = arguments.format != Format::Text;
     let identity = make(&arguments.store, arguments.size, arguments.recycle, quiet)?;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
+    let judged = promises::at(&arguments.store, Look::Write);
     match arguments.format {
-        Format::Text => out!(
-            "{}: store {}, {} segments of {}, {}",
-            arguments.store.display(),
-            identity.store,
-            identity.segments,
-            size::show_bytes(identity.segment_bytes),
-            match identity.when_full {
-                WhenFull::Stop => "refuses new records when full",
-                WhenFull::Recycle => "reuses the oldest segment when full",
-            }
-        ),
+        Format::Text => {
+            out!(
+                "{}: store {}, {} segments of {}, {}",
+                arguments.store.display(),
+                identity.store,
+                identity.segments,
+                size::show_bytes(identity.segment_bytes),
+                match identity.when_full {
+                    WhenFull::Stop => "refuses new records when full",
+                    WhenFull::Recycle => "reuses the oldest segment when full",
+                }
+            );
+            promises::lines(&judged).iter().for_each(|line| out!("{line}"));
+        }
         Format::Json => print_json(&json!({
             "path": arguments.store,
             "store": identity.store.to_string(),
@@ -49,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "segment_bytes": identity.segment_bytes,
             "log_bytes": log_bytes,
             "when_full": if identity.when_full == WhenFull::Stop { "stop" } else { "recycle" },
+            "promises": promises::as_json(&judged),
         }))?,
     }
     Ok(Outcome::Done)

@@ -4,6 +4,7 @@ mod declare;
 pub(crate) mod feeds;
 pub(crate) mod report;
 mod samples;
+mod service;
 mod stdin;
 mod udp;
 
@@ -11,7 +12,7 @@ use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_recorder::{Closed, Options, Recorder, RingReport, inspect_ring};
+use baro_recorder::{Closed, Options, Recorder, RingReport, Rings, inspect_ring};
 use baro_sys::memory::SharedMemory;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
@@ -45,9 +46,15 @@ pub(crate) enum Input {
 pub(crate) struct Arguments {
     /// The store, made by `baro init`
     store: PathBuf,
+    /// Read further options from this file: its table [record] has the names of the flags
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Make the store first, with a log of this size, if there is none
     #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
     init: Option<u64>,
+    /// With --init: a log that reuses its oldest segment when it is full
+    #[arg(long, requires = "init")]
+    recycle: bool,
     /// Record this machine's kernel counters: stat, vmstat, meminfo, diskstats, net/dev, pressure,
     /// schedstat
     #[arg(long)]
@@ -109,6 +116,9 @@ pub(crate) struct Tuning {
     /// Memory of each source's ring: what it holds is what a stall of the device may last
     #[arg(long, default_value = "16M", value_parser = size::bytes)]
     ring: u64,
+    /// Folder for the rings, on a tmpfs
+    #[arg(long, value_name = "FOLDER")]
+    rings: Option<PathBuf>,
     /// Bound on the time from push to surviving a power cut
     #[arg(long, default_value = "100ms", value_parser = size::nanoseconds)]
     durable_within: u64,
@@ -133,6 +143,7 @@ impl Tuning {
             buffered: self.buffered,
             cpu: self.cpu,
             fifo: self.fifo,
+            rings: self.rings.clone().map_or(Rings::Find, Rings::In),
             ..Options::default()
         }
     }
@@ -147,7 +158,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(log_bytes) = arguments.init
         && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
     {
-        init::make(&arguments.store, log_bytes, false, arguments.format != Format::Text)?;
+        init::make(
+            &arguments.store,
+            log_bytes,
+            arguments.recycle,
+            arguments.format != Format::Text,
+        )?;
     }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     let recorder = Recorder::open(&arguments.store, arguments.tuning.options(frame_bytes))?;
@@ -156,16 +172,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     declare::all(arguments, &recorder)?;
     let attached = rings_to_attach(arguments.attach.unwrap_or(0), &recorder)?;
+    let service = service::Service::from_environment();
+    service.ready();
     let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.memory_bytes();
-    let recording =
-        record_with(recorder, feeds, attached, arguments.duration, |recorder, elapsed_ns| {
+    let recording = record_with(
+        recorder,
+        feeds,
+        attached,
+        arguments.duration,
+        |recorder, elapsed_ns| {
             queue.look();
             if terminal {
                 report::status_line(recorder, elapsed_ns);
             }
-        })?;
+            service.tick(recorder);
+        },
+        || service.stopping(),
+    )?;
     if terminal {
         eprint!("\r\x1b[K");
     }
@@ -247,21 +272,23 @@ pub(crate) fn record(
     duration_ns: Option<u64>,
     tick: impl FnMut(&Recorder, u64),
 ) -> Result<Recording> {
-    record_with(recorder, feeds, Vec::new(), duration_ns, tick)
+    record_with(recorder, feeds, Vec::new(), duration_ns, tick, || {})
 }
 
-/// The same with rings that other processes push into, which do not end by themselves.
+/// The same with rings that other processes push into, which do not end by themselves; `stopping`
+/// is called once before the end.
 fn record_with(
     recorder: Recorder,
     feeds: Vec<Feed>,
     attached: Vec<u64>,
     duration_ns: Option<u64>,
     mut tick: impl FnMut(&Recorder, u64),
+    stopping: impl Fn(),
 ) -> Result<Recording> {
     let stop = AtomicBool::new(false);
     let started_ns = clock::monotonic_ns();
     let end_ns = duration_ns.map_or(u64::MAX, |duration| started_ns.saturating_add(duration));
-    let alone = baro_sys::identity::alone_on_file_system(recorder.path());
+    let alone = recorder.opening().alone;
     let fed = std::thread::scope(|scope| {
         let mut running: Vec<_> = Vec::new();
         for feed in feeds {
@@ -284,6 +311,7 @@ fn record_with(
             clock::sleep_ns(100_000_000);
         }
         stop.store(true, Ordering::Relaxed);
+        stopping();
         running
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err("a source's thread ended".into())))

@@ -1,4 +1,7 @@
-//! `baro tune undo`: gives back settings that a killed Barograph left changed.
+//! `baro tune`: `check` says what a recorder needs of the machine; `undo` gives back settings that
+//! a killed Barograph left changed.
+
+mod check;
 
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
@@ -9,6 +12,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say what a recorder needs of this machine and how to grant it; changes nothing
+    Check(check::Check),
     /// Give back settings that a killed Barograph left changed
     Undo(Undo),
 }
@@ -26,7 +31,13 @@ pub(crate) struct Undo {
 }
 
 pub(crate) fn run(command: &Command) -> Result<Outcome> {
-    let Command::Undo(arguments) = command;
+    match command {
+        Command::Check(arguments) => check::run(arguments),
+        Command::Undo(arguments) => undo(arguments),
+    }
+}
+
+fn undo(arguments: &Undo) -> Result<Outcome> {
     let on_conflict = if arguments.force { OnConflict::Overwrite } else { OnConflict::Leave };
     let options = options(arguments.state_dir.clone(), on_conflict);
     // Opening the journal undoes what a crashed owner left.

@@ -39,6 +39,10 @@ fn own(base: &Path, store: StoreId) -> PathBuf {
 /// Where rings are looked for, best first.
 fn bases() -> Vec<PathBuf> {
     let mut bases = Vec::new();
+    if let Some(run) = std::env::var_os("RUNTIME_DIRECTORY") {
+        // A unit may have several; the first is ours.
+        bases.extend(std::env::split_paths(&run).next());
+    }
     if schedule::is_root() {
         bases.push(PathBuf::from(SYSTEM_BASE));
     }
@@ -58,9 +62,10 @@ pub struct RingFolder {
 }
 
 impl RingFolder {
-    /// The folder for a store: below `wanted`, or else below the first of /run/barograph (root),
-    /// `XDG_RUNTIME_DIR`, /dev/shm that lies on a tmpfs. Not below /dev/shm if it can be helped:
-    /// logind empties it when a user's last session ends, and containers make it small.
+    /// The folder for a store: below `wanted`, or else below the first of `RUNTIME_DIRECTORY`
+    /// (a unit's), /run/barograph (root), `XDG_RUNTIME_DIR`, /dev/shm that lies on a tmpfs. Not
+    /// below /dev/shm if it can be helped: logind empties it when a user's last session ends, and
+    /// containers make it small.
     ///
     /// # Errors
     /// The wanted folder cannot be made or is no tmpfs.
@@ -75,13 +80,15 @@ impl RingFolder {
             Disk::create(&own(base))?;
             return Ok(RingFolder { folder: Some(own(base)), store });
         }
-        let usable = |base: &PathBuf| {
-            let parent = base.parent().unwrap_or(base);
-            let tmpfs = FileSystem::of(parent).is_ok_and(|found| found.name() == "tmpfs");
-            tmpfs && Disk::create(&own(base)).is_ok()
-        };
+        let usable = |base: &PathBuf| on_tmpfs(base) && Disk::create(&own(base)).is_ok();
         let folder = bases().into_iter().find(usable).map(|base| own(&base));
         Ok(RingFolder { folder, store })
+    }
+
+    /// Below which folder rings would be made where nothing is said; it need not exist yet.
+    #[must_use]
+    pub fn base() -> Option<PathBuf> {
+        bases().into_iter().find(|base| on_tmpfs(base))
     }
 
     /// Rings of private memory.
@@ -157,4 +164,10 @@ impl RingFolder {
             .map(|name| Ring::open(&folder.join(name), Some(self.store)))
             .collect()
     }
+}
+
+/// Whether `base`, or what it would be made in, lies on a tmpfs.
+fn on_tmpfs(base: &Path) -> bool {
+    let found = FileSystem::of(base).or_else(|_| FileSystem::of(base.parent().unwrap_or(base)));
+    found.is_ok_and(|found| found.name() == "tmpfs")
 }

@@ -230,7 +230,7 @@ fn a_store_on_a_tmpfs_says_that_nothing_is_durable() {
     scene.init(4, WhenFull::Stop);
     let recorder = scene.open();
     let said = recorder.opening().reservations().join("\n");
-    assert!(said.contains("nothing is durable here"), "{said}");
+    assert!(said.contains("nothing survives a power cut"), "{said}");
     let mut feed = Feed::new(&recorder, &scene);
     feed.push_durably(&recorder, 100);
     let told = feed.told();

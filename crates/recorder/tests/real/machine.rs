@@ -1,4 +1,4 @@
-//! A real ext4 of a test's own: an image file, a loop device, a mount. Always taken down again.
+//! A real file system of a test's own, ext4 unless told otherwise: an image file, a loop device, a mount. Always taken down again.
 
 use super::process::tool;
 use std::ffi::OsStr;
@@ -12,8 +12,9 @@ pub fn alone() -> MutexGuard<'static, ()> {
     MOUNTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A mounted ext4 on a loop device. The caller holds [`alone`].
+/// A mounted file system on a loop device. The caller holds [`alone`].
 pub struct Mount {
+    kind: &'static str,
     folder: PathBuf,
     device: PathBuf,
     options: String,
@@ -39,7 +40,13 @@ pub fn folder(name: &str) -> Option<PathBuf> {
 impl Mount {
     /// A new ext4 of `mib` MiB; its image lies in `folder`, which it removes at its end.
     pub fn new(folder: PathBuf, mib: u64, options: &str) -> Option<Self> {
-        let mut mount = Mount { folder, device: PathBuf::new(), options: options.to_owned() };
+        Self::of_kind("ext4", folder, mib, options)
+    }
+
+    /// The same of another kind: `xfs`, `btrfs`.
+    pub fn of_kind(kind: &'static str, folder: PathBuf, mib: u64, options: &str) -> Option<Self> {
+        let (device, options) = (PathBuf::new(), options.to_owned());
+        let mut mount = Mount { kind, folder, device, options };
         match mount.build(mib) {
             Ok(()) => Some(mount),
             Err(reason) => {
@@ -55,7 +62,11 @@ impl Mount {
         image.set_len(mib << 20).map_err(|error| error.to_string())?;
         // Without lazy initialisation, nothing but the test writes to the device.
         let lazy = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
-        run("mkfs.ext4", &["-q", "-F", "-E", lazy], &[&self.image()])?;
+        match self.kind {
+            "xfs" => run("mkfs.xfs", &["-q", "-f", "-K"], &[&self.image()])?,
+            "btrfs" => run("mkfs.btrfs", &["-q", "-f", "-K"], &[&self.image()])?,
+            _ => run("mkfs.ext4", &["-q", "-F", "-E", lazy], &[&self.image()])?,
+        };
         self.attach()?;
         self.mount()
     }
@@ -71,7 +82,8 @@ impl Mount {
     }
 
     pub fn mount(&self) -> Result<(), String> {
-        run("mount", &["-t", "ext4", "-o", &self.options], &[&self.device, &self.path()]).map(drop)
+        run("mount", &["-t", self.kind, "-o", &self.options], &[&self.device, &self.path()])
+            .map(drop)
     }
 
     pub fn unmount(&self) -> Result<(), String> {

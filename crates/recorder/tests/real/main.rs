@@ -16,6 +16,7 @@ mod fault;
 mod kernel;
 mod kill;
 mod machine;
+mod places;
 mod process;
 mod push;
 mod reading;

@@ -17,6 +17,7 @@ pub fn run() {
     match role.to_str() {
         Some("recorder") => recorder(&scene),
         Some("producer") => producer(&scene),
+        Some("places") => super::places::count::count_in_own_namespace(&scene),
         Some("journal") => super::kernel::count_in_own_namespace(&scene),
         Some("slow") => super::slow::record(&scene),
         other => panic!("no role {other:?}"),

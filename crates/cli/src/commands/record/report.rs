@@ -1,7 +1,7 @@
 //! What a recording tells: at its start, while it runs, at its end.
 
 use super::{Fed, Recording};
-use crate::commands::{Format, print_json};
+use crate::commands::{Format, print_json, promises};
 use crate::failure::Result;
 use crate::size::{show_bytes, show_ns};
 use baro_recorder::{Opening, Recorder, Trouble};
@@ -23,6 +23,9 @@ pub(crate) fn print_opening(opening: &Opening) {
             "took over {} rings of an earlier recorder, {} records not in the log yet",
             opening.rings_taken_over, opening.records_taken_over
         );
+    }
+    if let Some(kept) = promises::kept(&opening.promises) {
+        eprintln!("holds here: {kept}");
     }
     for said in opening.reservations() {
         eprintln!("note: {said}");
@@ -198,6 +201,7 @@ fn as_json(opening: &Opening, memory_bytes: usize, recording: &Recording) -> Val
         "file_system_for_itself": recording.alone,
         "direct": opening.direct,
         "fifo_priority": opening.fifo.as_ref().and_then(|fifo| fifo.as_ref().ok()),
+        "promises": promises::as_json(&opening.promises),
         "reservations": opening.reservations(),
         "open_ns": opening.took_ns,
         "records_taken_over": opening.records_taken_over,

@@ -1,0 +1,41 @@
+//! How the promises that hold at a place are shown: by init, record and info alike.
+
+use baro_recorder::promises::{Facts, Holds, Judged, Look, judge};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Which promises hold for the store at `path`, as far as it is known without recording.
+pub(crate) fn at(path: &Path, look: Look) -> Vec<Judged> {
+    let ring_bytes = baro_recorder::Options::default().ring_bytes;
+    judge(&Facts::of(path, look, ring_bytes))
+}
+
+pub(crate) fn as_json(judged: &[Judged]) -> Vec<Value> {
+    judged
+        .iter()
+        .map(|judged| {
+            json!({
+                "promise": judged.promise.name(),
+                "holds": judged.holds.name(),
+                "why": judged.why,
+                "remedy": judged.remedy,
+            })
+        })
+        .collect()
+}
+
+/// Names of those that hold, in one line; `None` if there are none.
+pub(crate) fn kept(judged: &[Judged]) -> Option<String> {
+    let kept = judged.iter().filter(|judged| judged.holds == Holds::Yes);
+    let names: Vec<_> = kept.map(|judged| judged.promise.name()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// A line for each promise: those that hold by name, the others with reason and remedy.
+pub(crate) fn lines(judged: &[Judged]) -> Vec<String> {
+    let mut lines: Vec<_> =
+        kept(judged).into_iter().map(|kept| format!("holds here: {kept}")).collect();
+    let open = judged.iter().filter(|judged| judged.holds != Holds::Yes);
+    lines.extend(open.map(|judged| format!("note: {judged}")));
+    lines
+}

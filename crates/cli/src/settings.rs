@@ -1,0 +1,282 @@
+//! Options of `baro record` from three places: flags over the environment over a file.
+//!
+//! The keys of the file and the names in the environment are those of the flags, taken from the
+//! parser's own definition, so that every option is reachable and none is named twice: `--ring` is
+//! `ring` in the table `[record]` and `BARO_RING`. What flags leave open is put in front of them as
+//! further flags, and the result parsed as if it had been typed. Invariant: a value in the file
+//! that would not do as a flag is an error that names its line. Tests: below, `settings/file.rs`,
+//! and `tests/service.rs` with the shipped file.
+
+mod file;
+
+use clap::parser::ValueSource;
+use clap::{ArgAction, Command, error::ErrorKind};
+use file::{Entry, Value};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The verb that has settings, and its table in the file.
+const VERB: &str = "record";
+/// Not settings themselves.
+const NO_SETTINGS: [&str; 4] = ["help", "version", "config", "format"];
+/// Far more than anybody writes by hand.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// An option as a setting.
+#[derive(Debug)]
+struct Setting {
+    /// What clap calls it.
+    id: String,
+    /// The flag without its dashes; `None` for the store, which has no flag.
+    long: Option<String>,
+    /// It takes no value.
+    is_switch: bool,
+    /// It may be given more than once.
+    is_list: bool,
+}
+
+impl Setting {
+    fn key(&self) -> &str {
+        self.long.as_deref().unwrap_or(&self.id)
+    }
+
+    fn variable(&self) -> String {
+        format!("BARO_{}", self.key().replace('-', "_").to_uppercase())
+    }
+
+    /// As it would be typed.
+    fn typed(&self, value: &OsStr) -> OsString {
+        let Some(long) = &self.long else { return value.to_owned() };
+        let mut typed = OsString::from(format!("--{long}"));
+        if !self.is_switch {
+            typed.push("=");
+            typed.push(value);
+        }
+        typed
+    }
+}
+
+fn settings(verb: &Command) -> Vec<Setting> {
+    verb.get_arguments()
+        .filter(|argument| !NO_SETTINGS.contains(&argument.get_id().as_str()))
+        .map(|argument| Setting {
+            id: argument.get_id().to_string(),
+            long: argument.get_long().map(str::to_owned),
+            is_switch: matches!(argument.get_action(), ArgAction::SetTrue),
+            is_list: matches!(argument.get_action(), ArgAction::Append),
+        })
+        .collect()
+}
+
+/// Names of all settings, for the test that they are documented.
+#[cfg(test)]
+fn keys(program: &Command) -> Vec<String> {
+    let verb = program.find_subcommand(VERB).unwrap();
+    settings(verb).iter().map(|setting| setting.key().to_owned()).collect()
+}
+
+/// The arguments of the program with what the environment and the file add to them.
+///
+/// # Errors
+/// Text for the user: which file and line, what was expected and found.
+pub(crate) fn merge(program: &Command, typed: Vec<OsString>) -> Result<Vec<OsString>, String> {
+    let read = |path: &Path| {
+        baro_sys::host::read_text(path, FILE_BYTES_MAX).map_err(|error| error.to_string())
+    };
+    merge_with(program, typed, |name| std::env::var_os(name), read)
+}
+
+fn merge_with(
+    program: &Command,
+    typed: Vec<OsString>,
+    variable: impl Fn(&str) -> Option<OsString>,
+    read: impl Fn(&Path) -> Result<String, String>,
+) -> Result<Vec<OsString>, String> {
+    let verb = program.find_subcommand(VERB).filter(|_| typed.get(1).is_some_and(|v| v == VERB));
+    let Some(verb) = verb else { return Ok(typed) };
+    let rest = typed.get(1..).unwrap_or_default();
+    // What was typed, whatever is missing or wrong: the real parser says that afterwards.
+    let relaxed = relaxed(verb.clone());
+    let Ok(given) = relaxed.clone().ignore_errors(true).try_get_matches_from(rest) else {
+        return Ok(typed);
+    };
+    let is_given = |id: &str| {
+        given.try_contains_id(id).is_ok()
+            && given.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let config = given.get_one::<PathBuf>("config").cloned();
+    let config = config.or_else(|| variable("BARO_CONFIG").map(PathBuf::from));
+    let entries = match &config {
+        Some(path) => file::read(path, VERB, &read(path)?)?,
+        None => Vec::new(),
+    };
+    let settings = settings(verb);
+    let path = config.unwrap_or_default();
+    for entry in &entries {
+        check(&relaxed, &settings, &path, entry)?;
+    }
+    let mut merged: Vec<OsString> = typed.iter().take(2).cloned().collect();
+    for setting in settings.iter().filter(|setting| !is_given(&setting.id)) {
+        if let Some(value) = variable(&setting.variable()) {
+            let off = setting.is_switch && ["0", "false", ""].iter().any(|no| value == *no);
+            if !off {
+                merged.push(setting.typed(&value));
+            }
+            continue;
+        }
+        let entry = entries.iter().find(|entry| entry.key == setting.key());
+        merged.extend(entry.map(|entry| entry.value.typed(setting)).unwrap_or_default());
+    }
+    merged.extend(typed.into_iter().skip(2));
+    Ok(merged)
+}
+
+/// The verb's parser without what it requires.
+fn relaxed(verb: Command) -> Command {
+    let groups: Vec<_> = verb.get_groups().map(|group| group.get_id().to_string()).collect();
+    let verb = verb.mut_args(|argument| argument.required(false));
+    groups.into_iter().fold(verb, |verb, id| verb.mut_group(id, |group| group.required(false)))
+}
+
+/// Whether an entry of the file is a setting, and its value would do as a flag.
+fn check(
+    relaxed: &Command,
+    settings: &[Setting],
+    path: &Path,
+    entry: &Entry,
+) -> Result<(), String> {
+    let at = format!("{}:{}: {}", path.display(), entry.line, entry.key);
+    let Some(setting) = settings.iter().find(|setting| setting.key() == entry.key) else {
+        let nearest = settings.iter().min_by_key(|setting| distance(setting.key(), &entry.key));
+        let nearest = nearest.map_or("", |setting| setting.key());
+        return Err(format!("{at}: no such setting; the nearest is {nearest}"));
+    };
+    let fits = match entry.value {
+        Value::Switch(_) => setting.is_switch,
+        Value::Text(_) => !setting.is_switch,
+        Value::List(_) => setting.is_list,
+    };
+    if !fits {
+        let expected = match (setting.is_switch, setting.is_list) {
+            (true, _) => "true or false",
+            (_, true) => "a text, a number, or a list of them",
+            _ => "a text or a number",
+        };
+        return Err(format!("{at}: expected {expected}, found {}", entry.value));
+    }
+    for typed in entry.value.typed(setting) {
+        let arguments = [OsString::from(VERB), typed];
+        if let Err(error) = relaxed.clone().try_get_matches_from(arguments)
+            && error.kind() != ErrorKind::MissingRequiredArgument
+        {
+            let said = error.to_string();
+            let line = said.lines().next().unwrap_or_default();
+            return Err(format!("{at}: {}", line.trim_start_matches("error: ")));
+        }
+    }
+    Ok(())
+}
+
+impl Value {
+    fn typed(&self, setting: &Setting) -> Vec<OsString> {
+        match self {
+            Value::Switch(false) => Vec::new(),
+            Value::Switch(true) => vec![setting.typed(OsStr::new(""))],
+            Value::Text(text) => vec![setting.typed(OsStr::new(text))],
+            Value::List(texts) => {
+                texts.iter().map(|text| setting.typed(OsStr::new(text))).collect()
+            }
+        }
+    }
+}
+
+/// Letters to be changed, added, left out or exchanged with the next to make one word of the
+/// other; half a letter if one is the other's beginning.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.starts_with(&b) || b.starts_with(&a) {
+        return usize::from(a != b);
+    }
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut next = vec![i];
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(rows[i - 1][j] + 1).min(next[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            next.push(least);
+        }
+        rows.push(next);
+    }
+    2 * rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    const FILE: &str = "# a comment\n[record]\nstore = \"/s\"\nring = \"4M\"\nproc = true\n\
+                        generate = false\nfifo = 50\n";
+
+    fn merged(typed: &[&str], variables: &[(&str, &str)], text: &str) -> Result<String, String> {
+        let program = crate::Arguments::command();
+        let typed = ["baro"].iter().chain(typed).map(OsString::from).collect();
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let merged = merge_with(&program, typed, variable, |_| Ok(text.to_owned()))?;
+        let words: Vec<_> = merged.iter().map(|word| word.to_string_lossy()).collect();
+        Ok(words.join(" "))
+    }
+
+    #[test]
+    fn flags_go_over_the_environment_over_the_file() {
+        let config = ["record", "--config", "f"];
+        let all = merged(&config, &[], FILE).unwrap();
+        assert_eq!(all, "baro record /s --proc --ring=4M --fifo=50 --config f");
+        let typed = ["record", "/other", "--ring", "1M", "--config", "f"];
+        let some = merged(&typed, &[("BARO_RING", "2M"), ("BARO_FIFO", "9")], FILE).unwrap();
+        assert_eq!(some, "baro record --proc --fifo=9 /other --ring 1M --config f");
+        let variables = [("BARO_RING", "2M"), ("BARO_PROC", "0"), ("BARO_CONFIG", "f")];
+        let bare = merged(&["record"], &variables, FILE).unwrap();
+        assert_eq!(bare, "baro record /s --ring=2M --fifo=50");
+        assert_eq!(merged(&["info", "x"], &[("BARO_RING", "2M")], FILE).unwrap(), "baro info x");
+    }
+
+    #[test]
+    fn a_mistake_names_its_line_and_the_nearest_key() {
+        let config = ["record", "--config", "f.toml"];
+        for (text, said) in [
+            ("[record]\nrnig = \"4M\"", "f.toml:2: rnig: no such setting; the nearest is ring"),
+            (
+                "[record]\n\nring = \"4X\"",
+                "f.toml:3: ring: invalid value '4X' for '--ring <RING>': expected a size such as 64M or 500MB, found \"4X\"",
+            ),
+            ("[record]\nproc = \"yes\"", "f.toml:2: proc: expected true or false, found \"yes\""),
+            ("[record]\nring = true", "f.toml:2: ring: expected a text or a number, found true"),
+            ("[record]\nfifo = 300", "f.toml:2: fifo: invalid value '300'"),
+            ("[record]\nfifo = [1]", "f.toml:2: fifo: expected a text or a number, found a list"),
+        ] {
+            let error = merged(&config, &[], text).unwrap_err();
+            assert!(error.starts_with(said), "{error}\n{said}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_documented() {
+        let text = include_str!("../../../docs/settings.md");
+        for key in keys(&crate::Arguments::command()) {
+            assert!(text.contains(&format!("| `{key}` |")), "docs/settings.md has no row `{key}`");
+        }
+    }
+
+    #[test]
+    fn distances_are_of_letters() {
+        assert_eq!((distance("ring", "rnig"), distance("a", "a")), (2, 0));
+        assert_eq!((distance("durable", "durable-within"), distance("abc", "xb")), (1, 4));
+    }
+}

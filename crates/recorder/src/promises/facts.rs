@@ -1,0 +1,96 @@
+//! The facts that decide which promises hold, gathered from the system.
+//!
+//! Invariant: nothing is judged here, and a fact that is not to be had stays unknown.
+
+use crate::log::{FOLDER, segment_name};
+use baro_sys::identity::alone_on_file_system;
+use baro_sys::memory::{Locked, lockable};
+use baro_sys::place::{DirectIo, Extents, Place, PlaceFile, file_flags, try_direct_write};
+use std::path::{Path, PathBuf};
+
+/// How closely a place may be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// By writing one page to a file without a name, as the recorder would.
+    Write,
+    /// By reading only: beside a running writer, or without the right to write.
+    Read,
+}
+
+/// The rings of an open store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RingFacts {
+    /// Where they are; `None` if they are private memory.
+    pub folder: Option<PathBuf>,
+    /// Bytes of one.
+    pub bytes: u64,
+}
+
+/// What is known of a store's place and of this process's rights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The folder's mount, options, device.
+    pub place: Option<Place>,
+    /// Nothing else lies on its file system.
+    pub alone: Option<bool>,
+    /// Whether direct I/O is direct.
+    pub direct: DirectIo,
+    /// How that was found out.
+    pub look: Look,
+    /// The page cache was asked for.
+    pub buffered: bool,
+    /// Flags of the first segment, or of the folder before there is one.
+    pub flags: Option<PlaceFile>,
+    /// Blocks of the first segment.
+    pub extents: Option<Extents>,
+    /// Rings, once the store is open.
+    pub rings: Option<RingFacts>,
+    /// Whether a ring's memory can be locked.
+    pub lockable: bool,
+    /// SCHED_FIFO: the priority granted, or why not; `None` if it was not asked for.
+    pub fifo: Option<Result<u8, String>>,
+}
+
+impl Facts {
+    /// Of the store at `path`, for rings of `ring_bytes`. With [`Look::Write`] it blocks for the
+    /// write of one page.
+    #[must_use]
+    pub fn of(path: &Path, look: Look, ring_bytes: usize) -> Self {
+        let segment = path.join(segment_name(0));
+        let direct = match look {
+            Look::Write => try_direct_write(&path.join(FOLDER)),
+            Look::Read => DirectIo::of_reads(&segment),
+        };
+        let (flags, extents) = file_flags(&segment).unwrap_or_default();
+        let place = Place::of(path).ok();
+        // What shares an overlay's upper layer cannot be seen through the overlay.
+        let overlay = place.as_ref().is_some_and(|place| place.kind == "overlay");
+        Facts {
+            place,
+            alone: if overlay { None } else { alone_on_file_system(path) },
+            direct,
+            look,
+            buffered: false,
+            flags,
+            extents,
+            rings: None,
+            lockable: lockable(ring_bytes) == Locked::Yes,
+            fifo: None,
+        }
+    }
+
+    /// The place that writes go to in the end: that of an overlayfs is its upper layer, `None` if
+    /// it cannot be seen.
+    pub(super) fn target(&self) -> Option<&Place> {
+        let mut place = self.place.as_ref()?;
+        while place.kind == "overlay" {
+            place = place.upper.as_deref()?;
+        }
+        Some(place)
+    }
+
+    /// Name of the file system's type, for sentences.
+    pub(super) fn kind(&self) -> &str {
+        self.target().or(self.place.as_ref()).map_or("unknown", |place| place.kind.as_str())
+    }
+}

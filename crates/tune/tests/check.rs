@@ -1,0 +1,192 @@
+//! `check` over fake roots: whole machines stated as files, and the rows that follow.
+
+#![allow(clippy::disallowed_methods, reason = "tests make the files themselves")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use baro_tune::{Circumstances, MountFacts, Need, Verdict, check};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const CLOCK: &str = "/sys/devices/system/clocksource/clocksource0";
+const HUGE: &str = "/sys/kernel/mm/transparent_hugepage";
+
+/// A root, removed when dropped.
+struct Root(PathBuf);
+
+impl Root {
+    fn new(name: &str, files: &[(&str, &str)]) -> Root {
+        let root = Root(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("check-{name}")));
+        let _ = fs::remove_dir_all(&root.0);
+        fs::create_dir_all(&root.0).unwrap();
+        for (path, text) in files {
+            let path = root.0.join(path.trim_start_matches('/'));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        }
+        root
+    }
+
+    fn here(&self) -> Circumstances {
+        let mount = |kind: &str, at: &str, options: &[&str]| MountFacts {
+            kind: kind.to_owned(),
+            mount_point: at.into(),
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+            disk: (kind == "ext4").then(|| "sda".to_owned()),
+        };
+        Circumstances {
+            root: self.0.clone(),
+            locked_bytes: 32 << 20,
+            memlock_bytes: None,
+            may_lock: false,
+            realtime_priority_max: 99,
+            may_realtime: false,
+            rings: Some(mount("tmpfs", "/run", &["rw"])),
+            store: Some(mount("ext4", "/data", &["rw", "relatime"])),
+        }
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn with(needs: &[Need], verdict: Verdict) -> Vec<&str> {
+    needs.iter().filter(|need| need.verdict == verdict).map(|need| need.name.as_str()).collect()
+}
+
+fn one<'a>(needs: &'a [Need], name: &str) -> &'a Need {
+    let found: Vec<_> = needs.iter().filter(|need| need.name.contains(name)).collect();
+    assert_eq!(found.len(), 1, "{name} in {needs:#?}");
+    found[0]
+}
+
+fn good_machine() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
+        ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc"),
+        ("/proc/swaps", "Filename Type Size Used Priority"),
+        ("/proc/sys/vm/swappiness", "60"),
+        ("/sys/module/zswap/parameters/enabled", "N"),
+        ("/proc/sys/vm/compact_unevictable_allowed", "0"),
+        ("/proc/sys/kernel/numa_balancing", "0"),
+        ("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "always advise [never] deny force"),
+        ("/proc/sys/vm/dirty_bytes", "0"),
+        ("/proc/sys/vm/dirty_ratio", "20"),
+        ("/sys/block/sda/queue/scheduler", "none [mq-deadline] bfq"),
+        ("/sys/block/sda/queue/nr_requests", "32"),
+        ("/sys/block/sda/queue/max_sectors_kb", "128"),
+        ("/sys/block/sda/queue/rotational", "1"),
+        ("/sys/block/sda/queue/write_cache", "write back"),
+        ("/sys/block/sda/queue/wbt_lat_usec", "75000"),
+    ]
+}
+
+#[test]
+fn nothing_is_to_be_changed_on_a_good_machine() {
+    let root = Root::new("good", &good_machine());
+    let needs = check(&root.here());
+    assert_eq!(with(&needs, Verdict::Change), Vec::<&str>::new());
+    assert!(needs.iter().all(|need| need.command.is_none()), "{needs:#?}");
+    let notes = ["vm.swappiness", "vm.dirty_bytes, _ratio", "file times of /data"];
+    assert_eq!(with(&needs, Verdict::Note), notes);
+    assert_eq!(one(&needs, "vm.dirty_bytes").found, "20 %");
+    assert_eq!(one(&needs, "nr_requests").found, "32 x 128 KiB = 4 MiB");
+    assert!(needs.iter().all(|need| !need.why.is_empty() && !need.wanted.is_empty()));
+}
+
+#[test]
+fn each_fault_of_a_bad_machine_comes_with_its_command() {
+    let root = Root::new(
+        "bad",
+        &[
+            ("/proc/sys/kernel/sched_rt_runtime_us", "0"),
+            (&format!("{CLOCK}/current_clocksource"), "hpet"),
+            (&format!("{CLOCK}/available_clocksource"), "hpet tsc acpi_pm"),
+            ("/proc/swaps", "Filename Type\n/dev/sda2 partition 1 0 -2"),
+            ("/sys/module/zswap/parameters/enabled", "Y"),
+            ("/proc/sys/vm/compact_unevictable_allowed", "1"),
+            ("/proc/sys/kernel/numa_balancing", "1"),
+            ("/sys/devices/system/node/online", "0-1"),
+            (&format!("{HUGE}/shmem_enabled"), "always never [deny]"),
+            ("/proc/sys/vm/dirty_bytes", "1048576"),
+            ("/sys/block/sda/queue/scheduler", "none [bfq]"),
+            ("/sys/block/sda/queue/nr_requests", "256"),
+            ("/sys/block/sda/queue/max_sectors_kb", "1280"),
+            ("/sys/block/sda/queue/rotational", "1"),
+            ("/sys/block/sda/queue/write_cache", "write through"),
+            ("/sys/block/sda/queue/wbt_lat_usec", "0"),
+        ],
+    );
+    let mut here = root.here();
+    (here.memlock_bytes, here.realtime_priority_max) = (Some(8 << 20), 0);
+    if let Some(store) = &mut here.store {
+        store.options = vec!["rw".to_owned(), "nobarrier".to_owned()];
+    }
+    let needs = check(&here);
+    for (name, found, command) in [
+        ("RLIMIT_MEMLOCK", "8388608 bytes", "LimitMEMLOCK=infinity"),
+        ("RLIMIT_RTPRIO", "0", "LimitRTPRIO=99"),
+        ("sched_rt_runtime_us", "0", "sysctl -w kernel.sched_rt_runtime_us=950000"),
+        ("clocksource", "hpet", "echo tsc > /sys/devices/system/clocksource/clocksource0/"),
+        ("swap of the rings", "1 swap areas; /run is not mounted noswap", "noswap,mode=0755"),
+        ("compact_unevictable", "1", "sysctl -w vm.compact_unevictable_allowed=0"),
+        ("numa_balancing", "1", "sysctl -w kernel.numa_balancing=0"),
+        ("shmem_enabled", "deny", "echo advise > "),
+        ("atime of /data", "strictatime", "mount -o remount,noatime /data"),
+        ("barriers of /data", "nobarrier", "mount -o remount,barrier /data"),
+        ("nr_requests", "256 x 1280 KiB = 320 MiB", "/sys/block/sda/queue/nr_requests"),
+    ] {
+        let need = one(&needs, name);
+        assert_eq!((need.verdict, need.found.as_str()), (Verdict::Change, found), "{name}");
+        let said = need.command.as_deref().unwrap();
+        assert!(said.contains(command), "{name}: {said}");
+    }
+    for name in ["zswap", "scheduler", "write_cache", "wbt_lat_usec"] {
+        let need = one(&needs, name);
+        assert!(need.verdict == Verdict::Note && need.command.is_some(), "{need:?}");
+    }
+}
+
+#[test]
+fn rights_and_circumstances_excuse() {
+    let swap = ("/proc/swaps", "Filename\n/dev/sda2");
+    let balance = ("/proc/sys/kernel/numa_balancing", "1");
+    let node = ("/sys/devices/system/node/online", "0");
+    let fast = [
+        ("/sys/block/sda/queue/nr_requests", "1023"),
+        ("/sys/block/sda/queue/max_sectors_kb", "1280"),
+        ("/sys/block/sda/queue/rotational", "0"),
+    ];
+    let root = Root::new("excused", &[&[swap, balance, node], &fast[..]].concat());
+    let mut here = root.here();
+    (here.memlock_bytes, here.may_lock) = (Some(0), true);
+    (here.realtime_priority_max, here.may_realtime) = (0, true);
+    let needs = check(&here);
+    assert_eq!(with(&needs, Verdict::Change), Vec::<&str>::new());
+    assert_eq!(one(&needs, "nr_requests").verdict, Verdict::Note);
+    here.may_lock = false;
+    assert_eq!(with(&check(&here), Verdict::Change), ["RLIMIT_MEMLOCK", "swap of the rings"]);
+    here.rings.as_mut().unwrap().options.push("noswap".to_owned());
+    assert_eq!(with(&check(&here), Verdict::Change), ["RLIMIT_MEMLOCK"]);
+}
+
+#[test]
+fn what_a_kernel_does_not_have_gives_no_row_and_garbage_no_panic() {
+    let empty = Root::new("empty", &[]);
+    let here = Circumstances { store: None, rings: None, ..empty.here() };
+    let names: Vec<_> = check(&here).into_iter().map(|need| need.name).collect();
+    assert_eq!(names, ["RLIMIT_MEMLOCK", "RLIMIT_RTPRIO", "swap of the rings"]);
+    let garbage = Root::new(
+        "garbage",
+        &[
+            ("/proc/sys/vm/swappiness", "many"),
+            ("/proc/swaps", ""),
+            ("/sys/block/sda/queue/scheduler", "]["),
+            ("/sys/block/sda/queue/nr_requests", "9223372036854775807"),
+            ("/sys/block/sda/queue/max_sectors_kb", "9223372036854775807"),
+        ],
+    );
+    assert!(check(&garbage.here()).iter().all(|need| need.verdict != Verdict::Change));
+}

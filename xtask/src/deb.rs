@@ -1,0 +1,74 @@
+//! `cargo xtask deb`: the Debian package, made with dpkg-deb alone; `cargo xtask deb test`: the
+//! package in a clean Debian, installed, used, upgraded, removed.
+//!
+//! Invariant: the package owns no data. What is in /var/lib/barograph survives upgrade, removal
+//! and purge; held by the trial.
+
+mod package;
+mod trial;
+
+pub(crate) use trial::{Trial, run as test};
+
+use crate::shell::{self, Cmd};
+use std::path::{Path, PathBuf};
+
+/// Version of the workspace.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// `cargo xtask deb [test] [--version V] [--out FOLDER]`.
+pub(crate) fn run(args: &[&str]) -> Result<(), String> {
+    match args {
+        ["test"] => match test()? {
+            Trial::Done(checks) => {
+                println!("deb: {} checks ok", checks.len());
+                Ok(())
+            }
+            Trial::Skipped(why) => {
+                println!("skipped: {why}");
+                Ok(())
+            }
+        },
+        _ => {
+            let (mut version, mut out) = (VERSION.to_owned(), folder());
+            let mut rest = args.iter();
+            while let Some(arg) = rest.next() {
+                let value = rest.next().ok_or_else(|| format!("{arg} needs a value"));
+                match *arg {
+                    "--version" => version = (*value?).to_owned(),
+                    "--out" => out = PathBuf::from(*value?),
+                    other => {
+                        return Err(format!("deb: expected --version or --out, found {other}"));
+                    }
+                }
+            }
+            println!("{}", package::build(&program()?, &version, &out)?.display());
+            Ok(())
+        }
+    }
+}
+
+/// Where packages are put and tried.
+fn folder() -> PathBuf {
+    shell::target_dir().join("deb")
+}
+
+/// A release build of `baro`.
+fn program() -> Result<PathBuf, String> {
+    let build = Cmd::new("cargo build --release --locked -p barograph");
+    match build.run() {
+        Ok(true) => Ok(shell::target_dir().join("release/baro")),
+        Ok(false) => Err(build.to_string()),
+        Err(error) => Err(format!("{build}: {error}")),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, bytes))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
