@@ -25,6 +25,8 @@ pub enum What {
     Declaration,
     /// The header of a ring.
     Ring,
+    /// A pin.
+    Pin,
 }
 
 impl fmt::Display for What {
@@ -39,6 +41,7 @@ impl fmt::Display for What {
             What::Gap => "gap record",
             What::Declaration => "declaration",
             What::Ring => "ring header",
+            What::Pin => "pin",
         })
     }
 }

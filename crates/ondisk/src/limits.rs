@@ -19,6 +19,14 @@ pub const SEGMENTS_MAX: u32 = 65_536;
 pub const NAME_BYTES_MAX: usize = 1024;
 /// Longest unit of a series, in bytes of UTF-8.
 pub const UNIT_NAME_BYTES_MAX: usize = 64;
+/// Longest name of a pin.
+pub const PIN_NAME_BYTES_MAX: usize = 256;
+/// Longest reason in a pin.
+pub const PIN_REASON_BYTES_MAX: usize = 1024;
+/// Longest span of a pin before or after its moment: ten years.
+pub const PIN_SPAN_NS_MAX: u64 = 3650 * 86_400_000_000_000;
+/// Most pins of a store.
+pub const PINS_MAX: usize = 256;
 /// Most bytes that the head of a record takes: head byte, three varints.
 pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
 

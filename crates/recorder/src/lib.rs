@@ -13,6 +13,7 @@
 //! ```
 
 mod error;
+pub mod keeper;
 pub mod log;
 mod opening;
 mod options;
@@ -21,10 +22,11 @@ mod ring;
 pub mod writer;
 
 pub use error::{Error, Result};
+pub use keeper::{Growth, Moment, PinRequest, pin_in_store, release_in_store};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
 pub use ring::{
     Producer, Refused, RingContents, RingError, RingFolder, RingReport, inspect as inspect_ring,
 };
-pub use writer::{Status, Trouble};
+pub use writer::{Comparison, PinRefusal, Retention, Status, Trigger, Trouble};

@@ -34,6 +34,7 @@ pub use info::{Info, Listed, SessionInfo};
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use records::{Filter, Interval, Reading};
 pub use recover::{Recovered, recover, recover_in};
+pub use segments::SegmentFile;
 pub use store::Store;
 pub use tail::{Row, Value};
 pub use verify::{VerifyReport, verify};

@@ -292,6 +292,10 @@ impl Storage for SimDisk {
         Ok(())
     }
 
+    fn available_bytes(&self) -> Result<Option<u64>> {
+        Ok(Some(lock(&self.state).room()))
+    }
+
     fn sync_folder(&self, folder: &str) -> Result<()> {
         let mut state = lock(&self.state);
         state.reachable("sync folder", folder)?;

@@ -5,7 +5,7 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
-use baro_store::Store;
+use baro_store::{Info, Store};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -14,6 +14,9 @@ use std::path::PathBuf;
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
+    /// What the device is made for, in TB written: tells how long that lasts at the present rate
+    #[arg(long, value_name = "TB")]
+    tbw: Option<f64>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -24,6 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let identity = &info.identity;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     let stops = identity.when_full == WhenFull::Stop;
+    let wear = Wear::new(&info, arguments.tbw);
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
     if arguments.format == Format::Json {
         let sessions: Vec<_> = info
@@ -64,6 +68,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "dead_blocks": info.dead_blocks,
             "time_min_ns": info.times_ns.map(|times| times.0),
             "time_max_ns": info.times_ns.map(|times| times.1),
+            "segments_grown": info.segments_grown,
+            "segments_kept": info.segments_kept,
+            "kept_bytes": info.kept_bytes,
+            "device_bytes": wear.device_bytes,
+            "device_log_bytes": wear.log_bytes,
+            "device_padding_bytes": wear.padding_bytes,
+            "device_other_bytes": wear.other_bytes,
+            "recorded_payload_bytes": wear.payload_bytes,
+            "write_amplification": wear.amplification,
+            "tb_per_day": wear.tb_per_day,
+            "tbw_days_left": wear.days_left,
+            "pins": store.pins().map(super::pin::as_json).collect::<Vec<_>>(),
             "sessions": sessions,
             "damage": damage,
             "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
@@ -87,9 +103,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         show_bytes(info.block_bytes),
         show_bytes(info.padding_bytes)
     );
+    if info.segments_grown < identity.segments {
+        out!(
+            "grows     {} of {} segments are there; the others are added while recording",
+            info.segments_grown,
+            identity.segments
+        );
+    }
     out!("series    {} series, {} channels", info.series, info.channels);
     if let Some((from_ns, to_ns)) = info.times_ns {
         out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
+    }
+    wear.print(arguments.tbw);
+    for pin in store.pins() {
+        let name = if pin.name.is_empty() { "no name" } else { &pin.name };
+        let (from_ns, to_ns) = pin.window_ns();
+        let (from, to) = (time::show(from_ns), time::show(to_ns));
+        out!("pin       {:016x} {name}: {from} to {to} {}", pin.id, pin.reason);
+    }
+    if info.segments_kept > 0 {
+        out!(
+            "kept      {} in {} segments copied out of the log for pins",
+            show_bytes(info.kept_bytes),
+            info.segments_kept
+        );
     }
     for session in &info.sessions {
         out!(
@@ -109,6 +146,64 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         out!("damage    {damage}");
     }
     Ok(Outcome::lost_if(lossy))
+}
+
+/// What the device has taken, and what that means for its life.
+#[derive(Clone, Copy, Debug)]
+struct Wear {
+    device_bytes: u64,
+    log_bytes: u64,
+    padding_bytes: u64,
+    other_bytes: u64,
+    payload_bytes: u64,
+    /// Bytes of the log for each byte of payload.
+    amplification: Option<f64>,
+    tb_per_day: Option<f64>,
+    days_left: Option<f64>,
+}
+
+impl Wear {
+    fn new(info: &Info, tbw: Option<f64>) -> Self {
+        let wear = info.wear;
+        let payload = wear.payload_bytes;
+        let amplification = (payload > 0).then(|| wear.log_bytes as f64 / payload as f64);
+        let tb_per_day =
+            info.rate.map(|(bytes, span_ns)| bytes as f64 / 1e12 * (86_400e9 / span_ns as f64));
+        let left = tbw.map(|tbw| (tbw - wear.device_bytes() as f64 / 1e12).max(0.0));
+        let days_left = left.zip(tb_per_day.filter(|rate| *rate > 0.0)).map(|(l, rate)| l / rate);
+        Wear {
+            device_bytes: wear.device_bytes(),
+            log_bytes: wear.log_bytes,
+            padding_bytes: wear.padding_bytes,
+            other_bytes: wear.other_bytes,
+            payload_bytes: payload,
+            amplification,
+            tb_per_day,
+            days_left,
+        }
+    }
+
+    fn print(&self, tbw: Option<f64>) {
+        let factor = self.amplification.map_or("?".to_owned(), |factor| format!("{factor:.3}"));
+        out!(
+            "wear      {} to the device since init: {} of the log for {} recorded, that is {factor} \
+             times as much ({} padding); {} beside it",
+            show_bytes(self.device_bytes),
+            show_bytes(self.log_bytes),
+            show_bytes(self.payload_bytes),
+            show_bytes(self.padding_bytes),
+            show_bytes(self.other_bytes)
+        );
+        if let Some(rate) = self.tb_per_day {
+            let life = match (tbw, self.days_left) {
+                (Some(tbw), Some(days)) => {
+                    format!("; of {tbw} TB written the rest lasts {:.1} years", days / 365.25)
+                }
+                _ => String::new(),
+            };
+            out!("          {rate:.4} TB a day at the rate of the last session{life}");
+        }
+    }
 }
 
 /// What opening this store takes with the default options: ring and buffers, fixed.

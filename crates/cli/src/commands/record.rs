@@ -1,16 +1,18 @@
 //! `baro record`: records sources into a store until it is told to stop.
 
 pub(crate) mod feeds;
+mod keeping;
 pub(crate) mod report;
 mod stdin;
 
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_recorder::{Closed, Options, Recorder};
+use baro_recorder::{Closed, Growth, Options, Recorder};
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::{Fed, Feed};
+use keeping::Keeping;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,9 +31,13 @@ pub(crate) enum Input {
 pub(crate) struct Arguments {
     /// The store, made by `baro init`
     store: PathBuf,
-    /// Make the store first, with a log of this size, if there is none
+    /// Make the store first, with a log of this size, if there is none; recording starts at once,
+    /// while the log grows in the background
     #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
     init: Option<u64>,
+    /// With --init: when the log is full, reuse the oldest segment instead of refusing new records
+    #[arg(long, requires = "init")]
+    recycle: bool,
     /// Record this machine's kernel counters: stat, vmstat, meminfo, diskstats, net/dev, pressure,
     /// schedstat
     #[arg(long)]
@@ -59,6 +65,8 @@ pub(crate) struct Arguments {
     duration: Option<u64>,
     #[command(flatten)]
     tuning: Tuning,
+    #[command(flatten)]
+    keeping: Keeping,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -104,17 +112,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(log_bytes) = arguments.init
         && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
     {
-        init::make(&arguments.store, log_bytes, false, arguments.format != Format::Text)?;
+        let quiet = arguments.format != Format::Text;
+        let recycle = arguments.recycle;
+        init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
     }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
-    let recorder = Recorder::open(&arguments.store, arguments.tuning.options(frame_bytes))?;
+    let mut options = arguments.tuning.options(frame_bytes);
+    options.retention = arguments.keeping.retention();
+    let recorder = Recorder::open(&arguments.store, options)?;
+    let mut watching = arguments.keeping.watch()?;
+    watching.look(&recorder);
     if arguments.format == Format::Text {
         report::print_opening(recorder.opening());
     }
     let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.memory_bytes();
+    let mut complaints = Vec::new();
     let recording = record(recorder, feeds, arguments.duration, |recorder, elapsed_ns| {
+        watching.look(recorder);
+        report::complain(recorder, &mut complaints);
         if terminal {
             report::status_line(recorder, elapsed_ns);
         }
@@ -122,6 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if terminal {
         eprint!("\r\x1b[K");
     }
+    watching.end();
     report::print(arguments.format, &opening, memory_bytes, &recording)?;
     let bad = recording.fed.iter().any(|fed| fed.bad > 0);
     Ok(Outcome::lost_if(recording.lost() > 0 || bad))
@@ -152,6 +170,7 @@ pub(crate) struct Recording {
     pub(crate) elapsed_ns: u64,
     pub(crate) closed: Closed,
     pub(crate) fed: Vec<Fed>,
+    pub(crate) growth: Growth,
     /// Whether only this store lies on its file system.
     pub(crate) alone: Option<bool>,
 }
@@ -171,7 +190,7 @@ pub(crate) fn record(
     recorder: Recorder,
     feeds: Vec<Feed>,
     duration_ns: Option<u64>,
-    tick: impl Fn(&Recorder, u64),
+    mut tick: impl FnMut(&Recorder, u64),
 ) -> Result<Recording> {
     let stop = AtomicBool::new(false);
     let started_ns = clock::monotonic_ns();
@@ -200,5 +219,6 @@ pub(crate) fn record(
             .collect::<Result<Vec<Fed>>>()
     })?;
     let elapsed_ns = clock::monotonic_ns() - started_ns;
-    Ok(Recording { elapsed_ns, closed: recorder.close(), fed, alone })
+    let growth = recorder.growth();
+    Ok(Recording { elapsed_ns, growth, closed: recorder.close(), fed, alone })
 }

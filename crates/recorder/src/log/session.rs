@@ -41,7 +41,7 @@ impl Extent {
 }
 
 /// The first dead block in the segment of this epoch.
-pub(super) fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
+pub(crate) fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
     let of_epoch = dead.iter().filter(|tail| tail.epoch == epoch);
     of_epoch.map(|tail| tail.end).min().unwrap_or(u64::MAX)
 }

@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
     Disk::open(&arguments.dir)?;
     let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
-    init::make(&folder, arguments.log, true, true)?;
+    init::make(&folder, arguments.log, init::How { recycle: true, grow: false }, true)?;
     let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);
     let result = Beside::start(&arguments.load, load_dir, arguments.load_rate)
         .and_then(|_beside| run_in(arguments, &folder));

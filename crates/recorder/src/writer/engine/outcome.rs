@@ -62,6 +62,7 @@ impl Engine {
                 self.durable_block = flight.next_block;
                 self.durable_crc = flight.crc;
                 self.durable_segment = Some(flight.segment);
+                self.durable_epoch = flight.epoch;
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.logged_durable = flight.logged;
                 self.status.durable_blocks = self.durable_block;
