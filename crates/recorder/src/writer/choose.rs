@@ -7,7 +7,7 @@
 use super::retention::Retention;
 use crate::log::{Recovery, Span, spans};
 use baro_ondisk::{SegmentHeader, WhenFull};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The segment to be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) struct Choice {
     to_come: usize,
     holds: Vec<Hold>,
     /// Epochs of which there is a durable copy outside the log.
-    copied: BTreeSet<u64>,
+    copied: BTreeMap<u64, Option<Span>>,
 }
 
 impl Choice {
@@ -111,7 +111,7 @@ impl Choice {
             segments_max: kept,
             to_come: kept.saturating_sub(segments.grown as usize),
             holds: Vec::new(),
-            copied: BTreeSet::new(),
+            copied: BTreeMap::new(),
         };
         (choice, base_ns)
     }
@@ -226,15 +226,28 @@ impl Choice {
     /// Where a window from `from_ns` (running time) on begins; `next_epoch` is that of the segment
     /// started next.
     pub(crate) fn reach(&self, from_ns: i64, next_epoch: u64) -> Reach {
-        let meets = |s: &&Started| s.epoch > 0 && s.span.ends_ns >= from_ns;
-        let Some(first) = self.started.iter().filter(meets).min_by_key(|s| s.epoch) else {
+        // A copy whose span is not known may reach as far back as it likes.
+        let unknown = Span { starts_ns: i64::MAX, ends_ns: i64::MAX };
+        let copies = self.copied.iter().map(|(epoch, span)| (*epoch, span.unwrap_or(unknown)));
+        let started = self.started.iter().filter(|segment| segment.epoch > 0);
+        let all = copies.chain(started.map(|segment| (segment.epoch, segment.span)));
+        let there: BTreeMap<u64, Span> = all.filter(|(_, span)| span.ends_ns >= from_ns).collect();
+        let Some(first) = there.keys().next().copied() else {
             return Reach { first: next_epoch, missing_ns: 0 };
         };
-        let before = first.epoch.wrapping_sub(1);
-        let there = self.started.iter().any(|s| s.epoch == before) || self.copied.contains(&before);
-        let missing_ns = first.span.starts_ns.saturating_sub(from_ns);
-        let missing_ns = if there || before == 0 { 0 } else { missing_ns.max(0) };
-        Reach { first: first.epoch, missing_ns: missing_ns.unsigned_abs() }
+        // From the newest back to the first one that is missing; where that is before the first
+        // one of all, or ended before the window, nothing is.
+        let (mut epoch, mut starts_ns) = (next_epoch, i64::MAX);
+        for (back, span) in there.iter().rev() {
+            if back + 1 != epoch {
+                break;
+            }
+            (epoch, starts_ns) = (*back, starts_ns.min(span.starts_ns));
+        }
+        let ended = self.started.iter().any(|s| s.epoch + 1 == epoch && s.span.ends_ns < from_ns);
+        let whole = epoch <= 1 || ended || starts_ns <= from_ns;
+        let missing_ns = if whole { 0 } else { starts_ns.saturating_sub(from_ns) };
+        Reach { first, missing_ns: missing_ns.unsigned_abs() }
     }
 
     /// From now on these epochs are held for the pin `id`.
@@ -251,7 +264,7 @@ impl Choice {
     /// Whether this epoch must not be recycled.
     pub(crate) fn holds(&self, epoch: u64) -> bool {
         let covers = |hold: &Hold| (hold.first..=hold.last).contains(&epoch);
-        epoch > 0 && self.holds.iter().any(covers) && !self.copied.contains(&epoch)
+        epoch > 0 && self.holds.iter().any(covers) && !self.copied.contains_key(&epoch)
     }
 
     /// Segments of the log held by pins.
@@ -265,7 +278,7 @@ impl Choice {
     /// Segments that a hold from `first` on would add to those held.
     pub(crate) fn held_more(&self, first: u64) -> usize {
         let more = |s: &&Started| {
-            s.epoch >= first && !self.holds(s.epoch) && !self.copied.contains(&s.epoch)
+            s.epoch >= first && !self.holds(s.epoch) && !self.copied.contains_key(&s.epoch)
         };
         self.started.iter().filter(more).count()
     }
@@ -294,7 +307,8 @@ impl Choice {
 
     /// There is a durable copy of this epoch outside the log.
     pub(crate) fn copied(&mut self, epoch: u64) {
-        self.copied.insert(epoch);
+        let segment = self.started.iter().find(|segment| segment.epoch == epoch);
+        self.copied.insert(epoch, segment.map(|segment| segment.span));
     }
 
     /// There is none any more.
