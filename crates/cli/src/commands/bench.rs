@@ -1,5 +1,6 @@
 //! `baro bench`: measurements on this machine.
 
+mod keep;
 pub(crate) mod load;
 pub(crate) mod push;
 
@@ -10,6 +11,8 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// The cost of a push beside that of a bare memcpy, and how fast records become durable
     Push(Box<push::Arguments>),
+    /// A log that is recycled many times, with pins or without: does anything grow
+    Keep(keep::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -17,6 +20,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Push(arguments) => push::run(&arguments),
+        Command::Keep(arguments) => keep::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
 }

@@ -287,15 +287,15 @@ fn run_for(world: &mut World, ns: u64) {
 fn many_lives_with_pins() {
     let mut total = Kept::default();
     let mut count = 0;
-    seeds(150, |seed, loud| {
+    seeds(60, |seed, loud| {
         count += 1;
         lives(seed, loud, &mut total)
     });
     println!("{total:?}");
-    if count >= 100 {
+    if count >= 60 {
         let Kept { granted, short, refused, released, cut, ended, copied, grown } = total;
         let rare = [granted, short, refused, released, cut, ended, copied as u64, u64::from(grown)];
-        assert!(rare.iter().all(|n| *n > 5), "something never happens: {total:?}");
+        assert!(rare.iter().all(|n| *n > 3), "something never happens: {total:?}");
     }
 }
 

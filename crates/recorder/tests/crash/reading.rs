@@ -119,7 +119,11 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
         let gone = recycled && (!book.alive || !recent.contains(producer));
         if next < book.durable && !gone {
             let durable = book.durable;
-            return Err(format!("producer {producer}: durable {durable}, in the log {next}"));
+            let segments: Vec<_> =
+                started.iter().map(|(h, _, n)| (h.session >> 32, h.epoch, h.first_block, n)).collect();
+            return Err(format!(
+                "producer {producer}: durable {durable}, in the log {next}, of {segments:?}"
+            ));
         }
     }
     promises(&contents, ledger)?;

@@ -432,6 +432,8 @@ impl World {
         if !full {
             self.ledger.freeze(&contents.next);
         }
+        // Their rings are gone; what they recorded grows old.
+        self.ledger.books.values_mut().for_each(|book| book.alive = false);
         Ok(())
     }
 }
