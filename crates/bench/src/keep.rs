@@ -85,7 +85,8 @@ pub fn run(
         resident_bytes: vec![0; 10],
         status: Status::default(),
     };
-    let (pushed, pinning, over) = (AtomicU64::new(0), AtomicBool::new(false), AtomicBool::new(false));
+    let (pushed, pinning, over) =
+        (AtomicU64::new(0), AtomicBool::new(false), AtomicBool::new(false));
     let (pins, refused, resident) = std::thread::scope(|scope| {
         let beside = scope.spawn(|| keep(&recorder, &spec, &pushed, &pinning, &over));
         let done = produce(&recorder, channel, &spec, &pushed, &pinning, stop, &mut report);

@@ -96,7 +96,14 @@ fn push(options: &str, quick: bool) -> String {
 
 fn keep(options: &str, quick: bool) -> String {
     let text = format!("baro bench keep --dir $MEDIA_DIR --format json {options}");
-    if quick { text.replace("--rounds 1050", "--rounds 50").replace("--log 4G", "--log 1G").replace("2s", "200ms").replace("1s", "200ms") } else { text }
+    if quick {
+        text.replace("--rounds 1050", "--rounds 50")
+            .replace("--log 4G", "--log 1G")
+            .replace("2s", "200ms")
+            .replace("1s", "200ms")
+    } else {
+        text
+    }
 }
 
 fn parsed(output: &str) -> Result<Value, String> {

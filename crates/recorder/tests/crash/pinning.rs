@@ -6,7 +6,7 @@
 //! never stop the recording.
 
 use crate::ledger::Promise;
-use crate::reading::check;
+use crate::reading::{Contents, check};
 use crate::seeds;
 use crate::world::{Cuts, Plan, SMALL, World};
 use baro_ondisk::{Pin, PinState, StoreId, WhenFull};
@@ -104,6 +104,7 @@ impl World {
     pub fn keep(&mut self, engine: &mut Engine) -> Result<(), String> {
         let Some(mut keeper) = self.keeper.take() else { return Ok(()) };
         for event in engine.take_events() {
+            self.say(|| format!("  keeper: {event:?}"));
             keeper.event(event, &mut Direct(engine));
         }
         self.note_cut(&keeper);
@@ -148,7 +149,7 @@ impl World {
             to_ns: running_ns + after_ns as i64,
             ..Promise::default()
         };
-        let gone = self.gone(&promise)?;
+        let (gone, contents) = self.gone(&promise)?;
         match keeper.pin(id, &request, moment, &mut Direct(engine)) {
             Ok(pin) => {
                 self.kept.granted += 1;
@@ -157,6 +158,14 @@ impl World {
                     return Err(format!("pin {pin:?} says that it is whole, but lacks {gone:?}"));
                 }
                 promise.gone_below = gone;
+                // Of a short one: what lies before it may be on its way to be written over.
+                for (producer, book) in self.ledger.books.iter().filter(|_| !pin.reason.is_empty())
+                {
+                    let of = contents.starts.iter().filter(|s| s.1 == *producer);
+                    let held = of.filter(|s| s.0 >= pin.first_epoch).map(|s| s.2).min();
+                    let below = promise.gone_below.entry(*producer).or_default();
+                    *below = held.unwrap_or(book.durable).max(*below);
+                }
                 self.ledger.pinning = true;
                 self.ledger.pins.insert(id, promise);
             }
@@ -167,7 +176,7 @@ impl World {
 
     /// Up to which sequence of each producer records of the window, once durable, are not in the
     /// log any more.
-    fn gone(&mut self, promise: &Promise) -> Result<BTreeMap<u64, u64>, String> {
+    fn gone(&mut self, promise: &Promise) -> Result<(BTreeMap<u64, u64>, Contents), String> {
         let mut without = self.ledger.clone();
         without.running_ns = self.running_ns();
         let contents = check(&self.disk, &without)?;
@@ -184,7 +193,7 @@ impl World {
                 }
             }
         }
-        Ok(gone)
+        Ok((gone, contents))
     }
 
     /// Notes which pins have ended, and which before their time.
@@ -242,6 +251,9 @@ fn lives(seed: u64, loud: bool, total: &mut Kept) -> Result<u64, String> {
                 1 => Fault::Sync { number: syncs + rng.below(30), loses: rng.chance(1, 2) },
                 _ => Fault::Full(world.disk.used_bytes() + rng.below(3 << 20)),
             };
+            if loud {
+                println!("fault: {fault:?}");
+            }
             world.disk.inject(fault);
         }
         world.run(rng.below(500), true)?;
@@ -400,10 +412,20 @@ fn requests_of_other_processes_are_granted_refused_and_survive_garbage() {
     put(&world.disk, "0000000000000099.release", b"");
     run_for(&mut world, 300_000_000);
     let found = Pins::read(&world.disk, STORE).unwrap();
-    assert_eq!(found.pins.keys().copied().collect::<Vec<_>>(), [7], "{:?}", world.disk.list("pins"));
+    assert_eq!(
+        found.pins.keys().copied().collect::<Vec<_>>(),
+        [7],
+        "{:?}",
+        world.disk.list("pins")
+    );
     let files: Vec<String> = world.disk.list("pins").unwrap();
-    let left = ["0000000000000007.pin", "0000000000000008.no", "0000000000000009.no",
-                "000000000000000a.no", "xyz.ask"];
+    let left = [
+        "0000000000000007.pin",
+        "0000000000000008.no",
+        "0000000000000009.no",
+        "000000000000000a.no",
+        "xyz.ask",
+    ];
     assert_eq!(files, left);
     put(&world.disk, "0000000000000007.release", b"");
     run_for(&mut world, 300_000_000);

@@ -18,6 +18,8 @@ pub struct Contents {
     pub blocks: u64,
     /// Ranges of sequences that were found, by producer.
     pub ranges: BTreeMap<u64, Vec<(u64, u64)>>,
+    /// Epoch, producer and first sequence of it there.
+    pub starts: Vec<(u64, u64, u64)>,
     /// Records in gap records, by producer.
     pub lost: BTreeMap<u64, u64>,
     /// Blocks missing that were durable, in segments and between them.
@@ -98,6 +100,11 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
             contents.blocks += verdict.live.end - verdict.live.start;
             for record in records.iter().filter(|r| verdict.live.contains(&r.block)) {
                 let first = passed_over && !recent.contains(&record.producer);
+                let epoch = started[rank].0.epoch;
+                let known = contents.starts.iter().rev().take_while(|start| start.0 == epoch);
+                if !known.into_iter().any(|start| start.1 == record.producer) {
+                    contents.starts.push((epoch, record.producer, record.sequence));
+                }
                 let jumps = jumps || first || order.jumps(record.producer);
                 follow(record, &mut contents, &mut own, (recycled, jumps))?;
                 if rank >= ledger.passed_over {
@@ -119,14 +126,19 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
         let gone = recycled && (!book.alive || !recent.contains(producer));
         if next < book.durable && !gone {
             let durable = book.durable;
-            let segments: Vec<_> =
-                started.iter().map(|(h, _, n)| (h.session >> 32, h.epoch, h.first_block, n)).collect();
+            let segments: Vec<_> = started
+                .iter()
+                .map(|(h, _, n)| (h.session >> 32, h.epoch, h.first_block, n))
+                .collect();
             return Err(format!(
                 "producer {producer}: durable {durable}, in the log {next}, of {segments:?}"
             ));
         }
     }
-    promises(&contents, ledger)?;
+    promises(&contents, ledger).map_err(|error| {
+        let of: Vec<_> = started.iter().map(|(h, _, n)| (h.epoch, h.first_block, n)).collect();
+        format!("{error}; segments {of:?}, pins {:?}", pins.pins.values().collect::<Vec<_>>())
+    })?;
     Ok(contents)
 }
 
@@ -185,9 +197,10 @@ fn promises(contents: &Contents, ledger: &Ledger) -> Result<(), String> {
             for (id, promise) in &ledger.pins {
                 let within = (promise.from_ns..promise.to_ns).contains(&offer.pushed_ns);
                 let gone = promise.gone_below.get(producer).is_some_and(|gone| sequence < *gone);
-                let cut = promise.cut_at.as_ref().is_some_and(|held| {
-                    held.get(producer).is_none_or(|held| sequence >= *held)
-                });
+                let cut = promise
+                    .cut_at
+                    .as_ref()
+                    .is_some_and(|held| held.get(producer).is_none_or(|held| sequence >= *held));
                 if within && !gone && !cut && !found(producer, sequence) {
                     return Err(format!(
                         "pin {id:x}: record {sequence} of producer {producer} was pinned and is gone"

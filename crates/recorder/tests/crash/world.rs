@@ -3,9 +3,9 @@
 
 use crate::device::{Event, SimDevice};
 use crate::ledger::{Ledger, Offer, payload};
+use crate::pinning::Kept;
 use crate::reading::{Contents, check};
 use baro_ondisk::{StoreId, WhenFull};
-use crate::pinning::Kept;
 use baro_recorder::keeper::Keeper;
 use baro_recorder::log::{Geometry, Recovery, init_growing, recover};
 use baro_recorder::writer::{Engine, Now, Start};
@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    fn say(&self, what: impl FnOnce() -> String) {
+    pub fn say(&self, what: impl FnOnce() -> String) {
         if self.loud {
             println!("{:>12.6} {}", self.now_ns as f64 / 1e9, what());
         }

@@ -135,7 +135,9 @@ impl Engine {
     /// segment may be recycled while one of these cannot be.
     pub(super) fn note_dead(&mut self) {
         let end = self.durable_block;
-        for flight in self.flights.iter().filter(|flight| !flight.header) {
+        // Headers too: without the segment that supersedes it, one that begins behind a hole would
+        // tell of damage.
+        for flight in self.flights.iter() {
             if self.dead.last().is_none_or(|tail| tail.epoch != flight.epoch) {
                 self.dead.push(DeadTail { epoch: flight.epoch, end, index: flight.segment });
             }
