@@ -30,60 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let wear = Wear::new(&info, arguments.tbw);
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
     if arguments.format == Format::Json {
-        let sessions: Vec<_> = info
-            .sessions
-            .iter()
-            .map(|session| {
-                json!({
-                    "session": session.session,
-                    "started_ns": session.started_ns,
-                    "from_start": session.from_start,
-                    "segments": session.segments,
-                    "blocks": session.blocks,
-                    "records": session.records,
-                    "time_min_ns": session.times_ns.map(|times| times.0),
-                    "time_max_ns": session.times_ns.map(|times| times.1),
-                })
-            })
-            .collect();
-        let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
-        print_json(&json!({
-            "path": arguments.store,
-            "store": identity.store.to_string(),
-            "created_ns": identity.created_ns,
-            "log_bytes": log_bytes,
-            "segment_bytes": identity.segment_bytes,
-            "segments": identity.segments,
-            "segments_used": info.segments_used,
-            "segments_blank": info.segments_blank,
-            "when_full": if stops { "stop" } else { "recycle" },
-            "catalog_bytes": info.catalog_bytes,
-            "catalog_used_bytes": info.catalog_used_bytes,
-            "series": info.series,
-            "channels": info.channels,
-            "blocks": info.blocks,
-            "records": info.records,
-            "block_bytes": info.block_bytes,
-            "padding_bytes": info.padding_bytes,
-            "dead_blocks": info.dead_blocks,
-            "time_min_ns": info.times_ns.map(|times| times.0),
-            "time_max_ns": info.times_ns.map(|times| times.1),
-            "segments_grown": info.segments_grown,
-            "segments_kept": info.segments_kept,
-            "kept_bytes": info.kept_bytes,
-            "device_bytes": wear.device_bytes,
-            "device_log_bytes": wear.log_bytes,
-            "device_padding_bytes": wear.padding_bytes,
-            "device_other_bytes": wear.other_bytes,
-            "recorded_payload_bytes": wear.payload_bytes,
-            "write_amplification": wear.amplification,
-            "tb_per_day": wear.tb_per_day,
-            "tbw_days_left": wear.days_left,
-            "pins": store.pins().map(super::pin::as_json).collect::<Vec<_>>(),
-            "sessions": sessions,
-            "damage": damage,
-            "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
-        }))?;
+        print_json(&as_json(arguments, &store, &info, &wear))?;
         return Ok(Outcome::lost_if(lossy));
     }
     out!("store     {}, made {}", identity.store, time::show(identity.created_ns));
@@ -204,6 +151,66 @@ impl Wear {
             out!("          {rate:.4} TB a day at the rate of the last session{life}");
         }
     }
+}
+
+fn as_json(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear) -> serde_json::Value {
+    let identity = &info.identity;
+    let log_bytes = identity.segment_bytes * u64::from(identity.segments);
+    let stops = identity.when_full == WhenFull::Stop;
+    let sessions: Vec<_> = info
+        .sessions
+        .iter()
+        .map(|session| {
+            json!({
+                "session": session.session,
+                "started_ns": session.started_ns,
+                "from_start": session.from_start,
+                "segments": session.segments,
+                "blocks": session.blocks,
+                "records": session.records,
+                "time_min_ns": session.times_ns.map(|times| times.0),
+                "time_max_ns": session.times_ns.map(|times| times.1),
+            })
+        })
+        .collect();
+    let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
+    json!({
+        "path": arguments.store,
+        "store": identity.store.to_string(),
+        "created_ns": identity.created_ns,
+        "log_bytes": log_bytes,
+        "segment_bytes": identity.segment_bytes,
+        "segments": identity.segments,
+        "segments_used": info.segments_used,
+        "segments_blank": info.segments_blank,
+        "when_full": if stops { "stop" } else { "recycle" },
+        "catalog_bytes": info.catalog_bytes,
+        "catalog_used_bytes": info.catalog_used_bytes,
+        "series": info.series,
+        "channels": info.channels,
+        "blocks": info.blocks,
+        "records": info.records,
+        "block_bytes": info.block_bytes,
+        "padding_bytes": info.padding_bytes,
+        "dead_blocks": info.dead_blocks,
+        "time_min_ns": info.times_ns.map(|times| times.0),
+        "time_max_ns": info.times_ns.map(|times| times.1),
+        "segments_grown": info.segments_grown,
+        "segments_kept": info.segments_kept,
+        "kept_bytes": info.kept_bytes,
+        "device_bytes": wear.device_bytes,
+        "device_log_bytes": wear.log_bytes,
+        "device_padding_bytes": wear.padding_bytes,
+        "device_other_bytes": wear.other_bytes,
+        "recorded_payload_bytes": wear.payload_bytes,
+        "write_amplification": wear.amplification,
+        "tb_per_day": wear.tb_per_day,
+        "tbw_days_left": wear.days_left,
+        "pins": store.pins().map(super::pin::as_json).collect::<Vec<_>>(),
+        "sessions": sessions,
+        "damage": damage,
+        "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
+    })
 }
 
 /// What opening this store takes with the default options: ring and buffers, fixed.

@@ -213,8 +213,13 @@ impl<S: Storage> Keeper<S> {
                 Making::copy(&self.storage, store, place, job.dead_from).map_err(|e| e.to_string())
             });
             match made {
+                // Nothing in it counts, so nothing is to be kept.
+                Ok(None) => {
+                    self.copies.pop_front();
+                    log.tell(Tell::CopiedOut(job.epoch));
+                }
                 Ok(making) => {
-                    self.making = Some(making);
+                    self.making = making;
                     self.copying = Some(job);
                     self.copies.pop_front();
                     self.copy_stopped = None;

@@ -77,13 +77,13 @@ impl<F: StorageFile> Making<F> {
     }
 
     /// A copy of the segment of `epoch` in the log's file `index`, without blocks from `dead_from`
-    /// on. Reads the headers of its blocks first.
+    /// on; `None` if there is nothing else in it. Reads the headers of its blocks first.
     pub(crate) fn copy<S: Storage<File = F>>(
         storage: &S,
         store: StoreId,
         (epoch, index): (u64, u32),
         dead_from: u64,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
         let name = segment_name(index);
         let source = storage.open(&name, Access::ReadDirect)?;
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
@@ -100,11 +100,16 @@ impl<F: StorageFile> Making<F> {
                 found: header.epoch,
             }));
         }
+        // Superseded as a whole: its header, kept for longer than what superseded it, would tell of
+        // blocks that were written again elsewhere.
+        if dead_from <= header.first_block {
+            return Ok(None);
+        }
         let end = live_end(&source, header, crc, dead_from)?;
         storage.create_folder(KEPT)?;
         storage.sync_folder("")?;
         let file = make_new(storage, COPY, end)?;
-        Ok(Making {
+        Ok(Some(Making {
             temporary: COPY,
             folder: KEPT,
             name: kept_name(epoch),
@@ -114,7 +119,7 @@ impl<F: StorageFile> Making<F> {
             offset: 0,
             end,
             stage: Stage::Write,
-        })
+        }))
     }
 
     /// Whether it is a copy.

@@ -46,7 +46,7 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
     if let Some((name, why)) = pins.damaged.first() {
         return Err(format!("{name}: {why}"));
     }
-    for (id, _) in &ledger.pins {
+    for id in ledger.pins.keys() {
         if !pins.pins.contains_key(id) {
             return Err(format!("pin {id:x} was granted and is gone"));
         }
@@ -65,8 +65,7 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
             .count();
         let mut extents = Vec::new();
         let mut seen = Vec::new();
-        for rank in from..from + of_session {
-            let (header, crc, name) = &started[rank];
+        for (header, crc, name) in started.iter().skip(from).take(of_session) {
             let file = disk.open(name, Access::ReadDirect).map_err(|e| text(&e))?;
             let mut walk = buffer.walk(&file, *header, *crc);
             let (mut durable, mut records) = (0, Vec::new());
