@@ -142,7 +142,7 @@ pub(super) static ROWS: &[Row] = &[
          What::Push("--record-bytes 64 --records 100000 --greedy 3s"), judge::records_64),
     row!("recycle-1000", "log recycled 1,000 times: no growth of memory, files, push p99.99",
          Some(1), PLAIN,
-         What::Keep("--log 8M --rounds 1050 --rate 200MB --ring 64M --pins 9 --before 20ms \
+         What::Keep("--log 32M --rounds 1050 --rate 200MB --ring 16M --pins 9 --before 20ms \
                      --after 10ms --cpu 1"), judge::recycled),
     row!("pin-full-rate", "500 MB/s, 2 s before and 1 s after pinned: window exact, 0 lost, push as without",
          Some(3), PLAIN,

@@ -158,14 +158,20 @@ impl World {
                     return Err(format!("pin {pin:?} says that it is whole, but lacks {gone:?}"));
                 }
                 promise.gone_below = gone;
-                // Of a short one: what lies before it may be on its way to be written over.
+                // Of a short one: what lies before the last hole, and the segment behind it, which
+                // may be on its way to be written over.
+                let mut run: Vec<u64> = contents.starts.iter().map(|start| start.0).collect();
+                run.dedup();
+                let hole = run.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);
+                let from = run.get(hole.map_or(0, |at| at + 1)).map_or(0, |epoch| epoch + 1);
                 for (producer, book) in self.ledger.books.iter().filter(|_| !pin.reason.is_empty())
                 {
                     let of = contents.starts.iter().filter(|s| s.1 == *producer);
-                    let held = of.filter(|s| s.0 >= pin.first_epoch).map(|s| s.2).min();
+                    let held = of.filter(|s| s.0 >= from).map(|s| s.2).min();
                     let below = promise.gone_below.entry(*producer).or_default();
                     *below = held.unwrap_or(book.durable).max(*below);
                 }
+                promise.gone_below.retain(|_, below| *below > 0);
                 self.ledger.pinning = true;
                 self.ledger.pins.insert(id, promise);
             }
