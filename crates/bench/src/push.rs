@@ -35,6 +35,8 @@ pub struct PushSpec {
     pub cpu: Option<usize>,
     /// SCHED_FIFO priority of the producer, if granted.
     pub fifo: Option<u8>,
+    /// The yardstick copies into huge pages, such as the ring's, and not into ordinary ones.
+    pub huge_yardstick: bool,
 }
 
 /// What was measured.

@@ -7,6 +7,7 @@ mod info;
 mod init;
 mod list;
 mod pin;
+mod queue;
 mod record;
 mod recover;
 mod tune;

@@ -225,7 +225,7 @@ impl Recorder {
     }
 
     /// Makes a ring and hands its reading end to the writer.
-    fn ring(&self) -> Result<Arc<SharedMemory>> {
+    fn ring(&self) -> Result<SharedMemory> {
         let mut count = self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);
         if *count >= RINGS_MAX {
             let (expected, found) = (format!("at most {RINGS_MAX}"), (*count + 1).to_string());
@@ -233,7 +233,7 @@ impl Recorder {
         }
         let producer = identity::random_u64()?.max(1);
         let ring = self.rings.make(producer, self.options.ring_bytes, self.record_bytes_max)?;
-        let memory = Arc::clone(&ring.memory);
+        let memory = ring.memory.clone();
         let reader = Box::new(RingReader::new(ring, 0)?);
         self.commands.send(Command::AddRing(reader)).map_err(|_| Error::WriterGone)?;
         *count += 1;

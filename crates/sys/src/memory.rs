@@ -1,6 +1,6 @@
 //! Memory that is mapped, locked and pre-faulted, so that touching it never enters the kernel:
 //! [`SharedMemory`] (the ring, shared between processes) and [`AlignedBuffer`] (what direct I/O
-//! writes from); and [`ForkGuard`], which tells a forked child from its parent without a call.
+//! writes from); and [`ForkWiped`], numbers that tell a forked child from its parent without a call.
 
 mod buffer;
 mod fork;
@@ -9,7 +9,7 @@ mod plain;
 mod shared;
 
 pub use buffer::AlignedBuffer;
-pub use fork::ForkGuard;
+pub use fork::ForkWiped;
 pub use map::{Locked, lockable};
 pub use plain::{Plain, as_bytes};
 pub use shared::SharedMemory;

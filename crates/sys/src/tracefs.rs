@@ -25,6 +25,8 @@ use std::path::{Path, PathBuf};
 
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const READ_BYTES: usize = 64 << 10;
+/// What the kernel keeps of a task's name.
+const TASK_NAME_BYTES: usize = 15;
 
 /// Events that the kernel recorded but nobody will see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -204,6 +206,19 @@ pub fn device_filter(file: &Path) -> Result<String, TraceError> {
     // bits of minor.
     let (major, minor) = (u64::from(libc::major(device)), u64::from(libc::minor(device)));
     Ok(format!("dev == {}", major << 20 | minor))
+}
+
+/// How the name of the journal's thread (`jbd2/sda1-8`) begins for the file system that holds `file`,
+/// as far as the kernel keeps names (15 bytes). None where its device is not to be found.
+#[must_use]
+pub fn journal_task(file: &Path) -> Option<String> {
+    let device = std::fs::metadata(file).ok()?.dev();
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let mut name = format!("jbd2/{}-", device.file_name()?.to_str()?);
+    let end = (0..=TASK_NAME_BYTES.min(name.len())).rfind(|end| name.is_char_boundary(*end));
+    name.truncate(end.unwrap_or(0));
+    Some(name)
 }
 
 fn set(path: &Path, value: &str) -> Result<(), TraceError> {

@@ -11,11 +11,13 @@ mod error;
 mod form;
 mod journal;
 mod machine;
+mod queue;
 mod report;
 mod setting;
 mod text;
 
 pub use error::Error;
 pub use journal::{Applied, Journal, OnConflict, Options, Outcome};
+pub use queue::{DRAIN_NS, Queue, QueuePlan, QueueWatch};
 pub use report::{Report, Undone, UndoneAs};
 pub use setting::Setting;

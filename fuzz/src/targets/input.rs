@@ -5,7 +5,6 @@ use baro_ondisk::crc32c;
 use baro_recorder::inspect_ring;
 use baro_sources::csv::CsvParser;
 use baro_sys::memory::SharedMemory;
-use std::sync::Arc;
 
 /// The smallest ring: one header unit and 64 KiB.
 const RING_BYTES: usize = 4096 + (64 << 10);
@@ -30,7 +29,7 @@ const CSV_SEED: &str = "time,series,value\n1700000000000000000,temp,21.5\n170000
 fn ring(bytes: &[u8]) {
     let Ok(memory) = SharedMemory::private(RING_BYTES) else { return };
     memory.write(0, bytes.get(..RING_BYTES).unwrap_or(bytes));
-    if let Ok(contents) = inspect_ring(Arc::new(memory), None) {
+    if let Ok(contents) = inspect_ring(memory, None) {
         assert!(contents.records <= 64 << 10, "more records than a ring can hold");
         assert!(contents.payload_bytes <= 64 << 10, "more bytes than a ring can hold");
     }

@@ -104,15 +104,31 @@ pub(super) static ROWS: &[Row] = &[
     row!("ratio-256-load-unpinned", RATIO, None, PLAIN,
          What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s \
                      --load buffered,allocate"), judge::ratio),
-    row!("lost-12MBs", "16 KiB each 5 ms, 10 minutes, 12 MB/s, two requests at the device: 0 lost",
+    row!("ratio-256-load-huge",
+         "the same, bound, beside a memcpy into huge pages, as the ring has: <= 2 x", None, PLAIN,
+         What::Push("--record-bytes 256 --records 5000000 --interval 2us --greedy 0s --cpu 1 \
+                     --load buffered,allocate --huge-yardstick"), judge::ratio),
+    row!("ratio-16k-load-huge",
+         "16 KiB beside a memcpy into huge pages: <= 2 x", None, PLAIN,
+         What::Push("--record-bytes 16K --records 100000 --interval 200us --greedy 0s --cpu 1 \
+                     --load buffered,allocate --huge-yardstick"), judge::ratio),
+    row!("lost-12MBs",
+         "16 KiB each 5 ms, 10 minutes, 12 MB/s behind 128 x 1,280 KiB of queue, which the \
+          recorder makes short (--short-queue): 0 lost",
+         Some(1), SLOW_12,
+         What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
+                     --load buffered,allocate --short-queue"), judge::lost),
+    row!("lost-12MBs-emmc",
+         "the same on a device that takes two requests at a time (eMMC 5.0), queue as it is",
          Some(1), EMMC_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),
-    row!("lost-12MBs-queue32", "the same behind a command queue of 32 x 512 KiB: 0 lost",
+    row!("lost-12MBs-queue32",
+         "the same behind a command queue of 32 x 512 KiB (eMMC 5.1), queue as it is",
          Some(1), EMMC_QUEUE_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),
-    row!("lost-12MBs-deep", "the same behind the loop device's 128 x 1,280 KiB: 0 lost",
+    row!("lost-12MBs-deep", "the same behind 128 x 1,280 KiB, queue as it is",
          Some(1), SLOW_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),

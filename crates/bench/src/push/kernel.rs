@@ -1,12 +1,16 @@
 //! What the kernel did for the recorder, by its own tracer: journal commits that the recorder's
 //! syncs forced, block allocations, truncations, journal handles.
 //!
-//! A commit is taken for forced by a sync if it started and ended while one of the recorder's
-//! threads was inside fdatasync: a sync that forces a commit waits for its end. A timer's commit
-//! that falls into a long sync is counted too, so the figure is an upper bound; on a file system
-//! mounted with a long commit interval it is exact.
+//! A sync that needs a commit wakes the journal's thread and waits for the commit's end, unless
+//! that thread is awake, busy with the commit before. So a commit is taken for forced by a sync of
+//! the recorder if the recorder's thread woke the journal's for it; and also if it started and
+//! ended inside such a sync and nobody was seen waking the journal's thread for it: in doubt
+//! against the recorder. One that a timer or another task asked for is not counted.
+//! (fs/jbd2/journal.c: __jbd2_log_start_commit, kjournald2; fs/ext4/fsync.c.)
 
-use baro_sys::tracefs::{TraceError, TraceEvent, TraceInstance, TraceLine, device_filter};
+use baro_sys::tracefs::{
+    TraceError, TraceEvent, TraceInstance, TraceLine, device_filter, journal_task,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,7 +19,7 @@ use std::path::Path;
 pub struct KernelCounts {
     /// Commits of the file system's journal, whoever caused them.
     pub commits: u64,
-    /// Those that started and ended inside a sync of the recorder.
+    /// Those that a sync of the recorder forced, or may have forced.
     pub forced_commits: u64,
     /// Syncs of the recorder.
     pub syncs: u64,
@@ -51,10 +55,14 @@ pub struct KernelWatch {
 #[derive(Debug, Default)]
 struct State {
     counts: KernelCounts,
-    /// Commits started and not ended, by transaction: when.
-    running: BTreeMap<u64, u64>,
-    /// Ended commits that a sync still under way may have forced: (started, ended).
-    ended: Vec<(u64, u64)>,
+    /// How the name of the journal's thread begins.
+    journal: Option<String>,
+    /// Who woke the journal's thread since its last commit: (a recorder's sync?).
+    woken_by_sync: Option<bool>,
+    /// The commit under way: when it started, and who woke the journal's thread for it.
+    running: Option<(u64, Option<bool>)>,
+    /// When commits ended that a sync still under way may have forced started.
+    doubtful: Vec<u64>,
     /// Syncs under way, by thread: since when.
     syncing: BTreeMap<u32, u64>,
 }
@@ -70,7 +78,10 @@ impl KernelWatch {
             .into_iter()
             .map(|id| format!("common_pid == {id}"))
             .collect();
-        let own = format!("{device} && ({})", threads.join(" || "));
+        // No thread has the id 0, the idle task's, in these events.
+        let threads =
+            if threads.is_empty() { "common_pid == 0".to_owned() } else { threads.join(" || ") };
+        let own = format!("{device} && ({threads})");
         let mut trace = TraceInstance::new("baro-bench", BUFFER_KIB)?;
         for event in COMMIT_EVENTS {
             trace.enable(event, Some(&device))?;
@@ -78,7 +89,13 @@ impl KernelWatch {
         for event in OWN_EVENTS {
             trace.enable(event, Some(&own))?;
         }
-        Ok(KernelWatch { trace, lines: Vec::new(), state: State::default() })
+        // Without these events every commit inside a sync is in doubt, which is said to be forced.
+        let journal = journal_task(path);
+        if journal.is_some() {
+            let _ = trace.enable("sched/sched_waking", Some("comm ~ \"jbd2/*\""));
+        }
+        let state = State { journal, ..State::default() };
+        Ok(KernelWatch { trace, lines: Vec::new(), state })
     }
 
     /// Takes what the tracer has: to be called often enough for its buffer.
@@ -114,29 +131,28 @@ impl State {
     fn take(&mut self, event: &TraceEvent) {
         let at = event.time_ns;
         match event.event.as_str() {
+            "sched_waking" => self.woken(event),
             "jbd2_start_commit" => {
                 self.counts.commits += 1;
-                self.running.insert(event.number("transaction").unwrap_or(0), at);
+                self.running = Some((at, self.woken_by_sync.take()));
             }
-            "jbd2_end_commit" => {
-                let started = self.running.remove(&event.number("transaction").unwrap_or(0));
-                if let (Some(started), false) = (started, self.syncing.is_empty()) {
-                    self.ended.push((started, at));
-                }
-            }
+            "jbd2_end_commit" => match self.running.take() {
+                Some((_, Some(true))) => self.counts.forced_commits += 1,
+                Some((started, None)) if !self.syncing.is_empty() => self.doubtful.push(started),
+                _ => {}
+            },
             "ext4_sync_file_enter" => {
                 self.counts.syncs += 1;
                 self.syncing.insert(event.pid, at);
             }
             "ext4_sync_file_exit" => {
                 if let Some(since) = self.syncing.remove(&event.pid) {
-                    let forced = |(started, _): &(u64, u64)| *started >= since;
-                    self.counts.forced_commits +=
-                        self.ended.iter().filter(|commit| forced(commit)).count() as u64;
-                    self.ended.retain(|commit| !forced(commit));
+                    let before = self.doubtful.len();
+                    self.doubtful.retain(|started| *started < since);
+                    self.counts.forced_commits += (before - self.doubtful.len()) as u64;
                 }
                 if self.syncing.is_empty() {
-                    self.ended.clear();
+                    self.doubtful.clear();
                 }
             }
             "ext4_allocate_blocks" => self.counts.block_allocations += 1,
@@ -147,38 +163,85 @@ impl State {
     }
 }
 
+impl State {
+    fn woken(&mut self, event: &TraceEvent) {
+        let ours = |name: &String| event.text.split("comm=").any(|text| text.starts_with(name));
+        // During a commit the thread is woken by the completion of its writes.
+        if self.running.is_none() && self.journal.as_ref().is_some_and(ours) {
+            let by_sync = !event.interrupt && self.syncing.contains_key(&event.pid);
+            // Several may wake it before it runs: the recorder's counts.
+            self.woken_by_sync = Some(by_sync || self.woken_by_sync == Some(true));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn event(time_ns: u64, pid: u32, name: &str, transaction: Option<u64>) -> TraceEvent {
-        let fields = transaction
-            .map(|number| ("transaction".to_owned(), number.to_string()))
-            .into_iter()
-            .collect();
-        let (task, text) = ("x".to_owned(), String::new());
-        TraceEvent { task, pid, cpu: 0, time_ns, event: name.to_owned(), fields, text }
+    const JOURNAL: u32 = 9;
+    const SYNC: u32 = 7;
+    const OTHER: u32 = 5;
+
+    fn counts(events: &[(u64, u32, &str)]) -> KernelCounts {
+        let mut state = State { journal: Some("jbd2/sda1-".to_owned()), ..State::default() };
+        for (time_ns, pid, name) in events {
+            let (interrupt, name) = match name.strip_prefix("irq ") {
+                Some(name) => (true, name),
+                None => (false, *name),
+            };
+            let (fields, text) = (BTreeMap::new(), "comm=jbd2/sda1-8 pid=9 prio=120".to_owned());
+            let (task, event) = ("x".to_owned(), name.to_owned());
+            let (pid, time_ns) = (*pid, *time_ns);
+            state.take(&TraceEvent { task, pid, cpu: 0, interrupt, time_ns, event, fields, text });
+        }
+        state.counts
     }
 
     #[test]
-    fn only_commits_inside_a_sync_are_forced() {
-        let mut state = State::default();
-        for (at, pid, name, transaction) in [
-            (1, 9, "jbd2_start_commit", Some(1)),
-            (2, 7, "ext4_sync_file_enter", None),
-            (3, 9, "jbd2_end_commit", Some(1)),
-            (4, 9, "jbd2_start_commit", Some(2)),
-            (5, 9, "jbd2_end_commit", Some(2)),
-            (6, 9, "jbd2_start_commit", Some(3)),
-            (7, 7, "ext4_sync_file_exit", None),
-            (8, 9, "jbd2_end_commit", Some(3)),
-            (9, 7, "ext4_sync_file_enter", None),
-            (10, 7, "ext4_sync_file_exit", None),
-            (11, 7, "jbd2_handle_start", Some(4)),
-        ] {
-            state.take(&event(at, pid, name, transaction));
+    fn a_commit_for_which_the_sync_woke_the_journal_is_forced() {
+        let found = counts(&[
+            (1, SYNC, "ext4_sync_file_enter"),
+            (2, SYNC, "sched_waking"),
+            (3, JOURNAL, "jbd2_start_commit"),
+            (4, OTHER, "sched_waking"),
+            (5, JOURNAL, "jbd2_end_commit"),
+            (6, SYNC, "ext4_sync_file_exit"),
+            (7, SYNC, "jbd2_handle_start"),
+        ]);
+        assert_eq!((found.commits, found.forced_commits), (1, 1));
+        assert_eq!((found.syncs, found.handles), (1, 1));
+    }
+
+    #[test]
+    fn a_commit_that_others_asked_for_is_not_even_inside_a_sync() {
+        for waker in [(3, OTHER, "sched_waking"), (3, SYNC, "irq sched_waking")] {
+            let found = counts(&[
+                (2, SYNC, "ext4_sync_file_enter"),
+                waker,
+                (4, JOURNAL, "jbd2_start_commit"),
+                (5, OTHER, "irq sched_waking"),
+                (6, JOURNAL, "jbd2_end_commit"),
+                (7, SYNC, "ext4_sync_file_exit"),
+            ]);
+            assert_eq!((found.commits, found.forced_commits), (1, 0), "{waker:?}");
         }
-        assert_eq!((state.counts.commits, state.counts.forced_commits), (3, 1));
-        assert_eq!((state.counts.syncs, state.counts.handles), (2, 1));
+    }
+
+    #[test]
+    fn in_doubt_a_commit_inside_a_sync_is_forced_and_no_other() {
+        let found = counts(&[
+            (1, JOURNAL, "jbd2_start_commit"),
+            (2, SYNC, "ext4_sync_file_enter"),
+            (3, JOURNAL, "jbd2_end_commit"),
+            (4, JOURNAL, "jbd2_start_commit"),
+            (5, JOURNAL, "jbd2_end_commit"),
+            (6, JOURNAL, "jbd2_start_commit"),
+            (7, SYNC, "ext4_sync_file_exit"),
+            (8, JOURNAL, "jbd2_end_commit"),
+            (9, SYNC, "ext4_sync_file_enter"),
+            (10, SYNC, "ext4_sync_file_exit"),
+        ]);
+        assert_eq!((found.commits, found.forced_commits, found.syncs), (3, 1, 2));
     }
 }

@@ -23,11 +23,15 @@ struct Yardstick {
 }
 
 impl Yardstick {
-    fn new(ring_bytes: usize, record_bytes: usize) -> Result<Self, BenchError> {
+    fn new(ring_bytes: usize, spec: &PushSpec) -> Result<Self, BenchError> {
         let bytes = ring_bytes.next_multiple_of(4096);
-        let (mut area, _) = AlignedBuffer::new(bytes).map_err(BenchError::System)?;
+        let area = match spec.huge_yardstick {
+            true => AlignedBuffer::huge(bytes),
+            false => AlignedBuffer::new(bytes).map(|(area, _)| area),
+        };
+        let mut area = area.map_err(BenchError::System)?;
         area.fill(1);
-        Ok(Yardstick { area, place: 0, stride: Producer::record_bytes(record_bytes) })
+        Ok(Yardstick { area, place: 0, stride: Producer::record_bytes(spec.record_bytes) })
     }
 
     #[inline]
@@ -101,7 +105,7 @@ pub(super) fn run(
         schedule::set_fifo(priority).map_err(BenchError::System)?;
     }
     let record = (0..spec.record_bytes).map(|at| (at % 251) as u8).collect();
-    let yardstick = Yardstick::new(ring_bytes, spec.record_bytes)?;
+    let yardstick = Yardstick::new(ring_bytes, spec)?;
     let counter = SyscallCounter::new().ok();
     let report = empty()?;
     let offset_ns = clock::realtime_ns() - clock::monotonic_ns() as i64;

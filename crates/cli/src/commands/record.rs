@@ -5,6 +5,7 @@ mod keeping;
 pub(crate) mod report;
 mod stdin;
 
+use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
@@ -67,6 +68,10 @@ pub(crate) struct Arguments {
     tuning: Tuning,
     #[command(flatten)]
     keeping: Keeping,
+    /// Make the queue of the store's device short while recording: others' writes then delay the
+    /// recorder's by a second at most. Needs root; put back at the end
+    #[arg(long)]
+    short_queue: bool,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -109,6 +114,9 @@ impl Tuning {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let feeds = chosen(arguments);
     termination::watch()?;
+    let folder = arguments.store.ancestors().find(|folder| baro_sys::disk::exists(folder));
+    let folder = folder.unwrap_or(std::path::Path::new("."));
+    let mut queue = ShortQueue::below(folder, arguments.short_queue);
     if let Some(log_bytes) = arguments.init
         && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
     {
@@ -132,6 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let recording = record(recorder, feeds, arguments.duration, |recorder, elapsed_ns| {
         watching.look(recorder);
         report::complain(recorder, &mut complaints);
+        queue.look();
         if terminal {
             report::status_line(recorder, elapsed_ns);
         }

@@ -27,14 +27,8 @@ pub(crate) struct Undo {
 
 pub(crate) fn run(command: &Command) -> Result<Outcome> {
     let Command::Undo(arguments) = command;
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let (state, home) = (variable("XDG_STATE_HOME"), variable("HOME"));
-    let default = || Options::state_dir_default(state.as_deref(), home.as_deref());
-    let options = Options {
-        state_dir: arguments.state_dir.clone().unwrap_or_else(default),
-        on_conflict: if arguments.force { OnConflict::Overwrite } else { OnConflict::Leave },
-        ..Options::default()
-    };
+    let on_conflict = if arguments.force { OnConflict::Overwrite } else { OnConflict::Leave };
+    let options = options(arguments.state_dir.clone(), on_conflict);
     // Opening the journal undoes what a crashed owner left.
     let (_journal, report) = Journal::open(&options)?;
     match arguments.format {
@@ -52,4 +46,12 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
         }
     }
     Ok(Outcome::lost_if(!report.is_clean()))
+}
+
+/// Where the journal is: in `state_dir`, or where this user's is.
+pub(super) fn options(state_dir: Option<PathBuf>, on_conflict: OnConflict) -> Options {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let (state, home) = (variable("XDG_STATE_HOME"), variable("HOME"));
+    let default = || Options::state_dir_default(state.as_deref(), home.as_deref());
+    Options { state_dir: state_dir.unwrap_or_else(default), on_conflict, ..Options::default() }
 }

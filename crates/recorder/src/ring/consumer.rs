@@ -5,7 +5,6 @@ use super::layout::{
     HEAD_BYTES, PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, STATE_OPEN, WRITER_LOCK, record_bytes,
 };
 use baro_ondisk::{Gap, Kind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Above any sequence that a producer can reach, and far from where sums wrap.
@@ -329,7 +328,7 @@ impl RingReader {
     /// ever was, or it has ended). If so, none can attach any more.
     pub(crate) fn finished(&mut self) -> bool {
         // A producer of this process shares the mapping, and with it the lock.
-        if Arc::strong_count(&self.ring.memory) > 1 {
+        if self.ring.memory.handles() > 1 {
             return false;
         }
         // The lock first: before it is had, a push that began before the ring was closed may still

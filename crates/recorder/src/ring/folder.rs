@@ -8,7 +8,6 @@ use baro_sys::memory::SharedMemory;
 use baro_sys::schedule;
 use baro_sys::storage::Storage;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The folder of one store's rings.
 #[derive(Clone, Debug)]
@@ -80,7 +79,7 @@ impl RingFolder {
             }
             None => SharedMemory::private(bytes)?,
         };
-        Ok(Ring::format(Arc::new(memory), self.store, producer, record_bytes_max))
+        Ok(Ring::format(memory, self.store, producer, record_bytes_max))
     }
 
     /// Rings that an earlier recorder left, with those that cannot be used and why.

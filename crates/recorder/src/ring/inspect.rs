@@ -5,7 +5,6 @@ use super::consumer::{Next, RingReader};
 use super::{Ring, RingError, RingReport};
 use baro_ondisk::{Gap, StoreId};
 use baro_sys::memory::SharedMemory;
-use std::sync::Arc;
 
 /// What a ring holds that is not durable yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,10 +24,7 @@ pub struct RingContents {
 ///
 /// # Errors
 /// It is no ring, not of this version, or (with `store`) not of that store.
-pub fn inspect(
-    memory: Arc<SharedMemory>,
-    store: Option<StoreId>,
-) -> Result<RingContents, RingError> {
+pub fn inspect(memory: SharedMemory, store: Option<StoreId>) -> Result<RingContents, RingError> {
     let mut reader = RingReader::at_released(Ring::attach(memory, store)?, 0);
     let mut contents = RingContents { report: reader.report(), ..RingContents::default() };
     let mut payload = Vec::new();

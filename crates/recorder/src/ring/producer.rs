@@ -3,31 +3,45 @@
 use super::layout::{PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, record_bytes};
 use super::{consumer, layout};
 use baro_ondisk::{Kind, Samples};
-use baro_sys::memory::{ForkGuard, Locked, SharedMemory, as_bytes};
+use baro_sys::memory::{ForkWiped, Locked, SharedMemory, as_bytes};
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Pushes records into one ring. One per ring at a time; cheap to push to, never blocks.
 ///
 /// A forked child's copy refuses every push.
+///
+/// A push touches as few cache lines and pages as it can, since after another program's turn on
+/// the processor each is a miss: this struct's, that of `here`, the ring's head, and the record's.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Producer {
+    here: ForkWiped<5>,
     ring: Ring,
-    fork: ForkGuard,
-    head: u64,
-    place: usize,
-    next_sequence: u64,
-    /// The writer's position when it was last looked at: it is looked at again only when the ring
-    /// seems full, so that a push does not touch the writer's cache line.
-    tail: u64,
 }
+
+// The numbers in `here`. A forked child finds zeros: no record has room, and the slow path that
+// looks for room finds that it is in a child.
+/// Bytes ever pushed.
+const HEAD: usize = 0;
+/// What HEAD may reach: the writer's position when it was last looked at, plus the capacity. It is
+/// looked at again only when the ring seems full, so that a push leaves the writer's line alone.
+const LIMIT: usize = 1;
+/// Where in the ring HEAD is.
+const PLACE: usize = 2;
+/// Sequence of the next record.
+const NEXT: usize = 3;
+/// 1 in the process that made the producer.
+const MARK: usize = 4;
+
+/// More bytes than anyone pushes in a century: sums with it do not wrap.
+const HEAD_MAX: u64 = u64::MAX / 4;
 
 impl Drop for Producer {
     /// Whoever leaves an empty ring last removes its file; otherwise it waits for the next writer.
     fn drop(&mut self) {
-        if !self.fork.same_process() {
+        if !self.same_process() {
             return;
         }
         // Given back by hand: the writer of the same process may go on using the open file.
@@ -126,6 +140,16 @@ impl Producer {
         ring.take(PRODUCER_LOCK)?;
         let head = ring.head().load(Ordering::Acquire);
         let tail = ring.tail().load(Ordering::Acquire);
+        if head > HEAD_MAX {
+            let (path, field, offset) = (ring.memory.path().to_owned(), "bytes pushed", 128);
+            return Err(RingError::Foreign {
+                path,
+                field,
+                offset,
+                expected: HEAD_MAX,
+                found: head,
+            });
+        }
         // The producer before may have died between its two stores; its last record may even have
         // left the ring since.
         let released = ring.durable().load(Ordering::Acquire);
@@ -133,8 +157,13 @@ impl Producer {
         let next_sequence = ring.next_sequence().load(Ordering::Acquire).max(seen);
         let tail = if tail <= head { tail } else { head };
         ring.next_sequence().store(next_sequence, Ordering::Release);
-        let place = (head % ring.capacity() as u64) as usize;
-        Ok(Producer { fork: ForkGuard::new()?, head, place, next_sequence, tail, ring })
+        let mut here = ForkWiped::new()?;
+        here.set(HEAD, head);
+        here.set(LIMIT, tail + ring.capacity() as u64);
+        here.set(PLACE, head % ring.capacity() as u64);
+        here.set(NEXT, next_sequence);
+        here.set(MARK, 1);
+        Ok(Producer { here, ring })
     }
 
     /// Attaches to the ring file at `path`, made by a recorder in any process.
@@ -206,49 +235,54 @@ impl Producer {
         first: &[u8],
         rest: &[&[u8]],
     ) -> Result<u64, Refused> {
-        if !self.fork.same_process() {
-            return Err(Refused::Forked);
-        }
         if self.closed() {
-            return Err(Refused::Closed);
+            return Err(self.refuse_closed());
         }
         if length > self.ring.record_bytes_max {
             return Err(self.refuse_large());
         }
         let bytes = record_bytes(length);
-        if self.head + bytes as u64 - self.tail > self.ring.capacity() as u64 {
-            self.look_again(bytes)?;
+        let end = self.here.get(HEAD) + bytes as u64;
+        if end > self.here.get(LIMIT) {
+            self.look_again(end)?;
         }
-        let sequence = self.next_sequence;
-        let mut head = [0_u8; layout::HEAD_BYTES];
-        head[..4].copy_from_slice(&(length as u32 | (kind as u32) << 28).to_le_bytes());
-        head[4..8].copy_from_slice(&stream.to_le_bytes());
-        head[8..16].copy_from_slice(&sequence.to_le_bytes());
-        head[16..24].copy_from_slice(&time_ns.to_le_bytes());
-        let mut place = self.ring.write_head(self.place, &head, first);
+        let sequence = self.here.get(NEXT);
+        let kind_and_length = length as u64 | (kind as u64) << 28;
+        let head = [kind_and_length | u64::from(stream) << 32, sequence, time_ns as u64];
+        let mut place = self.ring.write_head(self.here.get(PLACE) as usize, head, first);
         for part in rest {
             place = self.ring.write(place, part);
         }
         place += bytes - layout::HEAD_BYTES - length;
-        self.place =
+        let place =
             if place >= self.ring.capacity() { place - self.ring.capacity() } else { place };
-        self.head += bytes as u64;
-        self.next_sequence += 1;
+        self.here.set(PLACE, place as u64);
+        self.here.set(HEAD, end);
+        self.here.set(NEXT, sequence + 1);
         // The record exists from here on. Its sequence follows, so that the writer, which reads
         // in the opposite order, never takes a record that it does not see yet for a lost one.
-        self.ring.head().store(self.head, Ordering::Release);
-        self.ring.next_sequence().store(self.next_sequence, Ordering::Release);
-        self.ring.prefetch(self.place, bytes);
+        self.ring.head().store(end, Ordering::Release);
+        self.ring.next_sequence().store(sequence + 1, Ordering::Release);
+        self.ring.prefetch(place, bytes);
         Ok(sequence)
     }
 
-    /// The ring seems full: has the writer moved on, or closed?
+    fn same_process(&self) -> bool {
+        self.here.get(MARK) == 1
+    }
+
+    /// The ring seems full: has the writer moved on, or is this a child?
     #[cold]
-    fn look_again(&mut self, bytes: usize) -> Result<(), Refused> {
-        // A tail that somebody put out of range is not taken: the sum in `push` must not wrap.
+    fn look_again(&mut self, end: u64) -> Result<(), Refused> {
+        if !self.same_process() {
+            return Err(Refused::Forked);
+        }
+        // A tail that somebody put out of range is not taken: the sum must not wrap.
         let tail = self.ring.tail().load(Ordering::Acquire);
-        self.tail = if tail <= self.head { tail } else { self.tail };
-        if self.head + bytes as u64 - self.tail <= self.ring.capacity() as u64 {
+        if tail <= self.here.get(HEAD) {
+            self.here.set(LIMIT, tail + self.ring.capacity() as u64);
+        }
+        if end <= self.here.get(LIMIT) {
             return Ok(());
         }
         self.ring.refused_full().fetch_add(1, Ordering::Relaxed);
@@ -257,15 +291,24 @@ impl Producer {
     }
 
     #[cold]
+    fn refuse_closed(&self) -> Refused {
+        if self.same_process() { Refused::Closed } else { Refused::Forked }
+    }
+
+    #[cold]
     fn refuse_large(&mut self) -> Refused {
+        if !self.same_process() {
+            return Refused::Forked;
+        }
         self.ring.refused_large().fetch_add(1, Ordering::Relaxed);
         self.lose_sequence();
         Refused::TooLarge { limit_bytes: self.ring.record_bytes_max }
     }
 
     fn lose_sequence(&mut self) {
-        self.next_sequence += 1;
-        self.ring.next_sequence().store(self.next_sequence, Ordering::Release);
+        let next = self.here.get(NEXT) + 1;
+        self.here.set(NEXT, next);
+        self.ring.next_sequence().store(next, Ordering::Release);
     }
 
     /// Whether the writer has closed the ring.
@@ -291,14 +334,14 @@ impl Producer {
     /// Sequence that the next record will have.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
-        self.next_sequence
+        self.here.get(NEXT)
     }
 
     /// Bytes that the ring has room for, heads of records (24 B, rounded up to 8) included. For
     /// producers that can wait, such as one that reads a file. Does not block.
     #[must_use]
     pub fn free_bytes(&self) -> usize {
-        let used = self.head.saturating_sub(self.ring.tail().load(Ordering::Acquire));
+        let used = self.here.get(HEAD).saturating_sub(self.ring.tail().load(Ordering::Acquire));
         self.ring.capacity().saturating_sub(usize::try_from(used).unwrap_or(usize::MAX))
     }
 
@@ -327,8 +370,8 @@ impl Producer {
     }
 
     /// The ring's memory.
-    pub(crate) fn memory(&self) -> Arc<SharedMemory> {
-        Arc::clone(&self.ring.memory)
+    pub(crate) fn memory(&self) -> SharedMemory {
+        self.ring.memory.clone()
     }
 
     /// Whether the ring's memory is locked.

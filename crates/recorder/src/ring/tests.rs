@@ -7,17 +7,16 @@ use super::layout::{CAPACITY_MIN, HEAD_BYTES, Ring, record_bytes};
 use super::{Producer, Refused, RingReader};
 use baro_ondisk::{Gap, StoreId};
 use baro_sys::memory::SharedMemory;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-fn memory() -> Arc<SharedMemory> {
-    Arc::new(SharedMemory::private(Ring::memory_bytes(CAPACITY_MIN)).unwrap())
+fn memory() -> SharedMemory {
+    SharedMemory::private(Ring::memory_bytes(CAPACITY_MIN)).unwrap()
 }
 
-fn pair() -> (Producer, RingReader, Arc<SharedMemory>) {
+fn pair() -> (Producer, RingReader, SharedMemory) {
     let memory = memory();
-    let writer = Ring::format(Arc::clone(&memory), StoreId([3; 16]), 77, 1 << 20);
-    let producer = Producer::new(Ring::attach(Arc::clone(&memory), None).unwrap()).unwrap();
+    let writer = Ring::format(memory.clone(), StoreId([3; 16]), 77, 1 << 20);
+    let producer = Producer::new(Ring::attach(memory.clone(), None).unwrap()).unwrap();
     (producer, RingReader::new(writer, 0).unwrap(), memory)
 }
 
@@ -115,7 +114,7 @@ fn the_next_writer_finds_what_was_not_durable_and_skips_what_was_logged() {
     reader.release(&position);
     drop(reader);
     let again = |skip| {
-        let ring = Ring::attach(Arc::clone(&memory), Some(StoreId([3; 16]))).unwrap();
+        let ring = Ring::attach(memory.clone(), Some(StoreId([3; 16]))).unwrap();
         let mut reader = RingReader::new(ring, skip).unwrap();
         reader.look();
         let mut sequences = Vec::new();
@@ -130,7 +129,7 @@ fn the_next_writer_finds_what_was_not_durable_and_skips_what_was_logged() {
     // Killed between the stores of `release`: durable has moved, the tail has not.
     memory.counter(264).store(8, Ordering::Release);
     assert_eq!(again(0), [8, 9]);
-    assert!(Ring::attach(Arc::clone(&memory), Some(StoreId([4; 16]))).is_err());
+    assert!(Ring::attach(memory.clone(), Some(StoreId([4; 16]))).is_err());
 }
 
 #[test]
@@ -140,7 +139,7 @@ fn gaps_that_recovery_found_in_the_log_are_not_logged_twice() {
     let _ = producer.push_frame(1, 0, &[7; 1000]);
     let offered = producer.next_sequence();
     drop(reader);
-    let ring = Ring::attach(Arc::clone(&memory), None).unwrap();
+    let ring = Ring::attach(memory.clone(), None).unwrap();
     let mut reader = RingReader::new(ring, offered - 1).unwrap();
     let (records, gaps) = drain(&mut reader);
     assert_eq!(records.len(), 0);
@@ -188,7 +187,7 @@ fn a_ring_is_finished_only_if_nothing_was_pushed_since_it_was_looked_at() {
     }
     let path = folder.join(format!("baro-finished-{}", std::process::id()));
     let bytes = Ring::memory_bytes(CAPACITY_MIN);
-    let memory = Arc::new(SharedMemory::create(&path, bytes).unwrap());
+    let memory = SharedMemory::create(&path, bytes).unwrap();
     let ring = Ring::format(memory, StoreId([3; 16]), 77, 1 << 20);
     let mut reader = RingReader::new(ring, 0).unwrap();
     let mut producer = Producer::attach(&path).unwrap();
@@ -241,9 +240,12 @@ fn hostile_contents_are_survived() {
             assert!(records.len() <= CAPACITY_MIN / HEAD_BYTES && gaps.len() <= 40);
             let _ = producer.push_frame(1, 0, &[1; 50]);
         }
-        drop(reader);
-        if let Ok(ring) = Ring::attach(memory, None) {
+        drop((reader, producer));
+        if let Ok(ring) = Ring::attach(memory.clone(), None) {
             let _ = RingReader::new(ring, random() % 30).map(|mut reader| drain(&mut reader));
+        }
+        if let Ok(mut producer) = Ring::attach(memory, None).and_then(Producer::new) {
+            let _ = producer.push_frame(1, 0, &[2; 50]);
         }
     }
 }
@@ -255,7 +257,7 @@ fn a_damaged_header_is_refused_by_name() {
         let mut byte = [0];
         memory.read(offset, &mut byte);
         memory.write(offset, &[byte[0] ^ 4]);
-        let error = Ring::attach(Arc::clone(&memory), None).unwrap_err();
+        let error = Ring::attach(memory.clone(), None).unwrap_err();
         assert!(error.to_string().contains("expected"), "{error}");
         memory.write(offset, &byte);
     }

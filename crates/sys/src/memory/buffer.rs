@@ -21,6 +21,17 @@ impl AlignedBuffer {
         Ok((AlignedBuffer { map }, locked))
     }
 
+    /// The same of huge pages where the kernel can make them, as a ring is.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn huge(bytes: usize) -> Result<Self> {
+        let (buffer, _) = Self::new(bytes)?;
+        // After locking, since only pages that are there are put together.
+        buffer.map.collapse();
+        Ok(buffer)
+    }
+
     /// Maps `bytes` (whole pages) that take memory only as they are touched: for readers.
     ///
     /// # Errors

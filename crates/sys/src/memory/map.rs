@@ -83,6 +83,10 @@ impl Map {
         self.start.as_ptr()
     }
 
+    pub(crate) fn address(&self) -> NonNull<u8> {
+        self.start
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

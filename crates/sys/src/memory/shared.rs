@@ -10,6 +10,8 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 const LINE_BYTES: usize = 64;
@@ -32,14 +34,31 @@ fn prefetch_line(line: *const u8) {
     let _ = line;
 }
 
-/// Shared memory of fixed size.
-#[derive(Debug)]
+/// Shared memory of fixed size; clones are handles of the same mapping.
+///
+/// A handle carries the address itself: who pushes touches no other cache line to find it.
+#[derive(Clone, Debug)]
 pub struct SharedMemory {
-    map: Map,
+    start: NonNull<u8>,
+    bytes: usize,
+    owner: Arc<Owner>,
+}
+
+/// What lives as long as the last handle.
+#[derive(Debug)]
+struct Owner {
+    /// Unmapped with the last handle.
+    _map: Map,
     file: Option<File>,
     path: PathBuf,
     locked: Locked,
 }
+
+// SAFETY: `start` is the address of `owner`'s mapping, which belongs to the process, not to a
+// thread; bytes are only copied, and counters are atomics.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
     /// Memory of this process only: nothing can attach, nothing survives.
@@ -48,8 +67,7 @@ impl SharedMemory {
     /// There is no memory.
     pub fn private(bytes: usize) -> Result<Self> {
         let map = Map::new(bytes, None)?;
-        let locked = map.lock();
-        Ok(SharedMemory { map, file: None, path: PathBuf::new(), locked })
+        Ok(Self::own(map, None, PathBuf::new()))
     }
 
     /// Makes the file `path` with `bytes` of allocated zeros, readable by its owner only. It must
@@ -107,27 +125,38 @@ impl SharedMemory {
     fn map_file(file: File, path: &Path, bytes: usize) -> Result<Self> {
         let map = Map::new(bytes, Some(file.as_raw_fd()))?;
         map.collapse();
-        let locked = map.lock();
-        Ok(SharedMemory { map, file: Some(file), path: path.to_owned(), locked })
+        Ok(Self::own(map, Some(file), path.to_owned()))
+    }
+
+    fn own(map: Map, file: Option<File>, path: PathBuf) -> Self {
+        let (locked, bytes) = (map.lock(), map.bytes());
+        let start = map.address();
+        SharedMemory { start, bytes, owner: Arc::new(Owner { _map: map, file, path, locked }) }
     }
 
     /// Size in bytes.
     #[must_use]
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.map.bytes()
+        self.bytes
     }
 
     /// The file, empty if private.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.owner.path
+    }
+
+    /// Handles of this mapping in this process.
+    #[must_use]
+    pub fn handles(&self) -> usize {
+        Arc::strong_count(&self.owner)
     }
 
     /// Whether the memory is locked.
     #[must_use]
     pub fn locked(&self) -> &Locked {
-        &self.locked
+        &self.owner.locked
     }
 
     /// Takes an exclusive lock on byte `byte` of the file for as long as this handle lives
@@ -136,15 +165,15 @@ impl SharedMemory {
     /// # Errors
     /// The kernel has no such locks (before 3.15), or none is left.
     pub fn try_lock(&self, byte: i64) -> Result<bool> {
-        match &self.file {
-            Some(file) => crate::lock::try_lock(file, byte, &self.path),
+        match &self.owner.file {
+            Some(file) => crate::lock::try_lock(file, byte, &self.owner.path),
             None => Ok(true),
         }
     }
 
     /// Gives back what [`SharedMemory::try_lock`] took.
     pub fn unlock(&self, byte: i64) {
-        if let Some(file) = &self.file {
+        if let Some(file) = &self.owner.file {
             crate::lock::unlock(file, byte);
         }
     }
@@ -158,7 +187,7 @@ impl SharedMemory {
     pub fn counter(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.bytes());
         // SAFETY: aligned, inside a live mapping, and shared only as an atomic.
-        unsafe { AtomicU64::from_ptr(self.map.start().add(offset).cast()) }
+        unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(offset).cast()) }
     }
 
     /// Copies `bytes` to `offset`.
@@ -172,23 +201,30 @@ impl SharedMemory {
         // since no slice of a mapping is ever lent out. Another process may write the same bytes
         // meanwhile: what is read back is never trusted.
         unsafe {
-            let to = self.map.start().add(offset);
+            let to = self.start.as_ptr().add(offset);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
         }
     }
 
-    /// Copies `head` to `offset` and `bytes` behind it, with one check for both.
+    /// Writes the numbers of `head`, little-endian, to `offset` and copies `bytes` behind them, with
+    /// one check for both.
+    ///
+    /// Numbers and not bytes, because bytes put together in a buffer and copied from there would
+    /// wait until that buffer has left the processor's store queue, behind every earlier store that
+    /// has missed the cache: a hundred nanoseconds for each seventh record, measured.
     ///
     /// # Panics
     /// If they do not fit.
     #[inline]
-    pub fn write_both<const N: usize>(&self, offset: usize, head: &[u8; N], bytes: &[u8]) {
-        assert!(offset <= self.bytes() && N + bytes.len() <= self.bytes() - offset);
+    pub fn write_both<const N: usize>(&self, offset: usize, head: [u64; N], bytes: &[u8]) {
+        assert!(offset <= self.bytes() && N * 8 + bytes.len() <= self.bytes() - offset);
         // SAFETY: as in `write`; both ranges lie in the mapping.
         unsafe {
-            let to = self.map.start().add(offset);
-            std::ptr::copy_nonoverlapping(head.as_ptr(), to, N);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(N), bytes.len());
+            let to = self.start.as_ptr().add(offset);
+            for (at, number) in head.into_iter().enumerate() {
+                to.add(at * 8).cast::<[u8; 8]>().write(number.to_le_bytes());
+            }
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(N * 8), bytes.len());
         }
     }
 
@@ -199,7 +235,7 @@ impl SharedMemory {
         let end = (offset + bytes.min(PREFETCH_BYTES_MAX)).min(self.bytes());
         for line in (offset & !(LINE_BYTES - 1)..end).step_by(LINE_BYTES) {
             // In bounds, since `end` is; a prefetch of any address would be harmless.
-            prefetch_line(self.map.start().wrapping_add(line));
+            prefetch_line(self.start.as_ptr().wrapping_add(line));
         }
     }
 
@@ -212,7 +248,7 @@ impl SharedMemory {
         assert!(offset <= self.bytes() && bytes.len() <= self.bytes() - offset);
         // SAFETY: as in `write`, with the directions exchanged.
         unsafe {
-            let from = self.map.start().add(offset);
+            let from = self.start.as_ptr().add(offset);
             std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
         }
     }

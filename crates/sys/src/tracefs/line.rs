@@ -17,6 +17,8 @@ pub struct TraceEvent {
     pub pid: u32,
     /// Processor that recorded it.
     pub cpu: u32,
+    /// Recorded by an interrupt: the task is then only the one that was interrupted.
+    pub interrupt: bool,
     /// Time on the instance's clock, ns; a multiple of 1,000.
     pub time_ns: u64,
     /// Name of the event without its subsystem.
@@ -77,8 +79,11 @@ fn parse_event(line: &str, at: usize) -> Option<TraceEvent> {
     let (cpu, rest) = line.get(at + 1..)?.split_once(']')?;
     let cpu = cpu.parse().ok()?;
     let (stamp, rest) = rest.split_once(": ")?;
-    // The flags are missing where the option irq-info is off.
-    let time_ns = parse_seconds(stamp.split_whitespace().next_back()?)?;
+    // The flags are missing where the option irq-info is off. Their third letter tells hard and
+    // soft interrupts from tasks.
+    let mut words = stamp.split_whitespace();
+    let time_ns = parse_seconds(words.next_back()?)?;
+    let interrupt = words.next().and_then(|flags| flags.chars().nth(2)).is_some_and(|c| c != '.');
     let (event, text) = rest.split_once(':')?;
     let named = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if event.is_empty() || !event.chars().all(named) {
@@ -89,6 +94,7 @@ fn parse_event(line: &str, at: usize) -> Option<TraceEvent> {
         task,
         pid,
         cpu,
+        interrupt,
         time_ns,
         event: event.to_owned(),
         fields: parse_fields(text),
@@ -181,8 +187,10 @@ mod tests {
         let text = "254,0 RA 8192 () 12911688 + 16 be,0,4 [sh]";
         let line = format!("  <idle>-0  [001] ..s1.  1942.044123: block_rq_complete: {text}");
         let found = event(&line);
-        assert_eq!((found.task.as_str(), found.pid), ("<idle>", 0));
+        assert_eq!((found.task.as_str(), found.pid, found.interrupt), ("<idle>", 0, true));
         assert_eq!(found.text, text);
+        assert!(event("a-1 [000] d.h2. 5.000001: ev: n 5").interrupt);
+        assert!(!event("a-1 [000] d..2. 5.000001: ev: n 5").interrupt);
     }
 
     #[test]

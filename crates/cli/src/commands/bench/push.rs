@@ -1,5 +1,6 @@
 //! `baro bench push`: see `baro_bench::push`.
 
+use crate::commands::queue::ShortQueue;
 use crate::commands::{Format, init, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
@@ -67,6 +68,12 @@ pub(crate) struct Arguments {
     /// SCHED_FIFO priority of producer and writer
     #[arg(long)]
     fifo: Option<u8>,
+    /// Compare with a memcpy into huge pages, as the ring has, and not into ordinary ones
+    #[arg(long)]
+    huge_yardstick: bool,
+    /// Make the queue of the store's device short while measuring
+    #[arg(long)]
+    short_queue: bool,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -113,10 +120,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
     Disk::open(&arguments.dir)?;
     let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
+    let mut queue = ShortQueue::below(&arguments.dir, arguments.short_queue);
     init::make(&folder, arguments.log, init::How { recycle: true, grow: false }, true)?;
+    // Before the load: a queue has to run dry before it can be made shorter.
+    queue.look();
     let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);
     let result = Beside::start(&arguments.load, load_dir, arguments.load_rate)
-        .and_then(|_beside| run_in(arguments, &folder));
+        .and_then(|_beside| run_in(arguments, &folder, &mut queue));
     disk::remove_folder(&folder)?;
     let report = result?;
     match arguments.format {
@@ -126,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::lost_if(report.lost > 0))
 }
 
-fn run_in(arguments: &Arguments, folder: &Path) -> Result<PushReport> {
+fn run_in(arguments: &Arguments, folder: &Path, queue: &mut ShortQueue) -> Result<PushReport> {
     let sizes = |folder: &Path| -> Result<Vec<u64>> {
         use baro_sys::storage::{Access, Storage, StorageFile};
         let disk = Disk::open(folder)?;
@@ -153,7 +163,8 @@ fn run_in(arguments: &Arguments, folder: &Path) -> Result<PushReport> {
                 if termination::requested().is_some() {
                     stop.store(true, Ordering::Relaxed);
                 }
-                clock::sleep_ns(20_000_000);
+                queue.look();
+                clock::sleep_ns(100_000_000);
             }
         });
         let report = measure(folder, spec(arguments), options, true, &stop);
@@ -187,6 +198,7 @@ fn spec(arguments: &Arguments) -> PushSpec {
         greedy_ns: arguments.greedy,
         cpu: arguments.cpu,
         fifo: arguments.fifo,
+        huge_yardstick: arguments.huge_yardstick,
     }
 }
 
