@@ -120,6 +120,12 @@
 // A write or sync failed; what was not durable is written again elsewhere.
 #define BARO_TROUBLE_DEVICE 2
 
+// The log is growing: every segment that is there holds data.
+#define BARO_TROUBLE_GROWING 3
+
+// Pins, or what is to be kept, hold every segment: new records are refused.
+#define BARO_TROUBLE_HELD 4
+
 // A frame of a channel.
 #define BARO_KIND_FRAME 1
 

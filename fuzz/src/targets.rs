@@ -10,6 +10,7 @@ use crate::Target;
 pub const TARGETS: &[Target] = &[
     segment::SEGMENT,
     segment::IDENTITY,
+    segment::PIN,
     payloads::SAMPLES,
     payloads::DECLARATION,
     payloads::LAYOUT,

@@ -1,6 +1,7 @@
 //! Workloads and measurements.
 
 pub mod error;
+pub mod keep;
 pub mod load;
 
 pub mod methods;

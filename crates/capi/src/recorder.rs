@@ -7,8 +7,9 @@ use crate::arguments::{
 use crate::error::{BARO_ENOENT, BARO_ENOTSUP, BARO_ETIMEDOUT, Failure, Result, guard};
 use crate::structs::{
     BARO_BOOL, BARO_CHANNEL, BARO_F64, BARO_I64, BARO_OPEN_BUFFERED, BARO_OPEN_CPU,
-    BARO_OPEN_RINGS_PRIVATE, BARO_TEXT, BARO_TROUBLE_DEVICE, BARO_TROUBLE_LOG_FULL,
-    BARO_TROUBLE_NONE, baro_declare_options, baro_open_options, baro_status,
+    BARO_OPEN_RINGS_PRIVATE, BARO_TEXT, BARO_TROUBLE_DEVICE, BARO_TROUBLE_GROWING,
+    BARO_TROUBLE_HELD, BARO_TROUBLE_LOG_FULL, BARO_TROUBLE_NONE, baro_declare_options,
+    baro_open_options, baro_status,
 };
 use ::baro_recorder::{Options, Recorder, RingReport, Rings, Status, Trouble};
 use baro_ondisk::Type;
@@ -69,6 +70,7 @@ fn options(given: &baro_open_options) -> Result<Options> {
         rings,
         cpu: (given.flags & BARO_OPEN_CPU != 0).then_some(given.cpu as usize),
         fifo: (fifo != 0).then_some(fifo),
+        ..defaults
     })
 }
 
@@ -228,6 +230,8 @@ fn shown(found: &Status, memory_bytes: usize, left: u64) -> baro_status {
             Trouble::None => BARO_TROUBLE_NONE,
             Trouble::LogFull => BARO_TROUBLE_LOG_FULL,
             Trouble::Device { .. } => BARO_TROUBLE_DEVICE,
+            Trouble::Growing => BARO_TROUBLE_GROWING,
+            Trouble::Held { .. } => BARO_TROUBLE_HELD,
         },
         session: found.session,
         blocks: found.blocks,

@@ -78,6 +78,10 @@ pub const BARO_TROUBLE_NONE: u32 = 0;
 pub const BARO_TROUBLE_LOG_FULL: u32 = 1;
 /// A write or sync failed; what was not durable is written again elsewhere.
 pub const BARO_TROUBLE_DEVICE: u32 = 2;
+/// The log is growing: every segment that is there holds data.
+pub const BARO_TROUBLE_GROWING: u32 = 3;
+/// Pins, or what is to be kept, hold every segment: new records are refused.
+pub const BARO_TROUBLE_HELD: u32 = 4;
 
 /// The writer's counters since the store was opened.
 #[repr(C)]

@@ -7,6 +7,7 @@ mod export;
 mod info;
 mod init;
 mod list;
+mod pin;
 pub(crate) mod promises;
 mod queue;
 mod record;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Verify(verify::Arguments),
     /// Copy what is readable of a damaged store into a new one
     Recover(recover::Arguments),
+    /// Keep a window of time from being recycled; list such windows; release them
+    Pin(pin::Arguments),
     /// Settings of the machine
     #[command(subcommand)]
     Tune(tune::Command),
@@ -65,6 +68,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Export(arguments) => export::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
+        Command::Pin(arguments) => pin::run(&arguments),
         Command::Tune(command) => tune::run(&command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),

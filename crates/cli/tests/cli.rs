@@ -330,3 +330,54 @@ fn the_demo_runs_and_cleans_up() {
         std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["baro-demo.svg"]);
 }
+
+#[test]
+fn a_window_is_pinned_listed_read_and_released() {
+    let folder = Folder::new("pin");
+    let store = folder.store();
+    ok(&run(&["init", &store, "--grow-to", "32M", "--recycle"]));
+    assert_eq!(json(&run(&["info", &store, "--format", "json"]))["segments_grown"], 2);
+    let mut recorder = baro(&["record", &store, "--generate", "--interval", "500us"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let records = || {
+        let info = run(&["info", &store, "--format", "json"]);
+        let value: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
+        value["records"].as_u64().unwrap_or(0)
+    };
+    while records() < 100 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pin = ["pin", &store, "--before", "100ms", "--after", "0s", "--name", "fault"];
+    let pinned = json(&run(&[&pin[..], &["--format", "json"]].concat()));
+    // Until the log has been recycled twice.
+    let wear = || json(&run(&["info", &store, "--format", "json"]))["device_log_bytes"].clone();
+    while wear().as_u64().unwrap_or(0) < 80 << 20 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let kill = Command::new("kill").arg(recorder.id().to_string()).status().unwrap();
+    assert!(kill.success() && recorder.wait().unwrap().code() == Some(0));
+    let listed = json(&run(&["pin", &store, "--list", "--format", "json"]));
+    let (listed, id) = (&listed["pins"][0], pinned["id"].as_str().unwrap());
+    assert_eq!((listed["id"].as_str(), listed["state"].as_str()), (Some(id), Some("whole")));
+    // Frames with their numbers: all of the window, though the log went on.
+    let times = [listed["from_ns"].as_i64().unwrap(), listed["to_ns"].as_i64().unwrap()];
+    let [from, to] = times.map(|time| time.to_string());
+    let window =
+        run(&["cat", &store, "generated", "--from", &from, "--to", &to, "--format", "raw"]);
+    let frames = window.stdout.chunks(16_384).map(baro_sources::generate::check_frame);
+    let numbers: Vec<u64> = frames.map(|frame| frame.unwrap().1).collect();
+    assert!(numbers.len() > 10, "{numbers:?}");
+    assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
+    assert!(ok(&run(&["verify", &store])).contains("\nwhole"));
+    // Without a recorder: the end of what was recorded.
+    let rest = json(&run(&["pin", &store, "--before", "50ms", "--format", "json"]));
+    assert_eq!(rest["state"], "whole");
+    ok(&run(&["pin", &store, "--release", "fault"]));
+    assert_eq!(run(&["pin", &store, "--release", "fault"]).status.code(), Some(1));
+    let info = json(&run(&["info", &store, "--tbw", "40", "--format", "json"]));
+    assert_eq!(info["pins"].as_array().map(Vec::len), Some(1));
+    assert!(info["write_amplification"].as_f64().unwrap() < 1.2 && info["tbw_days_left"].is_f64());
+}

@@ -27,6 +27,8 @@ pub enum What {
     Layout,
     /// The header of a ring.
     Ring,
+    /// A pin.
+    Pin,
 }
 
 impl fmt::Display for What {
@@ -42,6 +44,7 @@ impl fmt::Display for What {
             What::Declaration => "declaration",
             What::Layout => "field layout",
             What::Ring => "ring header",
+            What::Pin => "pin",
         })
     }
 }

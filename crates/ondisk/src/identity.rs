@@ -43,6 +43,8 @@ pub struct Identity {
     pub segments: u32,
     /// What happens when every segment holds data.
     pub when_full: WhenFull,
+    /// Segment files that init wrote, the others being added while recording; 0 = all.
+    pub init_segments: u32,
 }
 
 const MAGIC: &[u8; 8] = b"BAROSTO1";
@@ -60,8 +62,15 @@ impl Identity {
         put(&mut unit, 40, &self.segment_bytes.to_le_bytes());
         put(&mut unit, 48, &self.segments.to_le_bytes());
         put(&mut unit, 52, &[u8::from(self.when_full == WhenFull::Recycle)]);
+        put(&mut unit, 56, &self.init_segments.to_le_bytes());
         seal_unit(&mut unit);
         unit
+    }
+
+    /// Whether the file of segment `index` may be missing because it has not been added yet.
+    #[must_use]
+    pub fn may_be_to_come(&self, index: u32) -> bool {
+        self.init_segments > 0 && index >= self.init_segments
     }
 
     /// Reads a `store` file.
@@ -96,12 +105,23 @@ impl Identity {
                 });
             }
         };
+        let init_segments = u32_at(bytes, 56);
+        if init_segments > segments {
+            return Err(Error::OutOfRange {
+                what,
+                field: "segments of init",
+                offset: 56,
+                limit: u64::from(segments),
+                found: u64::from(init_segments),
+            });
+        }
         Ok(Identity {
             store: StoreId(array_at(bytes, 16).unwrap_or_default()),
             created_ns: i64_at(bytes, 32),
             segment_bytes,
             segments,
             when_full,
+            init_segments,
         })
     }
 }
@@ -165,7 +185,9 @@ mod tests {
             segment_bytes: 1 << 20,
             segments: 3,
             when_full: WhenFull::Recycle,
+            init_segments: 2,
         };
+        assert!(identity.may_be_to_come(2) && !identity.may_be_to_come(1));
         let bytes = identity.encode();
         assert_eq!(Identity::decode(&bytes), Ok(identity));
         assert!(matches!(

@@ -25,6 +25,14 @@ pub const FIELDS_MAX: usize = 1024;
 pub const FIELD_VALUES_MAX: usize = 65_536;
 /// Longest name of a field, in bytes of UTF-8.
 pub const FIELD_NAME_BYTES_MAX: usize = 64;
+/// Longest name of a pin.
+pub const PIN_NAME_BYTES_MAX: usize = 256;
+/// Longest reason in a pin.
+pub const PIN_REASON_BYTES_MAX: usize = 1024;
+/// Longest span of a pin before or after its moment: ten years.
+pub const PIN_SPAN_NS_MAX: u64 = 3650 * 86_400_000_000_000;
+/// Most pins of a store.
+pub const PINS_MAX: usize = 256;
 /// Most bytes that the head of a record takes: head byte, three varints.
 pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
 

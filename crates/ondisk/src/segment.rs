@@ -58,23 +58,57 @@ pub struct DeadTail {
 
 impl DeadTail {
     /// Entries for which a header has room.
-    pub const MAX: usize = (UNIT_BYTES - ENTRIES_AT) / ENTRY_BYTES;
+    pub const MAX: usize = (WEAR_AT - ENTRIES_AT) / ENTRY_BYTES;
+}
+
+/// What the writers of a store have handed to its device since init, up to a header. Each header
+/// has it, so that it survives sessions and recycling. `docs/format.md`, "Segment".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wear {
+    /// Bytes of blocks and headers, what was repeated included.
+    pub log_bytes: u64,
+    /// Padding in them.
+    pub padding_bytes: u64,
+    /// Payload of the records in them, each counted once.
+    pub payload_bytes: u64,
+    /// Further bytes: init, growth, segments copied out.
+    pub other_bytes: u64,
+}
+
+impl Wear {
+    /// All bytes handed to the device.
+    #[must_use]
+    pub fn device_bytes(&self) -> u64 {
+        self.log_bytes.saturating_add(self.other_bytes)
+    }
+
+    /// The counters in a header's bytes, which [`SegmentHeader::decode`] has accepted.
+    #[must_use]
+    pub fn of(header: &[u8]) -> Self {
+        Wear {
+            log_bytes: u64_at(header, WEAR_AT),
+            padding_bytes: u64_at(header, WEAR_AT + 8),
+            payload_bytes: u64_at(header, WEAR_AT + 16),
+            other_bytes: u64_at(header, WEAR_AT + 24),
+        }
+    }
 }
 
 const ENTRIES_AT: usize = 112;
 const ENTRY_BYTES: usize = 24;
+const WEAR_AT: usize = 4048;
 
 impl SegmentHeader {
     /// The header's bytes and the CRC to which the segment's first block refers.
     #[must_use]
     pub fn encode(&self) -> ([u8; UNIT_BYTES], u32) {
-        self.encode_with(&[])
+        self.encode_with(&[], &Wear::default())
     }
 
-    /// The same with the dead tails of the log; of more than [`DeadTail::MAX`] the first are left
-    /// out.
+    /// The same with the dead tails of the log, of which the first are left out if they are more
+    /// than [`DeadTail::MAX`], and the store's wear.
     #[must_use]
-    pub fn encode_with(&self, dead: &[DeadTail]) -> ([u8; UNIT_BYTES], u32) {
+    pub fn encode_with(&self, dead: &[DeadTail], wear: &Wear) -> ([u8; UNIT_BYTES], u32) {
         let mut unit = [0; UNIT_BYTES];
         put(&mut unit, 0, MAGIC);
         put(&mut unit, 8, &VERSION.to_le_bytes());
@@ -98,6 +132,10 @@ impl SegmentHeader {
             put(&mut unit, at + 8, &tail.end.to_le_bytes());
             put(&mut unit, at + 16, &tail.index.to_le_bytes());
         }
+        put(&mut unit, WEAR_AT, &wear.log_bytes.to_le_bytes());
+        put(&mut unit, WEAR_AT + 8, &wear.padding_bytes.to_le_bytes());
+        put(&mut unit, WEAR_AT + 16, &wear.payload_bytes.to_le_bytes());
+        put(&mut unit, WEAR_AT + 24, &wear.other_bytes.to_le_bytes());
         seal_unit(&mut unit);
         let crc = u32_at(&unit, 12);
         (unit, crc)
@@ -200,8 +238,10 @@ mod tests {
         assert!(SegmentHeader::dead_tails(&plain[..100]).next().is_none());
         let tail = |n: u32| DeadTail { epoch: u64::from(n), end: 1 << 40 | 5, index: n % 7 };
         let tails: [DeadTail; 200] = core::array::from_fn(|n| tail(n as u32));
+        let wear = Wear { log_bytes: 5, padding_bytes: 4, payload_bytes: 3, other_bytes: u64::MAX };
         for count in [1, DeadTail::MAX, 200] {
-            let (bytes, crc) = HEADER.encode_with(&tails[..count]);
+            let (bytes, crc) = HEADER.encode_with(&tails[..count], &wear);
+            assert_eq!(Wear::of(&bytes), wear);
             assert_eq!(SegmentHeader::decode(&bytes), Ok((HEADER, crc)));
             let kept = &tails[count.saturating_sub(DeadTail::MAX)..count];
             assert!(SegmentHeader::dead_tails(&bytes).eq(kept.iter().copied()));

@@ -1,6 +1,7 @@
 //! Why the recorder could not do what was asked.
 
 use crate::ring::RingError;
+use crate::writer::PinRefusal;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -51,6 +52,25 @@ pub enum Error {
     CatalogFull {
         /// Its size.
         bytes: u64,
+    },
+    /// A pin is refused.
+    Pin(PinRefusal),
+    /// Another process's recorder refuses a pin.
+    PinDenied {
+        /// What it says.
+        why: String,
+    },
+    /// There is no such pin.
+    NoPin {
+        /// Its id.
+        id: u64,
+    },
+    /// The process that records into the store does not answer.
+    NoAnswer {
+        /// The store.
+        path: PathBuf,
+        /// The process.
+        pid: Option<u32>,
     },
     /// The writer's thread has ended.
     WriterGone,
@@ -112,6 +132,17 @@ impl fmt::Display for Error {
                 f,
                 "the catalog is full ({bytes} bytes): no further series can be declared in this \
                  store; make a new store"
+            ),
+            Error::Pin(refusal) => write!(f, "pin refused: {refusal}"),
+            Error::PinDenied { why } => f.write_str(why),
+            Error::NoPin { id } => {
+                write!(f, "no pin {id:016x}; baro pin STORE --list tells which there are")
+            }
+            Error::NoAnswer { path, pid } => write!(
+                f,
+                "{}: process {} records into this store and has not answered for 20 s",
+                path.display(),
+                pid.map_or("unknown".to_owned(), |pid| pid.to_string())
             ),
             Error::WriterGone => f.write_str("the writer's thread has ended; open the store again"),
         }

@@ -14,6 +14,7 @@
 
 mod attach;
 mod error;
+pub mod keeper;
 pub mod log;
 mod opening;
 mod options;
@@ -24,6 +25,7 @@ pub mod writer;
 
 pub use attach::{Attached, attach, attach_in};
 pub use error::{Error, Result};
+pub use keeper::{Growth, Moment, PinRequest, pin_in_store, release_in_store};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
@@ -31,4 +33,4 @@ pub use ring::{
     FoundRing, Producer, Refused, RingContents, RingError, RingFolder, RingReport,
     inspect as inspect_ring,
 };
-pub use writer::{Status, Trouble};
+pub use writer::{Comparison, PinRefusal, Retention, Status, Trigger, Trouble};

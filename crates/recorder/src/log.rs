@@ -2,14 +2,24 @@
 
 mod catalog;
 mod init;
+mod making;
 mod names;
+mod pins;
 mod recover;
+mod running;
 mod session;
 mod walk;
 
 pub use catalog::{Catalog, Declared};
-pub use init::{Geometry, init};
-pub use names::{CATALOG, FOLDER, IDENTITY, LOCK, segment_name};
+pub(crate) use init::blank_header;
+pub use init::{Geometry, init, init_growing};
+pub(crate) use making::{Making, PIECE_BYTES, Step as MakingStep};
+pub use names::{CATALOG, FOLDER, IDENTITY, KEPT, LOCK, PINS, kept_name, segment_name};
+pub(crate) use names::{GROW, numbered, pin_name};
+pub use pins::Pins;
+pub(crate) use pins::{list, read_message, remove, write_pin};
 pub use recover::{Recovery, Segments, read_identity, recover};
+pub(crate) use running::{Span, spans};
+pub(crate) use session::dead_from;
 pub use session::{Extent, Hole, Verdict, judge};
 pub use walk::{Blocks, Found, FoundHeader, Walk};

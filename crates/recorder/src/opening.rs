@@ -1,9 +1,11 @@
 //! What was found when a store was opened, and which promises hold here.
 
 use crate::Options;
+use crate::keeper::Growth;
 use crate::log::Recovery;
 use crate::promises::{Facts, Holds, Judged, Promise, RingFacts, judge};
 use crate::ring::RingFolder;
+use baro_ondisk::Wear;
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
 use baro_sys::place::DirectIo;
@@ -57,6 +59,14 @@ pub struct Opening {
     pub promises: Vec<Judged>,
     /// Bytes of the writer's buffers.
     pub buffer_bytes: usize,
+    /// How far the log has grown.
+    pub growth: Growth,
+    /// Pins of the store.
+    pub pins: u32,
+    /// Pin files that are damaged, and why; they hold nothing.
+    pub pins_damaged: Vec<(String, String)>,
+    /// What was handed to the device since init.
+    pub wear: Wear,
     /// Time that the open took.
     pub took_ns: u64,
 }
@@ -101,6 +111,9 @@ impl Opening {
         }
         if let Some(Err(reason)) = &self.cpu {
             said.push(format!("{reason}; the writer runs on any processor"));
+        }
+        for (name, why) in &self.pins_damaged {
+            said.push(format!("{name} is no valid pin and holds nothing: {why}"));
         }
         for reason in &self.rings_refused {
             said.push(format!("a ring was not taken over: {reason}"));

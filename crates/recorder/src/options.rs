@@ -1,6 +1,6 @@
 //! How a store is opened for recording.
 
-use crate::writer::Scheduling;
+use crate::writer::{Retention, Scheduling};
 use crate::{Error, Result};
 use baro_sys::schedule;
 use std::path::PathBuf;
@@ -37,6 +37,8 @@ pub struct Options {
     pub cpu: Option<usize>,
     /// SCHED_FIFO priority of the writer's threads (1 to 99), used if granted.
     pub fifo: Option<u8>,
+    /// What is kept of a store that recycles; of any, how far the log may grow.
+    pub retention: Retention,
 }
 
 impl Default for Options {
@@ -51,6 +53,7 @@ impl Default for Options {
             rings: Rings::Find,
             cpu: None,
             fifo: None,
+            retention: Retention::default(),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! A store opened for recording.
 
+use crate::keeper::{Growth, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink};
 use crate::log::{Catalog, Declared, Recovery, recover};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
-use crate::writer::{Command, Engine, FileDevice, Start, Status, WriterThread};
+use crate::writer::{Command, Engine, FileDevice, Published, Start, Status, Trigger, WriterThread};
 use crate::{Error, Opening, Options, Result};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
-use baro_ondisk::{Layout, StoreId, Type};
+use baro_ondisk::{Layout, Pin, StoreId, Type, WhenFull};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::memory::SharedMemory;
@@ -15,7 +16,7 @@ use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room that a block needs beside its largest record: header, record head, chunk table.
 const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
@@ -38,6 +39,7 @@ pub struct Recorder {
     catalog: Mutex<Catalog>,
     commands: Sender<Command>,
     writer: WriterThread,
+    keeper: KeeperThread,
     opening: Opening,
     _lock: LockFile,
 }
@@ -75,6 +77,7 @@ impl Recorder {
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         schedule::raise_open_files();
         let recovery = recover(&disk, path)?;
+        check_retention(&options, &recovery)?;
         let catalog = Catalog::read(&disk)?;
         // Declarations that a killed process had written but not synced are believed from now on.
         disk.open(crate::log::CATALOG, Access::Write)?.sync_data()?;
@@ -106,7 +109,11 @@ impl Recorder {
             buffers: BUFFERS,
             session,
             boot_id: identity::boot_id(),
+            boottime_ns: clock::boottime_ns(),
+            retention: options.retention,
         };
+        opening.wear = recovery.wear;
+        let start_boot = start.boot_id;
         let mut engine = Engine::new(start, &recovery)?;
         left.into_iter().for_each(|ring| engine.add_ring(ring));
         opening.fifo = options.probe_fifo();
@@ -115,6 +122,14 @@ impl Recorder {
         opening.judge(facts, options.ring_bytes);
         let ring_count = Mutex::new(engine.rings().len());
         let (commands, queue) = channel();
+        let (keeper_commands, keeper_queue) = channel();
+        let published = Arc::new(Mutex::new(Published::default()));
+        let mut link = WriterLink { commands: commands.clone(), published: Arc::clone(&published) };
+        let keeper =
+            Keeper::open(disk.clone(), &recovery, options.retention, start_boot, &mut link)?;
+        opening.growth = keeper.growth().clone();
+        opening.pins = keeper.pins().count() as u32;
+        opening.pins_damaged = keeper.damaged().to_vec();
         let scheduling = options.scheduling();
         let access = if direct { Access::WriteDirect } else { Access::Write };
         let done = commands.clone();
@@ -126,7 +141,9 @@ impl Recorder {
                 let _ = done.send(Command::Done(completion));
             },
         )?;
-        let writer = WriterThread::start(engine, device, queue, scheduling)?;
+        let events = keeper_commands.clone();
+        let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
+        let keeper = KeeperThread::start(keeper, (keeper_commands, keeper_queue), link)?;
         opening.took_ns = clock::monotonic_ns() - started_ns;
         Ok(Recorder {
             path: path.to_owned(),
@@ -140,6 +157,7 @@ impl Recorder {
             catalog: Mutex::new(catalog),
             commands,
             writer,
+            keeper,
             opening,
             _lock: lock,
         })
@@ -243,6 +261,68 @@ impl Recorder {
         self.writer.published().rings
     }
 
+    /// Keeps a window of what was and will be recorded from being recycled. Blocks until the pin is
+    /// durable: not for the thread that must not wait. Its id is in the pin.
+    ///
+    /// # Errors
+    /// Pins would hold more than half the log, the log is full, or the device fails; recording
+    /// goes on.
+    pub fn pin(&self, request: &PinRequest) -> Result<Pin> {
+        let id = identity::random_u64()?.max(1);
+        let moment = request.moment.unwrap_or_else(Moment::now);
+        let (reply, answer) = channel();
+        self.keeper.send(KeeperCommand::Pin(id, request.clone(), moment, reply))?;
+        answer.recv().map_err(|_| Error::WriterGone)?
+    }
+
+    /// All pins of the store, as they stand.
+    #[must_use]
+    pub fn pins(&self) -> Vec<Pin> {
+        self.keeper.kept().pins
+    }
+
+    /// Gives what a pin holds back to recycling. Blocks until that is durable.
+    ///
+    /// # Errors
+    /// There is no such pin, or the device fails.
+    pub fn release_pin(&self, id: u64) -> Result<()> {
+        let (reply, answer) = channel();
+        self.keeper.send(KeeperCommand::Release(id, reply))?;
+        answer.recv().map_err(|_| Error::WriterGone)?
+    }
+
+    /// From now on a value of a series asks for a pin by itself. The writer looks at the values,
+    /// never a push.
+    ///
+    /// # Errors
+    /// The keeper's thread has ended.
+    pub fn watch(&self, trigger: Trigger) -> Result<()> {
+        self.keeper.send(KeeperCommand::Watch(trigger))
+    }
+
+    /// How far the log has grown.
+    #[must_use]
+    pub fn growth(&self) -> Growth {
+        self.keeper.kept().growth
+    }
+
+    /// What the keeper could not do, in sentences; empty if all is well.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let kept = self.keeper.kept();
+        let said = |what: &str, why: Option<String>| why.map(|why| format!("{what}: {why}"));
+        let growth = kept.growth;
+        let at = format!("the log has {} of {} segments", growth.grown, growth.target);
+        [
+            said(&at, growth.stopped),
+            said("pinned segments are not copied out of the log", kept.copy_stopped),
+            said("a pin was refused", kept.refused),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     /// Memory of this recorder in bytes, fixed at open but for further rings.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -281,6 +361,7 @@ impl Recorder {
     }
 
     fn end(&mut self) {
+        self.keeper.end();
         let _ = self.commands.send(Command::Close);
         self.writer.join();
         if let Some(folder) = self.rings.path() {
@@ -328,4 +409,15 @@ fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<S
         }
     }
     (readers, refused)
+}
+
+fn check_retention(options: &Options, recovery: &Recovery) -> Result<()> {
+    if !options.retention.recycles() || recovery.identity.when_full == WhenFull::Recycle {
+        return Ok(());
+    }
+    Err(Error::Setting {
+        name: "retention",
+        expected: "a store that recycles (baro init --recycle) to keep by bytes or age".to_owned(),
+        found: "one that refuses new records when it is full".to_owned(),
+    })
 }

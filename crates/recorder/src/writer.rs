@@ -9,10 +9,14 @@ mod device;
 mod engine;
 mod flight;
 mod private;
+mod retention;
 mod status;
 mod thread;
+mod watch;
 
 pub use device::{Completion, Device, FileDevice, Operation};
-pub use engine::{Engine, Now, Start};
+pub use engine::{Engine, Event, Now, PinRefusal, PinStart, Start};
+pub use retention::Retention;
 pub use status::{Status, Trouble};
-pub(crate) use thread::{Command, Scheduling, WriterThread};
+pub(crate) use thread::{Command, Published, Scheduling, WriterThread, now};
+pub use watch::{Comparison, Trigger};

@@ -47,6 +47,8 @@ fn steps_are_recorded_and_slewing_is_not() {
         buffers: 3,
         session: 1 << 32,
         boot_id: [0; 16],
+        boottime_ns: 0,
+        retention: baro_recorder::Retention::default(),
     };
     let mut engine = Engine::new(start, &recovery).unwrap();
     let mut producer = engine.add_private_ring(9, 64 << 10, 1000).unwrap();

@@ -8,12 +8,12 @@
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
-use crate::segments::{SegmentRef, Segments};
+use crate::segments::{SegmentFile, SegmentRef, Segments};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, Block, BlockHeader, DeadTail, End, Error as Format, Scan, WhenFull,
 };
-use baro_recorder::log::{Blocks, Extent, FoundHeader, Verdict, judge, segment_name};
+use baro_recorder::log::{Blocks, Extent, FoundHeader, Verdict, judge};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::ops::Range;
@@ -30,6 +30,10 @@ pub(crate) struct SegmentIndex {
     pub(crate) records: u64,
     pub(crate) bytes: u64,
     pub(crate) padding_bytes: u64,
+    /// Bodies of its blocks.
+    pub(crate) body_bytes: u64,
+    /// Boottime of its first and last block.
+    pub(crate) made_ns: (i64, i64),
 }
 
 /// Where the blocks of a session end although something follows that a crash may have torn.
@@ -106,7 +110,7 @@ impl<S: Storage> Indexer<'_, S> {
         self.check_unproven(&mut found, &unproven)?;
         let extents: Vec<Extent> = found.iter().map(|(_, e)| e.capped(dead)).collect();
         let verdicts = judge(&extents);
-        let mut before: Option<(u32, u64)> = None;
+        let mut before: Option<(SegmentFile, u64)> = None;
         for ((mut index, extent), verdict) in found.into_iter().zip(verdicts) {
             self.hole(&index.segment, &verdict, before)?;
             let live = verdict.live.end - verdict.live.start;
@@ -126,7 +130,7 @@ impl<S: Storage> Indexer<'_, S> {
         &mut self,
         segment: &SegmentRef,
         verdict: &Verdict,
-        before: Option<(u32, u64)>,
+        before: Option<(SegmentFile, u64)>,
     ) -> Result<()> {
         let recycles = self.when_full == WhenFull::Recycle;
         let (expected, found) = match (&verdict.hole, before) {
@@ -147,7 +151,7 @@ impl<S: Storage> Indexer<'_, S> {
         {
             return Ok(());
         }
-        let (file, offset) = (segment_name(segment.file), 64);
+        let (file, offset) = (segment.file.name(), 64);
         let (source, loss) = (Source::Sequence { expected, found }, Loss::Blocks(found - expected));
         self.out.damage.push(Damage { file, offset, source, loss });
         Ok(())
@@ -160,7 +164,7 @@ impl<S: Storage> Indexer<'_, S> {
         number: usize,
         unproven: &mut Vec<Unproven>,
     ) -> Result<Option<(SegmentIndex, Extent)>> {
-        let name = segment_name(segment.file);
+        let name = segment.file.name();
         let file = self.storage.open(&name, self.access)?;
         let first = segment.header.first_block;
         let mut index = SegmentIndex {
@@ -171,6 +175,8 @@ impl<S: Storage> Indexer<'_, S> {
             records: 0,
             bytes: 0,
             padding_bytes: 0,
+            body_bytes: 0,
+            made_ns: (i64::MAX, i64::MIN),
         };
         let mut durable = 0;
         let mut damage = Vec::new();
@@ -225,12 +231,18 @@ impl<S: Storage> Indexer<'_, S> {
     }
 
     /// Notes an end at bytes that look like a torn block.
-    fn tail(&mut self, file: &S::File, scan: &Scan, index: u32, found: Format) -> Result<()> {
+    fn tail(
+        &mut self,
+        file: &S::File,
+        scan: &Scan,
+        index: SegmentFile,
+        found: Format,
+    ) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         let offset = scan.offset();
         let read = file.read_at(offset, &mut unit)?;
         if scan.looks_torn(unit.get(..read).unwrap_or(&[])) {
-            self.out.tails.push(Tail { file: segment_name(index), offset, found });
+            self.out.tails.push(Tail { file: index.name(), offset, found });
         }
         Ok(())
     }
@@ -248,7 +260,7 @@ impl<S: Storage> Indexer<'_, S> {
             if block.sequence >= extent.end {
                 continue;
             }
-            let name = segment_name(index.segment.file);
+            let name = index.segment.file.name();
             let file = self.storage.open(&name, self.access)?;
             let (offset, bytes) = (block.place.offset, block.place.bytes as usize);
             if buffer.len() < bytes {
@@ -265,6 +277,25 @@ impl<S: Storage> Indexer<'_, S> {
     }
 }
 
+impl Index {
+    /// Bytes of blocks, and nanoseconds in which they were made, of the newest session: of its
+    /// last segments that follow one another, since what was recycled between others took time too.
+    pub(crate) fn rate(&self) -> Option<(u64, u64)> {
+        let newest = self.segments.last()?.segment.header;
+        let (mut bytes, mut made_ns) = (0, (i64::MAX, i64::MIN));
+        for (back, entry) in self.segments.iter().rev().enumerate() {
+            let header = entry.segment.header;
+            if header.session != newest.session || header.epoch + back as u64 != newest.epoch {
+                break;
+            }
+            bytes += entry.bytes;
+            made_ns = (made_ns.0.min(entry.made_ns.0), made_ns.1.max(entry.made_ns.1));
+        }
+        let span_ns = u64::try_from(made_ns.1.saturating_sub(made_ns.0)).ok()?;
+        (span_ns > 0).then_some((bytes, span_ns))
+    }
+}
+
 impl SegmentIndex {
     fn add(&mut self, header: &BlockHeader) {
         let bytes = header.block_bytes();
@@ -272,6 +303,9 @@ impl SegmentIndex {
         self.records += u64::from(header.records);
         self.bytes += bytes as u64;
         self.padding_bytes += (bytes - BLOCK_HEADER_BYTES - header.payload_bytes()) as u64;
+        self.body_bytes += u64::from(header.body_bytes);
+        let (first_ns, last_ns) = self.made_ns;
+        self.made_ns = (first_ns.min(header.boottime_ns), last_ns.max(header.boottime_ns));
         self.times = (self.times.0.min(header.time_min_ns), self.times.1.max(header.time_max_ns));
     }
 }
@@ -354,10 +388,10 @@ impl Patience {
         &mut self,
         storage: &S,
         access: Access,
-        file: u32,
+        file: SegmentFile,
         than: &SegmentRef,
     ) -> Result<bool> {
-        let file = storage.open(&segment_name(file), access)?;
+        let file = storage.open(&file.name(), access)?;
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         is_later_header(&file, than, &mut unit)
     }

@@ -2,8 +2,10 @@
 
 use crate::Result;
 use crate::read::Notes;
+use crate::segments::SegmentFile;
 use crate::store::Store;
-use baro_ondisk::{Identity, Kind};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Identity, Kind, Wear};
 use baro_recorder::log::Declared;
 use baro_sys::storage::Storage;
 use std::collections::HashMap;
@@ -22,6 +24,17 @@ pub struct Info {
     pub segments_used: u32,
     /// Segments never started.
     pub segments_blank: u32,
+    /// Segment files that are there; fewer than the geometry says while the log grows.
+    pub segments_grown: u32,
+    /// Segments that were copied out of the log for pins.
+    pub segments_kept: u32,
+    /// Bytes in them.
+    pub kept_bytes: u64,
+    /// What the store's writers have handed to its device since init.
+    pub wear: Wear,
+    /// Bytes of the log and nanoseconds of the newest session, for a rate; `None` if nothing of it
+    /// is left but one block.
+    pub rate: Option<(u64, u64)>,
     /// Places that are damaged, as far as headers tell.
     pub damaged: u32,
     /// Sessions with live blocks, oldest first.
@@ -98,6 +111,11 @@ impl<S: Storage> Store<S> {
             catalog_used_bytes: self.catalog.end,
             segments_used: self.index.segments.len() as u32,
             segments_blank: self.segments.blank,
+            segments_grown: self.segments.grown,
+            segments_kept: 0,
+            kept_bytes: 0,
+            wear: self.segments.wear,
+            rate: self.index.rate(),
             damaged: self.damage().len() as u32,
             sessions: Vec::new(),
             blocks: 0,
@@ -115,6 +133,10 @@ impl<S: Storage> Store<S> {
             info.records += entry.records;
             info.block_bytes += entry.bytes;
             info.padding_bytes += entry.padding_bytes;
+            if let SegmentFile::Kept(_) = entry.segment.file {
+                info.segments_kept += 1;
+                info.kept_bytes += entry.bytes;
+            }
             info.times_ns = join(info.times_ns, entry.times);
             if info.sessions.last().is_none_or(|last| last.session != header.session) {
                 info.sessions.push(SessionInfo {
@@ -133,6 +155,12 @@ impl<S: Storage> Store<S> {
                 session.records += entry.records;
                 session.times_ns = join(session.times_ns, entry.times);
             }
+        }
+        // The newest header counts what came before it.
+        if let Some(newest) = self.index.segments.last() {
+            info.wear.log_bytes += newest.bytes + UNIT_BYTES as u64;
+            info.wear.padding_bytes += newest.padding_bytes;
+            info.wear.payload_bytes += newest.body_bytes;
         }
         info
     }

@@ -36,6 +36,7 @@ pub use points::{Column, Datum, Point, Selection, UnknownName};
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use records::{Filter, Interval, Reading};
 pub use recover::{Recovered, recover, recover_in};
+pub use segments::SegmentFile;
 pub use store::Store;
 pub use tail::{Row, Value};
 pub use verify::{VerifyReport, verify};

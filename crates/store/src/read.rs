@@ -7,8 +7,9 @@
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::index::{Patience, SegmentIndex};
+use crate::segments::SegmentFile;
 use baro_ondisk::{Block, Chunk, End, Kind, Record, Samples};
-use baro_recorder::log::{Blocks, Found, FoundHeader, segment_name};
+use baro_recorder::log::{Blocks, Found, FoundHeader};
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 
@@ -17,8 +18,8 @@ use std::ops::ControlFlow;
 pub struct LiveBlock<'a> {
     /// The block.
     pub block: Block<'a>,
-    /// Number of the segment file.
-    pub file: u32,
+    /// The segment's file.
+    pub file: SegmentFile,
     /// Offset of the block in it.
     pub offset: u64,
 }
@@ -84,7 +85,7 @@ pub(crate) fn read_segment<S: Storage>(
     mut each: impl FnMut(&LiveBlock<'_>, &mut Notes) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<()>> {
     let SegmentIndex { segment, live, .. } = entry;
-    let name = segment_name(segment.file);
+    let name = segment.file.name();
     let file = storage.open(&name, access)?;
     let mut walk = buffer.walk(&file, segment.header, segment.crc);
     loop {

@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::{Damage, Error, Loss, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{End, Kind, Samples};
-use baro_recorder::log::{Blocks, FoundHeader, segment_name};
+use baro_recorder::log::{Blocks, FoundHeader};
 use baro_sys::clock;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
@@ -271,7 +271,7 @@ impl<S: Storage> Sweep<'_, S> {
         let Some(SegmentIndex { segment, live, .. }) = self.store.index.segments.get(at) else {
             return Ok(());
         };
-        let file = self.store.storage.open(&segment_name(segment.file), self.store.access)?;
+        let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
         let mut walk = self.headers.walk(&file, segment.header, segment.crc);
         while walk.scan().sequence() < live.end {
             let offset = walk.scan().offset();
@@ -307,7 +307,7 @@ impl<S: Storage> Sweep<'_, S> {
                         if self.patience.recycled(&file, segment, true)? {
                             self.notes.blocks_recycled += missing;
                         } else {
-                            let name = segment_name(segment.file);
+                            let name = segment.file.name();
                             let loss = Loss::Blocks(missing);
                             self.notes.damage.push(Damage::format(&name, source, loss));
                         }
@@ -340,7 +340,7 @@ impl<S: Storage> Sweep<'_, S> {
                 Some(at) => self.spare.swap_remove(at),
                 None => AlignedBuffer::unlocked(bytes.next_multiple_of(UNIT_BYTES))?,
             };
-        let name = segment_name(entry.segment.file);
+        let name = entry.segment.file.name();
         if self.file.as_ref().is_none_or(|(at, _)| *at != segment_at) {
             self.file = Some((segment_at, self.store.storage.open(&name, self.store.access)?));
         }

@@ -46,7 +46,14 @@ pub(crate) fn identity<S: Storage>(
     let ((store, segment_bytes), _) = most;
     // Recycling is the mode in which missing beginnings are normal: nothing is reported wrongly.
     let when_full = WhenFull::Recycle;
-    let identity = Identity { store, created_ns, segment_bytes, segments: last + 1, when_full };
+    let identity = Identity {
+        store,
+        created_ns,
+        segment_bytes,
+        segments: last + 1,
+        when_full,
+        init_segments: 0,
+    };
     let damage = Damage { file: IDENTITY.to_owned(), offset: 0, source, loss: Loss::Identity };
     Ok((identity, vec![damage]))
 }

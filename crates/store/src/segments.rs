@@ -8,17 +8,38 @@ use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, What,
+    BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What,
 };
-use baro_recorder::log::{Blocks, FoundHeader, segment_name};
+use baro_recorder::log::{Blocks, FoundHeader, KEPT, kept_name, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::BTreeSet;
+
+/// A file that holds a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentFile {
+    /// Of the log, by its number.
+    Log(u32),
+    /// Copied out of the log for a pin, by its epoch.
+    Kept(u64),
+}
+
+impl SegmentFile {
+    /// The file's name, relative to the store.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            SegmentFile::Log(index) => segment_name(index),
+            SegmentFile::Kept(epoch) => kept_name(epoch),
+        }
+    }
+}
 
 /// A started segment and the file it is in (which is not what its header says if files have been
 /// swapped).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentRef {
-    pub(crate) file: u32,
+    pub(crate) file: SegmentFile,
     pub(crate) header: SegmentHeader,
     pub(crate) crc: u32,
 }
@@ -29,6 +50,10 @@ pub(crate) struct Segments {
     /// By rising epoch, each epoch once.
     pub(crate) started: Vec<SegmentRef>,
     pub(crate) blank: u32,
+    /// Segment files that are there.
+    pub(crate) grown: u32,
+    /// Of the newest header: what was handed to the device before it.
+    pub(crate) wear: Wear,
     pub(crate) damage: Vec<Damage>,
     /// Of the newest header: blocks that are valid and dead all the same.
     pub(crate) dead: Vec<DeadTail>,
@@ -61,9 +86,14 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
     let mut waits = HEADER_WAITS;
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let mut blocks = Blocks::new()?;
+    let mut to_come = Vec::new();
     for index in 0..identity.segments {
         let name = segment_name(index);
         let file = match storage.open(&name, access) {
+            Err(error) if error.is_missing() && identity.may_be_to_come(index) => {
+                to_come.push((name, error));
+                continue;
+            }
             Err(error) if error.is_missing() => {
                 let source = Source::Unreadable(error.to_string());
                 found.damage.push(Damage { file: name, offset: 0, source, loss: Loss::Segment });
@@ -71,6 +101,12 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
             }
             other => other?,
         };
+        // Files are added in order, so what is missing before one that is there is lost.
+        found.damage.extend(to_come.drain(..).map(|(file, error)| {
+            let source = Source::Unreadable(error.to_string());
+            Damage { file, offset: 0, source, loss: Loss::Segment }
+        }));
+        found.grown = index + 1;
         let place = Place { file: &file, name: &name, index, identity };
         // A header that is being written may be read torn.
         if waits > 0 && is_torn(&file, &mut unit) {
@@ -81,7 +117,10 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
             found.started.push(segment);
         }
     }
-    found.started.sort_by_key(|s| (s.header.epoch, s.file != s.header.index));
+    let in_log: BTreeSet<u64> = found.started.iter().map(|s| s.header.epoch).collect();
+    read_kept(storage, identity, access, &in_log, &mut found)?;
+    let misplaced = |s: &SegmentRef| s.file != SegmentFile::Log(s.header.index);
+    found.started.sort_by_key(|s| (s.header.epoch, misplaced(s)));
     let mut twice = Vec::new();
     found.started.dedup_by(|later, first| {
         let same = later.header.epoch == first.header.epoch;
@@ -91,12 +130,53 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
         same
     });
     found.damage.extend(twice.into_iter().map(|(file, epoch)| Damage {
-        file: segment_name(file),
+        file: file.name(),
         offset: 40,
         source: Source::Twice { epoch },
         loss: Loss::Segment,
     }));
     Ok(found)
+}
+
+/// Segments that were copied out of the log and are not in it any more.
+fn read_kept<S: Storage>(
+    storage: &S,
+    identity: &Identity,
+    access: Access,
+    in_log: &BTreeSet<u64>,
+    found: &mut Segments,
+) -> Result<()> {
+    let names = match storage.list(KEPT) {
+        Err(error) if error.is_missing() => return Ok(()),
+        other => other?,
+    };
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    let epochs = names.iter().filter_map(|name| name.strip_suffix(".seg"));
+    for epoch in epochs.filter_map(|digits| u64::from_str_radix(digits, 16).ok()) {
+        if in_log.contains(&epoch) {
+            continue;
+        }
+        let file = SegmentFile::Kept(epoch);
+        let read = match storage.open(&file.name(), access).and_then(|f| f.read_at(0, &mut unit)) {
+            // Released meanwhile.
+            Err(error) if error.is_missing() => continue,
+            other => other?,
+        };
+        match SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) {
+            Ok((header, _)) if header.epoch != epoch || header.store != identity.store => {
+                let (field, offset) = ("epoch", 40);
+                let (expected, found_) = (epoch, header.epoch);
+                let what = What::Segment;
+                let source = Format::Mismatch { what, field, offset, expected, found: found_ };
+                found.damage.push(Damage::format(&file.name(), source, Loss::Segment));
+            }
+            Ok((header, crc)) => found.started.push(SegmentRef { file, header, crc }),
+            Err(source) => {
+                found.damage.push(Damage::format(&file.name(), source, Loss::Segment));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Damaged headers for which a moment is waited: a writer has at most a few in the making.
@@ -167,8 +247,9 @@ fn look<F: StorageFile>(
     if header.epoch > found.dead_epoch {
         found.dead_epoch = header.epoch;
         found.dead = SegmentHeader::dead_tails(unit).collect();
+        found.wear = Wear::of(unit);
     }
-    Ok(Some(SegmentRef { file: index, header, crc }))
+    Ok(Some(SegmentRef { file: SegmentFile::Log(index), header, crc }))
 }
 
 /// What is wrong with a valid header in this place.
@@ -223,7 +304,7 @@ fn rebuild<F: StorageFile>(
     let mut walk = blocks.walk(place.file, header, first.previous_crc);
     while let FoundHeader::Block(block) = walk.next_header()? {
         if block.durable > first.sequence {
-            let file = place.index;
+            let file = SegmentFile::Log(place.index);
             return Ok(Some(SegmentRef { file, header, crc: first.previous_crc }));
         }
     }

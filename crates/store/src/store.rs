@@ -11,8 +11,8 @@ use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
 use crate::salvage;
 use crate::segments::{Segments, read_segments};
 use crate::{Error, Result};
-use baro_ondisk::Identity;
-use baro_recorder::log::{Blocks, read_identity};
+use baro_ondisk::{Identity, Pin};
+use baro_recorder::log::{Blocks, Pins, read_identity};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
@@ -30,6 +30,7 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) index: Index,
     opening: Vec<Damage>,
     damage: Vec<Damage>,
+    pins: Pins,
 }
 
 /// The store's folder; without one the next step is to make a store, not to make a folder.
@@ -104,6 +105,7 @@ impl<S: Storage> Store<S> {
             index: Index::default(),
             opening,
             damage: Vec::new(),
+            pins: Pins::default(),
         };
         store.refresh()?;
         Ok(store)
@@ -115,6 +117,8 @@ impl<S: Storage> Store<S> {
     /// The operating system refuses.
     pub fn refresh(&mut self) -> Result<()> {
         let (storage, access) = (&self.storage, self.access);
+        // Before the log: what a pin holds is there as long as the pin is.
+        self.pins = Pins::read(storage, self.identity.store)?;
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
         self.index = Index::build(storage, access, self.identity.when_full, &self.segments)?;
@@ -148,6 +152,28 @@ impl<S: Storage> Store<S> {
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
+    }
+
+    /// Pins: windows kept from recycling, by id. What each holds is read as
+    /// [`Interval`](crate::Interval) of [`Pin::window_ns`], whether it lies in the log or was
+    /// copied out of it.
+    pub fn pins(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.pins.values()
+    }
+
+    /// Files of pins that are damaged, and what is wrong with them.
+    #[must_use]
+    pub fn pins_damaged(&self) -> &[(String, String)] {
+        &self.pins.damaged
+    }
+
+    /// The pin of this id (hexadecimal), or the newest one of this name.
+    #[must_use]
+    pub fn pin(&self, id_or_name: &str) -> Option<&Pin> {
+        let id = u64::from_str_radix(id_or_name, 16).ok();
+        let by_id = id.and_then(|id| self.pins.pins.get(&id));
+        let named = self.pins().filter(|pin| pin.name == id_or_name);
+        by_id.or_else(|| named.max_by_key(|pin| pin.realtime_ns))
     }
 
     /// Ends of sessions that a crash seems to have torn: normal, and told for those who look.
@@ -243,7 +269,7 @@ impl Notes {
         taken: u64,
     ) {
         let left = u64::from(live.block.header.records).saturating_sub(taken);
-        let name = baro_recorder::log::segment_name(live.file);
+        let name = live.file.name();
         let error = error.at(live.offset);
         self.damage.push(Damage::format(&name, error, crate::Loss::Records(left)));
     }

@@ -7,7 +7,7 @@ use crate::read::{LiveBlock, Notes};
 use crate::store::{Store, for_each_record};
 use baro_ondisk::Kind;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_recorder::log::{Blocks, FoundHeader, segment_name};
+use baro_recorder::log::{Blocks, FoundHeader};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ impl<S: Storage> Store<S> {
         let mut headers = Blocks::new()?;
         let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
         for entry in self.index.segments.iter().rev() {
-            let name = segment_name(entry.segment.file);
+            let name = entry.segment.file.name();
             let file = self.storage.open(&name, self.access)?;
             let mut blocks: Vec<BlockPlace> = Vec::new();
             let mut walk = headers.walk(&file, entry.segment.header, entry.segment.crc);

@@ -10,7 +10,7 @@ use crate::index::Tail;
 use crate::read::{LiveBlock, Notes};
 use crate::store::Store;
 use baro_ondisk::{Error as Format, Gap, Kind, Record, Samples, What};
-use baro_recorder::log::{CATALOG, segment_name};
+use baro_recorder::log::CATALOG;
 use baro_sys::storage::{Access, Storage};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -165,7 +165,7 @@ impl Pass {
                 if expected != found {
                     let what = What::Block;
                     let source = Format::Mismatch { what, field, offset, expected, found };
-                    let name = segment_name(live.file);
+                    let name = live.file.name();
                     let source = source.at(live.offset);
                     notes.damage.push(Damage::format(&name, source, Loss::Records(0)));
                 }

@@ -49,7 +49,8 @@ fn places(path: &Path) -> Vec<(u32, u64, usize)> {
     let mut places = Vec::new();
     let each = |live: &baro_store::LiveBlock<'_>| {
         let used = baro_ondisk::BLOCK_HEADER_BYTES + live.block.header.payload_bytes();
-        places.push((live.file, live.offset, used));
+        let baro_store::SegmentFile::Log(file) = live.file else { panic!("nothing is pinned") };
+        places.push((file, live.offset, used));
         ControlFlow::Continue(())
     };
     Store::open(path).unwrap().blocks(each).unwrap();

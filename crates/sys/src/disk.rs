@@ -114,6 +114,10 @@ impl Storage for Disk {
         remove(&self.path(name))
     }
 
+    fn available_bytes(&self) -> Result<Option<u64>> {
+        Ok(Some(crate::identity::FileSystem::of(&self.folder)?.available_bytes))
+    }
+
     fn sync_folder(&self, folder: &str) -> Result<()> {
         let path = self.path(folder);
         File::open(&path)

@@ -163,6 +163,12 @@ impl SimDisk {
         lock(&self.state).syncs
     }
 
+    /// Bytes of all files.
+    #[must_use]
+    pub fn used_bytes(&self) -> u64 {
+        lock(&self.state).files.iter().map(|file| file.size).sum()
+    }
+
     /// Makes something go wrong.
     pub fn inject(&self, fault: Fault) {
         lock(&self.state).faults.push(fault);
@@ -290,6 +296,10 @@ impl Storage for SimDisk {
         state.count("remove", name)?;
         state.names.remove(name);
         Ok(())
+    }
+
+    fn available_bytes(&self) -> Result<Option<u64>> {
+        Ok(Some(lock(&self.state).room()))
     }
 
     fn sync_folder(&self, folder: &str) -> Result<()> {

@@ -59,6 +59,14 @@ pub trait Storage: Debug + Send + Sync + 'static {
     /// The operating system's reason.
     fn remove(&self, name: &str) -> Result<()>;
 
+    /// Bytes that may still be allocated; `None` where that cannot be told.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn available_bytes(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Makes names in a folder durable. Blocks for the device.
     ///
     /// # Errors

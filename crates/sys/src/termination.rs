@@ -7,7 +7,7 @@
 //! `a_signal_is_noted_and_sent`.
 
 use std::io;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 static REQUESTED: AtomicI32 = AtomicI32::new(0);
 
@@ -44,6 +44,33 @@ pub fn watch() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+static USER: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note_user(_: libc::c_int) {
+    USER.store(true, Relaxed);
+}
+
+/// From now on SIGUSR1 sets a flag instead of ending the process. Does not block.
+///
+/// # Errors
+/// Those of sigaction(2); none is known for this signal.
+pub fn watch_user_signal() -> io::Result<()> {
+    // SAFETY: all zeroes is a valid sigaction; the handler only touches an atomic.
+    let rc = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = note_user as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut())
+    };
+    if rc == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether SIGUSR1 has come since the last call.
+#[must_use]
+pub fn take_user_signal() -> bool {
+    USER.swap(false, Relaxed)
 }
 
 /// The number of the first signal that came, if any.

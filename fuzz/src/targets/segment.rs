@@ -5,8 +5,8 @@ use crate::Target;
 use crate::targets::payloads;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, DeadTail, Gap, Identity, Kind, Scan,
-    SegmentHeader, SegmentKind, Step, StoreId, WhenFull, crc32c,
+    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, DeadTail, Gap, Identity, Kind, Pin,
+    PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, WhenFull, crc32c,
 };
 
 pub(crate) const SEGMENT: Target = Target {
@@ -26,8 +26,42 @@ pub(crate) const IDENTITY: Target = Target {
     seeds: || {
         let (store, segment_bytes) = (StoreId([7; 16]), 1 << 20);
         let when_full = WhenFull::Recycle;
-        let identity = Identity { store, created_ns: 5, segment_bytes, segments: 3, when_full };
+        let identity = Identity {
+            store,
+            created_ns: 5,
+            segment_bytes,
+            segments: 3,
+            when_full,
+            init_segments: 2,
+        };
         vec![identity.encode().to_vec()]
+    },
+    fix_up: seal_unit,
+};
+
+pub(crate) const PIN: Target = Target {
+    name: "pin",
+    fuzz_one: |bytes| {
+        if let Ok(pin) = Pin::decode(bytes) {
+            let (from_ns, to_ns) = pin.window_ns();
+            assert!(from_ns <= to_ns);
+            assert_eq!(Pin::decode(&pin.encode()), Ok(pin));
+        }
+    },
+    seeds: || {
+        let pin = Pin {
+            id: 7,
+            state: PinState::Short,
+            before_ns: 60_000_000_000,
+            after_ns: 10_000_000_000,
+            first_epoch: 3,
+            last_epoch: 5,
+            name: "fault".to_owned(),
+            reason: "the log goes back 5 s only".to_owned(),
+            ..Pin::default()
+        };
+        let open = Pin { state: PinState::Open, last_epoch: u64::MAX, ..pin.clone() };
+        vec![pin.encode().to_vec(), open.encode().to_vec()]
     },
     fix_up: seal_unit,
 };

@@ -276,6 +276,84 @@ pub(super) fn idle_cpu(runs: &[&Value]) -> Verdict {
 }
 
 /// For rows that say where to read.
+/// Whether anything has grown while the log was recycled over and over.
+pub(super) fn recycled(runs: &[&Value]) -> Verdict {
+    let grown = |first: &str, last: &str| {
+        spread(runs, |run| Some(run[last].as_f64()? / run[first].as_f64()?))
+    };
+    let latency = grown("first_push_p9999_ns", "last_push_p9999_ns");
+    let memory = grown("resident_first_bytes", "resident_last_bytes");
+    let (lost, rounds) = (spread(runs, key("lost")), spread(runs, key("rounds")));
+    let files = spread(runs, |run| {
+        // The last pin stays, with what was copied out for it.
+        Some(run["files_after"].as_f64()? - run["files_before"].as_f64()?)
+    });
+    let (Some(latency), Some(memory), Some(lost), Some(rounds), Some(files)) =
+        (latency, memory, lost, rounds, files)
+    else {
+        return unknown("push, memory or files");
+    };
+    let measured = format!(
+        "{} rounds: memory x {}, push p99.99 x {} ({} to {}), {} more files (a pin and its copies), \
+         lost {}",
+        count(rounds.median),
+        two(memory.max),
+        two(latency.max),
+        shown(runs, "first_push_p9999_ns", time),
+        shown(runs, "last_push_p9999_ns", time),
+        count(files.max),
+        count(lost.max)
+    );
+    let same = latency.max <= 1.5 && memory.max <= 1.02 && files.max <= 9.0;
+    Verdict { measured, met: Some(rounds.min >= 1000.0 && same && lost.max == 0.0) }
+}
+
+/// Whether a pin at full rate is exact and costs no push anything.
+pub(super) fn pinned(runs: &[&Value]) -> Verdict {
+    let ratio = spread(runs, |run| {
+        let beside = run["beside_pin_push_p9999_ns"].as_f64()?;
+        Some(beside / run["without_pin_push_p9999_ns"].as_f64()?)
+    });
+    let (missing, window) =
+        (spread(runs, key("window_records_missing")), spread(runs, key("window_records")));
+    let (lost, pushed) = (spread(runs, key("lost")), spread(runs, key("bytes_per_s")));
+    let (Some(ratio), Some(missing), Some(window), Some(lost), Some(pushed)) =
+        (ratio, missing, window, lost, pushed)
+    else {
+        return unknown("push, window or rate");
+    };
+    let measured = format!(
+        "{}: {} of {} records of the window missing, lost {}, push p99.99 {} beside the pin, {} \
+         without",
+        pushed.show(rate),
+        count(missing.max),
+        window.show(count),
+        count(lost.max),
+        shown(runs, "beside_pin_push_p9999_ns", time),
+        shown(runs, "without_pin_push_p9999_ns", time)
+    );
+    let exact = missing.max == 0.0 && window.min > 0.0 && lost.max == 0.0;
+    Verdict { measured, met: Some(exact && ratio.median <= 1.1 && pushed.min >= 490e6) }
+}
+
+fn device_to_pushed(runs: &[&Value]) -> Option<Spread> {
+    spread(runs, |run| Some(run["device_bytes"].as_f64()? / run["payload_bytes"].as_f64()?))
+}
+
+/// Bytes to the device for each byte pushed.
+pub(super) fn wear(runs: &[&Value]) -> Verdict {
+    let Some(ratio) = device_to_pushed(runs) else { return unknown("bytes") };
+    let measured = format!("{:.3} bytes to the device for each pushed", ratio.max);
+    Verdict { measured, met: Some(ratio.max <= 1.05) }
+}
+
+/// The same where no goal is set.
+pub(super) fn wear_stated(runs: &[&Value]) -> Verdict {
+    let Some(ratio) = device_to_pushed(runs) else { return unknown("bytes") };
+    let measured = format!("{} bytes to the device for each pushed", two(ratio.max));
+    Verdict { measured, met: Some(true) }
+}
+
 pub(super) fn nothing(_: &[&Value]) -> Verdict {
     Verdict { measured: String::new(), met: None }
 }

@@ -49,6 +49,12 @@ pub(super) fn measure(context: &Context, row: &Row, emit: &mut Emit<'_>) -> Resu
                 emit(parsed(&shell.output(&text)?)?, &text)?;
             }
         }
+        What::Keep(options) => {
+            let text = keep(options, context.quick);
+            for _ in 0..runs {
+                emit(parsed(&shell.output(&text)?)?, &text)?;
+            }
+        }
         What::PushLoadElsewhere(options) => {
             let other = Stand::build(&context.media, &context.work, row.disk)?;
             let shell = shell.with("LOAD_DIR", other.dir());
@@ -93,6 +99,18 @@ fn push(options: &str, quick: bool) -> String {
         text += &format!(" {word} {value}");
     }
     text
+}
+
+fn keep(options: &str, quick: bool) -> String {
+    let text = format!("baro bench keep --dir $MEDIA_DIR --format json {options}");
+    if quick {
+        text.replace("--rounds 1050", "--rounds 50")
+            .replace("--log 4G", "--log 1G")
+            .replace("2s", "200ms")
+            .replace("1s", "200ms")
+    } else {
+        text
+    }
 }
 
 fn parsed(output: &str) -> Result<Value, String> {

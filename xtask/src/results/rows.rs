@@ -30,6 +30,8 @@ pub(super) enum What {
     Push(&'static str),
     /// The same, with the load on a second disk like the first.
     PushLoadElsewhere(&'static str),
+    /// `baro bench keep` with these options.
+    Keep(&'static str),
     /// fio beside `baro bench push --greedy`.
     Throughput {
         greedy: &'static str,
@@ -159,6 +161,28 @@ pub(super) static ROWS: &[Row] = &[
     row!("producers-16", "16 processes at 20,000 records/s each: 0 lost, order kept for each", None,
          PLAIN, What::Producers("--producers 16 --rate 20000 --record-bytes 64 --for 30s"),
          judge::producers),
+    row!("recycle-1000", "log recycled 1,000 times: no growth of memory, files, push p99.99",
+         Some(1), PLAIN,
+         What::Keep("--log 32M --rounds 1050 --rate 200MB --ring 16M --pins 9 --before 20ms \
+                     --after 10ms --cpu 1"), judge::recycled),
+    row!("pin-full-rate", "500 MB/s, 2 s before and 1 s after pinned: window exact, 0 lost, push as without",
+         Some(3), PLAIN,
+         What::Keep("--log 4G --rounds 3 --rate 500MB --ring 256M --pins 1 --before 2s --after 1s \
+                     --cpu 1"), judge::pinned),
+    row!("wear-16k", "16 KiB each 5 ms: bytes to the device <= 1.05 x pushed", Some(1), PLAIN,
+         What::Push("--record-bytes 16K --interval 5ms --for 60s --greedy 0s"), judge::wear),
+    row!("wear-100-10ms", "100 B each 10 ms, durable within 10 ms: stated", Some(1), PLAIN,
+         What::Push("--record-bytes 100 --interval 10ms --for 60s --greedy 0s --log 64M \
+                     --durable-within 10ms"), judge::wear_stated),
+    row!("wear-100-100ms", "the same within 100 ms: stated", Some(1), PLAIN,
+         What::Push("--record-bytes 100 --interval 10ms --for 60s --greedy 0s --log 64M \
+                     --durable-within 100ms"), judge::wear_stated),
+    row!("wear-100-1s", "the same within 1 s: stated", Some(1), PLAIN,
+         What::Push("--record-bytes 100 --interval 10ms --for 60s --greedy 0s --log 64M \
+                     --durable-within 1s"), judge::wear_stated),
+    row!("wear-100-10s", "the same within 10 s: stated", Some(1), PLAIN,
+         What::Push("--record-bytes 100 --interval 10ms --for 120s --greedy 0s --log 64M \
+                     --durable-within 10s"), judge::wear_stated),
     row!("verify", ">= 1 GB/s, from memory", None, PLAIN, What::Verify, judge::verify),
     row!("recovery", "a killed recorder's full log of 4 GiB opens in <= 1 s", Some(3), PLAIN,
          What::Recovery, judge::recovery),

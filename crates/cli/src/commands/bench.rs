@@ -1,5 +1,6 @@
 //! `baro bench`: measurements on this machine.
 
+mod keep;
 pub(crate) mod load;
 mod producers;
 pub(crate) mod push;
@@ -16,6 +17,8 @@ pub(crate) enum Command {
     /// One of them
     #[command(hide = true)]
     Producer(producers::One),
+    /// A log that is recycled many times, with pins or without: does anything grow
+    Keep(keep::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -25,6 +28,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Push(arguments) => push::run(&arguments),
         Command::Producers(arguments) => producers::run(&arguments),
         Command::Producer(arguments) => producers::one(&arguments),
+        Command::Keep(arguments) => keep::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let store = arguments.dir.join("store");
     out!("making a store of 1 GiB in {}", arguments.dir.display());
-    let result = init::make(&store, LOG_BYTES, false, false)
+    let result = init::make(&store, LOG_BYTES, init::How { recycle: false, grow: false }, false)
         .and_then(|_| measure(arguments, &store))
         .and_then(|(recording, methods)| show(arguments, &store, &recording, &methods));
     if arguments.keep {

@@ -5,9 +5,9 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
-use baro_recorder::promises::Look;
+use baro_recorder::promises::{Judged, Look};
 use baro_recorder::{FoundRing, RingFolder};
-use baro_store::Store;
+use baro_store::{Info, Store};
 use baro_sys::lock::LockFile;
 use clap::Args;
 use serde_json::json;
@@ -17,6 +17,9 @@ use std::path::PathBuf;
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
+    /// What the device is made for, in TB written: tells how long that lasts at the present rate
+    #[arg(long, value_name = "TB")]
+    tbw: Option<f64>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -24,61 +27,26 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
     let info = store.info();
+    let wear = Wear::new(&info, arguments.tbw);
+    let around = Around {
+        recorder_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?
+            .and_then(|holder| holder.pid),
+        rings: RingFolder::rings(info.identity.store, None),
+        judged: promises::at(&arguments.store, Look::Read),
+    };
+    let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
+    if arguments.format == Format::Json {
+        print_json(&as_json(arguments, &store, &info, &wear, &around))?;
+        return Ok(Outcome::lost_if(lossy));
+    }
+    print_text(arguments, &store, &info, &wear, &around);
+    Ok(Outcome::lost_if(lossy))
+}
+
+fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, around: &Around) {
     let identity = &info.identity;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     let stops = identity.when_full == WhenFull::Stop;
-    let recorder = LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?;
-    let rings = RingFolder::rings(identity.store, None);
-    let judged = promises::at(&arguments.store, Look::Read);
-    let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
-    if arguments.format == Format::Json {
-        let sessions: Vec<_> = info
-            .sessions
-            .iter()
-            .map(|session| {
-                json!({
-                    "session": session.session,
-                    "started_ns": session.started_ns,
-                    "from_start": session.from_start,
-                    "segments": session.segments,
-                    "blocks": session.blocks,
-                    "records": session.records,
-                    "time_min_ns": session.times_ns.map(|times| times.0),
-                    "time_max_ns": session.times_ns.map(|times| times.1),
-                })
-            })
-            .collect();
-        let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
-        print_json(&json!({
-            "path": arguments.store,
-            "store": identity.store.to_string(),
-            "created_ns": identity.created_ns,
-            "log_bytes": log_bytes,
-            "segment_bytes": identity.segment_bytes,
-            "segments": identity.segments,
-            "segments_used": info.segments_used,
-            "segments_blank": info.segments_blank,
-            "when_full": if stops { "stop" } else { "recycle" },
-            "catalog_bytes": info.catalog_bytes,
-            "catalog_used_bytes": info.catalog_used_bytes,
-            "series": info.series,
-            "channels": info.channels,
-            "blocks": info.blocks,
-            "records": info.records,
-            "block_bytes": info.block_bytes,
-            "padding_bytes": info.padding_bytes,
-            "dead_blocks": info.dead_blocks,
-            "time_min_ns": info.times_ns.map(|times| times.0),
-            "time_max_ns": info.times_ns.map(|times| times.1),
-            "sessions": sessions,
-            "damage": damage,
-            "recorder_pid": recorder.and_then(|holder| holder.pid),
-            "rings": rings.iter().map(ring_json).collect::<Vec<_>>(),
-            "promises": promises::as_json(&judged),
-            "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
-        }))?;
-        return Ok(Outcome::lost_if(lossy));
-    }
     out!("store     {}, made {}", identity.store, time::show(identity.created_ns));
     out!(
         "log       {} in {} segments of {}; {} used, {} blank; when full: {}",
@@ -96,10 +64,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         show_bytes(info.block_bytes),
         show_bytes(info.padding_bytes)
     );
+    if info.segments_grown < identity.segments {
+        out!(
+            "grows     {} of {} segments are there; the others are added while recording",
+            info.segments_grown,
+            identity.segments
+        );
+    }
     out!("series    {} series, {} channels", info.series, info.channels);
     if let Some((from_ns, to_ns)) = info.times_ns {
         out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
     }
+    wear.print(arguments.tbw);
+    print_pins(store, info);
     for session in &info.sessions {
         out!(
             "session   {:016x} from {}: {} records in {} segments{}",
@@ -114,15 +91,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         "memory    a recorder with one ring of 16 MiB takes {}",
         show_bytes(recorder_memory_bytes(identity.segment_bytes))
     );
-    if let Some(pid) = recorder.and_then(|holder| holder.pid) {
+    if let Some(pid) = around.recorder_pid {
         out!("recorder  process {pid}");
     }
-    rings.iter().for_each(print_ring);
+    around.rings.iter().for_each(print_ring);
     for damage in store.damage() {
         out!("damage    {damage}");
     }
-    promises::lines(&judged).iter().for_each(|line| out!("{line}"));
-    Ok(Outcome::lost_if(lossy))
+    promises::lines(&around.judged).iter().for_each(|line| out!("{line}"));
+}
+
+fn print_pins(store: &Store, info: &Info) {
+    for pin in store.pins() {
+        let name = if pin.name.is_empty() { "no name" } else { &pin.name };
+        let (from_ns, to_ns) = pin.window_ns();
+        let (from, to) = (time::show(from_ns), time::show(to_ns));
+        out!("pin       {:016x} {name}: {from} to {to} {}", pin.id, pin.reason);
+    }
+    if info.segments_kept > 0 {
+        out!(
+            "kept      {} in {} segments copied out of the log for pins",
+            show_bytes(info.kept_bytes),
+            info.segments_kept
+        );
+    }
 }
 
 fn print_ring(ring: &FoundRing) {
@@ -155,6 +147,141 @@ fn ring_json(ring: &FoundRing) -> serde_json::Value {
         "durable": ring.report.durable,
         "used_bytes": ring.report.used_bytes,
         "capacity_bytes": ring.report.capacity_bytes,
+    })
+}
+
+/// What is not in the store's files.
+#[derive(Debug)]
+struct Around {
+    recorder_pid: Option<u32>,
+    rings: Vec<FoundRing>,
+    judged: Vec<Judged>,
+}
+
+/// What the device has taken, and what that means for its life.
+#[derive(Clone, Copy, Debug)]
+struct Wear {
+    device_bytes: u64,
+    log_bytes: u64,
+    padding_bytes: u64,
+    other_bytes: u64,
+    payload_bytes: u64,
+    /// Bytes of the log for each byte of payload.
+    amplification: Option<f64>,
+    tb_per_day: Option<f64>,
+    days_left: Option<f64>,
+}
+
+impl Wear {
+    fn new(info: &Info, tbw: Option<f64>) -> Self {
+        let wear = info.wear;
+        let payload = wear.payload_bytes;
+        let amplification = (payload > 0).then(|| wear.log_bytes as f64 / payload as f64);
+        let tb_per_day =
+            info.rate.map(|(bytes, span_ns)| bytes as f64 / 1e12 * (86_400e9 / span_ns as f64));
+        let left = tbw.map(|tbw| (tbw - wear.device_bytes() as f64 / 1e12).max(0.0));
+        let days_left = left.zip(tb_per_day.filter(|rate| *rate > 0.0)).map(|(l, rate)| l / rate);
+        Wear {
+            device_bytes: wear.device_bytes(),
+            log_bytes: wear.log_bytes,
+            padding_bytes: wear.padding_bytes,
+            other_bytes: wear.other_bytes,
+            payload_bytes: payload,
+            amplification,
+            tb_per_day,
+            days_left,
+        }
+    }
+
+    fn print(&self, tbw: Option<f64>) {
+        let factor = self.amplification.map_or("?".to_owned(), |factor| format!("{factor:.3}"));
+        out!(
+            "wear      {} to the device since init: {} of the log for {} recorded, that is {factor} \
+             times as much ({} padding); {} beside it",
+            show_bytes(self.device_bytes),
+            show_bytes(self.log_bytes),
+            show_bytes(self.payload_bytes),
+            show_bytes(self.padding_bytes),
+            show_bytes(self.other_bytes)
+        );
+        if let Some(rate) = self.tb_per_day {
+            let life = match (tbw, self.days_left) {
+                (Some(tbw), Some(days)) => {
+                    format!("; of {tbw} TB written the rest lasts {:.1} years", days / 365.25)
+                }
+                _ => String::new(),
+            };
+            out!("          {rate:.4} TB a day at the rate of the last session{life}");
+        }
+    }
+}
+
+fn as_json(
+    arguments: &Arguments,
+    store: &Store,
+    info: &Info,
+    wear: &Wear,
+    around: &Around,
+) -> serde_json::Value {
+    let identity = &info.identity;
+    let log_bytes = identity.segment_bytes * u64::from(identity.segments);
+    let stops = identity.when_full == WhenFull::Stop;
+    let sessions: Vec<_> = info
+        .sessions
+        .iter()
+        .map(|session| {
+            json!({
+                "session": session.session,
+                "started_ns": session.started_ns,
+                "from_start": session.from_start,
+                "segments": session.segments,
+                "blocks": session.blocks,
+                "records": session.records,
+                "time_min_ns": session.times_ns.map(|times| times.0),
+                "time_max_ns": session.times_ns.map(|times| times.1),
+            })
+        })
+        .collect();
+    let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
+    json!({
+        "path": arguments.store,
+        "store": identity.store.to_string(),
+        "created_ns": identity.created_ns,
+        "log_bytes": log_bytes,
+        "segment_bytes": identity.segment_bytes,
+        "segments": identity.segments,
+        "segments_used": info.segments_used,
+        "segments_blank": info.segments_blank,
+        "when_full": if stops { "stop" } else { "recycle" },
+        "catalog_bytes": info.catalog_bytes,
+        "catalog_used_bytes": info.catalog_used_bytes,
+        "series": info.series,
+        "channels": info.channels,
+        "blocks": info.blocks,
+        "records": info.records,
+        "block_bytes": info.block_bytes,
+        "padding_bytes": info.padding_bytes,
+        "dead_blocks": info.dead_blocks,
+        "time_min_ns": info.times_ns.map(|times| times.0),
+        "time_max_ns": info.times_ns.map(|times| times.1),
+        "segments_grown": info.segments_grown,
+        "segments_kept": info.segments_kept,
+        "kept_bytes": info.kept_bytes,
+        "device_bytes": wear.device_bytes,
+        "device_log_bytes": wear.log_bytes,
+        "device_padding_bytes": wear.padding_bytes,
+        "device_other_bytes": wear.other_bytes,
+        "recorded_payload_bytes": wear.payload_bytes,
+        "write_amplification": wear.amplification,
+        "tb_per_day": wear.tb_per_day,
+        "tbw_days_left": wear.days_left,
+        "pins": store.pins().map(super::pin::as_json).collect::<Vec<_>>(),
+        "sessions": sessions,
+        "damage": damage,
+        "recorder_pid": around.recorder_pid,
+        "rings": around.rings.iter().map(ring_json).collect::<Vec<_>>(),
+        "promises": promises::as_json(&around.judged),
+        "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
     })
 }
 

@@ -4,7 +4,7 @@ use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_ondisk::{Identity, StoreId, WhenFull};
-use baro_recorder::log::{Geometry, init};
+use baro_recorder::log::{Geometry, init_growing};
 use baro_recorder::promises::Look;
 use baro_sys::disk::Disk;
 use baro_sys::{clock, identity};
@@ -18,8 +18,12 @@ pub(crate) struct Arguments {
     /// The folder; made if missing
     store: PathBuf,
     /// Size of the log, all of which is written now
-    #[arg(long, default_value = "1G", value_parser = size::bytes)]
-    size: u64,
+    #[arg(long, value_parser = size::bytes)]
+    size: Option<u64>,
+    /// Size of the log, of which two segments are written now and the others while recording; this
+    /// is what happens without --size, with 1G
+    #[arg(long, value_parser = size::bytes, conflicts_with = "size", value_name = "SIZE")]
+    grow_to: Option<u64>,
     /// When the log is full, reuse the oldest segment instead of refusing new records
     #[arg(long)]
     recycle: bool,
@@ -29,17 +33,23 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let quiet = arguments.format != Format::Text;
-    let identity = make(&arguments.store, arguments.size, arguments.recycle, quiet)?;
+    let (log_bytes, grow) = match (arguments.size, arguments.grow_to) {
+        (Some(bytes), _) => (bytes, false),
+        (None, bytes) => (bytes.unwrap_or(1 << 30), true),
+    };
+    let how = How { recycle: arguments.recycle, grow };
+    let identity = make(&arguments.store, log_bytes, how, quiet)?;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     let judged = promises::at(&arguments.store, Look::Write);
     match arguments.format {
         Format::Text => {
             out!(
-                "{}: store {}, {} segments of {}, {}",
+                "{}: store {}, {} segments of {}{}, {}",
                 arguments.store.display(),
                 identity.store,
                 identity.segments,
                 size::show_bytes(identity.segment_bytes),
+                if grow { " (two now, the others while recording)" } else { "" },
                 match identity.when_full {
                     WhenFull::Stop => "refuses new records when full",
                     WhenFull::Recycle => "reuses the oldest segment when full",
@@ -53,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "segments": identity.segments,
             "segment_bytes": identity.segment_bytes,
             "log_bytes": log_bytes,
+            "init_segments": if grow { 2 } else { identity.segments },
             "when_full": if identity.when_full == WhenFull::Stop { "stop" } else { "recycle" },
             "promises": promises::as_json(&judged),
         }))?,
@@ -60,15 +71,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// What kind of store is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    /// When the log is full, the oldest segment is reused.
+    pub(crate) recycle: bool,
+    /// Two segments are written now, the others while recording.
+    pub(crate) grow: bool,
+}
+
 /// Makes a store; shows progress on a terminal unless `quiet`.
-pub(crate) fn make(path: &Path, log_bytes: u64, recycle: bool, quiet: bool) -> Result<Identity> {
+pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result<Identity> {
     let quiet = quiet || !std::io::stderr().is_terminal();
-    let when_full = if recycle { WhenFull::Recycle } else { WhenFull::Stop };
+    let when_full = if how.recycle { WhenFull::Recycle } else { WhenFull::Stop };
     let geometry = Geometry::for_log(log_bytes, when_full)?;
     let disk = Disk::create(path)?;
     let mut id = StoreId::default();
     identity::random(&mut id.0)?;
-    let total = geometry.total_bytes();
+    let segments = if how.grow { 2 } else { 0 };
+    let total = match segments {
+        0 => geometry.total_bytes(),
+        some => geometry.segment_bytes * some + geometry.catalog_bytes,
+    };
     let mut shown = 0;
     let progress = |done: u64| {
         let percent = done * 100 / total;
@@ -78,7 +102,8 @@ pub(crate) fn make(path: &Path, log_bytes: u64, recycle: bool, quiet: bool) -> R
             let _ = std::io::stderr().flush();
         }
     };
-    let made = init(&disk, path, id, clock::realtime_ns(), &geometry, progress);
+    let made =
+        init_growing(&disk, path, id, clock::realtime_ns(), &geometry, segments as u32, progress);
     if !quiet {
         eprint!("\r\x1b[K");
     }

@@ -2,6 +2,7 @@
 
 mod declare;
 pub(crate) mod feeds;
+mod keeping;
 pub(crate) mod report;
 mod samples;
 mod service;
@@ -12,11 +13,12 @@ use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_recorder::{Closed, Options, Recorder, RingReport, Rings, inspect_ring};
+use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, inspect_ring};
 use baro_sys::memory::SharedMemory;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::{Fed, Feed};
+use keeping::Keeping;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -49,10 +51,11 @@ pub(crate) struct Arguments {
     /// Read further options from this file: its table [record] has the names of the flags
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Make the store first, with a log of this size, if there is none
+    /// Make the store first, with a log of this size, if there is none; recording starts at once,
+    /// while the log grows in the background
     #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
     init: Option<u64>,
-    /// With --init: a log that reuses its oldest segment when it is full
+    /// With --init: when the log is full, reuse the oldest segment instead of refusing new records
     #[arg(long, requires = "init")]
     recycle: bool,
     /// Record this machine's kernel counters: stat, vmstat, meminfo, diskstats, net/dev, pressure,
@@ -102,6 +105,8 @@ pub(crate) struct Arguments {
     duration: Option<u64>,
     #[command(flatten)]
     tuning: Tuning,
+    #[command(flatten)]
+    keeping: Keeping,
     /// Make the queue of the store's device short while recording: others' writes then delay the
     /// recorder's by a second at most. Needs root; put back at the end
     #[arg(long)]
@@ -158,15 +163,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(log_bytes) = arguments.init
         && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
     {
-        init::make(
-            &arguments.store,
-            log_bytes,
-            arguments.recycle,
-            arguments.format != Format::Text,
-        )?;
+        let quiet = arguments.format != Format::Text;
+        let recycle = arguments.recycle;
+        init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
     }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
-    let recorder = Recorder::open(&arguments.store, arguments.tuning.options(frame_bytes))?;
+    let mut options = arguments.tuning.options(frame_bytes);
+    options.retention = arguments.keeping.retention();
+    let recorder = Recorder::open(&arguments.store, options)?;
+    let mut watching = arguments.keeping.watch()?;
+    watching.look(&recorder);
     if arguments.format == Format::Text {
         report::print_opening(recorder.opening());
     }
@@ -177,12 +183,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.memory_bytes();
+    let mut complaints = Vec::new();
     let recording = record_with(
         recorder,
         feeds,
         attached,
         arguments.duration,
         |recorder, elapsed_ns| {
+            watching.look(recorder);
+            report::complain(recorder, &mut complaints);
             queue.look();
             if terminal {
                 report::status_line(recorder, elapsed_ns);
@@ -194,6 +203,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if terminal {
         eprint!("\r\x1b[K");
     }
+    watching.end();
     report::print(arguments.format, &opening, memory_bytes, &recording)?;
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     Ok(Outcome::lost_if(recording.lost() > 0 || bad))
@@ -246,6 +256,7 @@ pub(crate) struct Recording {
     pub(crate) fed: Vec<Fed>,
     /// Producers of the rings for other processes.
     attached: Vec<u64>,
+    pub(crate) growth: Growth,
     /// Whether only this store lies on its file system.
     pub(crate) alone: Option<bool>,
 }
@@ -318,5 +329,6 @@ fn record_with(
             .collect::<Result<Vec<Fed>>>()
     })?;
     let elapsed_ns = clock::monotonic_ns() - started_ns;
-    Ok(Recording { elapsed_ns, closed: recorder.close(), fed, attached, alone })
+    let growth = recorder.growth();
+    Ok(Recording { elapsed_ns, growth, closed: recorder.close(), fed, attached, alone })
 }

@@ -90,7 +90,39 @@ pub fn init<S: Storage>(
     geometry: &Geometry,
     progress: impl FnMut(u64),
 ) -> Result<Identity> {
+    init_growing(storage, path, store, created_ns, geometry, 0, progress)
+}
+
+/// As [`init`], but writes only the first `init_segments` segments (all if 0), and leaves the
+/// others to the recorder, which adds them in the background.
+///
+/// # Errors
+/// As [`init`].
+pub fn init_growing<S: Storage>(
+    storage: &S,
+    path: &Path,
+    store: StoreId,
+    created_ns: i64,
+    geometry: &Geometry,
+    init_segments: u32,
+    progress: impl FnMut(u64),
+) -> Result<Identity> {
     geometry.check()?;
+    if init_segments == 1 || init_segments > geometry.segments {
+        return Err(Error::Setting {
+            name: "segments of init",
+            expected: format!("0 (all) or 2 to {}", geometry.segments),
+            found: init_segments.to_string(),
+        });
+    }
+    let identity = Identity {
+        store,
+        created_ns,
+        segment_bytes: geometry.segment_bytes,
+        segments: geometry.segments,
+        when_full: geometry.when_full,
+        init_segments: if init_segments == geometry.segments { 0 } else { init_segments },
+    };
     if has_identity(storage)? {
         return Err(Error::Exists { path: path.to_owned() });
     }
@@ -99,7 +131,7 @@ pub fn init<S: Storage>(
         return Err(Error::Exists { path: path.to_owned() });
     }
     remove_unfinished(storage)?;
-    let made = make(storage, store, created_ns, geometry, progress);
+    let made = make(storage, identity, geometry.catalog_bytes, progress);
     // After a rename whose sync failed there is a whole store.
     if made.is_err() && !has_identity(storage).unwrap_or(true) {
         let _ = remove_unfinished(storage);
@@ -139,40 +171,31 @@ fn remove_unfinished<S: Storage>(storage: &S) -> Result<()> {
 
 fn make<S: Storage>(
     storage: &S,
-    store: StoreId,
-    created_ns: i64,
-    geometry: &Geometry,
+    identity: Identity,
+    catalog_bytes: u64,
     mut progress: impl FnMut(u64),
 ) -> Result<Identity> {
     let (mut piece, _) = AlignedBuffer::new(MIB as usize)?;
     let mut done = 0;
-    for index in 0..=geometry.segments {
-        let catalog = index == geometry.segments;
-        let header = SegmentHeader {
-            kind: if catalog { SegmentKind::Catalog } else { SegmentKind::Log },
-            store,
-            session: 0,
-            epoch: 0,
-            index: if catalog { 0 } else { index },
-            previous_crc: 0,
-            segment_bytes: if catalog { geometry.catalog_bytes } else { geometry.segment_bytes },
-            first_block: 0,
-            realtime_ns: created_ns,
-            boottime_ns: 0,
-            boot_id: [0; 16],
-        };
-        let name = if catalog { CATALOG.to_owned() } else { segment_name(index) };
+    let segments = match identity.init_segments {
+        0 => identity.segments,
+        some => some,
+    };
+    for index in 0..=segments {
+        let (mut name, mut header) = (segment_name(index), blank_header(&identity, index));
+        if index == segments {
+            name = CATALOG.to_owned();
+            header = SegmentHeader {
+                kind: SegmentKind::Catalog,
+                segment_bytes: catalog_bytes,
+                index: 0,
+                ..header
+            };
+        }
         write_segment(storage, &name, &header, &mut piece, |bytes| progress(done + bytes))?;
         done += header.segment_bytes;
     }
     storage.sync_folder(FOLDER)?;
-    let identity = Identity {
-        store,
-        created_ns,
-        segment_bytes: geometry.segment_bytes,
-        segments: geometry.segments,
-        when_full: geometry.when_full,
-    };
     // Last, so that a folder with an identity is a whole store.
     let file = storage.create(IDENTITY_NEW)?;
     file.write_at(0, &identity.encode())?;
@@ -181,6 +204,23 @@ fn make<S: Storage>(
     storage.rename(IDENTITY_NEW, IDENTITY)?;
     storage.sync_folder("")?;
     Ok(identity)
+}
+
+/// Header of a segment that was never started.
+pub(crate) fn blank_header(identity: &Identity, index: u32) -> SegmentHeader {
+    SegmentHeader {
+        kind: SegmentKind::Log,
+        store: identity.store,
+        session: 0,
+        epoch: 0,
+        index,
+        previous_crc: 0,
+        segment_bytes: identity.segment_bytes,
+        first_block: 0,
+        realtime_ns: identity.created_ns,
+        boottime_ns: 0,
+        boot_id: [0; 16],
+    }
 }
 
 fn write_segment<S: Storage>(

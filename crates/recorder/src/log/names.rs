@@ -10,9 +10,35 @@ pub const LOCK: &str = "lock";
 pub const CATALOG: &str = "catalog";
 /// Folder of the segments.
 pub const FOLDER: &str = "log";
+/// A segment that is being added to the log.
+pub(crate) const GROW: &str = "log/grow";
+/// Folder of the pins.
+pub const PINS: &str = "pins";
+/// Folder of the segments that pins have had copied out of the log.
+pub const KEPT: &str = "kept";
+/// A segment that is being copied out.
+pub(crate) const COPY: &str = "kept/copy";
 
 /// File of segment `index`.
 #[must_use]
 pub fn segment_name(index: u32) -> String {
     format!("{FOLDER}/{index:08}.seg")
+}
+
+/// File of the copied segment of `epoch`.
+#[must_use]
+pub fn kept_name(epoch: u64) -> String {
+    format!("{KEPT}/{epoch:016x}.seg")
+}
+
+/// File of a pin; `ending` is `pin`, `ask`, `no` or `release`.
+pub(crate) fn pin_name(id: u64, ending: &str) -> String {
+    format!("{PINS}/{id:016x}.{ending}")
+}
+
+/// Number and ending of a name in the folders of pins and kept segments.
+pub(crate) fn numbered(name: &str) -> Option<(u64, &str)> {
+    let (number, ending) = name.split_once('.')?;
+    let number = (number.len() == 16).then(|| u64::from_str_radix(number, 16).ok())??;
+    Some((number, ending))
 }

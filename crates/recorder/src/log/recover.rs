@@ -8,7 +8,7 @@ use super::session::{Extent, dead_from, judge};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{DeadTail, Identity, SegmentHeader, SegmentKind};
+use baro_ondisk::{BLOCK_HEADER_BYTES, DeadTail, Identity, SegmentHeader, SegmentKind, Wear};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -26,6 +26,10 @@ pub struct Segments {
     pub damaged: Vec<(u32, baro_ondisk::Error)>,
     /// What the newest header says of blocks that are valid and dead all the same.
     pub dead: Vec<DeadTail>,
+    /// Segment files that are there; fewer than the geometry says while the log grows.
+    pub grown: u32,
+    /// What the newest header says of the store's wear.
+    pub wear: Wear,
 }
 
 /// What was found, and what the next session builds on.
@@ -52,6 +56,10 @@ pub struct Recovery {
     pub dead: Vec<DeadTail>,
     /// Sequence after the last record found of each producer.
     pub producers: BTreeMap<u64, u64>,
+    /// What was handed to the device so far, the newest segment included.
+    pub wear: Wear,
+    /// Realtime and boottime of the newest block that was found.
+    pub last_block_ns: Option<(i64, i64)>,
 }
 
 /// Reads the identity of the store in `storage`, whose place is named `path` in errors.
@@ -79,9 +87,21 @@ impl Segments {
     pub fn read<S: Storage>(storage: &S, identity: &Identity) -> Result<Self> {
         let mut found = Segments::default();
         let mut newest = 0;
+        let mut to_come = None;
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         for index in 0..identity.segments {
-            let file = storage.open(&segment_name(index), Access::ReadDirect)?;
+            let file = match storage.open(&segment_name(index), Access::ReadDirect) {
+                // One that is to come, if those behind it are to come too.
+                Err(error) if error.is_missing() && identity.may_be_to_come(index) => {
+                    to_come.get_or_insert(error);
+                    continue;
+                }
+                other => other?,
+            };
+            if let Some(error) = to_come.take() {
+                return Err(error.into());
+            }
+            found.grown = index + 1;
             let read = file.read_at(0, &mut unit)?;
             let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]))
                 .and_then(|found| check_segment(found, identity, index));
@@ -90,6 +110,7 @@ impl Segments {
                     if header.epoch > newest {
                         newest = header.epoch;
                         found.dead = SegmentHeader::dead_tails(&unit).collect();
+                        found.wear = Wear::of(&unit);
                     }
                     found.started.push((header, crc));
                 }
@@ -144,6 +165,8 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         empty: None,
         dead: segments.dead.clone(),
         producers: BTreeMap::new(),
+        wear: segments.wear,
+        last_block_ns: None,
         segments,
     };
     let tail: Vec<_> = recovery
@@ -163,6 +186,13 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         tails.push(read_tail(storage, &mut blocks, header, crc, dead_from)?);
         superseded_from = header.first_block;
     }
+    // The newest header counts what came before it.
+    if let Some(newest) = tails.first() {
+        recovery.wear.log_bytes += newest.bytes;
+        recovery.wear.padding_bytes += newest.padding_bytes;
+        recovery.wear.payload_bytes += newest.payload_bytes;
+    }
+    recovery.last_block_ns = tails.iter().find_map(|tail| tail.last_block_ns);
     tails.reverse();
     recovery.scanned_segments = tails.len() as u32;
     // The rule of the readers, so that what they see is not taken from the rings again, and what
@@ -201,6 +231,11 @@ struct Tail {
     extent: Extent,
     /// The first block is gone, and was durable.
     damaged: bool,
+    /// Header and blocks, dead ones too.
+    bytes: u64,
+    padding_bytes: u64,
+    payload_bytes: u64,
+    last_block_ns: Option<(i64, i64)>,
     /// Sequence after the last record of each producer, of blocks that are not dead.
     producers: BTreeMap<u64, u64>,
 }
@@ -218,20 +253,36 @@ fn read_tail<S: Storage>(
     let direct = storage.open(&name, Access::ReadDirect)?;
     let mut walk = blocks.walk(&direct, header, crc);
     let mut producers = BTreeMap::new();
-    let mut durable = 0;
+    let (mut durable, mut bytes, mut padding_bytes) = (0, UNIT_BYTES, 0);
+    let (mut payload_bytes, mut last_block_ns) = (0, None);
     while let Found::Block(block) = walk.next_block()? {
         durable = block.header.durable.max(durable);
+        let block_bytes = block.header.block_bytes();
+        bytes += block_bytes;
+        padding_bytes += block_bytes - BLOCK_HEADER_BYTES - block.header.payload_bytes();
         if block.header.sequence >= dead_from {
             continue;
         }
+        last_block_ns = Some((block.header.realtime_ns, block.header.boottime_ns));
         for chunk in block.chunks().flatten() {
-            let records = chunk.records().flatten();
             let next: &mut u64 = producers.entry(chunk.producer).or_default();
-            *next = (*next).max(records.map(|record| record.next_sequence()).max().unwrap_or(0));
+            for record in chunk.records().flatten() {
+                *next = (*next).max(record.next_sequence());
+                payload_bytes += record.payload.len() as u64;
+            }
         }
     }
     let (epoch, first_block) = (header.epoch, header.first_block);
     let extent = Extent { epoch, first_block, end: walk.scan().sequence(), durable };
     let damaged = extent.end == first_block && walk.skip_damage()?.is_some();
-    Ok(Tail { index: header.index, extent, damaged, producers })
+    Ok(Tail {
+        index: header.index,
+        extent,
+        damaged,
+        bytes: bytes as u64,
+        padding_bytes: padding_bytes as u64,
+        payload_bytes,
+        last_block_ns,
+        producers,
+    })
 }

@@ -32,16 +32,19 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// What is left without the blocks that a header names as dead.
+    /// What is left without the blocks that a header names as dead. Of a segment that is dead from
+    /// before its first block on, not even the place of that block counts: the segment that
+    /// superseded it may have been recycled, and nothing is missing before it.
     #[must_use]
     pub fn capped(self, dead: &[DeadTail]) -> Self {
-        let end = self.end.min(dead_from(dead, self.epoch)).max(self.first_block);
-        Extent { end, ..self }
+        let dead_from = dead_from(dead, self.epoch);
+        let first_block = self.first_block.min(dead_from);
+        Extent { first_block, end: self.end.min(dead_from), ..self }
     }
 }
 
 /// The first dead block in the segment of this epoch.
-pub(super) fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
+pub(crate) fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
     let of_epoch = dead.iter().filter(|tail| tail.epoch == epoch);
     of_epoch.map(|tail| tail.end).min().unwrap_or(u64::MAX)
 }
@@ -134,6 +137,18 @@ mod tests {
         assert_eq!(live(&segments), [0..5, 8..8, 5..7]);
         // Started again at the very same block: nothing of the first attempt counts.
         assert_eq!(live(&[extent(1, 0..4, 0), extent(2, 0..2, 0)]), [0..0, 0..2]);
+    }
+
+    #[test]
+    fn a_dead_segment_leaves_no_hole_when_what_superseded_it_is_recycled() {
+        // Epoch 5 failed before a block of it was durable; 6, which began at 13, was recycled.
+        let dead =
+            [DeadTail { epoch: 5, end: 13, index: 4 }, DeadTail { epoch: 4, end: 13, index: 3 }];
+        let segments = [extent(4, 12..15, 8), extent(5, 17..18, 8), extent(9, 25..29, 25)];
+        let verdicts = judge(&segments.map(|segment| segment.capped(&dead)));
+        let hole = Some(Hole { blocks: 13..25, epochs_missing: true });
+        assert_eq!((verdicts[0].live.clone(), verdicts[1].live.clone()), (12..13, 13..13));
+        assert_eq!((verdicts[2].live.clone(), verdicts[2].hole.clone()), (25..29, hole));
     }
 
     #[test]

@@ -1,15 +1,57 @@
-//! Which segment is started next.
+//! Which segment is started next; and which must not be, because a pin holds it or because it is
+//! younger than what is to be kept.
+//!
+//! Invariant: a segment that a pin covers is not started again before a copy of it is durable
+//! outside the log. Held by the simulator's tests (`tests/crash/pinning.rs`).
 
-use crate::log::Recovery;
-use baro_ondisk::WhenFull;
-use std::collections::VecDeque;
+use super::retention::Retention;
+use crate::log::{Recovery, Span, spans};
+use baro_ondisk::{SegmentHeader, WhenFull};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The segment to be started.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Next {
     pub(crate) index: u32,
     /// There never was a header but the blank one of init.
     pub(crate) untouched: bool,
+}
+
+/// Why no segment can be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoNext {
+    /// All hold data, and the store never recycles.
+    Full,
+    /// Others are being added to the log.
+    Growing,
+    /// So many are held by pins, and so many are too young.
+    Held { pinned: u32, young: u32 },
+}
+
+/// A segment in use.
+#[derive(Clone, Copy, Debug)]
+struct Started {
+    index: u32,
+    /// 0 if its header is damaged.
+    epoch: u64,
+    span: Span,
+}
+
+/// Epochs that a pin holds.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    id: u64,
+    first: u64,
+    last: u64,
+}
+
+/// Where a window begins in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// First epoch.
+    pub(crate) first: u64,
+    /// Part of the window that the log does not hold any more.
+    pub(crate) missing_ns: u64,
 }
 
 /// Segments that may be started, in the order in which they will be.
@@ -19,48 +61,129 @@ pub(crate) struct Choice {
     /// Blank ones that nobody has tried to start.
     untouched: Vec<u32>,
     /// Started ones, oldest first; reused only when the store recycles.
-    started: VecDeque<u32>,
+    started: VecDeque<Started>,
     when_full: WhenFull,
+    retention: Retention,
+    /// Most segments in use at once.
+    segments_max: usize,
+    /// Segments that growth is still to bring.
+    to_come: usize,
+    holds: Vec<Hold>,
+    /// Epochs of which there is a durable copy outside the log.
+    copied: BTreeMap<u64, Option<Span>>,
 }
 
 impl Choice {
-    pub(crate) fn new(recovery: &Recovery) -> Self {
-        let Recovery { segments, empty, .. } = recovery;
+    /// What recovery found, and what to add to boottime to get running time.
+    pub(crate) fn new(
+        recovery: &Recovery,
+        retention: Retention,
+        (boot_id, boottime_ns): ([u8; 16], i64),
+    ) -> (Self, i64) {
+        let Recovery { segments, empty, identity, .. } = recovery;
         let mut blank: VecDeque<u32> = segments.blank.iter().copied().collect();
         blank.make_contiguous().sort_unstable();
         let untouched = blank.iter().copied().collect();
         if let Some(empty) = *empty {
             blank.push_front(empty);
         }
+        let headers: Vec<SegmentHeader> = segments.started.iter().map(|(h, _)| *h).collect();
+        let last_ns = recovery.last_block_ns.map(|(_, boottime_ns)| boottime_ns);
+        let (spans, base_ns) = spans(&headers, last_ns, boot_id, boottime_ns);
         // A damaged header is what a crash leaves of a segment that was being started. Under
         // "stop" it is not reused either: it may be damage to a segment that holds data.
-        let mut started: VecDeque<u32> = segments.damaged.iter().map(|(index, _)| *index).collect();
-        let indexes = segments.started.iter().map(|(header, _)| header.index);
-        started.extend(indexes.filter(|index| *empty != Some(*index)));
-        let when_full = recovery.identity.when_full;
-        Choice { blank, untouched, started, when_full }
+        let nothing = Span { starts_ns: i64::MIN, ends_ns: i64::MIN };
+        let damaged = |(index, _): &(u32, _)| Started { index: *index, epoch: 0, span: nothing };
+        let mut started: VecDeque<Started> = segments.damaged.iter().map(damaged).collect();
+        let used = headers.iter().zip(spans);
+        let used = used.map(|(h, span)| Started { index: h.index, epoch: h.epoch, span });
+        started.extend(used.filter(|segment| *empty != Some(segment.index)));
+        let all = identity.segments as usize;
+        let kept = retention.keep_bytes.map_or(all, |bytes| {
+            usize::try_from(bytes / identity.segment_bytes).unwrap_or(all).clamp(2, all)
+        });
+        let choice = Choice {
+            blank,
+            untouched,
+            started,
+            when_full: identity.when_full,
+            retention,
+            segments_max: kept,
+            to_come: kept.saturating_sub(segments.grown as usize),
+            holds: Vec::new(),
+            copied: BTreeMap::new(),
+        };
+        (choice, base_ns)
     }
 
     /// The segment started last.
     pub(crate) fn newest(&self) -> Option<u32> {
-        self.started.back().copied()
+        self.started.back().map(|segment| segment.index)
     }
 
-    /// The next segment, which is then the newest. Segments in `busy` are passed over.
-    pub(crate) fn next(&mut self, busy: &[u32]) -> Option<Next> {
-        if let Some(index) = self.blank.pop_front() {
-            self.started.push_back(index);
-            let at = self.untouched.iter().position(|other| *other == index);
-            at.map(|at| self.untouched.swap_remove(at));
-            return Some(Next { index, untouched: at.is_some() });
+    /// The next segment, which is then the newest and has `epoch`. Segments in `busy` are passed
+    /// over.
+    pub(crate) fn next(
+        &mut self,
+        busy: &[u32],
+        epoch: u64,
+        running_ns: i64,
+    ) -> Result<Next, NoNext> {
+        let recycles = self.when_full == WhenFull::Recycle;
+        let room = self.started.len() < self.segments_max || !recycles;
+        let next = match self.blank.front().copied().filter(|_| room) {
+            Some(index) => {
+                self.blank.pop_front();
+                let at = self.untouched.iter().position(|other| *other == index);
+                at.map(|at| self.untouched.swap_remove(at));
+                Next { index, untouched: at.is_some() }
+            }
+            None if recycles => {
+                let at = self.reusable(busy, running_ns).ok_or_else(|| self.why(running_ns))?;
+                let segment = self.started.remove(at).ok_or(NoNext::Full)?;
+                Next { index: segment.index, untouched: false }
+            }
+            None if self.to_come > 0 => return Err(NoNext::Growing),
+            None => return Err(NoNext::Full),
+        };
+        if let Some(before) = self.started.back_mut()
+            && before.span.ends_ns == i64::MAX
+        {
+            before.span.ends_ns = running_ns;
         }
-        if self.when_full == WhenFull::Stop {
-            return None;
+        let span = Span { starts_ns: running_ns, ends_ns: i64::MAX };
+        self.started.push_back(Started { index: next.index, epoch, span });
+        Ok(next)
+    }
+
+    /// The place of the oldest segment that may be reused.
+    fn reusable(&self, busy: &[u32], running_ns: i64) -> Option<usize> {
+        self.started.iter().position(|segment| {
+            !busy.contains(&segment.index)
+                && !self.holds(segment.epoch)
+                && self.old_enough(segment, running_ns)
+        })
+    }
+
+    fn old_enough(&self, segment: &Started, running_ns: i64) -> bool {
+        let keep_ns = self.retention.keep_ns.unwrap_or(0);
+        let age_ns = running_ns.saturating_sub(segment.span.ends_ns);
+        keep_ns == 0 || u64::try_from(age_ns).is_ok_and(|age_ns| age_ns >= keep_ns)
+    }
+
+    fn why(&self, running_ns: i64) -> NoNext {
+        if self.to_come > 0 {
+            return NoNext::Growing;
         }
-        let at = self.started.iter().position(|index| !busy.contains(index))?;
-        let index = self.started.remove(at)?;
-        self.started.push_back(index);
-        Some(Next { index, untouched: false })
+        let (mut pinned, mut young) = (0, 0);
+        for segment in &self.started {
+            if self.holds(segment.epoch) {
+                pinned += 1;
+            } else if !self.old_enough(segment, running_ns) {
+                young += 1;
+            }
+        }
+        NoNext::Held { pinned, young }
     }
 
     /// A segment with a failed write or sync that holds nothing durable: tried again when all
@@ -68,8 +191,128 @@ impl Choice {
     /// there a suspect segment keeps its turn, whatever it holds.
     pub(crate) fn give_back(&mut self, index: u32) {
         if self.when_full == WhenFull::Stop {
-            self.started.retain(|other| *other != index);
+            self.started.retain(|other| other.index != index);
             self.blank.push_back(index);
         }
+    }
+
+    /// A segment has been added to the log.
+    pub(crate) fn add_blank(&mut self, index: u32) {
+        self.blank.push_back(index);
+        self.untouched.push(index);
+        self.to_come = self.to_come.saturating_sub(1);
+    }
+
+    /// No further segment is going to be added.
+    pub(crate) fn end_growth(&mut self) {
+        self.to_come = 0;
+    }
+
+    /// Growth goes on: so many are to come.
+    pub(crate) fn resume_growth(&mut self, to_come: usize) {
+        self.to_come = to_come;
+    }
+
+    /// Segments that could be started without reusing any.
+    pub(crate) fn blank(&self) -> usize {
+        self.blank.len()
+    }
+
+    /// Whether the oldest segment is older than what is to be kept.
+    pub(crate) fn may_reuse(&self, running_ns: i64) -> bool {
+        self.when_full == WhenFull::Recycle && self.reusable(&[], running_ns).is_some()
+    }
+
+    /// Where a window from `from_ns` (running time) on begins; `next_epoch` is that of the segment
+    /// started next.
+    pub(crate) fn reach(&self, from_ns: i64, next_epoch: u64) -> Reach {
+        // A copy whose span is not known may reach as far back as it likes.
+        let unknown = Span { starts_ns: i64::MAX, ends_ns: i64::MAX };
+        let copies = self.copied.iter().map(|(epoch, span)| (*epoch, span.unwrap_or(unknown)));
+        let started = self.started.iter().filter(|segment| segment.epoch > 0);
+        let all = copies.chain(started.map(|segment| (segment.epoch, segment.span)));
+        let there: BTreeMap<u64, Span> = all.filter(|(_, span)| span.ends_ns >= from_ns).collect();
+        let Some(first) = there.keys().next().copied() else {
+            return Reach { first: next_epoch, missing_ns: 0 };
+        };
+        // From the newest back to the first one that is missing; where that is before the first
+        // one of all, or ended before the window, nothing is.
+        let (mut epoch, mut starts_ns) = (next_epoch, i64::MAX);
+        for (back, span) in there.iter().rev() {
+            if back + 1 != epoch {
+                break;
+            }
+            (epoch, starts_ns) = (*back, starts_ns.min(span.starts_ns));
+        }
+        let ended = self.started.iter().any(|s| s.epoch + 1 == epoch && s.span.ends_ns < from_ns);
+        let whole = epoch <= 1 || ended || starts_ns <= from_ns;
+        let missing_ns = if whole { 0 } else { starts_ns.saturating_sub(from_ns) };
+        Reach { first, missing_ns: missing_ns.unsigned_abs() }
+    }
+
+    /// From now on these epochs are held for the pin `id`.
+    pub(crate) fn hold(&mut self, id: u64, first: u64, last: u64) {
+        self.holds.retain(|hold| hold.id != id);
+        self.holds.push(Hold { id, first, last });
+    }
+
+    /// The pin `id` is released.
+    pub(crate) fn release(&mut self, id: u64) {
+        self.holds.retain(|hold| hold.id != id);
+    }
+
+    /// Whether this epoch must not be recycled.
+    pub(crate) fn holds(&self, epoch: u64) -> bool {
+        let covers = |hold: &Hold| (hold.first..=hold.last).contains(&epoch);
+        epoch > 0 && self.holds.iter().any(covers) && !self.copied.contains_key(&epoch)
+    }
+
+    /// Segments of the log held by pins.
+    pub(crate) fn held(&self) -> usize {
+        if self.holds.is_empty() {
+            return 0;
+        }
+        self.started.iter().filter(|segment| self.holds(segment.epoch)).count()
+    }
+
+    /// Segments that a hold from `first` on would add to those held.
+    pub(crate) fn held_more(&self, first: u64) -> usize {
+        let more = |s: &&Started| {
+            s.epoch >= first && !self.holds(s.epoch) && !self.copied.contains_key(&s.epoch)
+        };
+        self.started.iter().filter(more).count()
+    }
+
+    /// Most segments that pins may hold: half the log, so that recording always goes on. `None` in
+    /// a store that never recycles, where a pin costs nothing.
+    pub(crate) fn held_max(&self) -> Option<usize> {
+        (self.when_full == WhenFull::Recycle).then_some(self.usable() / 2)
+    }
+
+    fn usable(&self) -> usize {
+        (self.started.len() + self.blank.len() + self.to_come).min(self.segments_max)
+    }
+
+    /// The oldest held segment, if pins hold more than a quarter of the log, so that it should be
+    /// copied out; of an epoch below `complete_below`.
+    pub(crate) fn to_copy(&self, complete_below: u64) -> Option<(u64, u32)> {
+        self.held_max()?;
+        if self.held() <= (self.usable() / 4).max(1) {
+            return None;
+        }
+        let held = |s: &&Started| s.epoch < complete_below && self.holds(s.epoch);
+        let oldest = self.started.iter().filter(held).min_by_key(|s| s.epoch)?;
+        Some((oldest.epoch, oldest.index))
+    }
+
+    /// There is a durable copy of this epoch outside the log.
+    pub(crate) fn copied(&mut self, epoch: u64) {
+        let segment = self.started.iter().find(|segment| segment.epoch == epoch);
+        self.copied.insert(epoch, segment.map(|segment| segment.span));
+    }
+
+    /// There is none any more.
+    pub(crate) fn forget_copy(&mut self, epoch: u64) {
+        self.copied.remove(&epoch);
     }
 }

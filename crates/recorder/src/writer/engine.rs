@@ -11,16 +11,22 @@
 mod fill;
 mod launch;
 mod outcome;
+mod pins;
+
+pub use pins::{Event, PinRefusal, PinStart};
 
 use super::choose::Choice;
 use super::device::Device;
 use super::flight::{Flights, Logged};
+use super::retention::Retention;
 use super::status::{Status, Trouble};
+use super::watch::Watch;
 use crate::log::Recovery;
 use crate::ring::RingReader;
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
-use baro_ondisk::{BlockBuilder, DeadTail, StoreId};
+use baro_ondisk::{BlockBuilder, DeadTail, StoreId, Wear};
 use baro_sys::memory::AlignedBuffer;
+use pins::OpenPin;
 
 /// The clocks at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +52,10 @@ pub struct Start {
     pub session: u64,
     /// Id of this boot.
     pub boot_id: [u8; 16],
+    /// Boottime now.
+    pub boottime_ns: i64,
+    /// What is kept of a log that recycles.
+    pub retention: Retention,
 }
 
 /// Blocks and headers on their way at most; a bound on memory, far above what a device needs.
@@ -102,6 +112,17 @@ pub struct Engine {
     durable_crc: u32,
     /// The segment of the newest durable block: not reused before a newer one is durable.
     durable_segment: Option<u32>,
+    /// Epoch of the newest durable block.
+    durable_epoch: u64,
+    /// What to add to boottime to get running time.
+    running_base_ns: i64,
+    open_pins: Vec<OpenPin>,
+    /// The epoch that is being copied out.
+    copying: Option<u64>,
+    watches: Vec<Watch>,
+    events: Vec<Event>,
+    /// Wear up to this session.
+    wear: Wear,
     own_sequence: u64,
     own_durable: (u64, i64),
     logged_durable: Logged,
@@ -126,11 +147,23 @@ impl Engine {
         let buffers = |count: usize, bytes: usize| {
             (0..count).map(|_| AlignedBuffer::new(bytes).map(|(b, _)| b)).collect::<Result<_, _>>()
         };
-        let choice = Choice::new(recovery);
-        Ok(Engine {
+        let clock = (start.boot_id, start.boottime_ns);
+        let (choice, running_base_ns) = Choice::new(recovery, start.retention, clock);
+        let mut wear = recovery.wear;
+        if recovery.last_epoch == 0 {
+            wear.other_bytes = u64::from(recovery.segments.grown) * recovery.identity.segment_bytes;
+        }
+        let mut engine = Engine {
             store: recovery.identity.store,
             segment_bytes: recovery.identity.segment_bytes,
             durable_segment: choice.newest(),
+            durable_epoch: recovery.last_epoch,
+            running_base_ns,
+            open_pins: Vec::new(),
+            copying: None,
+            watches: Vec::new(),
+            events: Vec::new(),
+            wear,
             choice,
             rings: Vec::new(),
             first_ring: 0,
@@ -160,11 +193,13 @@ impl Engine {
             attempts: 0,
             retry_at_ns: 0,
             closing: false,
-            now: Now::default(),
+            now: Now { boottime_ns: start.boottime_ns, ..Now::default() },
             io_ns: 0,
             status: Status { session: start.session, ..Status::default() },
             start,
-        })
+        };
+        engine.note_choice();
+        Ok(engine)
     }
 
     /// Reads from this ring too.
@@ -228,6 +263,9 @@ impl Engine {
             self.start_again();
         }
         self.rings.iter_mut().for_each(RingReader::look);
+        if !self.open_pins.is_empty() {
+            self.end_pins();
+        }
         self.status.rings_broken = self.rings.iter().filter(|ring| ring.broken()).count() as u32;
         if now.monotonic_ns < self.retry_at_ns {
             return self.retry_at_ns.min(poll_at);

@@ -1,5 +1,7 @@
 //! What the writer tells about itself.
 
+use std::fmt;
+
 /// Why the writer cannot make progress.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Trouble {
@@ -8,11 +10,36 @@ pub enum Trouble {
     None,
     /// Every segment holds data, and the store's policy is to stop.
     LogFull,
+    /// Every segment is in use, and others are being added to the log.
+    Growing,
+    /// No segment may be reused.
+    Held {
+        /// Held by pins.
+        pinned: u32,
+        /// Younger than what is to be kept.
+        young: u32,
+    },
     /// A write or sync failed; what was not durable is written again elsewhere.
     Device {
         /// The device's last error.
         error: String,
     },
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::None => Ok(()),
+            Trouble::LogFull => f.write_str("the log is full: new records are refused"),
+            Trouble::Growing => f.write_str("waits for the log to grow"),
+            Trouble::Held { pinned, young } => write!(
+                f,
+                "no segment may be reused: {pinned} are held by pins, {young} are younger than \
+                 what is to be kept; new records are refused"
+            ),
+            Trouble::Device { error } => f.write_str(error),
+        }
+    }
 }
 
 /// The writer's counters since the store was opened.
@@ -52,6 +79,14 @@ pub struct Status {
     pub rings: u32,
     /// Rings whose positions were impossible; nothing more is read from them.
     pub rings_broken: u32,
+    /// Bytes handed to the device beside those of the log: growth, segments copied out.
+    pub other_bytes: u64,
+    /// Segments that can be started without reusing any.
+    pub segments_blank: u32,
+    /// Segments held by pins, as of the last start of one.
+    pub segments_held: u32,
+    /// The oldest segment is older than what is to be kept, as of the last start of one.
+    pub may_reuse: bool,
     /// Why there is no progress.
     pub trouble: Trouble,
 }

@@ -1,11 +1,12 @@
 //! The thread that drives the engine on a real machine.
 
 use super::device::{Completion, FileDevice};
-use super::engine::{Engine, Now};
+use super::engine::{Engine, Now, PinRefusal, PinStart};
 use super::status::{Status, Trouble};
+use crate::keeper::{KeeperCommand, Tell};
 use crate::ring::{RingReader, RingReport};
 use baro_sys::{clock, schedule};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,6 +18,16 @@ pub(crate) enum Command {
     Done(Completion),
     /// Read from this ring too.
     AddRing(Box<RingReader>),
+    /// Hold a window for a pin.
+    Pin {
+        id: u64,
+        moment_ns: i64,
+        before_ns: u64,
+        after_ns: u64,
+        reply: Sender<Result<PinStart, PinRefusal>>,
+    },
+    /// The keeper has something to tell.
+    Tell(Tell),
     /// Flush and end.
     Close,
 }
@@ -75,15 +86,16 @@ impl WriterThread {
         device: FileDevice,
         commands: Receiver<Command>,
         scheduling: Scheduling,
+        published: Arc<Mutex<Published>>,
+        keeper: Sender<KeeperCommand>,
     ) -> baro_sys::Result<Self> {
-        let published = Arc::new(Mutex::new(Published::default()));
         let shared = Arc::clone(&published);
         let thread = std::thread::Builder::new()
             .name("baro-writer".to_owned())
             .stack_size(256 << 10)
             .spawn(move || {
                 scheduling.apply();
-                run(engine, device, &commands, &shared);
+                run(engine, device, &commands, &shared, &keeper);
             })
             .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
         Ok(WriterThread { thread: Some(thread), published })
@@ -106,14 +118,20 @@ fn run(
     mut device: FileDevice,
     commands: &Receiver<Command>,
     shared: &Mutex<Published>,
+    keeper: &Sender<KeeperCommand>,
 ) {
     let mut closing_since = None;
     let mut heard_ns = clock::monotonic_ns();
     loop {
         let wake_ns = engine.step(now(), &mut device);
         publish(&engine, shared);
+        for event in engine.take_events() {
+            // A keeper that has ended leaves pins open; the next open of the store ends them.
+            let _ = keeper.send(KeeperCommand::Event(event));
+        }
         if let Some(since_ns) = closing_since {
-            let full = engine.status().trouble == Trouble::LogFull;
+            let trouble = &engine.status().trouble;
+            let full = matches!(trouble, Trouble::LogFull | Trouble::Held { .. });
             let late = clock::monotonic_ns() > since_ns + CLOSE_NS;
             if engine.idle() || (engine.stuck() && (full || late)) {
                 drop(device);
@@ -137,6 +155,11 @@ fn run(
                     engine.complete(now(), completion);
                 }
                 Command::AddRing(ring) => engine.add_ring(*ring),
+                Command::Pin { id, moment_ns, before_ns, after_ns, reply } => {
+                    engine.look_at_clock(now());
+                    let _ = reply.send(engine.pin(id, moment_ns, before_ns, after_ns));
+                }
+                Command::Tell(what) => engine.tell(what),
                 Command::Close => {
                     engine.close();
                     closing_since = Some(clock::monotonic_ns());

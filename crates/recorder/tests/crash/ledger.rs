@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 /// A record that was pushed.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
+    /// When it was pushed, in running time.
+    pub pushed_ns: i64,
     pub channel: u32,
     pub time_ns: i64,
     pub length: usize,
@@ -31,6 +33,33 @@ pub struct Ledger {
     /// How many of the oldest segments may be found with their earlier life, because the device
     /// failed when it was their turn. Those that came after them are gone, which is no damage.
     pub passed_over: usize,
+    /// Pins were granted, so that old segments stay where later ones are recycled.
+    pub pinning: bool,
+    /// What the pins of the store must hold, by id.
+    pub pins: BTreeMap<u64, Promise>,
+    /// Nothing younger than this (running time) may be recycled.
+    pub keep_ns: u64,
+    /// Running time now.
+    pub running_ns: i64,
+}
+
+/// What a granted pin promises.
+#[derive(Clone, Debug, Default)]
+pub struct Promise {
+    /// Its window, in running time.
+    pub from_ns: i64,
+    pub to_ns: i64,
+    /// Sequences of each producer that were gone when it was granted.
+    pub gone_below: BTreeMap<u64, u64>,
+    /// It ended early: below these sequences it holds what it promised.
+    pub cut_at: Option<BTreeMap<u64, u64>>,
+}
+
+impl Ledger {
+    /// Sequences of each producer that are durable.
+    pub fn durable(&self) -> BTreeMap<u64, u64> {
+        self.books.iter().map(|(producer, book)| (*producer, book.durable)).collect()
+    }
 }
 
 /// The payload of a record: follows from who pushed it, so that no two are alike.

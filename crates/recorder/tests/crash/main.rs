@@ -9,6 +9,7 @@ mod device;
 mod failing;
 mod ledger;
 mod making;
+mod pinning;
 mod reading;
 mod world;
 

@@ -1,10 +1,12 @@
 //! Reads a whole log by the reader's rule and holds it against the ledger.
 
 use crate::ledger::{Ledger, payload};
-use baro_ondisk::{Block, Gap, Kind, Record};
-use baro_recorder::log::{Blocks, Extent, Found, Segments, judge, read_identity, segment_name};
+use baro_ondisk::{Block, Gap, Kind, Record, SegmentHeader};
+use baro_recorder::log::{
+    Blocks, Extent, Found, Pins, Segments, judge, kept_name, read_identity, segment_name,
+};
 use baro_sys::sim::SimDisk;
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -14,6 +16,10 @@ pub struct Contents {
     /// Sequence after the last record of each producer.
     pub next: BTreeMap<u64, u64>,
     pub blocks: u64,
+    /// Ranges of sequences that were found, by producer.
+    pub ranges: BTreeMap<u64, Vec<(u64, u64)>>,
+    /// Epoch, producer and first sequence of it there.
+    pub starts: Vec<(u64, u64, u64)>,
     /// Records in gap records, by producer.
     pub lost: BTreeMap<u64, u64>,
     /// Blocks missing that were durable, in segments and between them.
@@ -36,22 +42,31 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
     let identity = read_identity(disk, Path::new("sim")).map_err(|e| text(&e))?;
     let segments = Segments::read(disk, &identity).map_err(|e| text(&e))?;
     let recycled = ledger.recycling;
+    let pins = Pins::read(disk, identity.store).map_err(|e| text(&e))?;
+    if let Some((name, why)) = pins.damaged.first() {
+        return Err(format!("{name}: {why}"));
+    }
+    for id in ledger.pins.keys() {
+        if !pins.pins.contains_key(id) {
+            return Err(format!("pin {id:x} was granted and is gone"));
+        }
+    }
+    let started = with_kept(disk, &segments, &pins)?;
     let mut contents = Contents::default();
     let mut buffer = Blocks::new().map_err(|e| text(&e))?;
     // Producers with records in segments that were not passed over.
     let mut recent = BTreeSet::new();
     let mut from = 0;
-    while let Some((first, _)) = segments.started.get(from) {
-        let of_session = segments.started[from..]
+    let mut order = Order::default();
+    while let Some((first, _, _)) = started.get(from) {
+        let of_session = started[from..]
             .iter()
-            .take_while(|(header, _)| header.session == first.session)
+            .take_while(|(header, _, _)| header.session == first.session)
             .count();
         let mut extents = Vec::new();
         let mut seen = Vec::new();
-        for rank in from..from + of_session {
-            let (header, crc) = &segments.started[rank];
-            let name = segment_name(header.index);
-            let file = disk.open(&name, Access::ReadDirect).map_err(|e| text(&e))?;
+        for (header, crc, name) in started.iter().skip(from).take(of_session) {
+            let file = disk.open(name, Access::ReadDirect).map_err(|e| text(&e))?;
             let mut walk = buffer.walk(&file, *header, *crc);
             let (mut durable, mut records) = (0, Vec::new());
             loop {
@@ -76,12 +91,21 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
             // Behind segments that could not be recycled when it was their turn.
             let passed_over = recycled && ledger.passed_over > 0;
             let jumps = passed_over && rank <= ledger.passed_over;
-            let hole = verdict.hole.filter(|hole| !(passed_over && hole.epochs_missing));
+            let hole = verdict.hole.filter(|hole| {
+                !((passed_over || (recycled && ledger.pinning)) && hole.epochs_missing)
+            });
             contents.damage.extend(hole.map(|hole| format!("{hole:?} in {extents:?}")));
+            order.segment(ledger, started[rank].0.epoch);
             contents.blocks += verdict.live.end - verdict.live.start;
             for record in records.iter().filter(|r| verdict.live.contains(&r.block)) {
                 let first = passed_over && !recent.contains(&record.producer);
-                follow(record, &mut contents, &mut own, (recycled, jumps || first))?;
+                let epoch = started[rank].0.epoch;
+                let known = contents.starts.iter().rev().take_while(|start| start.0 == epoch);
+                if !known.into_iter().any(|start| start.1 == record.producer) {
+                    contents.starts.push((epoch, record.producer, record.sequence));
+                }
+                let jumps = jumps || first || order.jumps(record.producer);
+                follow(record, &mut contents, &mut own, (recycled, jumps))?;
                 if rank >= ledger.passed_over {
                     recent.insert(record.producer);
                 }
@@ -101,10 +125,97 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
         let gone = recycled && (!book.alive || !recent.contains(producer));
         if next < book.durable && !gone {
             let durable = book.durable;
-            return Err(format!("producer {producer}: durable {durable}, in the log {next}"));
+            let segments: Vec<_> = started
+                .iter()
+                .map(|(h, _, n)| (h.session >> 32, h.epoch, h.first_block, n))
+                .collect();
+            return Err(format!(
+                "producer {producer}: durable {durable}, in the log {next}, of {segments:?}"
+            ));
         }
     }
+    promises(&contents, ledger).map_err(|error| {
+        let of: Vec<_> = started.iter().map(|(h, _, n)| (h.epoch, h.first_block, n)).collect();
+        format!("{error}; segments {of:?}, pins {:?}", pins.pins.values().collect::<Vec<_>>())
+    })?;
     Ok(contents)
+}
+
+/// Where epochs are missing, because what came after a pinned segment was recycled: there the
+/// sequences of each producer may jump, once.
+#[derive(Debug, Default)]
+struct Order {
+    epoch: u64,
+    holes: u64,
+    seen: BTreeMap<u64, u64>,
+}
+
+impl Order {
+    fn segment(&mut self, ledger: &Ledger, epoch: u64) {
+        let hole = ledger.recycling && ledger.pinning && self.epoch + 1 != epoch;
+        self.holes += u64::from(hole);
+        self.epoch = epoch;
+    }
+
+    fn jumps(&mut self, producer: u64) -> bool {
+        self.seen.insert(producer, self.holes) != Some(self.holes) && self.holes > 0
+    }
+}
+
+type Started = Vec<(SegmentHeader, u32, String)>;
+
+/// The segments of the log, and those that were copied out of it and are not in it any more.
+fn with_kept(disk: &SimDisk, segments: &Segments, pins: &Pins) -> Result<Started, String> {
+    let name = |header: &SegmentHeader| segment_name(header.index);
+    let mut started: Started =
+        segments.started.iter().map(|(header, crc)| (*header, *crc, name(header))).collect();
+    for epoch in &pins.kept {
+        if started.iter().any(|(header, _, _)| header.epoch == *epoch) {
+            continue;
+        }
+        let name = kept_name(*epoch);
+        let mut unit = [0; 4096];
+        let file = disk.open(&name, Access::Read).map_err(|e| e.to_string())?;
+        file.read_at(0, &mut unit).map_err(|e| e.to_string())?;
+        let (header, crc) = SegmentHeader::decode(&unit).map_err(|e| format!("{name}: {e}"))?;
+        started.push((header, crc, name));
+    }
+    started.sort_by_key(|(header, _, _)| header.epoch);
+    Ok(started)
+}
+
+/// What pins and retention have promised is there.
+fn promises(contents: &Contents, ledger: &Ledger) -> Result<(), String> {
+    let found = |producer: &u64, sequence: u64| {
+        let ranges = contents.ranges.get(producer);
+        ranges.is_some_and(|all| all.iter().any(|(from, to)| (*from..*to).contains(&sequence)))
+    };
+    for (producer, book) in &ledger.books {
+        for (sequence, offer) in (0..book.durable).zip(&book.offers) {
+            let Some(offer) = offer else { continue };
+            for (id, promise) in &ledger.pins {
+                let within = (promise.from_ns..promise.to_ns).contains(&offer.pushed_ns);
+                let gone = promise.gone_below.get(producer).is_some_and(|gone| sequence < *gone);
+                let cut = promise
+                    .cut_at
+                    .as_ref()
+                    .is_some_and(|held| held.get(producer).is_none_or(|held| sequence >= *held));
+                if within && !gone && !cut && !found(producer, sequence) {
+                    return Err(format!(
+                        "pin {id:x}: record {sequence} of producer {producer} was pinned and is gone"
+                    ));
+                }
+            }
+            let age_ns = ledger.running_ns.saturating_sub(offer.pushed_ns);
+            let young = u64::try_from(age_ns).is_ok_and(|age_ns| age_ns < ledger.keep_ns);
+            if young && book.alive && !found(producer, sequence) {
+                return Err(format!(
+                    "record {sequence} of producer {producer}, {age_ns} ns old, was recycled"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn see(block: &Block<'_>, ledger: &Ledger, records: &mut Vec<Seen>) {
@@ -188,6 +299,11 @@ fn follow(
     if producer == 0 {
         *own = record.next;
     } else {
+        let ranges = contents.ranges.entry(producer).or_default();
+        match ranges.last_mut() {
+            Some(last) if last.1 == sequence => last.1 = record.next,
+            _ => ranges.push((sequence, record.next)),
+        }
         contents.next.insert(producer, record.next);
         if record.gap {
             *contents.lost.entry(producer).or_default() += record.next - sequence;

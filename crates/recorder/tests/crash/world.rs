@@ -3,9 +3,11 @@
 
 use crate::device::{Event, SimDevice};
 use crate::ledger::{Ledger, Offer, payload};
+use crate::pinning::Kept;
 use crate::reading::{Contents, check};
 use baro_ondisk::{StoreId, WhenFull};
-use baro_recorder::log::{Geometry, Recovery, init, recover};
+use baro_recorder::keeper::Keeper;
+use baro_recorder::log::{Geometry, Recovery, init_growing, recover};
 use baro_recorder::writer::{Engine, Now, Start};
 use baro_recorder::{Producer, Refused, Trouble};
 use baro_sys::sim::{Rng, SimDisk, Survival};
@@ -38,6 +40,11 @@ pub struct Plan {
     /// Records of any size up to the largest, so that segments fill soon; else mostly small ones.
     pub large: bool,
     pub cuts: Cuts,
+    /// Segments written by init, 0 for all; the keeper adds the others.
+    pub init_segments: u32,
+    /// Pins are asked for and released, one in so many steps; 0 never.
+    pub pins: u64,
+    pub keep_ns: u64,
 }
 
 pub const SMALL: Plan = Plan {
@@ -53,6 +60,9 @@ pub const SMALL: Plan = Plan {
     burst: 6,
     large: false,
     cuts: Cuts::Everywhere,
+    init_segments: 0,
+    pins: 0,
+    keep_ns: 0,
 };
 
 impl Plan {
@@ -72,6 +82,7 @@ impl Plan {
             burst: rng.pick(&[2, 20, 100]),
             large: rng.chance(1, 5),
             cuts: Cuts::OneIn(rng.pick(&[40, 150])),
+            ..SMALL
         }
     }
 }
@@ -85,6 +96,13 @@ pub struct World {
     pub ledger: Ledger,
     pub producers: Vec<Producer>,
     pub engine: Option<Engine>,
+    pub keeper: Option<Keeper<SimDisk>>,
+    /// Pins granted, released, refused, cut short; segments copied out and added.
+    pub kept: Kept,
+    /// The boot and when it was, and running time before it.
+    pub boot: (u8, u64, i64),
+    /// Choices of the keeper's, so that others stay what they are without one.
+    pub keeper_rng: Rng,
     pub device: Option<SimDevice>,
     pub now_ns: u64,
     pub loud: bool,
@@ -117,14 +135,19 @@ impl World {
             catalog_bytes: 1 << 20,
             when_full: plan.when_full,
         };
-        init(&disk, Path::new("sim"), StoreId([7; 16]), 1, &geometry, |_| {}).unwrap();
+        let (path, store) = (Path::new("sim"), StoreId([7; 16]));
+        init_growing(&disk, path, store, 1, &geometry, plan.init_segments, |_| {}).unwrap();
         World {
             plan,
             rng,
             disk,
-            ledger: Ledger::default(),
+            ledger: Ledger { keep_ns: plan.keep_ns, ..Ledger::default() },
             producers: Vec::new(),
             engine: None,
+            keeper: None,
+            kept: Kept::default(),
+            boot: (1, 0, 0),
+            keeper_rng: Rng::new(seed ^ 0x6b65_6570),
             device: None,
             now_ns: 1_000_000_000,
             loud: false,
@@ -139,14 +162,14 @@ impl World {
         }
     }
 
-    fn say(&self, what: impl FnOnce() -> String) {
+    pub fn say(&self, what: impl FnOnce() -> String) {
         if self.loud {
             println!("{:>12.6} {}", self.now_ns as f64 / 1e9, what());
         }
     }
 
-    fn now(&self) -> Now {
-        let boottime_ns = self.now_ns as i64;
+    pub fn now(&self) -> Now {
+        let boottime_ns = (self.now_ns - self.boot.1) as i64;
         let realtime_ns = boottime_ns + self.clock_offset_ns;
         Now { monotonic_ns: self.now_ns, realtime_ns, boottime_ns }
     }
@@ -160,7 +183,9 @@ impl World {
             block_bytes: self.plan.block_bytes,
             buffers: self.plan.buffers,
             session,
-            boot_id: [1; 16],
+            boot_id: [self.boot.0; 16],
+            boottime_ns: self.now().boottime_ns,
+            retention: self.retention(),
         };
         self.say(|| {
             let Recovery { last_epoch, producers, .. } = &recovery;
@@ -184,6 +209,7 @@ impl World {
             self.producers.push(ring.map_err(|e| e.to_string())?);
             self.ledger.books.entry(self.last_producer).or_default();
         }
+        self.open_keeper(&recovery, &mut engine)?;
         self.engine = Some(engine);
         let seed = self.rng.next();
         let slowest_ns = self.plan.slowest_ns;
@@ -210,6 +236,7 @@ impl World {
             4 if self.rng.chance(1, 4) => limit + 1,
             _ => self.rng.below(limit.min(200)),
         } as usize;
+        let pushed_ns = self.running_ns();
         let producer = &mut self.producers[at];
         let (id, sequence) = (producer.report().producer, producer.next_sequence());
         let (channel, time_ns) = (self.rng.below(3) as u32, self.rng.below(1 << 40) as i64);
@@ -217,7 +244,7 @@ impl World {
         let offers = &mut self.ledger.books.entry(id).or_default().offers;
         assert_eq!(offers.len() as u64, sequence);
         match pushed {
-            Ok(_) => offers.push(Some(Offer { channel, time_ns, length })),
+            Ok(_) => offers.push(Some(Offer { pushed_ns, channel, time_ns, length })),
             Err(Refused::RingFull | Refused::TooLarge { .. }) => offers.push(None),
             Err(Refused::Closed) => {}
             Err(error) => panic!("{error}"),
@@ -273,9 +300,10 @@ impl World {
         if self.wake_ns <= self.now_ns {
             return Err(format!("asks to be called again {} after {}", self.wake_ns, self.now_ns));
         }
+        self.keep(&mut engine)?;
         let started = self.epoch + u64::from(engine.status().segments_started);
         self.ledger.recycling |=
-            self.plan.when_full == WhenFull::Recycle && started >= u64::from(self.plan.segments);
+            self.plan.when_full == WhenFull::Recycle && started >= u64::from(self.first_segments());
         let suspect = engine.status().segments_suspect;
         self.failures.extend((self.suspect..suspect).map(|_| started));
         self.suspect = suspect;
@@ -296,7 +324,7 @@ impl World {
         Ok(())
     }
 
-    fn cut_here(&mut self) -> Outcome {
+    pub fn cut_here(&mut self) -> Outcome {
         use Survival::{All, None, Some, Torn};
         match self.plan.cuts {
             Cuts::Everywhere => {
@@ -316,6 +344,7 @@ impl World {
     /// What a power cut now would leave; the world itself goes on undisturbed.
     pub fn cut(&mut self, survival: Survival) -> Result<(SimDisk, Contents), String> {
         self.cuts += 1;
+        self.ledger.running_ns = self.running_ns();
         let disk = self.disk.crash(&mut self.rng, survival);
         let place = |e: String| format!("power cut at {} ({survival:?}): {e}", self.now_ns);
         let recovery = recovered(&disk).map_err(place)?;
@@ -349,14 +378,15 @@ impl World {
         self.ledger.freeze(&contents.next);
         self.disk = disk;
         self.producers.clear();
-        (self.engine, self.device) = (None, None);
+        (self.engine, self.device, self.keeper) = (None, None, None);
+        self.reboot();
         Ok(())
     }
 
     /// The process is killed: rings and what was written stay.
     pub fn kill(&mut self) {
         self.say(|| "kill".to_owned());
-        self.engine = None;
+        (self.engine, self.keeper) = (None, None);
         if let Some(device) = self.device.take() {
             device.kill();
         }
@@ -373,7 +403,8 @@ impl World {
             self.tick(false)?;
             let Some(engine) = &self.engine else { break };
             let stops = self.plan.when_full == WhenFull::Stop;
-            let full_now = engine.status().trouble == Trouble::LogFull;
+            let trouble = &engine.status().trouble;
+            let full_now = matches!(trouble, Trouble::LogFull | Trouble::Held { .. });
             // Suspect segments that hold data are not reused either; the thread waits 5 s.
             full = engine.stuck() && (full_now || (stops && round > 1000));
             if engine.idle() || full {
@@ -395,12 +426,14 @@ impl World {
                 return Err(format!("closed with {report:?}, in the log {next}, lost {lost}"));
             }
         }
-        (self.engine, self.device) = (None, None);
+        (self.engine, self.device, self.keeper) = (None, None, None);
         self.producers.clear();
         // What could not be made durable may be found all the same.
         if !full {
             self.ledger.freeze(&contents.next);
         }
+        // Their rings are gone; what they recorded grows old.
+        self.ledger.books.values_mut().for_each(|book| book.alive = false);
         Ok(())
     }
 }

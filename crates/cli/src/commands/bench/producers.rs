@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
     Disk::open(&arguments.dir)?;
     let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
-    init::make(&folder, arguments.log, false, true)?;
+    init::make(&folder, arguments.log, init::How { recycle: false, grow: false }, true)?;
     let result = measure(arguments, &folder);
     disk::remove_folder(&folder)?;
     let (reports, closed, checked) = result?;

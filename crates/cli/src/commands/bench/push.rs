@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Disk::open(&arguments.dir)?;
     let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
     let mut queue = ShortQueue::below(&arguments.dir, arguments.short_queue);
-    init::make(&folder, arguments.log, true, true)?;
+    init::make(&folder, arguments.log, init::How { recycle: true, grow: false }, true)?;
     // Before the load: a queue has to run dry before it can be made shorter.
     queue.look();
     let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);

@@ -18,6 +18,12 @@ pub(crate) fn print_opening(opening: &Opening) {
         if opening.direct { "direct I/O" } else { "through the page cache" },
         rings.map_or("private memory".to_owned(), |folder| folder.display().to_string()),
     );
+    if !opening.growth.complete() {
+        eprintln!(
+            "the log has {} of {} segments and grows while recording",
+            opening.growth.grown, opening.growth.target
+        );
+    }
     if opening.rings_taken_over > 0 {
         eprintln!(
             "took over {} rings of an earlier recorder, {} records not in the log yet",
@@ -41,9 +47,12 @@ pub(crate) fn status_line(recorder: &Recorder, elapsed_ns: u64) {
         .unwrap_or(0);
     let lost: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
     let trouble = match &status.trouble {
-        Trouble::None => String::new(),
-        Trouble::LogFull => "  LOG FULL".to_owned(),
-        Trouble::Device { error } => format!("  {error}"),
+        Trouble::None => {
+            let growth = recorder.growth();
+            let growing = || format!("  log {} of {} segments", growth.grown, growth.target);
+            if growth.complete() { String::new() } else { growing() }
+        }
+        trouble => format!("  {trouble}"),
     };
     eprint!(
         "\r\x1b[K{:>6.1} s  {} records  {}  ring {fullest} %  lost {lost}  push to durable {} at \
@@ -54,6 +63,15 @@ pub(crate) fn status_line(recorder: &Recorder, elapsed_ns: u64) {
         show_ns(status.longest_durable_ns),
     );
     let _ = std::io::stderr().flush();
+}
+
+/// Says once what the recorder could not do beside recording; `said` is what was said already.
+pub(crate) fn complain(recorder: &Recorder, said: &mut Vec<String>) {
+    let complaints = recorder.complaints();
+    for complaint in complaints.iter().filter(|complaint| !said.contains(complaint)) {
+        eprintln!("note: {complaint}");
+    }
+    *said = complaints;
 }
 
 /// How long a stall of the device the rings cover at the rate of this recording.
@@ -217,6 +235,10 @@ fn as_json(opening: &Opening, memory_bytes: usize, recording: &Recording) -> Val
         "payload_bytes": status.payload_bytes,
         "device_bytes": status.device_bytes,
         "padding_bytes": status.padding_bytes,
+        "other_bytes": status.other_bytes,
+        "segments_grown": recording.growth.grown,
+        "segments_target": recording.growth.target,
+        "trouble": status.trouble.to_string(),
         "syncs": status.syncs,
         "failures": status.failures,
         "segments_started": status.segments_started,

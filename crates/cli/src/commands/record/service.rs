@@ -59,7 +59,10 @@ impl Service {
         let seen = Seen {
             durable_blocks: status.durable_blocks,
             waiting: rings.iter().any(|ring| ring.used_bytes > 0),
-            log_full: status.trouble == Trouble::LogFull,
+            log_full: matches!(
+                status.trouble,
+                Trouble::LogFull | Trouble::Held { .. } | Trouble::Growing
+            ),
         };
         let alive = self.pulse.borrow_mut().beats(seen);
         if let Some(watchdog_ns) = notify.watchdog_ns
@@ -78,7 +81,7 @@ impl Service {
             let trouble = match &status.trouble {
                 Trouble::None => String::new(),
                 Trouble::LogFull => "; LOG FULL".to_owned(),
-                Trouble::Device { error } => format!("; {}", error.replace('\n', " ")),
+                trouble => format!("; {}", trouble.to_string().replace('\n', " ")),
             };
             self.tell(&format!(
                 "STATUS={} records, {}/s, lost {lost}, push to durable {} at most{trouble}",

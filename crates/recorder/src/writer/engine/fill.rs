@@ -1,6 +1,6 @@
 //! Records on their way from the rings into a block.
 
-use super::{CLOCK_STEP_NS, Engine};
+use super::{CLOCK_STEP_NS, Engine, Event, Now};
 use crate::ring::{Next, RingReader};
 use crate::writer::status::Status;
 use baro_ondisk::{BlockBuilder, Gap, Kind};
@@ -28,7 +28,14 @@ impl Engine {
             let at = (self.first_ring + offset) % count;
             if let Some(ring) = self.rings.get_mut(at) {
                 let now_ns = self.now.realtime_ns;
-                full = !take_all(ring, &mut self.builder, &mut buffer, now_ns, &mut self.status);
+                let mut look = |payload: &[u8], time_ns: i64| {
+                    for watch in &mut self.watches {
+                        let fired = watch.look(payload, time_ns);
+                        self.events.extend(fired.map(|at| fired_event(watch.number, at, self.now)));
+                    }
+                };
+                let (builder, status) = (&mut self.builder, &mut self.status);
+                full = !take_all(ring, builder, &mut buffer, now_ns, status, &mut look);
                 if full {
                     // The others come first next time.
                     self.first_ring = (at + 1) % count;
@@ -61,6 +68,14 @@ impl Engine {
     }
 }
 
+/// A sample's own time counts if it is of the last ten seconds; its clock may be anybody's.
+fn fired_event(trigger: usize, time_ns: i64, now: Now) -> Event {
+    let ago_ns = now.realtime_ns.saturating_sub(time_ns);
+    let ago_ns = if (0..10_000_000_000).contains(&ago_ns) { ago_ns } else { 0 };
+    let (realtime_ns, boottime_ns) = (now.realtime_ns - ago_ns, now.boottime_ns - ago_ns);
+    Event::Fired { trigger, realtime_ns, boottime_ns }
+}
+
 /// Takes what a ring has into the block; false if the block is full.
 fn take_all(
     ring: &mut RingReader,
@@ -68,14 +83,20 @@ fn take_all(
     buffer: &mut AlignedBuffer,
     now_ns: i64,
     status: &mut Status,
+    look: &mut impl FnMut(&[u8], i64),
 ) -> bool {
     let producer = ring.producer();
     loop {
         match ring.next() {
             Next::Empty => return true,
             Next::Record(head) => {
-                let fill = |to: &mut [u8]| ring.copy_payload(to);
                 let (stream, sequence, time_ns) = (head.stream, head.sequence, head.time_ns);
+                let fill = |to: &mut [u8]| {
+                    ring.copy_payload(to);
+                    if head.kind == Kind::Samples {
+                        look(to, time_ns);
+                    }
+                };
                 if !builder.push(
                     buffer,
                     producer,

@@ -2,12 +2,12 @@
 
 use super::{Engine, FLIGHTS_MAX, Segment, Syncing};
 use crate::ring::{Position, RingReader};
-use crate::writer::choose::Next as NextSegment;
+use crate::writer::choose::{Next as NextSegment, NoNext};
 use crate::writer::device::{Device, Operation};
 use crate::writer::flight::Flight;
 use crate::writer::status::Trouble;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BlockHeader, SegmentHeader, SegmentKind};
+use baro_ondisk::{BlockHeader, SegmentHeader, SegmentKind, Wear};
 use baro_sys::memory::AlignedBuffer;
 
 impl Engine {
@@ -67,12 +67,23 @@ impl Engine {
         }
         // What is not durable may only be in the current segment now.
         let busy: Vec<u32> = current.into_iter().chain(self.durable_segment).collect();
-        let Some(NextSegment { index, untouched }) = self.choice.next(&busy) else {
-            if self.flights.is_empty() && self.status.trouble == Trouble::None {
-                self.status.trouble = Trouble::LogFull;
-            }
-            return false;
-        };
+        self.limit_pins();
+        let running_ns = self.running_base_ns.saturating_add(self.now.boottime_ns);
+        let NextSegment { index, untouched } =
+            match self.choice.next(&busy, self.epoch + 1, running_ns) {
+                Ok(next) => next,
+                Err(why) => {
+                    let device = matches!(self.status.trouble, Trouble::Device { .. });
+                    if self.flights.is_empty() && !device {
+                        self.status.trouble = match why {
+                            NoNext::Full => Trouble::LogFull,
+                            NoNext::Growing => Trouble::Growing,
+                            NoNext::Held { pinned, young } => Trouble::Held { pinned, young },
+                        };
+                    }
+                    return false;
+                }
+            };
         let Some(mut unit) = self.free_units.pop() else { return false };
         self.epoch += 1;
         let header = SegmentHeader {
@@ -88,15 +99,27 @@ impl Engine {
             boottime_ns: self.now.boottime_ns,
             boot_id: self.start.boot_id,
         };
-        let (bytes, crc) = header.encode_with(&self.dead);
+        let (bytes, crc) = header.encode_with(&self.dead, &self.wear_now());
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;
         let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
         let ready = untouched;
         self.segment = Some(Segment { index, epoch, first_block, offset, ready });
         self.status.segments_started += 1;
+        self.note_choice();
+        self.offer_copy();
         self.launch(device, (index, 0, UNIT_BYTES), unit, None, self.now.monotonic_ns);
         true
+    }
+
+    /// What the store's writers have handed to the device up to now.
+    fn wear_now(&self) -> Wear {
+        Wear {
+            log_bytes: self.wear.log_bytes + self.status.device_bytes,
+            padding_bytes: self.wear.padding_bytes + self.status.padding_bytes,
+            payload_bytes: self.wear.payload_bytes + self.status.payload_bytes,
+            other_bytes: self.wear.other_bytes + self.status.other_bytes,
+        }
     }
 
     /// Hands a write to the device; a header has no positions.

@@ -62,6 +62,7 @@ impl Engine {
                 self.durable_block = flight.next_block;
                 self.durable_crc = flight.crc;
                 self.durable_segment = Some(flight.segment);
+                self.durable_epoch = flight.epoch;
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.logged_durable = flight.logged;
                 self.status.durable_blocks = self.durable_block;
@@ -134,7 +135,9 @@ impl Engine {
     /// segment may be recycled while one of these cannot be.
     pub(super) fn note_dead(&mut self) {
         let end = self.durable_block;
-        for flight in self.flights.iter().filter(|flight| !flight.header) {
+        // Headers too: without the segment that supersedes it, one that begins behind a hole would
+        // tell of damage.
+        for flight in self.flights.iter() {
             if self.dead.last().is_none_or(|tail| tail.epoch != flight.epoch) {
                 self.dead.push(DeadTail { epoch: flight.epoch, end, index: flight.segment });
             }

@@ -1,0 +1,126 @@
+//! `baro pin`: keeps a window of time from being recycled, lists such windows, releases them.
+
+use super::{Format, print_json};
+use crate::failure::{Outcome, Result};
+use crate::size;
+use crate::time;
+use baro_ondisk::{Pin, PinState};
+use baro_recorder::{PinRequest, pin_in_store, release_in_store};
+use baro_store::Store;
+use clap::Args;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The store, whether it is recorded into or not; without a recorder the moment is the end of
+    /// what was recorded
+    store: PathBuf,
+    /// How far the window reaches back
+    #[arg(long, default_value = "60s", value_parser = size::nanoseconds)]
+    before: u64,
+    /// How far it goes on
+    #[arg(long, default_value = "0s", value_parser = size::nanoseconds)]
+    after: u64,
+    /// A name for it
+    #[arg(long, default_value = "")]
+    name: String,
+    /// List the store's pins instead
+    #[arg(long, conflicts_with_all = ["before", "after", "name", "release"])]
+    list: bool,
+    /// Release the pin of this id or name instead
+    #[arg(long, value_name = "ID", conflicts_with_all = ["before", "after", "name"])]
+    release: Option<String>,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.list {
+        return list(arguments);
+    }
+    if let Some(pin) = &arguments.release {
+        return release(arguments, pin);
+    }
+    let request = PinRequest {
+        name: arguments.name.clone(),
+        before_ns: arguments.before,
+        after_ns: arguments.after,
+        moment: None,
+    };
+    let pin = pin_in_store(&arguments.store, &request)?;
+    match arguments.format {
+        Format::Text => print(&pin),
+        Format::Json => print_json(&as_json(&pin))?,
+    }
+    Ok(Outcome::lost_if(!pin.reason.is_empty()))
+}
+
+fn list(arguments: &Arguments) -> Result<Outcome> {
+    let store = Store::open(&arguments.store)?;
+    match arguments.format {
+        Format::Text => store.pins().for_each(print),
+        Format::Json => {
+            let pins: Vec<Value> = store.pins().map(as_json).collect();
+            print_json(&json!({ "pins": pins }))?;
+        }
+    }
+    for (name, why) in store.pins_damaged() {
+        eprintln!("{name}: {why}");
+    }
+    Ok(Outcome::lost_if(!store.pins_damaged().is_empty()))
+}
+
+fn release(arguments: &Arguments, wanted: &str) -> Result<Outcome> {
+    let store = Store::open(&arguments.store)?;
+    let Some(pin) = store.pin(wanted) else {
+        return Err(format!("no pin {wanted}; baro pin STORE --list tells which there are").into());
+    };
+    release_in_store(&arguments.store, pin.id)?;
+    match arguments.format {
+        Format::Text => out!("released {:016x} {}", pin.id, pin.name),
+        Format::Json => print_json(&json!({ "released": format!("{:016x}", pin.id) }))?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(pin: &Pin) {
+    let (from_ns, to_ns) = pin.window_ns();
+    out!(
+        "{:016x} {} {} to {}{}{}",
+        pin.id,
+        state(pin),
+        time::show(from_ns),
+        time::show(to_ns),
+        if pin.name.is_empty() { String::new() } else { format!(" {:?}", pin.name) },
+        if pin.reason.is_empty() { String::new() } else { format!(": {}", pin.reason) },
+    );
+}
+
+fn state(pin: &Pin) -> &'static str {
+    match pin.state {
+        PinState::Asked => "asked",
+        PinState::Open => "open ",
+        PinState::Whole => "whole",
+        PinState::Short => "short",
+        PinState::Refused => "refused",
+    }
+}
+
+/// A pin as JSON; its keys are those of `baro info` too.
+pub(crate) fn as_json(pin: &Pin) -> Value {
+    let (from_ns, to_ns) = pin.window_ns();
+    json!({
+        "id": format!("{:016x}", pin.id),
+        "name": pin.name,
+        "state": state(pin).trim(),
+        "reason": pin.reason,
+        "from_ns": from_ns,
+        "to_ns": to_ns,
+        "moment_ns": pin.realtime_ns,
+        "before_ns": pin.before_ns,
+        "after_ns": pin.after_ns,
+        "first_epoch": pin.first_epoch,
+        "last_epoch": (pin.last_epoch != u64::MAX).then_some(pin.last_epoch),
+    })
+}

@@ -1,0 +1,151 @@
+//! What `baro record` keeps of a log that recycles, and what makes it pin a window: SIGUSR1, or a
+//! value of a series (`--pin-when 'temp>90'`).
+
+use crate::failure::Result;
+use crate::size;
+use baro_ondisk::Type;
+use baro_recorder::{Comparison, PinRequest, Recorder, Retention, Trigger};
+use baro_sys::termination;
+use clap::Args;
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Keeping {
+    /// Use at most this much of the log, then reuse the oldest part of it
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
+    keep_bytes: Option<u64>,
+    /// Recycle nothing younger than this (time the machine was running); if the log is full of
+    /// younger data, new records are refused and counted
+    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    keep: Option<u64>,
+    /// Let the log grow only as long as its file system has this much free
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0")]
+    min_free: u64,
+    /// Pin a window when a value of a series crosses a limit, such as 'temp>90'; may be repeated.
+    /// Comparisons: > >= < <=
+    #[arg(long, value_parser = condition, value_name = "SERIES>VALUE")]
+    pin_when: Vec<Condition>,
+    /// How far such a window, or one asked for by SIGUSR1, reaches back
+    #[arg(long, default_value = "30s", value_parser = size::nanoseconds)]
+    pin_before: u64,
+    /// How far it goes on
+    #[arg(long, default_value = "10s", value_parser = size::nanoseconds)]
+    pin_after: u64,
+}
+
+/// A condition on a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Condition {
+    series: String,
+    comparison: Comparison,
+    limit: f64,
+}
+
+fn condition(text: &str) -> std::result::Result<Condition, String> {
+    let wanted =
+        || format!("expected a condition such as temp>90 (> >= < <=, a number), found {text:?}");
+    let at = text.rfind(['<', '>']).ok_or_else(wanted)?;
+    let (series, rest) = text.split_at(at);
+    let (comparison, number) = match (rest.get(..1), rest.get(1..2)) {
+        (Some(">"), Some("=")) => (Comparison::AtLeast, rest.get(2..)),
+        (Some(">"), _) => (Comparison::Above, rest.get(1..)),
+        (_, Some("=")) => (Comparison::AtMost, rest.get(2..)),
+        _ => (Comparison::Below, rest.get(1..)),
+    };
+    let limit = number.and_then(|number| number.trim().parse::<f64>().ok());
+    let limit = limit.filter(|limit| !limit.is_nan()).ok_or_else(wanted)?;
+    let series = series.trim();
+    if series.is_empty() {
+        return Err(wanted());
+    }
+    Ok(Condition { series: series.to_owned(), comparison, limit })
+}
+
+impl Keeping {
+    pub(crate) fn retention(&self) -> Retention {
+        let (keep_bytes, keep_ns) = (self.keep_bytes, self.keep);
+        Retention { keep_bytes, keep_ns, min_free_bytes: self.min_free }
+    }
+
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// The signal cannot be watched.
+    pub(crate) fn watch(&self) -> Result<Watching<'_>> {
+        termination::watch_user_signal()?;
+        Ok(Watching { keeping: self, undeclared: self.pin_when.iter().collect() })
+    }
+}
+
+/// What is watched while recording.
+#[derive(Debug)]
+pub(crate) struct Watching<'a> {
+    keeping: &'a Keeping,
+    /// Conditions on series that no source has declared yet.
+    undeclared: Vec<&'a Condition>,
+}
+
+impl Watching<'_> {
+    /// To be called a few times a second: hands conditions to the writer once their series is
+    /// declared, and pins a window if SIGUSR1 has come.
+    pub(crate) fn look(&mut self, recorder: &Recorder) {
+        self.undeclared.retain(|condition| {
+            let Some(declared) = recorder.declared(&condition.series) else { return true };
+            let (series, kind) = (declared.id, declared.kind);
+            if !matches!(kind, Type::F64 | Type::I64 | Type::Bool) {
+                let (name, kind) = (&condition.series, kind.name());
+                eprintln!("note: --pin-when {name}: {kind} has no value to compare");
+                return false;
+            }
+            // A recorder that has ended pins nothing anyway.
+            let _ = recorder.watch(Trigger {
+                series,
+                kind,
+                comparison: condition.comparison,
+                limit: condition.limit,
+                name: condition.series.clone(),
+                before_ns: self.keeping.pin_before,
+                after_ns: self.keeping.pin_after,
+            });
+            false
+        });
+        if termination::take_user_signal() {
+            self.pin(recorder);
+        }
+    }
+
+    fn pin(&self, recorder: &Recorder) {
+        let Keeping { pin_before, pin_after, .. } = *self.keeping;
+        let name = "SIGUSR1".to_owned();
+        let (before_ns, after_ns) = (pin_before, pin_after);
+        match recorder.pin(&PinRequest { name, before_ns, after_ns, moment: None }) {
+            Ok(pin) if pin.reason.is_empty() => eprintln!("pinned {:016x}", pin.id),
+            Ok(pin) => eprintln!("pinned {:016x}: {}", pin.id, pin.reason),
+            // Recording goes on.
+            Err(error) => eprintln!("{error}"),
+        }
+    }
+
+    /// Says which conditions were never looked at.
+    pub(crate) fn end(&self) {
+        for condition in &self.undeclared {
+            eprintln!("note: --pin-when {}: no source has declared it", condition.series);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read() {
+        let read = |text| condition(text).map(|c| (c.series, c.comparison, c.limit));
+        assert_eq!(read("temp>90"), Ok(("temp".to_owned(), Comparison::Above, 90.0)));
+        assert_eq!(read("a b <= -1.5"), Ok(("a b".to_owned(), Comparison::AtMost, -1.5)));
+        assert_eq!(read("x>=0"), Ok(("x".to_owned(), Comparison::AtLeast, 0.0)));
+        assert_eq!(read("x<1e3"), Ok(("x".to_owned(), Comparison::Below, 1000.0)));
+        for bad in ["", "temp", ">1", "temp>", "temp>x", "temp=1", "temp>NaN"] {
+            assert!(condition(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The keeper: what a recorder does beside the write path, on a thread of its own. It adds
+//! segments to a log that grows, makes pins durable, copies pinned segments out of the log, and
+//! takes requests of other processes.
+//!
+//! It works in small steps, so that its thread can pace them and the simulator can crash between
+//! any two. Invariants, held by `tests/crash/pinning.rs`: a pin is durable before it is granted; a
+//! segment is released for recycling only when its copy is durable; neither writer nor producer
+//! ever waits for the keeper.
+
+mod asking;
+mod growth;
+mod pinning;
+mod thread;
+
+pub use asking::{pin_in_store, release_in_store};
+pub use growth::Growth;
+pub use pinning::{Moment, PinRequest};
+pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
+
+use crate::Result;
+use crate::log::{Making, MakingStep, PIECE_BYTES, Pins, Recovery};
+use crate::writer::{Event, Now, PinStart, Retention, Trigger};
+use baro_ondisk::{Identity, Pin};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::Storage;
+use std::collections::VecDeque;
+
+/// What the keeper tells the engine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tell {
+    /// A pin that an earlier session was granted holds these epochs.
+    ResumePin {
+        /// The pin.
+        id: u64,
+        /// Its first epoch.
+        first: u64,
+        /// Its last one.
+        last: u64,
+        /// Boottime of its end, if that may still be to come.
+        until_ns: Option<i64>,
+    },
+    /// An open pin ends later, at this boottime.
+    ExtendPin {
+        /// The pin.
+        id: u64,
+        /// Its new end.
+        until_ns: i64,
+    },
+    /// A pin is released.
+    Unpin(u64),
+    /// There is a durable copy of this epoch outside the log.
+    CopiedOut(u64),
+    /// The copy that was asked for is not needed any more.
+    CopyDropped,
+    /// The copy of this epoch is about to be removed.
+    ForgetCopy(u64),
+    /// A segment has been added to the log.
+    AddSegment(u32),
+    /// So many segments are still to be added.
+    SetGrowth(usize),
+    /// So many bytes were handed to the device.
+    OtherBytes(u64),
+    /// A series is to be watched.
+    Watch(usize, Trigger),
+}
+
+/// What growth depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View {
+    /// Segments that can be started without reusing any.
+    pub blank: u32,
+    /// The oldest segment is older than what is to be kept.
+    pub may_reuse: bool,
+}
+
+/// The engine as the keeper sees it.
+pub trait Log {
+    /// As [`Engine::pin`](crate::writer::Engine::pin).
+    ///
+    /// # Errors
+    /// The pin is refused, or the writer has ended.
+    fn pin(&mut self, id: u64, moment_ns: i64, before_ns: u64, after_ns: u64) -> Result<PinStart>;
+    /// As [`Engine::tell`](crate::writer::Engine::tell).
+    fn tell(&mut self, what: Tell);
+    /// What growth depends on.
+    fn view(&self) -> View;
+}
+
+/// What a step of the keeper was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It worked on a file; there is more to do.
+    More,
+    /// Nothing is to be done now.
+    Idle,
+}
+
+/// After something failed, it is tried again this much later.
+const RETRY_NS: u64 = 10_000_000_000;
+
+#[derive(Clone, Copy, Debug)]
+struct CopyJob {
+    epoch: u64,
+    index: u32,
+    dead_from: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Keeper<S: Storage> {
+    storage: S,
+    identity: Identity,
+    boot_id: [u8; 16],
+    retention: Retention,
+    pins: Pins,
+    triggers: Vec<(Trigger, Option<u64>)>,
+    making: Option<Making<S::File>>,
+    /// Being copied now.
+    copying: Option<CopyJob>,
+    copies: VecDeque<CopyJob>,
+    copy_retry_ns: u64,
+    copy_stopped: Option<String>,
+    growth: Growth,
+    growth_retry_ns: u64,
+    piece: Option<AlignedBuffer>,
+    asks_at_ns: u64,
+    failures: u64,
+    /// The last pin of a trigger that was refused, and why.
+    refused: Option<String>,
+}
+
+impl<S: Storage> Keeper<S> {
+    /// Reads the pins of the store that `recovery` has found and tells the engine of them; ends
+    /// those whose end a restart of the machine has cut off.
+    ///
+    /// # Errors
+    /// The pins cannot be read.
+    pub fn open(
+        storage: S,
+        recovery: &Recovery,
+        retention: Retention,
+        boot_id: [u8; 16],
+        log: &mut impl Log,
+    ) -> Result<Self> {
+        let identity = recovery.identity;
+        let pins = Pins::read(&storage, identity.store)?;
+        let growth = Growth::new(recovery, &retention);
+        let mut keeper = Keeper {
+            storage,
+            identity,
+            boot_id,
+            retention,
+            pins,
+            triggers: Vec::new(),
+            making: None,
+            copying: None,
+            copies: VecDeque::new(),
+            copy_retry_ns: 0,
+            copy_stopped: None,
+            growth,
+            growth_retry_ns: 0,
+            piece: None,
+            asks_at_ns: 0,
+            failures: 0,
+            refused: None,
+        };
+        keeper.resume(recovery.last_epoch, log);
+        Ok(keeper)
+    }
+
+    /// The store's pins.
+    pub fn pins(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.pins.values()
+    }
+
+    /// Pin files that are damaged, and why.
+    pub(crate) fn damaged(&self) -> &[(String, String)] {
+        &self.pins.damaged
+    }
+
+    /// How far the log has grown.
+    #[must_use]
+    pub fn growth(&self) -> &Growth {
+        &self.growth
+    }
+
+    /// Why pinned segments are not copied out of the log; `None` if they are, or need not be.
+    #[must_use]
+    pub fn copy_stopped(&self) -> Option<&str> {
+        self.copy_stopped.as_deref()
+    }
+
+    /// The last pin of a trigger that was refused, and why.
+    #[must_use]
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
+    /// Watches a series from now on.
+    pub fn watch(&mut self, trigger: Trigger, log: &mut impl Log) {
+        log.tell(Tell::Watch(self.triggers.len(), trigger.clone()));
+        self.triggers.push((trigger, None));
+    }
+
+    /// Failed operations.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Takes what the engine has to tell.
+    pub fn event(&mut self, event: Event, log: &mut impl Log) {
+        match event {
+            Event::PinEnded { id, last_epoch, until_ns, cut } => {
+                self.pin_ended(id, last_epoch, until_ns, cut);
+            }
+            Event::CopyOut { epoch, index, dead_from } => {
+                self.copies.push_back(CopyJob { epoch, index, dead_from });
+            }
+            Event::Fired { trigger, realtime_ns, boottime_ns } => {
+                self.fired(trigger, Moment { realtime_ns, boottime_ns }, log);
+            }
+        }
+    }
+
+    /// One small step of what is to be done. Blocks for the device.
+    pub fn work(&mut self, now: Now, log: &mut impl Log) -> Work {
+        if now.monotonic_ns >= self.asks_at_ns {
+            self.asks_at_ns = now.monotonic_ns + ASKS_NS;
+            self.take_asks(now, log);
+        }
+        if self.making.is_none() {
+            self.start_copy(now.monotonic_ns, log);
+        }
+        if self.making.is_none() {
+            self.start_growing(now.monotonic_ns, log);
+        }
+        if self.making.is_none() {
+            return Work::Idle;
+        }
+        self.step(now.monotonic_ns, log);
+        Work::More
+    }
+
+    /// A step of the file in the making.
+    fn step(&mut self, now_ns: u64, log: &mut impl Log) {
+        if self.piece.is_none() {
+            self.piece = AlignedBuffer::unlocked(PIECE_BYTES).ok();
+        }
+        let (Some(making), Some(piece)) = (&mut self.making, &mut self.piece) else { return };
+        let copy = making.is_copy();
+        match making.step(&self.storage, piece) {
+            Ok(MakingStep::Bytes(bytes)) => log.tell(Tell::OtherBytes(bytes)),
+            Ok(MakingStep::Done) => {
+                self.making = None;
+                if copy { self.copy_done(log) } else { self.grown(log) }
+            }
+            Err(error) => {
+                self.making = None;
+                self.failures += 1;
+                if copy {
+                    self.copy_failed(now_ns, &error);
+                } else {
+                    self.growth_failed(now_ns, error.to_string(), log);
+                }
+            }
+        }
+    }
+}
+
+/// Requests of other processes are looked for this often.
+const ASKS_NS: u64 = 100_000_000;

@@ -1,0 +1,235 @@
+//! Pins asked for by other processes, through small files in the store (`docs/format.md`, "Pins"):
+//! they need no socket, work across containers, and survive whoever asks. Both sides are here.
+//!
+//! Requests are hostile until decoded: held by the fuzz target `pin` and
+//! `requests_of_other_processes_are_granted_refused_and_survive_garbage` (`tests/crash`).
+
+use super::{Keeper, Log, Moment, PinRequest, Tell, View};
+use crate::log::{
+    LOCK, PINS, Pins, Recovery, list, numbered, pin_name, read_identity, read_message, recover,
+    remove, write_pin,
+};
+use crate::writer::{Engine, Now, PinRefusal, PinStart, Retention, Start};
+use crate::{Error, Result};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Pin, PinState};
+use baro_sys::disk::Disk;
+use baro_sys::lock::LockFile;
+use baro_sys::storage::Storage;
+use baro_sys::{clock, identity};
+use std::path::Path;
+
+/// Requests taken at once; the rest has to wait for the next look.
+const ASKS_MAX: usize = 16;
+/// A recorder looks ten times a second; its device may be busy.
+const ANSWER_NS: u64 = 20_000_000_000;
+
+impl<S: Storage> Keeper<S> {
+    /// Grants or refuses what other processes ask for.
+    pub(super) fn take_asks(&mut self, now: Now, log: &mut impl Log) {
+        let Ok(names) = list(&self.storage, PINS) else { return };
+        let asked = names.iter().filter_map(|name| numbered(name));
+        let asked = asked.filter(|(_, ending)| matches!(*ending, "ask" | "release"));
+        for (id, ending) in asked.take(ASKS_MAX) {
+            let done = match ending {
+                "ask" => self.take_ask(id, now, log),
+                // One that is not there is released.
+                _ => match self.release(id, log) {
+                    Err(Error::NoPin { .. }) | Ok(()) => Ok(()),
+                    Err(error) => Err(error),
+                },
+            };
+            let removed = done.and_then(|()| remove(&self.storage, &pin_name(id, ending)));
+            self.failures += u64::from(removed.is_err());
+        }
+    }
+
+    fn take_ask(&mut self, id: u64, now: Now, log: &mut impl Log) -> Result<()> {
+        let Some(asked) = read_message(&self.storage, id, "ask") else { return Ok(()) };
+        // Granted, and then the recorder was killed.
+        if self.pins.pins.contains_key(&id) {
+            return Ok(());
+        }
+        let invalid = |why: &str| Error::Pin(PinRefusal::Invalid { why: why.to_owned() });
+        let (name, granted) = match asked {
+            Ok(asked) if asked.id != id || asked.store != self.identity.store => {
+                (asked.name, Err(invalid("of another store, or under another name")))
+            }
+            Ok(asked) => {
+                let same_boot = asked.boot_id == self.boot_id;
+                let ago_ns = now.boottime_ns.saturating_sub(asked.boottime_ns).max(0);
+                let (realtime_ns, boottime_ns) = (asked.realtime_ns, asked.boottime_ns);
+                let moment = if same_boot && ago_ns < ASKED_AGO_NS {
+                    Moment { realtime_ns, boottime_ns: boottime_ns.min(now.boottime_ns) }
+                } else {
+                    Moment { realtime_ns: now.realtime_ns, boottime_ns: now.boottime_ns }
+                };
+                let request = PinRequest {
+                    name: asked.name.clone(),
+                    before_ns: asked.before_ns,
+                    after_ns: asked.after_ns,
+                    moment: Some(moment),
+                };
+                (asked.name, self.pin(id, &request, moment, log))
+            }
+            Err(why) => (String::new(), Err(invalid(&why))),
+        };
+        let Err(refused) = granted else { return Ok(()) };
+        let (store, state, reason) = (self.identity.store, PinState::Refused, refused.to_string());
+        let answer = Pin { store, id: id.max(1), state, name, reason, ..Pin::default() };
+        write_pin(&self.storage, &answer, "no")
+    }
+}
+
+/// A request that has waited longer (for a recorder to be started) is of now.
+const ASKED_AGO_NS: i64 = 3_600_000_000_000;
+
+/// Pins a window of the store at `path`, whether another process records into it or none does; in
+/// the latter case the moment is the end of what was recorded. Blocks until the pin is durable, or
+/// for 20 s if the recorder does not answer.
+///
+/// # Errors
+/// It is no store, the pin is refused, or the recorder does not answer.
+pub fn pin_in_store(path: &Path, request: &PinRequest) -> Result<Pin> {
+    request.check()?;
+    let (disk, store) = open(path)?;
+    let id = identity::random_u64()?.max(1);
+    let asked = Pin {
+        store,
+        id,
+        state: PinState::Asked,
+        realtime_ns: request.moment.map_or_else(clock::realtime_ns, |moment| moment.realtime_ns),
+        boottime_ns: request.moment.map_or_else(clock::boottime_ns, |moment| moment.boottime_ns),
+        boot_id: identity::boot_id(),
+        before_ns: request.before_ns,
+        after_ns: request.after_ns,
+        name: request.name.clone(),
+        ..Pin::default()
+    };
+    let holder = match LockFile::take(&path.join(LOCK))? {
+        Ok(_lock) => return pin_at_rest(&disk, path, id, request),
+        Err(holder) => holder,
+    };
+    write_pin(&disk, &asked, "ask")?;
+    let give_up_ns = clock::monotonic_ns() + ANSWER_NS;
+    loop {
+        if let Some(Ok(pin)) = read_message(&disk, id, "pin") {
+            return Ok(pin);
+        }
+        if let Some(answer) = read_message(&disk, id, "no") {
+            remove(&disk, &pin_name(id, "no"))?;
+            let why = answer.map_or_else(|why| why, |pin| pin.reason);
+            return Err(Error::PinDenied { why });
+        }
+        if clock::monotonic_ns() > give_up_ns {
+            remove(&disk, &pin_name(id, "ask"))?;
+            return Err(Error::NoAnswer { path: path.to_owned(), pid: holder.pid });
+        }
+        clock::sleep_ns(5_000_000);
+    }
+}
+
+/// Releases a pin of the store at `path`, likewise.
+///
+/// # Errors
+/// It is no store, there is no such pin, or the recorder does not answer.
+pub fn release_in_store(path: &Path, id: u64) -> Result<()> {
+    let (disk, store) = open(path)?;
+    if !Pins::read(&disk, store)?.pins.contains_key(&id) {
+        return Err(Error::NoPin { id });
+    }
+    let holder = match LockFile::take(&path.join(LOCK))? {
+        Ok(_lock) => {
+            let recovery = recover(&disk, path)?;
+            let (mut keeper, mut engine) = at_rest(&disk, &recovery)?;
+            return keeper.release(id, &mut engine);
+        }
+        Err(holder) => holder,
+    };
+    let name = pin_name(id, "release");
+    match disk.create(&name) {
+        Err(error) if !baro_sys::disk::exists(&path.join(&name)) => return Err(error.into()),
+        _ => {}
+    }
+    let give_up_ns = clock::monotonic_ns() + ANSWER_NS;
+    while baro_sys::disk::exists(&path.join(&name)) {
+        if clock::monotonic_ns() > give_up_ns {
+            remove(&disk, &name)?;
+            return Err(Error::NoAnswer { path: path.to_owned(), pid: holder.pid });
+        }
+        clock::sleep_ns(5_000_000);
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<(Disk, baro_ondisk::StoreId)> {
+    let disk = match Disk::open(path) {
+        Err(error) if error.is_missing() => {
+            return Err(Error::NotAStore { path: path.to_owned() });
+        }
+        other => other?,
+    };
+    let store = read_identity(&disk, path)?.store;
+    Ok((disk, store))
+}
+
+/// An engine that writes nothing, for a store that nobody records into.
+struct AtRest(Engine);
+
+impl AtRest {
+    fn new(recovery: &Recovery) -> Result<Self> {
+        let (_, boottime_ns) = recovery.last_block_ns.unwrap_or_default();
+        let start = Start {
+            durable_within_ns: 100_000_000,
+            block_bytes: UNIT_BYTES,
+            buffers: 2,
+            session: 0,
+            boot_id: last_boot(recovery),
+            boottime_ns,
+            retention: Retention::default(),
+        };
+        Ok(AtRest(Engine::new(start, recovery)?))
+    }
+}
+
+impl Log for AtRest {
+    fn pin(&mut self, id: u64, moment_ns: i64, before_ns: u64, after_ns: u64) -> Result<PinStart> {
+        self.0.pin(id, moment_ns, before_ns, after_ns).map_err(Error::Pin)
+    }
+
+    fn tell(&mut self, what: Tell) {
+        self.0.tell(what);
+    }
+
+    fn view(&self) -> View {
+        View::default()
+    }
+}
+
+/// The moment of a store at rest is in the boot of its last session.
+fn last_boot(recovery: &Recovery) -> [u8; 16] {
+    recovery.segments.started.last().map_or([0; 16], |(header, _)| header.boot_id)
+}
+
+fn at_rest(disk: &Disk, recovery: &Recovery) -> Result<(Keeper<Disk>, AtRest)> {
+    let mut engine = AtRest::new(recovery)?;
+    let (boot_id, retention) = (last_boot(recovery), Retention::default());
+    let keeper = Keeper::open(disk.clone(), recovery, retention, boot_id, &mut engine)?;
+    Ok((keeper, engine))
+}
+
+/// Pins the end of what was recorded. Nothing is to come, so the pin ends at once.
+fn pin_at_rest(disk: &Disk, path: &Path, id: u64, request: &PinRequest) -> Result<Pin> {
+    let recovery = recover(disk, path)?;
+    let Some((realtime_ns, boottime_ns)) = recovery.last_block_ns else {
+        return Err(Error::PinDenied { why: "nothing was recorded last".to_owned() });
+    };
+    let (mut keeper, mut engine) = at_rest(disk, &recovery)?;
+    // Behind the last block, so that its records are in the window.
+    let moment = Moment { realtime_ns: realtime_ns.saturating_add(1), boottime_ns };
+    let request = PinRequest { after_ns: 0, ..request.clone() };
+    keeper.pin(id, &request, moment, &mut engine)?;
+    keeper.pin_ended(id, recovery.last_epoch, boottime_ns, false);
+    let pin = keeper.pins().find(|pin| pin.id == id).cloned();
+    pin.ok_or(Error::NoPin { id })
+}

@@ -1,0 +1,170 @@
+//! The thread that drives the keeper on a real machine, and its link to the writer's thread.
+//!
+//! Paced: after each step it rests three times as long as the step took, so that it takes at most
+//! a quarter of a device's time whatever the device; only when the writer has no segment left to
+//! start does growth go at full speed.
+
+use super::{Growth, Keeper, Log, Moment, PinRequest, Tell, View, Work};
+use crate::writer::{Command, Event, PinStart, Published, Trigger, now};
+use crate::{Error, Result};
+use baro_ondisk::Pin;
+use baro_sys::clock;
+use baro_sys::storage::Storage;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What reaches the keeper's thread.
+#[derive(Debug)]
+pub(crate) enum KeeperCommand {
+    /// The engine has something to tell.
+    Event(Event),
+    /// Grant a pin.
+    Pin(u64, PinRequest, Moment, Sender<Result<Pin>>),
+    /// Release one.
+    Release(u64, Sender<Result<()>>),
+    /// Watch a series.
+    Watch(Trigger),
+    /// End.
+    Close,
+}
+
+/// What the thread publishes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) growth: Growth,
+    pub(crate) pins: Vec<Pin>,
+    pub(crate) copy_stopped: Option<String>,
+    pub(crate) refused: Option<String>,
+}
+
+/// The engine behind its thread.
+#[derive(Debug, Clone)]
+pub(crate) struct WriterLink {
+    pub(crate) commands: Sender<Command>,
+    pub(crate) published: Arc<Mutex<Published>>,
+}
+
+impl Log for WriterLink {
+    fn pin(&mut self, id: u64, moment_ns: i64, before_ns: u64, after_ns: u64) -> Result<PinStart> {
+        let (reply, answer) = channel();
+        let command = Command::Pin { id, moment_ns, before_ns, after_ns, reply };
+        self.commands.send(command).map_err(|_| Error::WriterGone)?;
+        answer.recv().map_err(|_| Error::WriterGone)?.map_err(Error::Pin)
+    }
+
+    fn tell(&mut self, what: Tell) {
+        // A writer that has ended recycles nothing.
+        let _ = self.commands.send(Command::Tell(what));
+    }
+
+    fn view(&self) -> View {
+        let published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = &published.status;
+        View { blank: status.segments_blank, may_reuse: status.may_reuse }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct KeeperThread {
+    thread: Option<JoinHandle<()>>,
+    commands: Sender<KeeperCommand>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl KeeperThread {
+    pub(crate) fn start<S: Storage>(
+        keeper: Keeper<S>,
+        (commands, queue): (Sender<KeeperCommand>, Receiver<KeeperCommand>),
+        link: WriterLink,
+    ) -> baro_sys::Result<Self> {
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        publish(&keeper, &kept);
+        let shared = Arc::clone(&kept);
+        let thread = std::thread::Builder::new()
+            .name("baro-keeper".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || run(keeper, &queue, link, &shared))
+            .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
+        Ok(KeeperThread { thread: Some(thread), commands, kept })
+    }
+
+    pub(crate) fn send(&self, command: KeeperCommand) -> Result<()> {
+        self.commands.send(command).map_err(|_| Error::WriterGone)
+    }
+
+    pub(crate) fn kept(&self) -> Kept {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the thread; what it was making is made anew at the next open. Waits for one step.
+    pub(crate) fn end(&mut self) {
+        let _ = self.commands.send(KeeperCommand::Close);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Between two looks for requests when there is nothing else to do.
+const IDLE_NS: u64 = 100_000_000;
+/// Longest rest between two steps.
+const REST_MAX_NS: u64 = 1_000_000_000;
+
+fn run<S: Storage>(
+    mut keeper: Keeper<S>,
+    queue: &Receiver<KeeperCommand>,
+    mut link: WriterLink,
+    shared: &Mutex<Kept>,
+) {
+    let mut due_ns = 0;
+    loop {
+        if clock::monotonic_ns() >= due_ns {
+            let begun_ns = clock::monotonic_ns();
+            let growth = keeper.growth().clone();
+            let work = keeper.work(now(), &mut link);
+            let took_ns = clock::monotonic_ns() - begun_ns;
+            let hurry = !keeper.growth().complete() && link.view().blank == 0;
+            due_ns = clock::monotonic_ns()
+                + match work {
+                    Work::More if hurry => 0,
+                    Work::More => (3 * took_ns).clamp(1_000_000, REST_MAX_NS),
+                    Work::Idle => IDLE_NS,
+                };
+            if work == Work::Idle || growth != *keeper.growth() {
+                publish(&keeper, shared);
+            }
+        }
+        let wait_ns = due_ns.saturating_sub(clock::monotonic_ns());
+        match queue.recv_timeout(Duration::from_nanos(wait_ns)) {
+            Ok(KeeperCommand::Event(event)) => keeper.event(event, &mut link),
+            Ok(KeeperCommand::Pin(id, request, moment, reply)) => {
+                let granted = keeper.pin(id, &request, moment, &mut link);
+                publish(&keeper, shared);
+                let _ = reply.send(granted);
+                continue;
+            }
+            Ok(KeeperCommand::Release(id, reply)) => {
+                let released = keeper.release(id, &mut link);
+                publish(&keeper, shared);
+                let _ = reply.send(released);
+                continue;
+            }
+            Ok(KeeperCommand::Watch(trigger)) => keeper.watch(trigger, &mut link),
+            Err(RecvTimeoutError::Timeout) => continue,
+            Ok(KeeperCommand::Close) | Err(RecvTimeoutError::Disconnected) => return,
+        }
+        publish(&keeper, shared);
+    }
+}
+
+fn publish<S: Storage>(keeper: &Keeper<S>, shared: &Mutex<Kept>) {
+    let kept = Kept {
+        growth: keeper.growth().clone(),
+        pins: keeper.pins().cloned().collect(),
+        copy_stopped: keeper.copy_stopped().map(str::to_owned),
+        refused: keeper.refused().map(str::to_owned),
+    };
+    *shared.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+}

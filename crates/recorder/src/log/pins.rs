@@ -1,0 +1,109 @@
+//! Pins on disk: read when a store is opened, written before they count, and the small files by
+//! which another process asks for one. `docs/format.md`, "Pins".
+//!
+//! Invariant: after a crash a pin is there as it was before or as it was written, never torn. Held
+//! by `a_crash_at_any_operation_on_pins_leaves_them_old_or_new` (`tests/crash`).
+
+use super::names::{KEPT, PINS, numbered, pin_name};
+use crate::Result;
+use baro_ondisk::limits::{PINS_MAX, UNIT_BYTES};
+use baro_ondisk::{Pin, StoreId};
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The pins of a store.
+#[derive(Clone, Debug, Default)]
+pub struct Pins {
+    /// By id.
+    pub pins: BTreeMap<u64, Pin>,
+    /// Files that are no valid pins of this store, and why.
+    pub damaged: Vec<(String, String)>,
+    /// Epochs of the segments that were copied out of the log.
+    pub kept: BTreeSet<u64>,
+}
+
+impl Pins {
+    /// Reads the pins of a store; there are none if there is no folder for them.
+    ///
+    /// # Errors
+    /// The folders cannot be read.
+    pub fn read<S: Storage>(storage: &S, store: StoreId) -> Result<Self> {
+        let mut found = Pins::default();
+        for name in list(storage, PINS)? {
+            let Some((id, "pin")) = numbered(&name) else { continue };
+            let name = format!("{PINS}/{name}");
+            match read_pin(storage, &name) {
+                Ok(pin) if pin.store == store && pin.id == id && found.pins.len() < PINS_MAX => {
+                    found.pins.insert(id, pin);
+                }
+                // Released a moment ago.
+                Err(_) if storage.open(&name, Access::Read).is_err_and(|e| e.is_missing()) => {}
+                Ok(pin) if pin.store == store && pin.id == id => {
+                    found.damaged.push((name, format!("more than {PINS_MAX} pins")));
+                }
+                Ok(_) => found.damaged.push((name, "is not this store's or not this id's".into())),
+                Err(why) => found.damaged.push((name, why)),
+            }
+        }
+        let kept = list(storage, KEPT)?;
+        let epoch = |name: &String| numbered(name).filter(|(_, end)| *end == "seg").map(|(e, _)| e);
+        found.kept = kept.iter().filter_map(epoch).collect();
+        Ok(found)
+    }
+
+    /// Whether a pin covers the segment of `epoch`.
+    #[must_use]
+    pub fn covers(&self, epoch: u64) -> bool {
+        self.pins.values().any(|pin| pin.epochs().contains(&epoch))
+    }
+}
+
+/// Names in a folder that may not be there yet.
+pub(crate) fn list<S: Storage>(storage: &S, folder: &str) -> Result<Vec<String>> {
+    match storage.list(folder) {
+        Err(error) if error.is_missing() => Ok(Vec::new()),
+        other => Ok(other?),
+    }
+}
+
+fn read_pin<S: Storage>(storage: &S, name: &str) -> std::result::Result<Pin, String> {
+    let mut unit = [0; UNIT_BYTES];
+    let file = storage.open(name, Access::Read).map_err(|e| e.to_string())?;
+    let read = file.read_at(0, &mut unit).map_err(|e| e.to_string())?;
+    Pin::decode(unit.get(..read).unwrap_or(&[])).map_err(|e| e.to_string())
+}
+
+/// Reads a request or an answer to one; `None` if there is none.
+pub(crate) fn read_message<S: Storage>(
+    storage: &S,
+    id: u64,
+    ending: &str,
+) -> Option<std::result::Result<Pin, String>> {
+    let name = pin_name(id, ending);
+    match storage.open(&name, Access::Read) {
+        Err(error) if error.is_missing() => None,
+        _ => Some(read_pin(storage, &name)),
+    }
+}
+
+/// Makes a pin's file, or replaces it; durable when this returns.
+pub(crate) fn write_pin<S: Storage>(storage: &S, pin: &Pin, ending: &str) -> Result<()> {
+    storage.create_folder(PINS)?;
+    storage.sync_folder("")?;
+    // Named by the ending too: the recorder and another process may write at the same time.
+    let new = pin_name(pin.id, &format!("{ending}.new"));
+    remove(storage, &new)?;
+    let file = storage.create(&new)?;
+    file.write_at(0, &pin.encode())?;
+    file.sync_data()?;
+    storage.rename(&new, &pin_name(pin.id, ending))?;
+    Ok(storage.sync_folder(PINS)?)
+}
+
+/// Removes a file that may not be there; not durable before the folder is synced.
+pub(crate) fn remove<S: Storage>(storage: &S, name: &str) -> Result<()> {
+    match storage.remove(name) {
+        Err(error) if !error.is_missing() => Err(error.into()),
+        _ => Ok(()),
+    }
+}

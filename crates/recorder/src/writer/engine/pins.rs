@@ -1,0 +1,262 @@
+//! Pins as the engine sees them: epochs that must not be recycled, windows whose end is still to
+//! come, and segments that should be copied out of the log. The keeper (`keeper.rs`) does what
+//! takes a device; here nothing waits.
+//!
+//! Invariants, held by the simulator's tests (`tests/crash/pinning.rs`): what was pushed within a
+//! granted window lies in epochs that its pin holds; pins never hold more than half the log, so
+//! that recording goes on.
+
+use super::Engine;
+use crate::keeper::Tell;
+use crate::log::dead_from;
+use crate::ring::RingReader;
+use crate::writer::watch::Watch;
+use std::fmt;
+
+/// What the engine tells the keeper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A pin has come to its end: it holds epochs up to this one.
+    PinEnded {
+        /// The pin.
+        id: u64,
+        /// Its last epoch.
+        last_epoch: u64,
+        /// Boottime of its end.
+        until_ns: i64,
+        /// It ended early, because pins hold half the log.
+        cut: bool,
+    },
+    /// Pins hold more than a quarter of the log: this segment is to be copied out.
+    CopyOut {
+        /// Its epoch.
+        epoch: u64,
+        /// Its file.
+        index: u32,
+        /// Blocks of this sequence and later ones in it are dead.
+        dead_from: u64,
+    },
+    /// A watched series has gone beyond its limit.
+    Fired {
+        /// Number of the trigger.
+        trigger: usize,
+        /// Realtime of the sample, or now if that is no time of the last ten seconds.
+        realtime_ns: i64,
+        /// Boottime at that moment.
+        boottime_ns: i64,
+    },
+}
+
+/// What a pin that was granted begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PinStart {
+    /// First epoch.
+    pub first_epoch: u64,
+    /// Part of the time before the moment that the log does not hold any more.
+    pub missing_ns: u64,
+}
+
+/// Why a pin is not granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PinRefusal {
+    /// It would hold so many segments that recording had no room.
+    TooLong {
+        /// Segments that pins would hold with it.
+        needed: usize,
+        /// Most that they may hold.
+        most: usize,
+    },
+    /// The log is full, so nothing after the moment is going to be recorded.
+    LogFull,
+    /// There are as many pins as a store may have.
+    TooMany,
+    /// What another process asked for is no valid request.
+    Invalid {
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl fmt::Display for PinRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PinRefusal::TooLong { needed, most } => write!(
+                f,
+                "pins would hold {needed} segments, and at most half of the log ({most}) may be \
+                 held; ask for a shorter time before, release other pins, or make a larger log"
+            ),
+            PinRefusal::LogFull => f.write_str(
+                "the log is full and never recycles, so nothing from now on is recorded: ask for \
+                 no time after",
+            ),
+            PinRefusal::TooMany => write!(
+                f,
+                "the store has {} pins already; release some",
+                baro_ondisk::limits::PINS_MAX
+            ),
+            PinRefusal::Invalid { why } => write!(f, "not a valid request: {why}"),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct OpenPin {
+    id: u64,
+    first: u64,
+    /// Boottime of the window's end.
+    until_ns: i64,
+    /// Once that is reached: sequences that each ring had offered by then.
+    marks: Option<Vec<u64>>,
+}
+
+impl Engine {
+    /// Holds everything pushed from `before_ns` before the moment (boottime) to `after_ns` after
+    /// it, as far as it is there.
+    ///
+    /// # Errors
+    /// Pins would hold more than half the log, or it is full.
+    pub fn pin(
+        &mut self,
+        id: u64,
+        moment_ns: i64,
+        before_ns: u64,
+        after_ns: u64,
+    ) -> Result<PinStart, PinRefusal> {
+        let full = self.status.trouble == super::Trouble::LogFull;
+        if full && after_ns > 0 {
+            return Err(PinRefusal::LogFull);
+        }
+        let moment_ns = moment_ns.min(self.now.boottime_ns);
+        let from_ns = self.running_base_ns.saturating_add(moment_ns);
+        let from_ns = from_ns.saturating_sub_unsigned(before_ns);
+        let reach = self.choice.reach(from_ns, self.epoch + 1);
+        if let Some(most) = self.choice.held_max() {
+            let needed = self.choice.held() + self.choice.held_more(reach.first);
+            if needed > most || most < 2 {
+                return Err(PinRefusal::TooLong { needed: needed.max(1), most });
+            }
+        }
+        self.choice.hold(id, reach.first, u64::MAX);
+        let until_ns = moment_ns.saturating_add_unsigned(after_ns);
+        self.open_pins.push(OpenPin { id, first: reach.first, until_ns, marks: None });
+        self.offer_copy();
+        Ok(PinStart { first_epoch: reach.first, missing_ns: reach.missing_ns })
+    }
+
+    /// The clocks have moved on; for what happens between two steps.
+    pub fn look_at_clock(&mut self, now: super::Now) {
+        self.now = now;
+    }
+
+    /// Takes what the keeper has to tell.
+    pub fn tell(&mut self, what: Tell) {
+        match what {
+            Tell::ResumePin { id, first, last, until_ns } => {
+                self.choice.hold(id, first, last);
+                let open = |until_ns| OpenPin { id, first, until_ns, marks: None };
+                self.open_pins.extend(until_ns.map(open));
+                self.offer_copy();
+            }
+            Tell::ExtendPin { id, until_ns } => {
+                let pin = self.open_pins.iter_mut().find(|pin| pin.id == id);
+                if let Some(pin) = pin.filter(|pin| until_ns > pin.until_ns) {
+                    pin.until_ns = until_ns;
+                    pin.marks = None;
+                }
+            }
+            Tell::Unpin(id) => {
+                self.open_pins.retain(|pin| pin.id != id);
+                self.choice.release(id);
+            }
+            Tell::CopiedOut(epoch) => {
+                self.choice.copied(epoch);
+                self.copying = None;
+                self.offer_copy();
+            }
+            Tell::CopyDropped => {
+                self.copying = None;
+                self.offer_copy();
+            }
+            Tell::ForgetCopy(epoch) => self.choice.forget_copy(epoch),
+            Tell::AddSegment(index) => {
+                self.choice.add_blank(index);
+                self.note_choice();
+            }
+            Tell::SetGrowth(0) => self.choice.end_growth(),
+            Tell::SetGrowth(to_come) => self.choice.resume_growth(to_come),
+            Tell::OtherBytes(bytes) => self.status.other_bytes += bytes,
+            Tell::Watch(number, trigger) => self.watches.push(Watch::new(number, trigger)),
+        }
+    }
+
+    /// What the keeper has to know; empty afterwards.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Ends pins whose window is over and durable.
+    pub(super) fn end_pins(&mut self) {
+        let now_ns = self.now.boottime_ns;
+        let Engine { open_pins, rings, choice, events, durable_epoch, .. } = self;
+        open_pins.retain_mut(|pin| {
+            if now_ns < pin.until_ns {
+                return true;
+            }
+            let offered = |ring: &RingReader| ring.report().offered;
+            let marks = pin.marks.get_or_insert_with(|| rings.iter().map(offered).collect());
+            let reached =
+                |(ring, mark): (&RingReader, &u64)| ring.broken() || ring.report().durable >= *mark;
+            if !rings.iter().zip(marks.iter()).all(reached) {
+                return true;
+            }
+            let last_epoch = (*durable_epoch).max(pin.first);
+            choice.hold(pin.id, pin.first, last_epoch);
+            let until_ns = pin.until_ns;
+            events.push(Event::PinEnded { id: pin.id, last_epoch, until_ns, cut: false });
+            false
+        });
+    }
+
+    /// Before a segment is started: if it would make pins hold too much, open ones end here.
+    pub(super) fn limit_pins(&mut self) {
+        if self.open_pins.is_empty() {
+            return;
+        }
+        let Some(most) = self.choice.held_max() else { return };
+        if self.choice.held() < most {
+            return;
+        }
+        let last_epoch = self.epoch;
+        for pin in std::mem::take(&mut self.open_pins) {
+            let last_epoch = last_epoch.max(pin.first);
+            self.choice.hold(pin.id, pin.first, last_epoch);
+            let until_ns = self.now.boottime_ns.min(pin.until_ns);
+            self.events.push(Event::PinEnded { id: pin.id, last_epoch, until_ns, cut: true });
+        }
+    }
+
+    /// Asks for a copy of the oldest held segment if pins hold too much.
+    pub(super) fn offer_copy(&mut self) {
+        if self.copying.is_some() {
+            return;
+        }
+        let on_its_way = self.flights.front().map_or(u64::MAX, |flight| flight.epoch);
+        // What recovery found is complete even if it is the newest.
+        let complete_below = self.segment.as_ref().map_or(self.epoch + 1, |s| s.epoch);
+        let Some((epoch, index)) = self.choice.to_copy(complete_below.min(on_its_way)) else {
+            return;
+        };
+        self.copying = Some(epoch);
+        let dead_from = dead_from(&self.dead, epoch);
+        self.events.push(Event::CopyOut { epoch, index, dead_from });
+    }
+
+    /// Publishes what growth depends on.
+    pub(super) fn note_choice(&mut self) {
+        let running_ns = self.running_base_ns.saturating_add(self.now.boottime_ns);
+        self.status.segments_blank = self.choice.blank() as u32;
+        self.status.segments_held = self.choice.held() as u32;
+        self.status.may_reuse = self.choice.may_reuse(running_ns);
+    }
+}
