@@ -83,8 +83,8 @@ fn table(runs: &Runs) -> String {
     if !forced.is_empty() {
         let _ = writeln!(
             table,
-            "\nCommits that the recorder's syncs may have forced in the other rows, most of any \
-             run (an upper bound: a timer's commit inside a sync counts): {forced}."
+            "\nCommits that the recorder's syncs forced in the other rows, most of any run (by who \
+             woke the journal's thread, and whom it woke): {forced}."
         );
     }
     table

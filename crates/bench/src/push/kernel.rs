@@ -1,12 +1,13 @@
 //! What the kernel did for the recorder, by its own tracer: journal commits that the recorder's
 //! syncs forced, block allocations, truncations, journal handles.
 //!
-//! A sync that needs a commit wakes the journal's thread and waits for the commit's end, unless
-//! that thread is awake, busy with the commit before. So a commit is taken for forced by a sync of
-//! the recorder if the recorder's thread woke the journal's for it; and also if it started and
-//! ended inside such a sync and nobody was seen waking the journal's thread for it: in doubt
-//! against the recorder. One that a timer or another task asked for is not counted.
-//! (fs/jbd2/journal.c: __jbd2_log_start_commit, kjournald2; fs/ext4/fsync.c.)
+//! A sync that needs a commit wakes the journal's thread and waits for the commit's end, when that
+//! thread wakes it. If the journal's thread is awake already, busy with the commit before, only the
+//! second can be seen. So a commit is taken for forced by a sync of the recorder if the recorder's
+//! thread woke the journal's for it; or if it started and ended inside such a sync, nobody was seen
+//! waking the journal's thread for it, and the journal's thread woke the sync's. One that a timer
+//! or another task asked for is not counted.
+//! (fs/jbd2/journal.c: __jbd2_log_start_commit, kjournald2, jbd2_log_wait_commit; fs/ext4/fsync.c.)
 
 use baro_sys::tracefs::{
     TraceError, TraceEvent, TraceInstance, TraceLine, device_filter, journal_task,
@@ -19,7 +20,7 @@ use std::path::Path;
 pub struct KernelCounts {
     /// Commits of the file system's journal, whoever caused them.
     pub commits: u64,
-    /// Those that a sync of the recorder forced, or may have forced.
+    /// Those that a sync of the recorder forced.
     pub forced_commits: u64,
     /// Syncs of the recorder.
     pub syncs: u64,
@@ -55,16 +56,18 @@ pub struct KernelWatch {
 #[derive(Debug, Default)]
 struct State {
     counts: KernelCounts,
-    /// How the name of the journal's thread begins.
+    /// How the name of the journal's thread begins; None: who wakes whom is not known.
     journal: Option<String>,
+    /// The journal's thread, once it has committed.
+    journal_pid: Option<u32>,
     /// Who woke the journal's thread since its last commit: (a recorder's sync?).
     woken_by_sync: Option<bool>,
     /// The commit under way: when it started, and who woke the journal's thread for it.
     running: Option<(u64, Option<bool>)>,
     /// When commits ended that a sync still under way may have forced started.
     doubtful: Vec<u64>,
-    /// Syncs under way, by thread: since when.
-    syncing: BTreeMap<u32, u64>,
+    /// Syncs under way, by thread: since when, and whether the journal's thread has woken them.
+    syncing: BTreeMap<u32, (u64, bool)>,
 }
 
 impl KernelWatch {
@@ -89,12 +92,11 @@ impl KernelWatch {
         for event in OWN_EVENTS {
             trace.enable(event, Some(&own))?;
         }
-        // Without these events every commit inside a sync is in doubt, which is said to be forced.
         let journal = journal_task(path);
-        if journal.is_some() {
-            let _ = trace.enable("sched/sched_waking", Some("comm ~ \"jbd2/*\""));
-        }
-        let state = State { journal, ..State::default() };
+        // Without these events every commit inside a sync is in doubt, which is said to be forced.
+        let wakings = "comm ~ \"jbd2/*\" || comm ~ \"baro-*\"";
+        let told = journal.is_some() && trace.enable("sched/sched_waking", Some(wakings)).is_ok();
+        let state = State { journal: journal.filter(|_| told), ..State::default() };
         Ok(KernelWatch { trace, lines: Vec::new(), state })
     }
 
@@ -134,6 +136,7 @@ impl State {
             "sched_waking" => self.woken(event),
             "jbd2_start_commit" => {
                 self.counts.commits += 1;
+                self.journal_pid = Some(event.pid);
                 self.running = Some((at, self.woken_by_sync.take()));
             }
             "jbd2_end_commit" => match self.running.take() {
@@ -143,10 +146,10 @@ impl State {
             },
             "ext4_sync_file_enter" => {
                 self.counts.syncs += 1;
-                self.syncing.insert(event.pid, at);
+                self.syncing.insert(event.pid, (at, self.journal.is_none()));
             }
             "ext4_sync_file_exit" => {
-                if let Some(since) = self.syncing.remove(&event.pid) {
+                if let Some((since, true)) = self.syncing.remove(&event.pid) {
                     let before = self.doubtful.len();
                     self.doubtful.retain(|started| *started < since);
                     self.counts.forced_commits += (before - self.doubtful.len()) as u64;
@@ -172,6 +175,13 @@ impl State {
             // Several may wake it before it runs: the recorder's counts.
             self.woken_by_sync = Some(by_sync || self.woken_by_sync == Some(true));
         }
+        let target = event.number("pid").and_then(|pid| u32::try_from(pid).ok());
+        if !event.interrupt
+            && Some(event.pid) == self.journal_pid
+            && let Some((_, woken)) = target.and_then(|pid| self.syncing.get_mut(&pid))
+        {
+            *woken = true;
+        }
     }
 }
 
@@ -190,7 +200,13 @@ mod tests {
                 Some(name) => (true, name),
                 None => (false, *name),
             };
-            let (fields, text) = (BTreeMap::new(), "comm=jbd2/sda1-8 pid=9 prio=120".to_owned());
+            // Wakings of the sync's thread are written "woken".
+            let (comm, target, name) = match name {
+                "woken" => ("baro-sync", SYNC, "sched_waking"),
+                name => ("jbd2/sda1-8", JOURNAL, name),
+            };
+            let fields = BTreeMap::from([("pid".to_owned(), target.to_string())]);
+            let text = format!("comm={comm} pid={target} prio=120");
             let (task, event) = ("x".to_owned(), name.to_owned());
             let (pid, time_ns) = (*pid, *time_ns);
             state.take(&TraceEvent { task, pid, cpu: 0, interrupt, time_ns, event, fields, text });
@@ -229,19 +245,24 @@ mod tests {
     }
 
     #[test]
-    fn in_doubt_a_commit_inside_a_sync_is_forced_and_no_other() {
-        let found = counts(&[
-            (1, JOURNAL, "jbd2_start_commit"),
-            (2, SYNC, "ext4_sync_file_enter"),
-            (3, JOURNAL, "jbd2_end_commit"),
-            (4, JOURNAL, "jbd2_start_commit"),
-            (5, JOURNAL, "jbd2_end_commit"),
-            (6, JOURNAL, "jbd2_start_commit"),
-            (7, SYNC, "ext4_sync_file_exit"),
-            (8, JOURNAL, "jbd2_end_commit"),
-            (9, SYNC, "ext4_sync_file_enter"),
-            (10, SYNC, "ext4_sync_file_exit"),
-        ]);
-        assert_eq!((found.commits, found.forced_commits, found.syncs), (3, 1, 2));
+    fn in_doubt_a_commit_inside_a_sync_is_forced_if_the_sync_waited_for_it() {
+        for (waker, forced) in
+            [((5, JOURNAL, "woken"), 1), ((5, JOURNAL, "irq woken"), 0), ((5, OTHER, "woken"), 0)]
+        {
+            let found = counts(&[
+                (1, JOURNAL, "jbd2_start_commit"),
+                (2, SYNC, "ext4_sync_file_enter"),
+                (3, JOURNAL, "jbd2_end_commit"),
+                (4, JOURNAL, "jbd2_start_commit"),
+                waker,
+                (6, JOURNAL, "jbd2_end_commit"),
+                (7, JOURNAL, "jbd2_start_commit"),
+                (8, SYNC, "ext4_sync_file_exit"),
+                (9, JOURNAL, "jbd2_end_commit"),
+                (10, SYNC, "ext4_sync_file_enter"),
+                (11, SYNC, "ext4_sync_file_exit"),
+            ]);
+            assert_eq!((found.commits, found.forced_commits, found.syncs), (3, forced, 2));
+        }
     }
 }
