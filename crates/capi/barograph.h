@@ -51,6 +51,9 @@
 // There is no memory.
 #define BARO_ENOMEM -12
 
+// A pin is refused; the text says why.
+#define BARO_EACCES -13
+
 // Another process uses the store or the ring.
 #define BARO_EBUSY -16
 
@@ -78,7 +81,7 @@
 // The recorder is closed.
 #define BARO_ESHUTDOWN -108
 
-// The time is over.
+// The time is over, or another process has not answered in time.
 #define BARO_ETIMEDOUT -110
 
 // The library met a bug of its own and stopped what it was doing; close the handle.
@@ -86,6 +89,10 @@
 
 // Reuse the oldest segment when the log is full, instead of refusing new records.
 #define BARO_INIT_RECYCLE 1
+
+// Write two segments now; the recorder adds the others in the background, until the log has
+// log_bytes, or what may be used of it.
+#define BARO_INIT_GROW 2
 
 // Use the page cache even where direct I/O is possible.
 #define BARO_OPEN_BUFFERED 1
@@ -126,6 +133,33 @@
 // Pins, or what is to be kept, hold every segment: new records are refused.
 #define BARO_TROUBLE_HELD 4
 
+// baro_pin_when: the value is above the limit.
+#define BARO_ABOVE 1
+
+// baro_pin_when: the value is at the limit or above.
+#define BARO_AT_LEAST 2
+
+// baro_pin_when: the value is below the limit.
+#define BARO_BELOW 3
+
+// baro_pin_when: the value is at the limit or below.
+#define BARO_AT_MOST 4
+
+// The recorder has not seen the pin yet.
+#define BARO_PIN_ASKED 1
+
+// The end of the pin's window is still to come.
+#define BARO_PIN_OPEN 2
+
+// Everything of the pin's window that was recorded is held.
+#define BARO_PIN_WHOLE 3
+
+// Less than the pin's window is held; the reason says what is missing.
+#define BARO_PIN_SHORT 4
+
+// The pin was not granted; the reason says why.
+#define BARO_PIN_REFUSED 5
+
 // A frame of a channel.
 #define BARO_KIND_FRAME 1
 
@@ -151,11 +185,45 @@ typedef struct baro_recorder baro_recorder;
 typedef struct baro_init_options {
   // sizeof(baro_init_options)
   uint32_t type_size;
-  // BARO_INIT_RECYCLE, or 0.
+  // BARO_INIT_... or 0.
   uint32_t flags;
   // Bytes of the log, from 2 MiB on; 0: 1 GiB.
   uint64_t log_bytes;
 } baro_init_options;
+
+// How a pin is asked for.
+typedef struct baro_pin_options {
+  // sizeof(baro_pin_options)
+  uint32_t type_size;
+  // 0
+  uint32_t flags;
+  // How far the window reaches back; at most ten years.
+  uint64_t before_ns;
+  // How far it goes on; at most ten years.
+  uint64_t after_ns;
+  // What people call it, at most 256 bytes; may be empty.
+  char name[264];
+} baro_pin_options;
+
+// A pin as it stands.
+typedef struct baro_pin_info {
+  // sizeof(baro_pin_info)
+  uint32_t type_size;
+  // BARO_PIN_...
+  uint32_t state;
+  // Its id: random, never 0.
+  uint64_t id;
+  // Earliest time of a record in its window.
+  int64_t from_ns;
+  // First time behind its window.
+  int64_t to_ns;
+  // The moment that it is about.
+  int64_t moment_ns;
+  // Its name; empty if it has none.
+  char name[264];
+  // Why less than the window is held; else empty.
+  char reason[1032];
+} baro_pin_info;
 
 // A ring's counters at one moment.
 typedef struct baro_ring_report {
@@ -247,6 +315,14 @@ typedef struct baro_open_options {
   uint64_t record_bytes_max;
   // Largest block, of which the writer has ten; holds the largest record; 0: 1 MiB.
   uint64_t block_bytes;
+  // Use at most so many bytes of a log that recycles, at least two segments; then the oldest
+  // segment is reused although the log could be larger; 0: all.
+  uint64_t keep_bytes;
+  // Recycle nothing younger, in nanoseconds while the machine runs. If the log is full of
+  // younger data, new records are refused and counted (BARO_TROUBLE_HELD); 0: no limit.
+  uint64_t keep_ns;
+  // The log grows only as long as its file system has so many bytes free.
+  uint64_t min_free_bytes;
   // Processor of the writer's threads, with BARO_OPEN_CPU.
   uint32_t cpu;
   // SCHED_FIFO priority of the writer's threads, 1 to 99, used if granted; 0: none.
@@ -301,6 +377,10 @@ typedef struct baro_status {
   uint32_t rings;
   // Rings whose positions were impossible; nothing more is read from them.
   uint32_t rings_broken;
+  // Segments that are there.
+  uint32_t segments_grown;
+  // Segments that are to be there. What keeps the log from growing is told by baro_complaints.
+  uint32_t segments_target;
 } baro_status;
 
 // How a series or channel is declared.
@@ -359,10 +439,54 @@ const char *baro_last_error(void);
 const char *baro_strerror(int32_t code);
 
 // Makes a store in the folder `store`, which is made too. Every byte of the log is written once,
-// so that recording allocates nothing: blocks for as long as the device takes for that.
+// so that recording allocates nothing: blocks for as long as the device takes for that, or, with
+// BARO_INIT_GROW, for two segments; the recorder adds the others then.
 // `options` may be null.
 int32_t baro_init(const char *store,
                   const struct baro_init_options *options);
+
+// Keeps a window of time, from before_ns before now to after_ns after it, from being recycled;
+// its id goes to `id`. Blocks until the pin is durable: not for the thread that must not wait.
+// BARO_EACCES: it is refused, and baro_last_error says why; recording goes on.
+int32_t baro_pin(const struct baro_recorder *recorder,
+                 const struct baro_pin_options *options,
+                 uint64_t *id);
+
+// The same for the store in the folder `store`, into which another process records, or none: then
+// the window ends with what was recorded, and after_ns counts for nothing. Needs no handle; may
+// be called beside this process's own recorder too. Blocks until the pin is durable, or for 20 s
+// if the recorder does not answer.
+int32_t baro_pin_store(const char *store,
+                       const struct baro_pin_options *options,
+                       uint64_t *id);
+
+// From now on, until the recorder is closed, pins a window whenever a value of the series of the
+// name `series`, declared before, goes beyond `limit`: once for each crossing, and not again while
+// the window of the last is open, which grows instead. The window is about the sample's time. The
+// writer looks at the values (from a moment after this returns on, so watch before recording); a
+// push costs what it did. A pin that is refused later is told by baro_complaints.
+int32_t baro_pin_when(const struct baro_recorder *recorder,
+                      const char *series,
+                      uint32_t comparison_,
+                      double limit,
+                      const struct baro_pin_options *options);
+
+// The number of pins of the recorder's store.
+int32_t baro_pin_count(const struct baro_recorder *recorder);
+
+// Pin number `index` by rising id, as it stands: returns 1 and fills `info`, or 0 if there are no
+// more. Of a store without a recorder of this process see baro_reader_pin.
+int32_t baro_pin_get(const struct baro_recorder *recorder,
+                     size_t index,
+                     struct baro_pin_info *info);
+
+// Gives what a pin holds back to recycling; BARO_ENOENT if there is none of this id. Blocks until
+// that is durable.
+int32_t baro_pin_release(const struct baro_recorder *recorder,
+                         uint64_t id);
+
+// The same for the store in the folder `store`, as baro_pin_store.
+int32_t baro_pin_release_store(const char *store, uint64_t id);
 
 // Makes a ring with its producer, for this process. A recorder has at most 64 rings.
 int32_t baro_producer_open(const struct baro_recorder *recorder,
@@ -464,6 +588,28 @@ int32_t baro_reader_find(const struct baro_reader *reader,
                          const char *name,
                          struct baro_series *series);
 
+// Puts the field layout of the channel `name` into `buffer` of `room` bytes, in the text form that
+// baro_declare takes. Returns 1, or 0 and an empty text if it has none.
+int32_t baro_reader_layout(const struct baro_reader *reader,
+                           const char *name,
+                           char *buffer,
+                           size_t room);
+
+// The value of the field `name`, as in "channel.speed" or "channel.cell[2]", in the record that
+// baro_reader_next handed out last: returns 1 and fills `value`, or 0 if that record is no frame
+// of this channel, or one that ends before the field. Scaled as the layout says; integers beyond
+// 2^53 are rounded, a bool is 0 or 1.
+int32_t baro_field_get(const struct baro_reader *reader,
+                       const char *name,
+                       double *value);
+
+// Pin number `index` of the store, by rising id, as it stood when the reader was opened: returns
+// 1 and fills `info`, or 0 if there are no more. What it holds are the records with
+// from_ns <= time_ns < to_ns.
+int32_t baro_reader_pin(const struct baro_reader *reader,
+                        size_t index,
+                        struct baro_pin_info *info);
+
 // Frees the reader.
 int32_t baro_reader_close(struct baro_reader *reader);
 
@@ -482,8 +628,11 @@ int32_t baro_close(struct baro_recorder *recorder,
                    struct baro_status *status);
 
 // The id of the series or channel `name`, declared durably if it is new: blocks for the device
-// then, so declare before recording. `unit` may be null. `layout` names the fields of a channel's
-// frames; this version knows none: null. `options` may be null: a series of type BARO_F64.
+// then, so declare before recording. `unit` may be null. `layout` says where values lie inside the
+// frames of a channel, so that they are read back as series NAME.FIELD: null, or fields like
+// "speed:f32@0,temp:i16be@4*0.1-40(degC),cell:u16[4]" (name:type@offset, then an array's elements,
+// scale, bias and unit as wanted; without an offset behind the field before). A declared layout
+// never changes. `options` may be null: a series of type BARO_F64.
 int32_t baro_declare(const struct baro_recorder *recorder,
                      const char *name,
                      const char *unit,
@@ -509,6 +658,13 @@ int32_t baro_status_get(const struct baro_recorder *recorder, struct baro_status
 int32_t baro_reservations(const struct baro_recorder *recorder,
                           char *buffer,
                           size_t room);
+
+// Puts into `buffer` of `room` bytes what goes wrong in the background, a sentence a line: the log
+// cannot grow, a pin of baro_pin_when was refused, pinned segments cannot be copied; empty if
+// nothing does. Returns the number of lines.
+int32_t baro_complaints(const struct baro_recorder *recorder,
+                        char *buffer,
+                        size_t room);
 
 // Makes a ring for a producer in another process and puts its path, for baro_attach there, into
 // `buffer` of `room` bytes.

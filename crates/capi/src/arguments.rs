@@ -203,6 +203,28 @@ pub(crate) unsafe fn put_text(text: &[u8], place: *mut c_char, room: usize) -> R
     Ok(())
 }
 
+/// A text in an array of a structure.
+pub(crate) fn fixed_text<'a>(array: &'a [c_char], name: &str) -> Result<&'a str> {
+    // SAFETY: c_char is a byte, signed or not.
+    let bytes = unsafe { std::slice::from_raw_parts(array.as_ptr().cast::<u8>(), array.len()) };
+    let found = CStr::from_bytes_until_nul(bytes)
+        .map_err(|_| Failure::invalid(format!("{name}: no zero byte at its end")))?;
+    found.to_str().map_err(|error| Failure::invalid(format!("{name}: not UTF-8: {error}")))
+}
+
+/// A text as an array with a zero byte at its end; what has no room is cut off, at a character.
+pub(crate) fn char_array<const N: usize>(text: &str) -> [c_char; N] {
+    let mut end = text.len().min(N - 1);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut array = [0; N];
+    // A zero byte inside would hide the rest.
+    let bytes = text.bytes().take(end).map(|byte| if byte == 0 { b'?' } else { byte });
+    array.iter_mut().zip(bytes).for_each(|(to, from)| *to = from as c_char);
+    array
+}
+
 /// Refuses flags that this version does not know.
 pub(crate) fn known_flags(name: &str, found: u32, known: u32) -> Result<()> {
     if found & !known == 0 {

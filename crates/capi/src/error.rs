@@ -3,7 +3,7 @@
 //! The text lives in a fixed buffer of the thread, so that saying why something failed allocates
 //! nothing that could fail too. Held by `tests/bad_input.rs`.
 
-use ::baro_recorder::{Error, Refused, RingError};
+use ::baro_recorder::{Error, PinRefusal, Refused, RingError};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +20,8 @@ pub const BARO_E2BIG: i32 = -7;
 pub const BARO_EAGAIN: i32 = -11;
 /// There is no memory.
 pub const BARO_ENOMEM: i32 = -12;
+/// A pin is refused; the text says why.
+pub const BARO_EACCES: i32 = -13;
 /// Another process uses the store or the ring.
 pub const BARO_EBUSY: i32 = -16;
 /// There is a store already.
@@ -38,7 +40,7 @@ pub const BARO_EMSGSIZE: i32 = -90;
 pub const BARO_ENOTSUP: i32 = -95;
 /// The recorder is closed.
 pub const BARO_ESHUTDOWN: i32 = -108;
-/// The time is over.
+/// The time is over, or another process has not answered in time.
 pub const BARO_ETIMEDOUT: i32 = -110;
 /// The library met a bug of its own and stopped what it was doing; close the handle.
 pub const BARO_ENOTRECOVERABLE: i32 = -131;
@@ -74,7 +76,11 @@ impl From<Error> for Failure {
             Error::Ring(RingError::Busy { .. }) | Error::Busy { .. } => BARO_EBUSY,
             Error::NotAStore { .. } => BARO_ENOENT,
             Error::Exists { .. } => BARO_EEXIST,
-            Error::Setting { .. } => BARO_EINVAL,
+            Error::Setting { .. } | Error::Layout(_) => BARO_EINVAL,
+            Error::Pin(PinRefusal::Invalid { .. }) => BARO_EINVAL,
+            Error::Pin(_) | Error::PinDenied { .. } => BARO_EACCES,
+            Error::NoPin { .. } => BARO_ENOENT,
+            Error::NoAnswer { .. } => BARO_ETIMEDOUT,
             Error::CatalogFull { .. } => BARO_ENOSPC,
             Error::WriterGone => BARO_ESHUTDOWN,
             _ => BARO_EIO,
@@ -170,6 +176,7 @@ pub extern "C" fn baro_strerror(code: i32) -> *const c_char {
         BARO_E2BIG => c"the structure sets something that this library does not know",
         BARO_EAGAIN => c"the ring is full: the record is lost and counted",
         BARO_ENOMEM => c"no memory",
+        BARO_EACCES => c"the pin is refused",
         BARO_EBUSY => c"another process uses the store or the ring",
         BARO_EEXIST => c"there is a store already",
         BARO_EINVAL => c"an argument is null, of a wrong size, or outside its limits",

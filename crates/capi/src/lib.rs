@@ -19,6 +19,7 @@ mod arguments;
 mod error;
 mod init;
 mod log;
+mod pins;
 mod producer;
 mod reader;
 mod recorder;
@@ -27,6 +28,7 @@ mod structs;
 
 pub use error::*;
 pub use init::*;
+pub use pins::*;
 pub use producer::*;
 pub use reader::*;
 pub use recorder::*;

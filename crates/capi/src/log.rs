@@ -3,19 +3,24 @@
 //!
 //! Two passes: at open the headers of all blocks, by which [`judge`] says what is live, as recovery
 //! sees it too; then block by block. Works beside a recorder: what it reuses meanwhile is counted.
+//! Segments that were copied out of the log for a pin are read in their places.
 //!
 //! Invariant: hands out what the store's reader hands out, each record once (`tests/read.rs`).
 
 use ::baro_recorder::log::{
-    Blocks, Catalog, Extent, Found, FoundHeader, Segments, Walk, judge, read_identity, segment_name,
+    Blocks, Catalog, Extent, Found, FoundHeader, Pins, Segments, Walk, judge, kept_name,
+    read_identity, segment_name,
 };
 use ::baro_recorder::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Block, BlockHeader, End, Identity, Kind, Scan, SegmentHeader, Step, WhenFull};
+use baro_ondisk::{
+    Block, BlockHeader, End, Identity, Kind, Pin, Scan, SegmentHeader, Step, WhenFull,
+};
 use baro_sys::clock;
 use baro_sys::disk::{Disk, DiskFile};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -46,9 +51,18 @@ pub(crate) struct Entry {
     payload: Range<usize>,
 }
 
+/// A started segment and the file it is in.
+#[derive(Clone, Debug)]
+struct Started {
+    name: String,
+    header: SegmentHeader,
+    crc: u32,
+}
+
 /// A segment with live blocks.
 #[derive(Debug)]
 struct Part {
+    name: String,
     header: SegmentHeader,
     crc: u32,
     live: Range<u64>,
@@ -66,6 +80,7 @@ struct Cursor {
 pub(crate) struct LogReader {
     disk: Disk,
     pub(crate) catalog: Catalog,
+    pub(crate) pins: Vec<Pin>,
     recycles: bool,
     parts: std::collections::VecDeque<Part>,
     cursor: Option<Cursor>,
@@ -89,8 +104,11 @@ impl LogReader {
         };
         let identity = read_identity(&disk, path)?;
         let catalog = Catalog::read(&disk)?;
+        // Before the log: what a pin holds is there as long as the pin is.
+        let pins = Pins::read(&disk, identity.store)?.pins.into_values().collect();
         let mut reader = LogReader {
             catalog,
+            pins,
             recycles: identity.when_full == WhenFull::Recycle,
             parts: std::collections::VecDeque::new(),
             cursor: None,
@@ -108,16 +126,26 @@ impl LogReader {
 
     fn index(&mut self, identity: &Identity) -> Result<()> {
         let segments = Segments::read(&self.disk, identity)?;
-        let mut started = segments.started;
-        started.sort_by_key(|(header, _)| (header.session, header.epoch));
+        let in_log = segments.started.iter().map(|(header, crc)| {
+            let name = segment_name(header.index);
+            Started { name, header: *header, crc: *crc }
+        });
+        let mut started: Vec<Started> = in_log.collect();
+        // After the log: a segment is copied before it is recycled.
+        self.add_kept(identity, &mut started)?;
+        started.sort_by_key(|part| (part.header.session, part.header.epoch));
         let mut blocks = Blocks::new()?;
         let mut parts = Vec::new();
-        for session in started.chunk_by(|(a, _), (b, _)| a.session == b.session) {
+        for session in started.chunk_by(|a, b| a.header.session == b.header.session) {
             let (mut found, mut extents) = (Vec::new(), Vec::new());
-            for (at, (header, crc)) in session.iter().enumerate() {
+            for (at, started) in session.iter().enumerate() {
                 // What is two segments behind the session's end was durable before it went on.
                 let proven = at + 2 < session.len();
-                let (part, extent) = self.extent(&mut blocks, *header, *crc, proven)?;
+                let (part, extent) = match self.extent(&mut blocks, started, proven) {
+                    // A copy that was released a moment ago.
+                    Err(Error::System(error)) if error.is_missing() => continue,
+                    other => other?,
+                };
                 found.push(part);
                 extents.push(extent.capped(&segments.dead));
             }
@@ -135,14 +163,33 @@ impl LogReader {
         Ok(())
     }
 
+    /// Adds segments that were copied out of the log and are not in it any more. One that cannot
+    /// be read is left out: its blocks are missing then, which counts as damage where it is any.
+    fn add_kept(&self, identity: &Identity, started: &mut Vec<Started>) -> Result<()> {
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        let in_log: BTreeSet<u64> = started.iter().map(|part| part.header.epoch).collect();
+        for epoch in Pins::read(&self.disk, identity.store)?.kept.difference(&in_log) {
+            let name = kept_name(*epoch);
+            let Ok(file) = self.disk.open(&name, Access::ReadDirect) else { continue };
+            let read = file.read_at(0, &mut unit)?;
+            let Ok((header, crc)) = SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) else {
+                continue;
+            };
+            if header.epoch == *epoch && header.store == identity.store {
+                started.push(Started { name, header, crc });
+            }
+        }
+        Ok(())
+    }
+
     fn extent(
         &self,
         blocks: &mut Blocks,
-        header: SegmentHeader,
-        crc: u32,
+        started: &Started,
         proven: bool,
     ) -> Result<(Part, Extent)> {
-        let file = self.disk.open(&segment_name(header.index), Access::ReadDirect)?;
+        let Started { name, header, crc } = started.clone();
+        let file = self.disk.open(&name, Access::ReadDirect)?;
         let mut walk = blocks.walk(&file, header, crc);
         let (mut durable, mut jumps) = (0, Vec::new());
         loop {
@@ -159,7 +206,7 @@ impl LogReader {
         }
         let (epoch, first_block, end) = (header.epoch, header.first_block, walk.scan().sequence());
         let live = first_block..end;
-        let part = Part { header, crc, live, jumps };
+        let part = Part { name, header, crc, live, jumps };
         Ok((part, Extent { epoch, first_block, end, durable }))
     }
 
@@ -189,8 +236,18 @@ impl LogReader {
         while let Some(part) = self.parts.front() {
             let (live, header, crc) = (part.live.clone(), part.header, part.crc);
             if self.cursor.is_none() {
-                let file = self.disk.open(&segment_name(header.index), Access::ReadDirect)?;
-                self.cursor = Some(Cursor { file, scan: Scan::new(header, crc) });
+                match self.disk.open(&part.name, Access::ReadDirect) {
+                    Ok(file) => {
+                        self.cursor = Some(Cursor { file, scan: Scan::new(header, crc) });
+                    }
+                    // A copy that was released meanwhile.
+                    Err(error) if error.is_missing() => {
+                        self.counts.recycled += live.end - live.start;
+                        self.leave();
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
                 (self.start, self.filled) = (0, 0);
             }
             let Some(scan) = self.cursor.as_ref().map(|cursor| cursor.scan.clone()) else { break };

@@ -3,8 +3,9 @@
 use crate::arguments::{check, fill, object, object_mut, path, put_text, text};
 use crate::error::{BARO_ENOENT, Failure, guard};
 use crate::log::{Entry, LogReader};
-use crate::structs::{baro_read_report, baro_record, baro_series};
+use crate::structs::{baro_pin_info, baro_read_report, baro_record, baro_series};
 use ::baro_recorder::log::Declared;
+use baro_ondisk::{FieldValue, Kind};
 use std::ffi::{c_char, c_void};
 
 /// A store opened for reading. For one thread at a time.
@@ -48,6 +49,7 @@ pub unsafe extern "C" fn baro_reader_next(
             (object_mut(reader, "reader")?, object_mut(payload, "payload")?)
         };
         *payload = std::ptr::null();
+        reader.last = None;
         reader.last = reader.log.next()?;
         let Some(entry) = &reader.last else { return Ok(0) };
         let bytes = reader.log.payload(entry);
@@ -122,6 +124,10 @@ pub unsafe extern "C" fn baro_reader_series(
     })
 }
 
+fn undeclared(name: &str) -> Failure {
+    Failure::new(BARO_ENOENT, format!("{name}: not declared in this store"))
+}
+
 /// The series or channel of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_find(
@@ -132,13 +138,88 @@ pub unsafe extern "C" fn baro_reader_find(
     guard(|| {
         // SAFETY: as the header says.
         let (log, name) = unsafe { (&object(reader, "reader")?.log, text(name, "name")?) };
-        let found = log.catalog.get(name).ok_or_else(|| {
-            let text = format!("{name}: not declared in this store");
-            Failure::new(BARO_ENOENT, text)
-        })?;
+        let found = log.catalog.get(name).ok_or_else(|| undeclared(name))?;
         // SAFETY: likewise.
         unsafe { fill(series, shown(found))? };
         Ok(0)
+    })
+}
+
+/// Puts the field layout of the channel `name` into `buffer` of `room` bytes, in the text form that
+/// baro_declare takes. Returns 1, or 0 and an empty text if it has none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_layout(
+    reader: *const baro_reader,
+    name: *const c_char,
+    buffer: *mut c_char,
+    room: usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (log, name) = unsafe { (&object(reader, "reader")?.log, text(name, "name")?) };
+        let layout = log.catalog.get(name).ok_or_else(|| undeclared(name))?.layout.as_ref();
+        let shown = layout.map(|layout| layout.to_string()).unwrap_or_default();
+        // SAFETY: likewise.
+        unsafe { put_text(shown.as_bytes(), buffer, room)? };
+        Ok(i32::from(layout.is_some()))
+    })
+}
+
+/// The value of the field `name`, as in "channel.speed" or "channel.cell[2]", in the record that
+/// baro_reader_next handed out last: returns 1 and fills `value`, or 0 if that record is no frame
+/// of this channel, or one that ends before the field. Scaled as the layout says; integers beyond
+/// 2^53 are rounded, a bool is 0 or 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_field_get(
+    reader: *const baro_reader,
+    name: *const c_char,
+    value: *mut f64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (reader, name, value) = unsafe {
+            (object(reader, "reader")?, text(name, "name")?, object_mut(value, "value")?)
+        };
+        let found = name.rsplit_once('.').and_then(|(channel, field)| {
+            let channel = reader.log.catalog.get(channel)?;
+            let layout = channel.layout.as_ref()?;
+            let (at, element) = layout.find(field)?;
+            Some((channel.id, layout.fields().get(at)?, element))
+        });
+        let (channel, field, element) = found.ok_or_else(|| {
+            let why = "expected CHANNEL.FIELD of a channel with a layout, or CHANNEL.FIELD[INDEX]";
+            Failure::new(BARO_ENOENT, format!("{name}: {why}"))
+        })?;
+        let frame = reader.last.as_ref();
+        let frame = frame.filter(|last| last.kind == Kind::Frame && last.stream == channel);
+        let read = frame.and_then(|last| field.read(reader.log.payload(last), element));
+        let Some(read) = read else { return Ok(0) };
+        *value = match read {
+            FieldValue::Float(value) => value,
+            FieldValue::Integer(value) => value as f64,
+            FieldValue::Unsigned(value) => value as f64,
+            FieldValue::Boolean(value) => f64::from(u8::from(value)),
+        };
+        Ok(1)
+    })
+}
+
+/// Pin number `index` of the store, by rising id, as it stood when the reader was opened: returns
+/// 1 and fills `info`, or 0 if there are no more. What it holds are the records with
+/// from_ns <= time_ns < to_ns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_reader_pin(
+    reader: *const baro_reader,
+    index: usize,
+    info: *mut baro_pin_info,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let log = unsafe { &object(reader, "reader")?.log };
+        let Some(pin) = log.pins.get(index) else { return Ok(0) };
+        // SAFETY: likewise.
+        unsafe { fill(info, crate::pins::shown(pin))? };
+        Ok(1)
     })
 }
 

@@ -4,16 +4,18 @@ use crate::arguments::{
     check, fill, known_flags, object, object_mut, path, put_text, slice, structure_or_defaults,
     text, text_or_empty,
 };
-use crate::error::{BARO_ENOENT, BARO_ENOTSUP, BARO_ETIMEDOUT, Failure, Result, guard};
+use crate::error::{BARO_ENOENT, BARO_ETIMEDOUT, Failure, Result, guard};
 use crate::structs::{
     BARO_BOOL, BARO_CHANNEL, BARO_F64, BARO_I64, BARO_OPEN_BUFFERED, BARO_OPEN_CPU,
     BARO_OPEN_RINGS_PRIVATE, BARO_TEXT, BARO_TROUBLE_DEVICE, BARO_TROUBLE_GROWING,
     BARO_TROUBLE_HELD, BARO_TROUBLE_LOG_FULL, BARO_TROUBLE_NONE, baro_declare_options,
     baro_open_options, baro_status,
 };
-use ::baro_recorder::{Options, Recorder, RingReport, Rings, Status, Trouble};
-use baro_ondisk::Type;
+use ::baro_recorder::{
+    Error, Growth, Options, Recorder, Retention, RingReport, Rings, Status, Trouble,
+};
 use baro_ondisk::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
+use baro_ondisk::{Layout, Type};
 use baro_sys::clock;
 use std::ffi::{OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -70,7 +72,11 @@ fn options(given: &baro_open_options) -> Result<Options> {
         rings,
         cpu: (given.flags & BARO_OPEN_CPU != 0).then_some(given.cpu as usize),
         fifo: (fifo != 0).then_some(fifo),
-        ..defaults
+        retention: Retention {
+            keep_bytes: (given.keep_bytes != 0).then_some(given.keep_bytes),
+            keep_ns: (given.keep_ns != 0).then_some(given.keep_ns),
+            min_free_bytes: given.min_free_bytes,
+        },
     })
 }
 
@@ -107,16 +113,16 @@ pub unsafe extern "C" fn baro_open(
 pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut baro_status) -> i32 {
     guard(|| {
         // SAFETY: as the header says; the handle came from a Box.
-        let closed = unsafe {
+        let (closed, growth) = unsafe {
             if !status.is_null() {
                 check(status)?;
             }
-            let _ = object(recorder, "recorder")?;
-            Box::from_raw(recorder).recorder.close()
+            let growth = object(recorder, "recorder")?.recorder.growth();
+            (Box::from_raw(recorder).recorder.close(), growth)
         };
         if !status.is_null() {
             // SAFETY: as the header says.
-            unsafe { fill(status, shown(&closed.status, 0, closed.left))? };
+            unsafe { fill(status, shown(&closed.status, &growth, 0, closed.left))? };
         }
         Ok(0)
     })
@@ -148,9 +154,35 @@ fn kind(number: u32) -> Result<Type> {
     })
 }
 
+fn declare_layout(
+    recorder: &Recorder,
+    name: &str,
+    kind: Type,
+    unit: &str,
+    layout: &str,
+) -> Result<u32> {
+    if kind != Type::Channel {
+        let why = format!(
+            "layout: expected null, or options with value_type BARO_CHANNEL, found type {}",
+            kind.name()
+        );
+        return Err(Failure::invalid(why));
+    }
+    if !unit.is_empty() {
+        let why =
+            "unit: expected null or none for a channel with a layout, whose fields have units";
+        return Err(Failure::invalid(why));
+    }
+    let layout: Layout = layout.parse().map_err(Error::Layout)?;
+    Ok(recorder.declare_channel_with_layout(name, &layout)?)
+}
+
 /// The id of the series or channel `name`, declared durably if it is new: blocks for the device
-/// then, so declare before recording. `unit` may be null. `layout` names the fields of a channel's
-/// frames; this version knows none: null. `options` may be null: a series of type BARO_F64.
+/// then, so declare before recording. `unit` may be null. `layout` says where values lie inside the
+/// frames of a channel, so that they are read back as series NAME.FIELD: null, or fields like
+/// "speed:f32@0,temp:i16be@4*0.1-40(degC),cell:u16[4]" (name:type@offset, then an array's elements,
+/// scale, bias and unit as wanted; without an offset behind the field before). A declared layout
+/// never changes. `options` may be null: a series of type BARO_F64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_declare(
     recorder: *const baro_recorder,
@@ -162,21 +194,23 @@ pub unsafe extern "C" fn baro_declare(
 ) -> i32 {
     guard(|| {
         // SAFETY: as the header says.
-        let (recorder, id, name, unit, options) = unsafe {
+        let (recorder, id, name, unit, layout, options) = unsafe {
             (
                 object(recorder, "recorder")?,
                 object_mut(id, "id")?,
                 text(name, "name")?,
                 text_or_empty(unit, "unit")?,
+                if layout.is_null() { None } else { Some(text(layout, "layout")?) },
                 structure_or_defaults(options)?,
             )
         };
-        if !layout.is_null() {
-            let why = "layout: this version of the library knows no field layouts; pass null";
-            return Err(Failure::new(BARO_ENOTSUP, why));
-        }
         check_names(name, unit)?;
-        let ids = recorder.recorder.declare(&[(name, kind(options.value_type)?, unit)])?;
+        let kind = kind(options.value_type)?;
+        if let Some(layout) = layout {
+            *id = declare_layout(&recorder.recorder, name, kind, unit, layout)?;
+            return Ok(0);
+        }
+        let ids = recorder.recorder.declare(&[(name, kind, unit)])?;
         ids.into_iter().for_each(|found| *id = found);
         Ok(0)
     })
@@ -223,7 +257,7 @@ pub unsafe extern "C" fn baro_declare_many(
     })
 }
 
-fn shown(found: &Status, memory_bytes: usize, left: u64) -> baro_status {
+fn shown(found: &Status, growth: &Growth, memory_bytes: usize, left: u64) -> baro_status {
     baro_status {
         type_size: 0,
         trouble: match found.trouble {
@@ -252,6 +286,8 @@ fn shown(found: &Status, memory_bytes: usize, left: u64) -> baro_status {
         segments_suspect: found.segments_suspect,
         rings: found.rings,
         rings_broken: found.rings_broken,
+        segments_grown: growth.grown,
+        segments_target: growth.target,
     }
 }
 
@@ -265,8 +301,10 @@ pub unsafe extern "C" fn baro_status_get(
         // SAFETY: as the header says.
         let recorder = unsafe { &object(recorder, "recorder")?.recorder };
         let left = recorder.rings().iter().map(|r| r.offered.saturating_sub(r.durable)).sum();
+        let growth = recorder.growth();
+        let found = shown(&recorder.status(), &growth, recorder.memory_bytes(), left);
         // SAFETY: likewise.
-        unsafe { fill(status, shown(&recorder.status(), recorder.memory_bytes(), left))? };
+        unsafe { fill(status, found)? };
         Ok(0)
     })
 }
@@ -282,6 +320,24 @@ pub unsafe extern "C" fn baro_reservations(
     guard(|| {
         // SAFETY: as the header says.
         let said = unsafe { object(recorder, "recorder")? }.recorder.opening().reservations();
+        // SAFETY: likewise.
+        unsafe { put_text(said.join("\n").as_bytes(), buffer, room)? };
+        Ok(i32::try_from(said.len()).unwrap_or(i32::MAX))
+    })
+}
+
+/// Puts into `buffer` of `room` bytes what goes wrong in the background, a sentence a line: the log
+/// cannot grow, a pin of baro_pin_when was refused, pinned segments cannot be copied; empty if
+/// nothing does. Returns the number of lines.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_complaints(
+    recorder: *const baro_recorder,
+    buffer: *mut c_char,
+    room: usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let said = unsafe { object(recorder, "recorder")? }.recorder.complaints();
         // SAFETY: likewise.
         unsafe { put_text(said.join("\n").as_bytes(), buffer, room)? };
         Ok(i32::try_from(said.len()).unwrap_or(i32::MAX))

@@ -6,6 +6,9 @@ use std::ffi::c_char;
 
 /// Reuse the oldest segment when the log is full, instead of refusing new records.
 pub const BARO_INIT_RECYCLE: u32 = 1;
+/// Write two segments now; the recorder adds the others in the background, until the log has
+/// log_bytes, or what may be used of it.
+pub const BARO_INIT_GROW: u32 = 2;
 
 /// How a store is made.
 #[repr(C)]
@@ -13,7 +16,7 @@ pub const BARO_INIT_RECYCLE: u32 = 1;
 pub struct baro_init_options {
     /// sizeof(baro_init_options)
     pub type_size: u32,
-    /// BARO_INIT_RECYCLE, or 0.
+    /// BARO_INIT_... or 0.
     pub flags: u32,
     /// Bytes of the log, from 2 MiB on; 0: 1 GiB.
     pub log_bytes: u64,
@@ -42,6 +45,14 @@ pub struct baro_open_options {
     pub record_bytes_max: u64,
     /// Largest block, of which the writer has ten; holds the largest record; 0: 1 MiB.
     pub block_bytes: u64,
+    /// Use at most so many bytes of a log that recycles, at least two segments; then the oldest
+    /// segment is reused although the log could be larger; 0: all.
+    pub keep_bytes: u64,
+    /// Recycle nothing younger, in nanoseconds while the machine runs. If the log is full of
+    /// younger data, new records are refused and counted (BARO_TROUBLE_HELD); 0: no limit.
+    pub keep_ns: u64,
+    /// The log grows only as long as its file system has so many bytes free.
+    pub min_free_bytes: u64,
     /// Processor of the writer's threads, with BARO_OPEN_CPU.
     pub cpu: u32,
     /// SCHED_FIFO priority of the writer's threads, 1 to 99, used if granted; 0: none.
@@ -130,6 +141,68 @@ pub struct baro_status {
     pub rings: u32,
     /// Rings whose positions were impossible; nothing more is read from them.
     pub rings_broken: u32,
+    /// Segments that are there.
+    pub segments_grown: u32,
+    /// Segments that are to be there. What keeps the log from growing is told by baro_complaints.
+    pub segments_target: u32,
+}
+
+/// How a pin is asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct baro_pin_options {
+    /// sizeof(baro_pin_options)
+    pub type_size: u32,
+    /// 0
+    pub flags: u32,
+    /// How far the window reaches back; at most ten years.
+    pub before_ns: u64,
+    /// How far it goes on; at most ten years.
+    pub after_ns: u64,
+    /// What people call it, at most 256 bytes; may be empty.
+    pub name: [c_char; 264],
+}
+
+/// baro_pin_when: the value is above the limit.
+pub const BARO_ABOVE: u32 = 1;
+/// baro_pin_when: the value is at the limit or above.
+pub const BARO_AT_LEAST: u32 = 2;
+/// baro_pin_when: the value is below the limit.
+pub const BARO_BELOW: u32 = 3;
+/// baro_pin_when: the value is at the limit or below.
+pub const BARO_AT_MOST: u32 = 4;
+
+/// The recorder has not seen the pin yet.
+pub const BARO_PIN_ASKED: u32 = 1;
+/// The end of the pin's window is still to come.
+pub const BARO_PIN_OPEN: u32 = 2;
+/// Everything of the pin's window that was recorded is held.
+pub const BARO_PIN_WHOLE: u32 = 3;
+/// Less than the pin's window is held; the reason says what is missing.
+pub const BARO_PIN_SHORT: u32 = 4;
+/// The pin was not granted; the reason says why.
+pub const BARO_PIN_REFUSED: u32 = 5;
+
+/// A pin as it stands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct baro_pin_info {
+    /// sizeof(baro_pin_info)
+    pub type_size: u32,
+    /// BARO_PIN_...
+    pub state: u32,
+    /// Its id: random, never 0.
+    pub id: u64,
+    /// Earliest time of a record in its window.
+    pub from_ns: i64,
+    /// First time behind its window.
+    pub to_ns: i64,
+    /// The moment that it is about.
+    pub moment_ns: i64,
+    /// Its name; empty if it has none.
+    pub name: [c_char; 264],
+    /// Why less than the window is held; else empty.
+    pub reason: [c_char; 1032],
 }
 
 /// A ring's counters at one moment.
@@ -273,6 +346,8 @@ versioned!(
     baro_open_options,
     baro_declare_options,
     baro_status,
+    baro_pin_options,
+    baro_pin_info,
     baro_ring_report,
     baro_record,
     baro_sample,

@@ -23,9 +23,11 @@ fn sizes_are_those_of_version_0_1() {
     let found: Vec<_> = layout::structures().iter().map(|s| (s.name, s.bytes)).collect();
     let expected = [
         ("baro_init_options", 16),
-        ("baro_open_options", 304),
+        ("baro_open_options", 328),
         ("baro_declare_options", 8),
-        ("baro_status", 144),
+        ("baro_status", 152),
+        ("baro_pin_options", 288),
+        ("baro_pin_info", 1336),
         ("baro_ring_report", 80),
         ("baro_record", 56),
         ("baro_sample", 32),

@@ -151,7 +151,8 @@ fn names_that_are_none_and_stores_that_are_none() {
         assert_eq!(declare(&long, c"", &mut id), BARO_EINVAL);
         assert_eq!(last_error(), "name: expected 1 to 1024 bytes, found 2000");
         assert_eq!(declare(c"", c"", &mut id), BARO_EINVAL);
-        assert_eq!(declare(c"a", c"u8 flags", &mut id), BARO_ENOTSUP);
+        assert_eq!(declare(c"a", c"flags:u8", &mut id), BARO_EINVAL);
+        assert!(last_error().starts_with("layout: expected null, or options with value_type"));
         assert_eq!(id, 77);
         assert_eq!(declare(c"a", c"", &mut id), 0);
         let mut options: baro_declare_options = zeroed();

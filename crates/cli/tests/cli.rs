@@ -371,6 +371,16 @@ fn a_window_is_pinned_listed_read_and_released() {
     let numbers: Vec<u64> = frames.map(|frame| frame.unwrap().1).collect();
     assert!(numbers.len() > 10, "{numbers:?}");
     assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
+    // The same window exported: as many frames, by name and by id, and no other.
+    for (pin, file) in [("fault", "a.mcap"), (id, "b.mcap")] {
+        let file = folder.0.join(file).display().to_string();
+        let export = ["export", &store, &file, "--pin", pin, "--format", "json"];
+        assert_eq!(json(&run(&export))["frames"], numbers.len());
+    }
+    let none = run(&["export", &store, "-", "--pin", "other"]);
+    let said = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert!(none.status.code() == Some(1) && said.contains("no pin other"), "{said}");
+    assert_eq!(run(&["export", &store, "-", "--pin", "x", "--to", "1"]).status.code(), Some(2));
     assert!(ok(&run(&["verify", &store])).contains("\nwhole"));
     // Without a recorder: the end of what was recorded.
     let rest = json(&run(&["pin", &store, "--before", "50ms", "--format", "json"]));

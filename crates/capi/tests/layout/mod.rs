@@ -36,16 +36,18 @@ pub(crate) fn structures() -> Vec<Structure> {
     structures! {
         baro_init_options { type_size flags log_bytes }
         baro_open_options {
-            type_size flags durable_within_ns ring_bytes record_bytes_max block_bytes cpu fifo
-            ring_folder
+            type_size flags durable_within_ns ring_bytes record_bytes_max block_bytes
+            keep_bytes keep_ns min_free_bytes cpu fifo ring_folder
         }
         baro_declare_options { type_size value_type }
         baro_status {
             type_size trouble session blocks durable_blocks device_bytes padding_bytes
             payload_bytes records lost syncs failures longest_write_ns longest_sync_ns
             longest_durable_ns memory_bytes left segments_started segments_suspect rings
-            rings_broken
+            rings_broken segments_grown segments_target
         }
+        baro_pin_options { type_size flags before_ns after_ns name }
+        baro_pin_info { type_size state id from_ns to_ns moment_ns name reason }
         baro_ring_report {
             type_size closed producer offered refused_full refused_large written durable
             used_bytes capacity_bytes record_bytes_max

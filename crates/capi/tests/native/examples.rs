@@ -31,6 +31,18 @@ fn what_the_c_example_records_is_read_back() {
 }
 
 #[test]
+fn what_led_up_to_a_limit_is_pinned_from_c() {
+    let folder = Folder::new("pin");
+    let Some(pin) = built(&folder, "pin") else { return };
+    let store = folder.path("store");
+    // 1501 is the first above the limit; the window is [1301, 1601) ms of the ramp.
+    assert_eq!(
+        run(&pin, &[store.to_str().unwrap()]),
+        "pin \"over the limit\": whole, 300 ms\nsamples 300 from 1301 to 1600, missing 0\n"
+    );
+}
+
+#[test]
 fn another_process_pushes_through_the_c_interface() {
     let folder = Folder::new("attach");
     let Some(attach) = built(&folder, "attach") else { return };

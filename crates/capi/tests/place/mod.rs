@@ -9,13 +9,14 @@ use std::ptr::null_mut;
 pub(crate) struct Place {
     path: PathBuf,
     flags: u32,
+    log_bytes: u64,
 }
 
 impl Place {
     pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("baro-capi-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        Place { path, flags: 0 }
+        Place { path, flags: 0, log_bytes: 4 << 20 }
     }
 
     /// One whose log is reused when it is full.
@@ -24,6 +25,13 @@ impl Place {
         let mut place = Place::new(name);
         place.flags = BARO_INIT_RECYCLE;
         place
+    }
+
+    /// With a log of this size.
+    #[allow(dead_code, reason = "not every test needs it")]
+    pub(crate) fn sized(mut self, log_bytes: u64, flags: u32) -> Self {
+        (self.log_bytes, self.flags) = (log_bytes, self.flags | flags);
+        self
     }
 
     #[allow(dead_code, reason = "not every test needs it")]
@@ -39,7 +47,7 @@ impl Place {
         let options = baro_init_options {
             type_size: size_of::<baro_init_options>() as u32,
             flags: self.flags,
-            log_bytes: 4 << 20,
+            log_bytes: self.log_bytes,
         };
         // SAFETY: valid pointers.
         let code = unsafe { baro_init(self.c().as_ptr(), &options) };

@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Up to this time, exclusive
     #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
     to: Option<i64>,
+    /// The window of this pin instead: its name or id (baro pin STORE --list)
+    #[arg(long, value_name = "NAME_OR_ID", conflicts_with_all = ["from", "to"])]
+    pin: Option<String>,
     /// Only this series, channel, or field as CHANNEL.FIELD; may be repeated
     #[arg(long)]
     series: Vec<String>,
@@ -63,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let beside = recorder.is_some().then_some(RATE_BESIDE_RECORDER);
     let bytes_per_s = arguments.rate.or(beside);
     let request = Request {
-        interval: window(arguments),
+        interval: window(arguments, &store)?,
         selection,
         reading: Reading { bytes_per_s, ..Reading::default() },
     };
@@ -82,11 +85,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 /// The times asked for. Whatever else can name a window of time joins here.
-fn window(arguments: &Arguments) -> Interval {
-    Interval {
-        from_ns: arguments.from.unwrap_or(i64::MIN),
-        to_ns: arguments.to.unwrap_or(i64::MAX),
+fn window(arguments: &Arguments, store: &Store) -> Result<Interval> {
+    let Some(wanted) = &arguments.pin else {
+        return Ok(Interval {
+            from_ns: arguments.from.unwrap_or(i64::MIN),
+            to_ns: arguments.to.unwrap_or(i64::MAX),
+        });
+    };
+    let Some(pin) = store.pin(wanted) else {
+        return Err(format!("no pin {wanted}; baro pin STORE --list tells which there are").into());
+    };
+    if !pin.reason.is_empty() {
+        eprintln!("pin {wanted}: {}", pin.reason);
     }
+    // A window ends as an interval does: with the first time behind it.
+    let (from_ns, to_ns) = pin.window_ns();
+    Ok(Interval { from_ns, to_ns })
 }
 
 fn form(arguments: &Arguments) -> Result<Output> {
