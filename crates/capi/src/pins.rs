@@ -160,7 +160,7 @@ pub unsafe extern "C" fn baro_pin_count(recorder: *const baro_recorder) -> i32 {
 }
 
 /// Pin number `index` by rising id, as it stands: returns 1 and fills `info`, or 0 if there are no
-/// more. Of a store without a recorder of this process see baro_reader_pin.
+/// more. What another process has pinned or released shows a moment later. Of a store without a recorder of this process see baro_reader_pin.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin_get(
     recorder: *const baro_recorder,

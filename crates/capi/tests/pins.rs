@@ -52,6 +52,14 @@ fn pins(recorder: *mut baro_recorder) -> Vec<baro_pin_info> {
     found
 }
 
+fn wait(what: impl Fn() -> bool) {
+    let give_up_ns = baro_sys::clock::monotonic_ns() + 60_000_000_000;
+    while !what() {
+        assert!(baro_sys::clock::monotonic_ns() < give_up_ns, "waited in vain");
+        baro_sys::clock::sleep_ns(1_000_000);
+    }
+}
+
 fn pins_of_reader(place: &Place) -> Vec<baro_pin_info> {
     let mut info: baro_pin_info = zeroed();
     info.type_size = size_of::<baro_pin_info>() as u32;
@@ -190,10 +198,10 @@ fn a_store_is_pinned_beside_its_recorder_and_without_one() {
     unsafe {
         let options = window(1_000_000_000, 0, "from outside");
         assert_eq!(baro_pin_store(path.as_ptr(), &options, &mut asked), 0, "{}", last_error());
-        let listed = pins(recorder);
-        assert_eq!((listed.len(), listed[0].id), (1, asked));
+        // The recorder's list follows a moment later.
+        wait(|| pins(recorder).iter().map(|pin| pin.id).eq([asked]));
         assert_eq!(baro_pin_release_store(path.as_ptr(), asked), 0, "{}", last_error());
-        assert_eq!(pins(recorder).len(), 0);
+        wait(|| pins(recorder).is_empty());
         push(producer, 80..160);
         close(recorder, producer);
         let options = window(60_000_000_000, u64::from(u32::MAX), "the end");
@@ -335,13 +343,6 @@ fn a_value_beyond_its_limit_pins_and_a_refused_pin_is_told() {
         let options = window(1_000_000_000, 0, "hot");
         assert_eq!(baro_pin_when(recorder, name, BARO_AT_LEAST, 90.0, &options), 0);
     }
-    let wait = |what: &dyn Fn() -> bool| {
-        let give_up_ns = baro_sys::clock::monotonic_ns() + 60_000_000_000;
-        while !what() && baro_sys::clock::monotonic_ns() < give_up_ns {
-            baro_sys::clock::sleep_ns(1_000_000);
-        }
-        assert!(what());
-    };
     // The writer begins to watch a moment after the call: so several crossings.
     let crossing = |value: f64| {
         // SAFETY: valid pointers.
@@ -351,7 +352,7 @@ fn a_value_beyond_its_limit_pins_and_a_refused_pin_is_told() {
         }
     };
     crossing(89.9);
-    wait(&|| {
+    wait(|| {
         crossing(90.0);
         !pins(recorder).is_empty()
     });
@@ -373,11 +374,8 @@ fn a_log_grows_and_keeps_no_more_than_it_is_told() {
         assert_eq!(baro_open(place.c().as_ptr(), &options, &mut recorder), 0, "{}", last_error());
         assert_eq!(baro_producer_open(recorder, &mut producer), 0);
     }
-    let give_up_ns = baro_sys::clock::monotonic_ns() + 60_000_000_000;
-    while status(recorder).segments_grown < 5 && baro_sys::clock::monotonic_ns() < give_up_ns {
-        baro_sys::clock::sleep_ns(1_000_000);
-    }
-    assert_eq!((status(recorder).segments_grown, status(recorder).segments_target), (5, 5));
+    wait(|| status(recorder).segments_grown == 5);
+    assert_eq!(status(recorder).segments_target, 5);
     push(producer, 0..800);
     let closed = close(recorder, producer);
     assert_eq!((closed.segments_grown, closed.segments_target, closed.lost), (5, 5, 0));
@@ -391,10 +389,8 @@ fn a_log_grows_and_keeps_no_more_than_it_is_told() {
     unsafe {
         assert_eq!(baro_open(place.c().as_ptr(), &options, &mut recorder), 0, "{}", last_error());
         assert_eq!(baro_producer_open(recorder, &mut producer), 0);
-        while baro_complaints(recorder, said.as_mut_ptr(), said.len()) == 0 {
-            assert!(baro_sys::clock::monotonic_ns() < give_up_ns);
-            baro_sys::clock::sleep_ns(1_000_000);
-        }
+        let said = said.as_mut_ptr();
+        wait(|| baro_complaints(recorder, said, 4096) == 1);
     }
     assert!(text(&said).contains("the log has 5 of 16 segments"), "{}", text(&said));
     push(producer, 800..1600);

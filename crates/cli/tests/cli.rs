@@ -375,7 +375,7 @@ fn a_window_is_pinned_listed_read_and_released() {
     for (pin, file) in [("fault", "a.mcap"), (id, "b.mcap")] {
         let file = folder.0.join(file).display().to_string();
         let export = ["export", &store, &file, "--pin", pin, "--format", "json"];
-        assert_eq!(json(&run(&export))["frames"], numbers.len());
+        assert_eq!(json(&run(&export))["rows"], numbers.len());
     }
     let none = run(&["export", &store, "-", "--pin", "other"]);
     let said = String::from_utf8_lossy(&none.stderr).into_owned();
