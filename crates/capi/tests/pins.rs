@@ -317,6 +317,11 @@ fn a_full_log_refuses_a_pin_of_what_it_will_not_record() {
     assert_eq!(pins(recorder)[0].id, id);
     // SAFETY: valid pointers.
     unsafe {
+        let mut info: baro_pin_info = zeroed();
+        for (place, why) in [(null_mut(), "is null"), (&raw mut info, "found 0")] {
+            assert_eq!(baro_pin_get(recorder, 0, place), BARO_EINVAL);
+            assert!(last_error().starts_with("baro_pin_info") && last_error().contains(why));
+        }
         assert_eq!(baro_pin_release(recorder, id), 0);
         // Taken into the ring, or refused and counted, as on any full log.
         let bytes = frame.as_ptr().cast();
@@ -368,6 +373,7 @@ fn a_log_grows_and_keeps_no_more_than_it_is_told() {
     options.type_size = size_of::<baro_open_options>() as u32;
     options.flags = BARO_OPEN_RINGS_PRIVATE;
     options.keep_bytes = 5 << 20;
+    options.durable_within_ns = 4_000_000;
     let (mut recorder, mut producer) = (null_mut(), null_mut());
     // SAFETY: valid pointers.
     unsafe {
