@@ -475,7 +475,7 @@ int32_t baro_pin_when(const struct baro_recorder *recorder,
 int32_t baro_pin_count(const struct baro_recorder *recorder);
 
 // Pin number `index` by rising id, as it stands: returns 1 and fills `info`, or 0 if there are no
-// more. Of a store without a recorder of this process see baro_reader_pin.
+// more. What another process has pinned or released shows a moment later. Of a store without a recorder of this process see baro_reader_pin.
 int32_t baro_pin_get(const struct baro_recorder *recorder,
                      size_t index,
                      struct baro_pin_info *info);

@@ -31,7 +31,8 @@ pub(crate) fn library(name: &str) -> PathBuf {
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
             let name = path.file_name().unwrap().to_str().unwrap_or("");
-            name.ends_with(ending)
+            // With its dot: a check before the test leaves libbaro-*.rmeta, which ends with an a.
+            name.ends_with(&format!(".{ending}"))
                 && (name == format!("{stem}.{ending}") || name.starts_with(&format!("{stem}-")))
         })
         .collect();
