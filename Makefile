@@ -21,7 +21,7 @@ fmt: ## format the code
 lint: ## format check, clippy, tidy
 	@$(RUN) xtask ci fmt tidy clippy
 
-bench: ## measure every row of the results table on this machine (root, 40 minutes)
+bench: ## measure every row of the results table on this machine (root, 80 minutes)
 	@$(RUN) xtask results
 
 clean: ## remove build output

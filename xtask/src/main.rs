@@ -31,7 +31,7 @@ cargo xtask deb [--version V] [--out FOLDER]
 cargo xtask deb test          the package in a clean Debian: installed, used, upgraded, removed
                               (root)
 cargo xtask results [ROW...] [--runs 5] [--quick] [--out FOLDER] [--dir FOLDER]
-                              measure what the README claims (root; 45 minutes for all rows);
+                              measure what the README claims (root; 80 minutes for all rows);
                               disks are made in --dir; --quick shows only that rows can run
 cargo xtask results --summary FOLDER
                               write a README.md anew from its runs.jsonl";

@@ -1,8 +1,9 @@
 //! Loads that make a file system dirty beside a measurement: bounded, stoppable, cleaned up.
 //!
-//! Three kinds, after the papers: buffered writers (what keeps the flusher busy), truncation and
-//! allocation (paper A's BGALL: what keeps the journal's locks busy), and big files with many
-//! small ones (paper D: what fills the journal while a commit waits for gigabytes of data).
+//! Four kinds, after the papers: buffered writers (what keeps the flusher busy), truncation and
+//! allocation (paper A's BGALL: what keeps the journal's locks busy), a sequential reader (paper
+//! A's), and big files with many small ones (paper D: what fills the journal while a commit waits
+//! for gigabytes of data).
 //!
 //! A load looks at its stop flag after each call and at least each 20 ms while it waits. A call
 //! that the kernel holds (a writer throttled for its dirty pages, an allocation behind a commit)
@@ -13,6 +14,7 @@
 
 mod buffered;
 mod churn;
+mod reader;
 #[cfg(test)]
 mod tests;
 mod truncating;
@@ -20,6 +22,7 @@ mod worker;
 
 pub use buffered::BufferedWriters;
 pub use churn::JournalChurn;
+pub use reader::SequentialReader;
 pub use truncating::AllocateTruncate;
 
 use crate::error::BenchError;
@@ -40,6 +43,8 @@ pub enum LoadSpec {
     AllocateTruncate(AllocateTruncate),
     /// Large new files beside many small ones.
     JournalChurn(JournalChurn),
+    /// A sequential reader.
+    SequentialReader(SequentialReader),
 }
 
 /// What a load has done so far.
@@ -47,9 +52,11 @@ pub enum LoadSpec {
 pub struct LoadReport {
     /// Bytes that write() took.
     pub written_bytes: u64,
+    /// Bytes that read() gave.
+    pub read_bytes: u64,
     /// Bytes preallocated.
     pub allocated_bytes: u64,
-    /// Operations: writes, truncations, allocations, small files.
+    /// Operations: writes, reads, truncations, allocations, small files.
     pub operations: u64,
     /// Pauses because the disk was full.
     pub full_pauses: u64,
@@ -83,6 +90,7 @@ impl Load {
             LoadSpec::BufferedWriters(spec) => spec.bodies()?,
             LoadSpec::AllocateTruncate(spec) => spec.bodies()?,
             LoadSpec::JournalChurn(spec) => spec.bodies()?,
+            LoadSpec::SequentialReader(spec) => spec.bodies()?,
         };
         dirty::create_dir(&dir).map_err(BenchError::file("make the directory", &dir))?;
         let mut load =

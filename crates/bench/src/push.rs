@@ -9,9 +9,11 @@
 
 mod greedy;
 mod kernel;
+mod memory;
 mod paced;
 
 pub use kernel::{KernelCounts, KernelWatch};
+pub use memory::Memory;
 
 use crate::error::BenchError;
 use baro_recorder::{Options, Recorder, Status};
@@ -80,6 +82,10 @@ pub struct PushReport {
     pub kernel_reason: Option<String>,
     /// Memory of the recorder.
     pub memory_bytes: usize,
+    /// Memory of the whole process after the paced part.
+    pub memory: Memory,
+    /// Of that, the memcpy's area.
+    pub yardstick_bytes: usize,
     /// What does not hold here.
     pub reservations: Vec<String>,
 }

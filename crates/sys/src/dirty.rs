@@ -91,6 +91,14 @@ pub fn write_at(file: &File, data: &[u8], offset_bytes: u64) -> io::Result<()> {
     file.write_all_at(data, offset_bytes)
 }
 
+/// Fills `data` from `offset_bytes` on, through the page cache, whatever the file's position.
+///
+/// # Errors
+/// Those of pread(2); `UnexpectedEof` where the file ends before `data` is full.
+pub fn read_at(file: &File, data: &mut [u8], offset_bytes: u64) -> io::Result<()> {
+    file.read_exact_at(data, offset_bytes)
+}
+
 /// Writes the dirty pages of a range and waits for them: sync_file_range(2) with all three flags,
 /// as paper A uses it. Neither metadata nor the device's cache are flushed: **not durable**.
 ///
@@ -180,7 +188,7 @@ mod tests {
         truncate(&file, 12_288).expect("shorter");
         assert_eq!(file.metadata().expect("open").len(), 12_288);
         let mut read = [0_u8; 4096];
-        file.read_exact_at(&mut read, 8192).expect("readable");
+        read_at(&file, &mut read, 8192).expect("readable");
         assert!(read.iter().all(|byte| *byte == 7));
         let refused = write_back(&file, u64::MAX, 1).map_err(|error| error.kind());
         assert_eq!(refused, Err(io::ErrorKind::InvalidInput));

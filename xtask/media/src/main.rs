@@ -9,6 +9,7 @@
 //! killed run leaves is removed by the next. Held by `tests/run.rs`.
 #![allow(clippy::disallowed_methods, reason = "automation, not a part of the product")]
 
+mod board;
 mod disk;
 mod dismantle;
 mod model;
@@ -17,6 +18,7 @@ mod stand;
 
 use baro_sys::clock::sleep_ns;
 use baro_sys::termination;
+use board::Board;
 use options::Options;
 use stand::Stand;
 use std::os::unix::fs::MetadataExt;
@@ -29,7 +31,21 @@ const POLL_NS: u64 = 10_000_000;
 const GRACE_POLLS: u32 = 500;
 
 fn main() -> ExitCode {
-    let options = match options::parse(std::env::args().skip(1)) {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|first| first == "board").is_some() {
+        return match board::parse(arguments) {
+            Ok(Some(options)) => ended(run_on_board(&options)),
+            Ok(None) => {
+                println!("{}", board::USAGE);
+                ExitCode::SUCCESS
+            }
+            Err(complaint) => {
+                eprintln!("media: {complaint}\n{}", board::USAGE);
+                ExitCode::from(2)
+            }
+        };
+    }
+    let options = match options::parse(arguments) {
         Ok(Some(options)) => options,
         Ok(None) => {
             println!("{}", options::USAGE);
@@ -40,13 +56,25 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(&options) {
+    ended(run(&options))
+}
+
+fn ended(result: Result<u8, String>) -> ExitCode {
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(complaint) => {
             eprintln!("media: {complaint}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn run_on_board(options: &board::Options) -> Result<u8, String> {
+    termination::watch().map_err(|error| format!("signals: {error}"))?;
+    let board = Board::build(options)?;
+    let status = board.command(options).spawn().and_then(|mut child| wait(&mut child));
+    board.write_report(options)?;
+    Ok(code(status.map_err(|error| format!("setpriv, taskset (of util-linux): {error}"))?))
 }
 
 fn run(options: &Options) -> Result<u8, String> {
@@ -73,9 +101,13 @@ fn run(options: &Options) -> Result<u8, String> {
         eprintln!("media: {report}");
     }
     let status = status.map_err(|error| format!("{program}: {error}"))?;
-    // A signalled command counts as shells count it.
+    Ok(code(status))
+}
+
+/// A signalled command counts as shells count it.
+fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    Ok(u8::try_from(code).unwrap_or(1))
+    u8::try_from(code).unwrap_or(1)
 }
 
 /// Waits for the command; passes our own interruption on to it.

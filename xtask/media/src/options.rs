@@ -12,6 +12,7 @@ pub(crate) const USAGE: &str = "\
 media: run a command on a modelled slow disk (FUSE file -> loop device -> ext4). Needs root.
 
 usage: media [options] -- COMMAND [ARGUMENT...]
+       media board [options] -- COMMAND [ARGUMENT...]   (media board --help)
   --size 4G            size of the disk
   --write 12M          bytes a second, writing
   --read 40M           bytes a second, reading
@@ -103,11 +104,11 @@ pub(crate) fn parse(
     Ok(Some(options))
 }
 
-fn count(name: &str, value: &str) -> Result<u32, String> {
+pub(crate) fn count(name: &str, value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| format!("{name} {value}: not a number"))
 }
 
-fn bytes(name: &str, value: &str) -> Result<u64, String> {
+pub(crate) fn bytes(name: &str, value: &str) -> Result<u64, String> {
     let digits = value.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit: u64 = match &value[digits.len()..] {
         "" => 1,

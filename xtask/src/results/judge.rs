@@ -181,6 +181,33 @@ pub(super) fn lost_at_500(runs: &[&Value]) -> Verdict {
     lost_at(runs, 500e6)
 }
 
+/// Nothing lost, at the rate of 16 KiB each 5 ms, and no push slower for it.
+pub(super) fn board(runs: &[&Value]) -> Verdict {
+    let Verdict { measured, met } = lost_at(runs, 16384.0 * 200.0);
+    let Some(ratio) = spread(runs, push_to_memcpy) else { return unknown("p99.99") };
+    // Private memory and the program's pages, without the memcpy's area: that is no recorder's.
+    let beside_ring = spread(runs, |run| {
+        let memory = |name: &str| run["process_memory"][name].as_f64();
+        Some(memory("private_bytes")? + memory("file_bytes")? - memory("yardstick_bytes")?)
+    });
+    let own = spread(runs, |run| Some(run["memory_bytes"].as_f64()? - run["ring_bytes"].as_f64()?));
+    let board = |name: &'static str| spread(runs, move |run| run["board"][name].as_f64());
+    let show = |found: Option<Spread>, unit| found.map_or("unknown".to_owned(), |s| s.show(unit));
+    let measured = format!(
+        "{measured}; push {}, memcpy {}; beside the ring {} by its own account, {} resident with \
+         program and measurement; the board used {} of memory at most and was stopped in {} \
+         periods, {} in all",
+        shown(runs, "push_p9999_ns", time),
+        shown(runs, "memcpy_p9999_ns", time),
+        show(own, mib),
+        show(beside_ring, mib),
+        show(board("board_memory_peak_bytes"), mib),
+        show(board("board_periods_stopped"), count),
+        show(board("board_stopped_ns"), time),
+    );
+    Verdict { measured, met: met.map(|met| met && ratio.median <= 2.0) }
+}
+
 /// Loss is allowed where a neighbour's commit may stop the writer; silence about it is not.
 pub(super) fn paper_d_shared(runs: &[&Value]) -> Verdict {
     let verdict = lost(runs);
@@ -396,6 +423,27 @@ mod tests {
         assert_eq!(producers(&[&run(19_990.0, 0)]).met, Some(true));
         assert_eq!(producers(&[&run(19_990.0, 1)]).met, Some(false));
         assert_eq!(producers(&[&run(10_000.0, 0)]).met, Some(false));
+    }
+
+    #[test]
+    fn a_board_that_loses_or_waits_is_not_met() {
+        let run = |lost: u64, push_ns: u64, paced_ns: u64| {
+            json!({"records": 1000, "record_bytes": 16384, "paced_ns": paced_ns, "lost": lost,
+                   "durable_advances": 5, "ring_bytes": 1 << 20, "memory_bytes": 3 << 20,
+                   "push_p9999_ns": push_ns, "memcpy_p9999_ns": 100,
+                   "process_memory": {"private_bytes": 7 << 20, "file_bytes": 1 << 20,
+                                      "yardstick_bytes": 4 << 20},
+                   "board": {"board_memory_peak_bytes": 5 << 20}})
+        };
+        let met = |run: Value| board(&[&run]).met;
+        let good = board(&[&run(0, 200, 5_000_000_000)]);
+        assert_eq!(good.met, Some(true));
+        let said = "ring 2.0 MiB by its own account, 4.0 MiB resident";
+        assert!(good.measured.contains(said), "{}", good.measured);
+        assert!(good.measured.ends_with("stopped in unknown periods, unknown in all"));
+        assert_eq!(met(run(1, 200, 5_000_000_000)), Some(false));
+        assert_eq!(met(run(0, 201, 5_000_000_000)), Some(false));
+        assert_eq!(met(run(0, 200, 6_000_000_000)), Some(false));
     }
 
     #[test]

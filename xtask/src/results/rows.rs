@@ -30,6 +30,8 @@ pub(super) enum What {
     Push(&'static str),
     /// The same, with the load on a second disk like the first.
     PushLoadElsewhere(&'static str),
+    /// `baro bench push` with these options on a modelled board of 1 GHz and 1 GB.
+    PushOnBoard(&'static str),
     /// `baro bench keep` with these options.
     Keep(&'static str),
     /// fio beside `baro bench push --greedy`.
@@ -134,6 +136,13 @@ pub(super) static ROWS: &[Row] = &[
          Some(1), SLOW_12,
          What::Push("--record-bytes 16K --interval 5ms --for 10m --greedy 0s --log 256M \
                      --load buffered,allocate"), judge::lost),
+    row!("board-30m",
+         "16 KiB each 5 ms, 30 minutes, on a board of 1 GHz and 1 GiB with 12 MB/s, beside a \
+          reader, third-party writers and paper A's load: 0 lost, push p99.99 <= 2 x memcpy",
+         Some(1), SLOW_12,
+         What::PushOnBoard("--record-bytes 16K --interval 5ms --for 30m --greedy 0s --log 256M \
+                            --ring 64M --load buffered,allocate,read --short-queue"),
+         judge::board),
     row!("lost-200", "200 MB/s for a minute: 0 lost", Some(1), PLAIN,
          What::Push("--record-bytes 16K --rate 200MB --for 60s --greedy 0s --ring 64M --log 4G"),
          judge::lost_at_200),

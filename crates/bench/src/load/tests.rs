@@ -1,7 +1,9 @@
 //! Tests of the loads: they work, stay within their bounds, stop, and leave nothing.
 
 use super::worker::{Totals, Worker};
-use super::{AllocateTruncate, BufferedWriters, JournalChurn, Load, LoadReport, LoadSpec};
+use super::{
+    AllocateTruncate, BufferedWriters, JournalChurn, Load, LoadReport, LoadSpec, SequentialReader,
+};
 use crate::error::BenchError;
 use baro_sys::{clock, dirty};
 use std::io;
@@ -104,6 +106,16 @@ fn small_files_come_and_go_beside_big_ones() {
 }
 
 #[test]
+fn a_file_is_read_over_and_over() {
+    let spec = SequentialReader { file_bytes: 4 << 20, bytes_per_s: Some(400 << 20) };
+    // Made and written in three operations, then read more than once.
+    let report = run("read", LoadSpec::SequentialReader(spec), 10, 4 << 20);
+    assert_eq!(report.written_bytes, 4 << 20);
+    assert_eq!(report.read_bytes, (report.operations - 3) * (2 << 20));
+    assert_eq!((report.failures, report.first_error), (0, None), "{report:?}");
+}
+
+#[test]
 fn a_full_disk_is_a_pause() {
     let worker =
         Worker { dir: PathBuf::new(), stop: Arc::default(), totals: Arc::new(Totals::default()) };
@@ -124,6 +136,9 @@ fn refuses_useless_specifications_and_places() {
     let spec = BufferedWriters { window_bytes: Some(1 << 40), ..BufferedWriters::default() };
     let refused = Load::start(LoadSpec::BufferedWriters(spec), Path::new("/"));
     assert!(matches!(refused, Err(BenchError::Specification { field: "window_bytes", .. })));
+    let spec = SequentialReader { bytes_per_s: Some(0), ..SequentialReader::default() };
+    let refused = Load::start(LoadSpec::SequentialReader(spec), Path::new("/"));
+    assert!(matches!(refused, Err(BenchError::Specification { field: "bytes_per_s", .. })));
     let spec = LoadSpec::JournalChurn(JournalChurn::default());
     let refused = Load::start(spec, Path::new("/no/such/place"));
     assert!(matches!(refused, Err(BenchError::File { .. })));

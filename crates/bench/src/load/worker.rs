@@ -20,6 +20,7 @@ pub(super) type Body = Box<dyn FnOnce(&Worker) + Send>;
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     written_bytes: AtomicU64,
+    read_bytes: AtomicU64,
     allocated_bytes: AtomicU64,
     operations: AtomicU64,
     full_pauses: AtomicU64,
@@ -31,6 +32,7 @@ impl Totals {
     pub(super) fn report(&self) -> LoadReport {
         LoadReport {
             written_bytes: self.written_bytes.load(Relaxed),
+            read_bytes: self.read_bytes.load(Relaxed),
             allocated_bytes: self.allocated_bytes.load(Relaxed),
             operations: self.operations.load(Relaxed),
             full_pauses: self.full_pauses.load(Relaxed),
@@ -105,6 +107,12 @@ impl Worker {
     pub(super) fn write(&self, file: &File, data: &[u8], offset_bytes: u64) -> Option<()> {
         self.attempt(|| dirty::write_at(file, data, offset_bytes))?;
         self.totals.written_bytes.fetch_add(data.len() as u64, Relaxed);
+        Some(())
+    }
+
+    pub(super) fn read(&self, file: &File, data: &mut [u8], offset_bytes: u64) -> Option<()> {
+        self.attempt(|| dirty::read_at(file, data, offset_bytes))?;
+        self.totals.read_bytes.fetch_add(data.len() as u64, Relaxed);
         Some(())
     }
 

@@ -1,6 +1,6 @@
 //! The paced part: every push and every memcpy is timed.
 
-use super::{PushReport, PushSpec, histogram};
+use super::{Memory, PushReport, PushSpec, histogram};
 use crate::error::BenchError;
 use baro_recorder::{Producer, Recorder, Status};
 use baro_sys::counters::{SyscallCounter, ThreadUsage, allocations, counting};
@@ -117,6 +117,8 @@ pub(super) fn run(
         spinning(&mut this, spec, stop);
     }
     let mut report = this.report;
+    report.memory = Memory::now();
+    report.yardstick_bytes = this.yardstick.area.len();
     report.paced_ns = clock::monotonic_ns() - started_ns;
     report.records = report.push_ns.len();
     if !counting() {
@@ -216,6 +218,8 @@ fn empty() -> Result<PushReport, BenchError> {
         kernel: None,
         kernel_reason: None,
         memory_bytes: 0,
+        memory: Memory::default(),
+        yardstick_bytes: 0,
         reservations: Vec::new(),
     })
 }

@@ -2,7 +2,9 @@
 
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_bench::load::{AllocateTruncate, BufferedWriters, JournalChurn, Load, LoadSpec};
+use baro_bench::load::{
+    AllocateTruncate, BufferedWriters, JournalChurn, Load, LoadSpec, SequentialReader,
+};
 use baro_sys::{clock, termination};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,8 @@ pub(crate) enum Kind {
     Allocate,
     /// Paper D: large new files beside many small ones
     Churn,
+    /// Paper A's reader of a file of its own, 2 MB at a time, at most 4 MB/s
+    Read,
 }
 
 #[derive(Debug, Args)]
@@ -47,8 +51,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     for load in loads {
         let report = load.stop();
         eprintln!(
-            "load: wrote {}, allocated {}, {} operations, {} pauses on a full disk, {} failures",
+            "load: wrote {}, read {}, allocated {}, {} operations, {} pauses on a full disk, {} failures",
             size::show_bytes(report.written_bytes),
+            size::show_bytes(report.read_bytes),
             size::show_bytes(report.allocated_bytes),
             report.operations,
             report.full_pauses,
@@ -61,7 +66,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 /// The writers of the papers' and of fio's usual job.
 const WRITERS: u32 = 4;
 
+/// After this time the other loads begin all the same.
+const READER_PREPARES_NS: u64 = 60_000_000_000;
+
 fn start(kinds: &[Kind], dir: &Path, rate: Option<u64>) -> Result<Vec<Load>> {
+    // A reader's file has to be on the disk before it can be read, and beside the other loads that
+    // takes minutes.
+    let (readers, others): (Vec<Kind>, Vec<Kind>) =
+        kinds.iter().partition(|kind| **kind == Kind::Read);
+    let mut loads = start_each(&readers, dir, rate)?;
+    let end_ns = clock::monotonic_ns() + READER_PREPARES_NS;
+    while loads.iter().any(|load| load.report().read_bytes == 0)
+        && termination::requested().is_none()
+        && clock::monotonic_ns() < end_ns
+    {
+        clock::sleep_ns(20_000_000);
+    }
+    loads.extend(start_each(&others, dir, rate)?);
+    Ok(loads)
+}
+
+fn start_each(kinds: &[Kind], dir: &Path, rate: Option<u64>) -> Result<Vec<Load>> {
     kinds
         .iter()
         .map(|kind| {
@@ -73,6 +98,7 @@ fn start(kinds: &[Kind], dir: &Path, rate: Option<u64>) -> Result<Vec<Load>> {
                 }),
                 Kind::Allocate => LoadSpec::AllocateTruncate(AllocateTruncate::default()),
                 Kind::Churn => LoadSpec::JournalChurn(JournalChurn::default()),
+                Kind::Read => LoadSpec::SequentialReader(SequentialReader::default()),
             };
             Ok(Load::start(spec, dir)?)
         })

@@ -206,6 +206,12 @@ fn as_json(arguments: &Arguments, report: &PushReport) -> serde_json::Value {
     let at = |histogram: &baro_bench::Histogram, quantile| histogram.value_at_quantile(quantile);
     let status = &report.status;
     let kernel = report.kernel.as_ref().filter(|kernel| kernel.lost_events == 0);
+    let memory = json!({
+        "peak_resident_bytes": report.memory.peak_bytes,
+        "private_bytes": report.memory.private_bytes,
+        "file_bytes": report.memory.file_bytes,
+        "yardstick_bytes": report.yardstick_bytes,
+    });
     json!({
         "record_bytes": arguments.record_bytes,
         "records": report.records,
@@ -236,6 +242,7 @@ fn as_json(arguments: &Arguments, report: &PushReport) -> serde_json::Value {
         "ring_bytes": arguments.ring,
         "ring_used_bytes_max": report.ring_used_bytes_max,
         "memory_bytes": report.memory_bytes,
+        "process_memory": memory,
         "durable_within_ns": arguments.durable_within,
         "longest_durable_ns": status.longest_durable_ns,
         "longest_write_ns": status.longest_write_ns,
