@@ -15,6 +15,7 @@ mod runs;
 mod shell;
 mod stand;
 mod summary;
+mod wear;
 
 use crate::shell::{Cmd, root, target_dir};
 use measure::Context;

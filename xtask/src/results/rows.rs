@@ -198,6 +198,10 @@ pub(super) static ROWS: &[Row] = &[
     row!("memory", "<= ring + 16 MiB", None, PLAIN, What::Memory, judge::memory),
     row!("idle-cpu", "<= 1 % of a processor when nothing comes", Some(1), PLAIN, What::IdleCpu,
          judge::idle_cpu),
+    row!("libbaro", "static on armv7 <= 1 MiB; resident beside the ring <= 8 MiB", Some(0), &[],
+         What::Document("docs/c.md"), judge::nothing),
+    row!("package", "installed in a clean root, started, recorded, upgraded, removed: data kept",
+         Some(0), &[], What::Document("docs/service.md"), judge::nothing),
     row!("dependencies", "each with its reason", Some(0), &[],
          What::Document("docs/dependencies.md"), judge::nothing),
 ];

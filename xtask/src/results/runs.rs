@@ -72,6 +72,12 @@ impl Runs {
     pub(super) fn of(&self, row: &str) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["row"] == row && self.is_newest(line)).collect()
     }
+
+    /// What they measured.
+    pub(super) fn results(&self, row: &str) -> Vec<&Value> {
+        let results = self.of(row).into_iter().map(|line| &line["result"]);
+        results.filter(|result| !result.is_null()).collect()
+    }
 }
 
 /// A line of `runs.jsonl` for a measured run.

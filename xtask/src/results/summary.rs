@@ -18,7 +18,14 @@ pub(super) fn write(folder: &Path) -> Result<String, String> {
     let runs = Runs::open(folder)?;
     let table = table(&runs);
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let text = format!("# Results {name}\n\n{}{table}{}", machine(&runs), commands(&runs));
+    let mut drawing = "";
+    if let Some(svg) = super::wear::svg(&runs) {
+        let path = folder.join("wear.svg");
+        fs::write(&path, svg).map_err(|e| format!("{}: {e}", path.display()))?;
+        drawing = "\n![Bytes to the device for each byte pushed, by durable_within](wear.svg)\n";
+    }
+    let (machine, commands) = (machine(&runs), commands(&runs));
+    let text = format!("# Results {name}\n\n{machine}{table}{drawing}{commands}");
     let path = folder.join("README.md");
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(table)
