@@ -47,13 +47,12 @@ int main(int count, char **arguments) {
     if (code != BARO_EEXIST)
         check(code, "baro_init");
 
-    /* A board's figures: 2.5 MiB of buffers; a ring that covers 5 s at 3.2 MB/s. */
+    /* A board's figures: a ring that covers 5 s at 3.2 MB/s. */
     baro_open_options options;
     memset(&options, 0, sizeof options);
     options.type_size = sizeof options;
     options.ring_bytes = 16 << 20;
     options.record_bytes_max = 64 << 10;
-    options.block_bytes = 256 << 10;
     options.fifo = 50;
     baro_recorder *recorder;
     check(baro_open(store, &options, &recorder), "baro_open");

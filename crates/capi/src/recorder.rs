@@ -27,6 +27,10 @@ pub struct baro_recorder {
     pub(crate) recorder: Recorder,
 }
 
+/// Smaller than the recorder's default: of a board's megabytes the writer shall take few, and at
+/// its rates larger blocks gain nothing.
+const BLOCK_BYTES: usize = 256 << 10;
+
 fn options(given: &baro_open_options) -> Result<Options> {
     let known = BARO_OPEN_BUFFERED | BARO_OPEN_RINGS_PRIVATE | BARO_OPEN_CPU;
     known_flags("baro_open_options", given.flags, known)?;
@@ -67,7 +71,7 @@ fn options(given: &baro_open_options) -> Result<Options> {
             defaults.record_bytes_max,
             "record_bytes_max",
         )?,
-        block_bytes: or(given.block_bytes, defaults.block_bytes, "block_bytes")?,
+        block_bytes: or(given.block_bytes, BLOCK_BYTES, "block_bytes")?,
         buffered: given.flags & BARO_OPEN_BUFFERED != 0,
         rings,
         cpu: (given.flags & BARO_OPEN_CPU != 0).then_some(given.cpu as usize),
