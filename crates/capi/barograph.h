@@ -313,7 +313,7 @@ typedef struct baro_open_options {
   uint64_t ring_bytes;
   // Largest payload of a record, at most a quarter of the ring; 0: 256 KiB.
   uint64_t record_bytes_max;
-  // Largest block, of which the writer has ten; holds the largest record; 0: 256 KiB. Above
+  // Largest block, of which the writer has nine; holds the largest record; 0: 256 KiB. Above
   // 100 MB/s 1 MiB is better.
   uint64_t block_bytes;
   // Use at most so many bytes of a log that recycles, at least two segments; then the oldest

@@ -54,6 +54,7 @@ struct Tests {
 const CHILDREN: &str = "starts itself again, which the kernel would not do in the emulator";
 const COUNTERS: &str = "the kernel's counters are the emulator's, not the program's";
 
+const MOUNTS: &str = "meets the file systems of this machine's kernel, which the native tests do";
 const MINUTES: &str = "takes minutes in the emulator and meets nothing of the machine";
 
 const TESTS: &[Tests] = &[
@@ -71,6 +72,8 @@ const TESTS: &[Tests] = &[
         line: "-p baro-recorder --lib --tests",
         without: &[
             ("kill::", CHILDREN),
+            ("places::", MOUNTS),
+            ("fault::", MOUNTS),
             ("a_second_process_is_refused", CHILDREN),
             ("push::", COUNTERS),
             ("kernel::", COUNTERS),

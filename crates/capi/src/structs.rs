@@ -43,7 +43,7 @@ pub struct baro_open_options {
     pub ring_bytes: u64,
     /// Largest payload of a record, at most a quarter of the ring; 0: 256 KiB.
     pub record_bytes_max: u64,
-    /// Largest block, of which the writer has ten; holds the largest record; 0: 256 KiB. Above
+    /// Largest block, of which the writer has nine; holds the largest record; 0: 256 KiB. Above
     /// 100 MB/s 1 MiB is better.
     pub block_bytes: u64,
     /// Use at most so many bytes of a log that recycles, at least two segments; then the oldest

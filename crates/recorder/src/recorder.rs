@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room that a block needs beside its largest record: header, record head, chunk table.
 const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
-/// One being filled and one for each thread that writes; and one to fill next.
-const BUFFERS: usize = 10;
+/// One being filled and one for each thread that writes: the ring holds what comes meanwhile.
+const BUFFERS: usize = 9;
 /// Rings of one recorder.
 const RINGS_MAX: usize = 64;
 
