@@ -78,6 +78,7 @@ const TESTS: &[Tests] = &[
             ("push::", COUNTERS),
             ("kernel::", COUNTERS),
             ("every_crash_point_while_segments", MINUTES),
+            ("every_crash_point_while_the_log", MINUTES),
             ("one_bad_segment", MINUTES),
             ("a_dead_tail_outlives", MINUTES),
         ],

@@ -60,7 +60,8 @@ pub struct PushReport {
     pub syscalls: Option<u64>,
     /// Allocations inside pushes; `None` in a program without the counting allocator.
     pub allocations: Option<u64>,
-    /// Page faults inside the paced part (spinning) or inside pushes (sleeping between them).
+    /// Page faults inside pushes and copies, or with less than 20 us between records in the whole
+    /// paced part.
     pub page_faults: u64,
     /// Voluntary context switches, counted likewise.
     pub voluntary_switches: u64,

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// From here on the producer sleeps between records.
 const SLEEP_FROM_NS: u64 = 1_000_000;
+/// From here on there is time to count what happens inside each pair of copies, and nothing else:
+/// the loop around them may meet a page of the program for the first time.
+const COUNT_EACH_FROM_NS: u64 = 20_000;
 /// Records between two looks at the positions: often enough to see them move.
 const LOOK_EACH: u64 = 64;
 /// How long the last records may take to become durable.
@@ -111,8 +114,8 @@ pub(super) fn run(
     let offset_ns = clock::realtime_ns() - clock::monotonic_ns() as i64;
     let mut this = Loop { producer, yardstick, record, channel, report, counter, offset_ns };
     let started_ns = clock::monotonic_ns();
-    if spec.interval_ns >= SLEEP_FROM_NS {
-        sleeping(&mut this, spec, stop);
+    if spec.interval_ns >= COUNT_EACH_FROM_NS {
+        counting_each(&mut this, spec, stop);
     } else {
         spinning(&mut this, spec, stop);
     }
@@ -155,8 +158,8 @@ fn spinning(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
     note_usage(&mut this.report, ThreadUsage::now().since(usage));
 }
 
-/// Sleeps between records; counts only from before the copies to after them.
-fn sleeping(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
+/// Counts only from before the copies to after them; sleeps between records, or spins.
+fn counting_each(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
     let mut due_ns = clock::monotonic_ns();
     let mut durable = 0;
     let mut syscalls = 0;
@@ -176,7 +179,12 @@ fn sleeping(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
             break;
         }
         due_ns += spec.interval_ns;
-        clock::sleep_until_ns(due_ns);
+        if spec.interval_ns >= SLEEP_FROM_NS {
+            clock::sleep_until_ns(due_ns);
+        }
+        while clock::monotonic_ns() < due_ns {
+            std::hint::spin_loop();
+        }
     }
     this.report.syscalls = this.counter.as_ref().map(|_| syscalls);
     this.report.allocations = Some(allocated);
