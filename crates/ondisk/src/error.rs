@@ -29,6 +29,8 @@ pub enum What {
     Ring,
     /// A pin.
     Pin,
+    /// The manifest of the runs.
+    Manifest,
 }
 
 impl fmt::Display for What {
@@ -45,6 +47,7 @@ impl fmt::Display for What {
             What::Layout => "field layout",
             What::Ring => "ring header",
             What::Pin => "pin",
+            What::Manifest => "manifest of the runs",
         })
     }
 }

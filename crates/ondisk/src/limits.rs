@@ -33,6 +33,8 @@ pub const PIN_REASON_BYTES_MAX: usize = 1024;
 pub const PIN_SPAN_NS_MAX: u64 = 3650 * 86_400_000_000_000;
 /// Most pins of a store.
 pub const PINS_MAX: usize = 256;
+/// Most runs of a store: settling merges them long before.
+pub const RUNS_MAX: usize = 4096;
 /// Most bytes that the head of a record takes: head byte, three varints.
 pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
 

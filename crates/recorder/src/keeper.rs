@@ -10,6 +10,7 @@
 mod asking;
 mod growth;
 mod pinning;
+mod settled;
 mod thread;
 
 pub use asking::{pin_in_store, release_in_store};
@@ -62,6 +63,8 @@ pub enum Tell {
     OtherBytes(u64),
     /// A series is to be watched.
     Watch(usize, Trigger),
+    /// The samples of all epochs up to this one are in runs.
+    Settled(u64),
 }
 
 /// What growth depends on.
@@ -124,6 +127,9 @@ pub struct Keeper<S: Storage> {
     growth_retry_ns: u64,
     piece: Option<AlignedBuffer>,
     asks_at_ns: u64,
+    /// Epochs that are settled, as far as the engine knows.
+    settled: u64,
+    settled_at_ns: u64,
     failures: u64,
     /// The last pin of a trigger that was refused, and why.
     refused: Option<String>,
@@ -161,10 +167,13 @@ impl<S: Storage> Keeper<S> {
             growth_retry_ns: 0,
             piece: None,
             asks_at_ns: 0,
+            settled: 0,
+            settled_at_ns: 0,
             failures: 0,
             refused: None,
         };
         keeper.resume(recovery.last_epoch, log);
+        keeper.look_for_settled(0, log);
         Ok(keeper)
     }
 
@@ -229,6 +238,7 @@ impl<S: Storage> Keeper<S> {
             self.asks_at_ns = now.monotonic_ns + ASKS_NS;
             self.take_asks(now, log);
         }
+        self.look_for_settled(now.monotonic_ns, log);
         if self.making.is_none() {
             self.start_copy(now.monotonic_ns, log);
         }

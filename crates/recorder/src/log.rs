@@ -14,7 +14,10 @@ pub use catalog::{Catalog, Declared};
 pub(crate) use init::blank_header;
 pub use init::{Geometry, init, init_growing};
 pub(crate) use making::{Making, PIECE_BYTES, Step as MakingStep};
-pub use names::{CATALOG, FOLDER, IDENTITY, KEPT, LOCK, PINS, kept_name, segment_name};
+pub use names::{
+    CATALOG, FOLDER, IDENTITY, KEPT, LOCK, MANIFEST, PINS, RUNS, RUNS_LOCK, kept_name, run_name,
+    segment_name,
+};
 pub(crate) use names::{GROW, numbered, pin_name};
 pub use pins::Pins;
 pub(crate) use pins::{list, read_message, remove, write_pin};

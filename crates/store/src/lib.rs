@@ -13,10 +13,12 @@
 //! ```
 
 mod catalog;
+mod columns;
 mod damage;
 mod error;
 mod index;
 mod info;
+mod merge;
 mod points;
 mod query;
 mod read;

@@ -9,9 +9,9 @@ use crate::ledger::Promise;
 use crate::reading::{Contents, check};
 use crate::seeds;
 use crate::world::{Cuts, Plan, SMALL, World};
-use baro_ondisk::{Pin, PinState, StoreId, WhenFull};
+use baro_ondisk::{Manifest, Pin, PinState, Settled, StoreId, WhenFull};
 use baro_recorder::keeper::{Keeper, Log, Tell, View};
-use baro_recorder::log::{Pins, Recovery};
+use baro_recorder::log::{MANIFEST, Pins, RUNS, Recovery};
 use baro_recorder::writer::{Engine, Event, PinStart};
 use baro_recorder::{Error, Moment, PinRequest, Retention, Trouble};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
@@ -60,7 +60,8 @@ impl Log for Direct<'_> {
 impl World {
     pub fn retention(&self) -> Retention {
         let keep_ns = (self.plan.keep_ns > 0).then_some(self.plan.keep_ns);
-        Retention { keep_ns, ..Retention::default() }
+        let keep_unsettled = self.plan.keep_unsettled;
+        Retention { keep_ns, keep_unsettled, ..Retention::default() }
     }
 
     /// Segments that are there from the start.
@@ -359,9 +360,35 @@ fn what_is_younger_than_is_to_be_kept_is_refused_room_and_counted() {
     world.open().unwrap();
     world.run(400, true).unwrap();
     let status = world.engine.as_ref().unwrap().status();
-    assert!(matches!(status.trouble, Trouble::Held { pinned: 0, young: 4 }), "{status:?}");
+    assert!(
+        matches!(status.trouble, Trouble::Held { pinned: 0, young: 4, unsettled: 0 }),
+        "{status:?}"
+    );
     let refused: u64 = world.producers.iter().map(|p| p.report().refused_full).sum();
     assert!(refused > 0);
+    world.close().unwrap();
+}
+
+#[test]
+fn what_is_not_settled_is_not_recycled() {
+    let plan = Plan { segments: 4, init_segments: 0, pins: 1_000_000, keep_ns: 0, ..pinned(3) };
+    let mut world = World::new(3, Plan { keep_unsettled: true, ..plan });
+    world.open().unwrap();
+    world.run(400, true).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
+    assert_eq!((status.trouble, status.segments_started), (held, 4));
+    // Whoever settles says so in the manifest: the first two epochs, and a part of the third.
+    let settled = Settled { epoch: 3, end: u64::MAX };
+    let manifest = Manifest { store: STORE, settled, ..Manifest::default() };
+    world.disk.create_folder(RUNS).unwrap();
+    let file = world.disk.create(MANIFEST).unwrap();
+    file.write_at(0, &manifest.encode()).unwrap();
+    run_for(&mut world, 2_000_000_000);
+    world.run(400, true).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
+    assert_eq!((status.trouble, status.segments_started), (held, 6));
     world.close().unwrap();
 }
 

@@ -45,6 +45,7 @@ pub struct Plan {
     /// Pins are asked for and released, one in so many steps; 0 never.
     pub pins: u64,
     pub keep_ns: u64,
+    pub keep_unsettled: bool,
 }
 
 pub const SMALL: Plan = Plan {
@@ -63,6 +64,7 @@ pub const SMALL: Plan = Plan {
     init_segments: 0,
     pins: 0,
     keep_ns: 0,
+    keep_unsettled: false,
 };
 
 impl Plan {

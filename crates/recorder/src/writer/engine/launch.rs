@@ -78,7 +78,9 @@ impl Engine {
                         self.status.trouble = match why {
                             NoNext::Full => Trouble::LogFull,
                             NoNext::Growing => Trouble::Growing,
-                            NoNext::Held { pinned, young } => Trouble::Held { pinned, young },
+                            NoNext::Held { pinned, young, unsettled } => {
+                                Trouble::Held { pinned, young, unsettled }
+                            }
                         };
                     }
                     return false;
