@@ -25,6 +25,7 @@ mod pin;
 mod record;
 mod samples;
 mod scan;
+mod section;
 mod segment;
 mod varint;
 
@@ -40,4 +41,7 @@ pub use pin::{Pin, PinState};
 pub use record::{Gap, Kind, Record, Records};
 pub use samples::Samples;
 pub use scan::{End, Scan, Step};
+pub use section::{
+    SampleColumns, SampleStage, Section, StripEntry, UnfoldedSamples, section_bytes_max,
+};
 pub use segment::{DeadTail, SegmentHeader, SegmentKind, Wear};
