@@ -100,6 +100,7 @@ fn number(value: &Datum<'_>) -> Value {
         Datum::Integer(value) => json!(value),
         Datum::Unsigned(value) => json!(value),
         Datum::Boolean(value) => json!(value),
+        Datum::Text(text) => json!(text),
         Datum::Frame(_) => Value::Null,
     }
 }

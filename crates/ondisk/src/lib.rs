@@ -38,10 +38,10 @@ pub use identity::{Identity, StoreId, WhenFull};
 pub use layout::{Field, FieldType, FieldValue, Layout, LayoutError};
 pub use manifest::{Manifest, RunEntry, Settled};
 pub use pin::{Pin, PinState};
-pub use record::{Gap, Kind, Record, Records};
+pub use record::{Gap, Kind, Record, Records, text};
 pub use samples::Samples;
 pub use scan::{End, Scan, Step};
 pub use section::{
-    SampleColumns, SampleStage, Section, StripEntry, UnfoldedSamples, section_bytes_max,
+    Encoded, SampleColumns, SampleStage, Section, StripEntry, UnfoldedSamples, section_bytes_max,
 };
 pub use segment::{DeadTail, SegmentHeader, SegmentKind, Wear};

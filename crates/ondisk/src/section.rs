@@ -13,7 +13,7 @@ mod stage;
 mod strip;
 mod unfold;
 
-pub use stage::SampleStage;
+pub use stage::{Encoded, SampleStage};
 pub use unfold::UnfoldedSamples;
 
 use crate::bytes::{i64_at, put, u32_at};

@@ -1,6 +1,8 @@
 //! Any samples go through a section and come back bit by bit, sorted by (series, time, arrival);
 //! any bytes give samples in order or an error.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use baro_ondisk::limits::STRIP_SAMPLES_MAX;
 use baro_ondisk::{
     SampleColumns, SampleStage, Samples, Section, UnfoldedSamples, section_bytes_max,

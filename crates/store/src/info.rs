@@ -185,6 +185,9 @@ impl<S: Storage> Store<S> {
             if record.kind == Kind::Frame {
                 add(record.stream, record.time_ns, record.payload.len());
             }
+            if let Some(text) = record.text() {
+                add(record.stream, record.time_ns, text.len());
+            }
             for (id, time_ns, _) in record.samples().iter().flat_map(|samples| samples.iter()) {
                 add(id, time_ns, 8);
             }

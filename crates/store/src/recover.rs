@@ -6,10 +6,11 @@
 mod copy;
 
 use crate::damage::Damage;
-use crate::store::{Store, for_each_record};
+use crate::read::LiveBlock;
+use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
-use baro_ondisk::{Kind, StoreId, Type, WhenFull};
+use baro_ondisk::{Kind, Samples, StoreId, Type, UnfoldedSamples, WhenFull};
 use baro_recorder::log::{Declared, Geometry, init};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
@@ -73,10 +74,25 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     let identity = init(&target, path, id, now_ns, &geometry, |_| {})?;
     let mut copy = Copy::new(&target, identity)?;
     let mut strange: BTreeMap<u32, Type> = BTreeMap::new();
+    let mut unfolded = UnfoldedSamples::default();
     let total = store.index.segments.iter().map(|s| s.blocks).sum();
     let notes = store.blocks_with(store.access, |live, notes| {
         let mut failed = None;
-        let _ = for_each_record(live, notes, |record| {
+        // A section is copied as it is, with the records that lead to it. One that cannot be read
+        // is lost with them.
+        let unread = notes.damage.len();
+        let (records, samples) = moved(live);
+        unfold(live, notes, &mut unfolded, records);
+        let whole = notes.damage.len() == unread && samples == Some(unfolded.samples());
+        let section = if whole { live.block.section_bytes() } else { &[] };
+        if !section.is_empty() {
+            copy.start_block(&live.block.header)?;
+        }
+        let _ = for_each_stored(live, notes, |record, notes| {
+            if record.kind == Kind::Moved && section.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            notes.records += 1;
             let mut see = |id: u32, kind: Type| {
                 if store.catalog.id(id).is_none() {
                     strange.entry(id).or_insert(kind);
@@ -84,6 +100,9 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
             };
             if record.kind == Kind::Frame {
                 see(record.stream, Type::Channel);
+            }
+            if record.kind == Kind::Text {
+                see(record.stream, Type::Text);
             }
             for (id, _, _) in record.samples().iter().flat_map(|samples| samples.iter()) {
                 see(id, Type::F64);
@@ -96,6 +115,18 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
                 }
             }
         });
+        if !section.is_empty() && failed.is_none() {
+            for (time_ns, at) in unfolded.records() {
+                let payload = unfolded.bytes().get(at).unwrap_or(&[]);
+                let samples = Samples::decode(payload, time_ns).map_err(Error::Format)?;
+                for (id, _, _) in samples.iter().filter(|one| store.catalog.id(one.0).is_none()) {
+                    strange.entry(id).or_insert(Type::F64);
+                }
+            }
+            let mut times = unfolded.records().map(|(time_ns, _)| time_ns);
+            let first = times.next();
+            copy.end_block(section, first, times.last().or(first))?;
+        }
         progress(notes.blocks, total);
         failed.map_or(Ok(ControlFlow::Continue(())), Err)
     })?;
@@ -118,6 +149,27 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         placeholders,
         copy: checked,
     })
+}
+
+/// How many records of a block have their samples in its section, and how many samples these are;
+/// samples are `None` if not all of its records can be read.
+fn moved(live: &LiveBlock<'_>) -> (u64, Option<u64>) {
+    let (mut records, mut samples) = (0, Some(0));
+    for chunk in live.block.chunks() {
+        let Ok(chunk) = chunk else { return (records, None) };
+        for record in chunk.records() {
+            match record {
+                Ok(record) if record.kind == Kind::Moved => {
+                    records += 1;
+                    let count = record.moved().ok().map(u64::from);
+                    samples = samples.zip(count).map(|(sum, count)| sum + count);
+                }
+                Ok(_) => {}
+                Err(_) => samples = None,
+            }
+        }
+    }
+    (records, samples)
 }
 
 /// The same geometry, so that recording can go on in the copy; larger where that would not hold it.

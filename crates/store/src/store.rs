@@ -11,7 +11,7 @@ use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
 use crate::salvage;
 use crate::segments::{Segments, read_segments};
 use crate::{Error, Result};
-use baro_ondisk::{Identity, Pin};
+use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples};
 use baro_recorder::log::{Blocks, Pins, read_identity};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
@@ -223,17 +223,66 @@ impl<S: Storage> Store<S> {
         &self,
         mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
+        let mut unfolded = UnfoldedSamples::default();
         self.blocks_with(self.access, |live, notes| {
-            Ok(for_each_record(live, notes, |record| each(record)))
+            Ok(for_each_record(live, notes, &mut unfolded, |record| each(record)))
         })
     }
 }
 
-/// The records of a block; what cannot be decoded goes to the notes.
+/// The records of a block, its section unfolded into samples records by way of `unfolded`; what
+/// cannot be decoded goes to the notes.
 pub(crate) fn for_each_record(
     live: &LiveBlock<'_>,
     notes: &mut Notes,
+    unfolded: &mut UnfoldedSamples,
     mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut moved = 0;
+    for_each_stored(live, notes, |record, notes| {
+        if record.kind == Kind::Moved {
+            moved += 1;
+            return ControlFlow::Continue(());
+        }
+        notes.records += 1;
+        each(record)
+    })?;
+    unfold(live, notes, unfolded, moved);
+    for (time_ns, at) in unfolded.records() {
+        notes.records += 1;
+        let payload = unfolded.bytes().get(at).unwrap_or(&[]);
+        each(&RecordRef::unfolded(&live.block.header, time_ns, payload))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Unfolds the section of a block that `moved` records lead to; what cannot be decoded goes to the
+/// notes.
+pub(crate) fn unfold(
+    live: &LiveBlock<'_>,
+    notes: &mut Notes,
+    unfolded: &mut UnfoldedSamples,
+    moved: u64,
+) {
+    unfolded.clear();
+    let unfold = |section: Option<Section<'_>>| match section {
+        Some(section) => {
+            unfolded.unfold(&section).map_err(|error| error.at(live.block.section_offset()))
+        }
+        None => Ok(()),
+    };
+    if let Err(error) = live.block.section().and_then(unfold) {
+        let records = u64::from(live.block.header.records);
+        notes.undecoded(live, error, records.saturating_sub(moved));
+    }
+}
+
+/// The records of a block as they are stored: samples that were moved are not among them. What
+/// cannot be decoded goes to the notes.
+pub(crate) fn for_each_stored(
+    live: &LiveBlock<'_>,
+    notes: &mut Notes,
+    mut each: impl FnMut(&RecordRef<'_>, &mut Notes) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let session = live.block.header.session;
     let mut taken = 0;
@@ -250,8 +299,7 @@ pub(crate) fn for_each_record(
             match record {
                 Ok(record) => {
                     taken += 1;
-                    notes.records += 1;
-                    each(&RecordRef::new(session, &chunk, &record))?;
+                    each(&RecordRef::new(session, &chunk, &record), notes)?;
                 }
                 Err(error) => notes.undecoded(live, error, taken),
             }

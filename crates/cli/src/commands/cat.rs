@@ -112,7 +112,7 @@ impl Printer<BufWriter<std::io::StdoutLock<'static>>> {
 impl<W: Write> Printer<W> {
     fn record(&mut self, record: &RecordRef<'_>) -> Result<()> {
         match record.kind {
-            Kind::Frame | Kind::Samples => {
+            Kind::Frame | Kind::Samples | Kind::Text => {
                 let Printer { out, selection, format, .. } = self;
                 let mut result = Ok(());
                 self.short += selection.unfold(record, |point| {
@@ -128,7 +128,7 @@ impl<W: Write> Printer<W> {
                 self.note(record.time_ns, &format!("{} records lost: {gap:?}", gap.lost()))
             }
             Kind::Clock => self.note(record.time_ns, "the realtime clock was stepped"),
-            Kind::Declare => Ok(()),
+            Kind::Declare | Kind::Moved => Ok(()),
         }
     }
 
@@ -184,6 +184,10 @@ fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<(
             writeln!(out, "{row}")?;
         }
         (RowFormat::Raw, _) => {}
+        // Escaped: a text may hold what moves a terminal's cursor.
+        (RowFormat::Text, Datum::Text(text)) => {
+            writeln!(out, "{}  {name}  {text:?}", time::show(time_ns))?;
+        }
         (RowFormat::Text, value) => {
             write!(out, "{}  {name}  ", time::show(time_ns))?;
             csv::value(out, value)?;
@@ -195,6 +199,7 @@ fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<(
                 Datum::Integer(value) => json!(value),
                 Datum::Unsigned(value) => json!(value),
                 Datum::Boolean(value) => json!(value),
+                Datum::Text(text) => json!(text),
                 Datum::Frame(_) => json!(null),
             };
             writeln!(out, "{}", json!({"time_ns": time_ns, "series": name, "value": value}))?;

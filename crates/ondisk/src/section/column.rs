@@ -81,7 +81,8 @@ fn cost(values: &[i64]) -> usize {
 }
 
 fn unit_of(values: &[i64], low: i64) -> u8 {
-    let divides = |unit: u64| values.iter().all(|v| (v.wrapping_sub(low) as u64) % unit == 0);
+    let divides =
+        |unit: u64| values.iter().all(|v| (v.wrapping_sub(low) as u64).is_multiple_of(unit));
     if !divides(1_000) {
         return 0;
     }

@@ -54,6 +54,12 @@ impl UnfoldedSamples {
         self.all.clear();
     }
 
+    /// Samples in all records.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        (self.bytes.len() - self.records.len() * Samples::HEAD_BYTES) as u64 / 12
+    }
+
     /// The payloads of all records, one after another.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
