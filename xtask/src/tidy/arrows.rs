@@ -32,6 +32,9 @@ const PROPTEST: (&str, &str) = ("proptest", "tests only: random cases, made smal
 const TABLE: &[Row] = &[
     Row { package: "baro-ondisk", in_house: &[], in_house_tests: &[],
           third_party: &[CRC, CRC_WIDE, PROPTEST] },
+    Row { package: "baro-runs", in_house: &["baro-ondisk"], in_house_tests: &[],
+          third_party: &[("pco", "codes the numbers of runs: 0.44 bytes where their entropy is \
+                                  0.43, 1.2 ns a number to decode"), PROPTEST] },
     Row { package: "baro-sys", in_house: &[], in_house_tests: &[],
           third_party: &[LIBC, PROPTEST] },
     Row { package: "baro-recorder", in_house: &["baro-ondisk", "baro-sys"],
