@@ -5,7 +5,9 @@ use crate::log::{Catalog, Declared, Recovery, recover};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
-use crate::writer::{Command, Engine, FileDevice, Published, Start, Status, Trigger, WriterThread};
+use crate::writer::{
+    Command, Engine, FileDevice, Published, Start, Status, Trigger, WRITE_THREADS, WriterThread,
+};
 use crate::{Error, Opening, Options, Result};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Layout, Pin, StoreId, Type, WhenFull};
@@ -21,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Room that a block needs beside its largest record: header, record head, chunk table.
 const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
 /// One being filled and one for each thread that writes: the ring holds what comes meanwhile.
-const BUFFERS: usize = 9;
+const BUFFERS: usize = WRITE_THREADS + 1;
 /// Rings of one recorder.
 const RINGS_MAX: usize = 64;
 
