@@ -1,7 +1,7 @@
 //! A store opened for recording.
 
 use crate::keeper::{Growth, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink};
-use crate::log::{Catalog, Declared, Recovery, recover};
+use crate::log::{Catalog, Declared, Recovery, open_folder, recover};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
@@ -68,12 +68,7 @@ impl Recorder {
     pub fn open(path: &Path, options: Options) -> Result<Self> {
         let started_ns = clock::monotonic_ns();
         options.check()?;
-        let disk = match Disk::open(path) {
-            Err(error) if error.is_missing() => {
-                return Err(Error::NotAStore { path: path.to_owned() });
-            }
-            other => other?,
-        };
+        let disk = open_folder(path)?;
         crate::log::read_identity(&disk, path)?;
         let lock = LockFile::take(&path.join(crate::log::LOCK))?
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;

@@ -10,7 +10,7 @@ use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What,
 };
-use baro_recorder::log::{Blocks, FoundHeader, KEPT, kept_name, segment_name};
+use baro_recorder::log::{Blocks, FoundHeader, kept_epochs, kept_name, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeSet;
@@ -146,16 +146,8 @@ fn read_kept<S: Storage>(
     in_log: &BTreeSet<u64>,
     found: &mut Segments,
 ) -> Result<()> {
-    let names = match storage.list(KEPT) {
-        Err(error) if error.is_missing() => return Ok(()),
-        other => other?,
-    };
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-    let epochs = names.iter().filter_map(|name| name.strip_suffix(".seg"));
-    for epoch in epochs.filter_map(|digits| u64::from_str_radix(digits, 16).ok()) {
-        if in_log.contains(&epoch) {
-            continue;
-        }
+    for epoch in kept_epochs(storage)?.difference(in_log).copied() {
         let file = SegmentFile::Kept(epoch);
         let read = match storage.open(&file.name(), access).and_then(|f| f.read_at(0, &mut unit)) {
             // Released meanwhile.
