@@ -110,20 +110,18 @@ impl Recorder {
             retention: options.retention,
         };
         opening.wear = recovery.wear;
-        let start_boot = start.boot_id;
+        let boot_id = start.boot_id;
         let mut engine = Engine::new(start, &recovery)?;
         left.into_iter().for_each(|ring| engine.add_ring(ring));
         opening.fifo = options.probe_fifo();
         opening.cpu = options.probe_cpu();
-        opening.rings_locked = facts.lockable;
-        opening.judge(facts, options.ring_bytes);
+        opening.judge(facts, &options);
         let ring_count = Mutex::new(engine.rings().len());
         let (commands, queue) = channel();
         let (keeper_commands, keeper_queue) = channel();
         let published = Arc::new(Mutex::new(Published::default()));
         let mut link = WriterLink { commands: commands.clone(), published: Arc::clone(&published) };
-        let keeper =
-            Keeper::open(disk.clone(), &recovery, options.retention, start_boot, &mut link)?;
+        let keeper = Keeper::open(disk.clone(), &recovery, options.retention, boot_id, &mut link)?;
         opening.growth = keeper.growth().clone();
         opening.pins = keeper.pins().count() as u32;
         opening.pins_damaged = keeper.damaged().to_vec();
