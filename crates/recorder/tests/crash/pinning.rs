@@ -336,21 +336,27 @@ fn every_crash_point_while_the_log_grows_and_is_pinned() {
     assert!(total.grown == 5 && total.granted > 0, "{total:?}");
 }
 
+/// Runs a log that has room for three of its five segments, which says why; then there is more.
+fn stops_at_three_and_grows_when_it_can(world: &mut World, said: &str) {
+    world.run(300, true).unwrap();
+    let growth = world.keeper.as_ref().unwrap().growth().clone();
+    assert_eq!((growth.grown, growth.target), (3, 5));
+    let why = growth.stopped.unwrap();
+    assert!(why.contains(said), "{why}");
+    assert!(world.engine.as_ref().unwrap().status().segments_started > 6, "recycles meanwhile");
+    world.disk.heal();
+    run_for(world, 11_000_000_000);
+    assert_eq!(world.keeper.as_ref().unwrap().growth().grown, 5);
+    world.close().unwrap();
+}
+
 #[test]
 fn a_log_that_cannot_grow_goes_on_with_what_there_is_and_grows_when_it_can() {
     let plan = Plan { init_segments: 2, segments: 5, pins: 0, keep_ns: 0, ..pinned(1) };
     let mut world = World::new(1, plan);
     world.disk.inject(Fault::Full(world.disk.used_bytes() + (1 << 20) + 5000));
     world.open().unwrap();
-    world.run(300, true).unwrap();
-    let growth = world.keeper.as_ref().unwrap().growth().clone();
-    assert_eq!((growth.grown, growth.target), (3, 5));
-    assert!(growth.stopped.is_some_and(|why| why.contains("No space")), "it says why");
-    assert!(world.engine.as_ref().unwrap().status().segments_started > 6, "recycles meanwhile");
-    world.disk.heal();
-    run_for(&mut world, 11_000_000_000);
-    assert_eq!(world.keeper.as_ref().unwrap().growth().grown, 5);
-    world.close().unwrap();
+    stops_at_three_and_grows_when_it_can(&mut world, "No space");
 }
 
 #[test]
@@ -362,16 +368,8 @@ fn growth_leaves_free_what_is_to_stay_free_and_goes_on_when_there_is_more() {
     // Room for one segment beside what is to stay free, and not quite for two.
     let room = min_free_bytes + 2 * SEGMENT_BYTES - 1;
     world.disk.inject(Fault::Full(world.disk.used_bytes() + room));
-    world.run(300, true).unwrap();
-    let growth = world.keeper.as_ref().unwrap().growth().clone();
-    assert_eq!((growth.grown, growth.target), (3, 5));
-    let why = growth.stopped.unwrap();
-    assert!(why.contains(&format!("{min_free_bytes} are to stay free")), "{why}");
-    assert!(world.engine.as_ref().unwrap().status().segments_started > 6, "recycles meanwhile");
-    world.disk.heal();
-    run_for(&mut world, 11_000_000_000);
-    assert_eq!(world.keeper.as_ref().unwrap().growth().grown, 5);
-    world.close().unwrap();
+    let said = format!("{min_free_bytes} are to stay free");
+    stops_at_three_and_grows_when_it_can(&mut world, &said);
 }
 
 #[test]
