@@ -57,8 +57,8 @@ pub(crate) struct Segments {
     pub(crate) damage: Vec<Damage>,
     /// Of the newest header: blocks that are valid and dead all the same.
     pub(crate) dead: Vec<DeadTail>,
-    /// Epoch of that header.
-    dead_epoch: u64,
+    /// Epoch of that header; 0 if there is none.
+    pub(crate) newest_epoch: u64,
 }
 
 /// Reads all headers. Beside a writer one pass is no snapshot: a segment may be started after it
@@ -236,8 +236,8 @@ fn look<F: StorageFile>(
         found.blank += 1;
         return Ok(None);
     }
-    if header.epoch > found.dead_epoch {
-        found.dead_epoch = header.epoch;
+    if header.epoch > found.newest_epoch {
+        found.newest_epoch = header.epoch;
         found.dead = SegmentHeader::dead_tails(unit).collect();
         found.wear = Wear::of(unit);
     }
