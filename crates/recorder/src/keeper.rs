@@ -24,7 +24,6 @@ use crate::writer::{Event, Now, PinStart, Retention, Trigger};
 use baro_ondisk::{Identity, Pin};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
-use std::collections::VecDeque;
 
 /// What the keeper tells the engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,9 +117,8 @@ pub struct Keeper<S: Storage> {
     pins: Pins,
     triggers: Vec<(Trigger, Option<u64>)>,
     making: Option<Making<S::File>>,
-    /// Being copied now.
-    copying: Option<CopyJob>,
-    copies: VecDeque<CopyJob>,
+    /// What the engine wants copied out: it asks for the next copy when it is told of this one.
+    copy: Option<CopyJob>,
     copy_retry_ns: u64,
     copy_stopped: Option<String>,
     growth: Growth,
@@ -159,8 +157,7 @@ impl<S: Storage> Keeper<S> {
             pins,
             triggers: Vec::new(),
             making: None,
-            copying: None,
-            copies: VecDeque::new(),
+            copy: None,
             copy_retry_ns: 0,
             copy_stopped: None,
             growth,
@@ -224,7 +221,7 @@ impl<S: Storage> Keeper<S> {
                 self.pin_ended(id, last_epoch, until_ns, cut);
             }
             Event::CopyOut { epoch, index, dead_from } => {
-                self.copies.push_back(CopyJob { epoch, index, dead_from });
+                self.copy = Some(CopyJob { epoch, index, dead_from });
             }
             Event::Fired { trigger, realtime_ns, boottime_ns } => {
                 self.fired(trigger, Moment { realtime_ns, boottime_ns }, log);
@@ -267,10 +264,10 @@ impl<S: Storage> Keeper<S> {
             }
             Err(error) => {
                 self.making = None;
-                self.failures += 1;
                 if copy {
-                    self.copy_failed(now_ns, &error);
+                    self.copy_failed(now_ns, error.to_string());
                 } else {
+                    self.failures += 1;
                     self.growth_failed(now_ns, error.to_string(), log);
                 }
             }

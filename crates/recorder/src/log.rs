@@ -19,9 +19,9 @@ pub use names::{
     segment_name,
 };
 pub(crate) use names::{GROW, numbered, pin_name};
-pub use pins::Pins;
+pub use pins::{Pins, kept_epochs};
 pub(crate) use pins::{list, read_message, remove, write_pin};
-pub use recover::{Recovery, Segments, read_identity, recover};
+pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub(crate) use running::{Span, spans};
 pub(crate) use session::dead_from;
 pub use session::{Extent, Hole, Verdict, judge};

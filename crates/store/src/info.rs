@@ -156,11 +156,15 @@ impl<S: Storage> Store<S> {
                 session.times_ns = join(session.times_ns, entry.times);
             }
         }
-        // The newest header counts what came before it.
-        if let Some(newest) = self.index.segments.last() {
-            info.wear.log_bytes += newest.bytes + UNIT_BYTES as u64;
-            info.wear.padding_bytes += newest.padding_bytes;
-            info.wear.payload_bytes += newest.body_bytes;
+        // The newest header counts what came before it; behind it there may be no blocks yet.
+        let newest = self.segments.newest_epoch;
+        info.wear.log_bytes += if newest > 0 { UNIT_BYTES as u64 } else { 0 };
+        let last = self.index.segments.last();
+        if let Some(last) = last.filter(|last| last.segment.header.epoch == newest) {
+            info.wear.log_bytes += last.bytes;
+            info.wear.padding_bytes += last.padding_bytes;
+            // As far as headers of blocks tell: with the heads of the records.
+            info.wear.payload_bytes += last.body_bytes;
         }
         info
     }

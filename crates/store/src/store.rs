@@ -12,7 +12,7 @@ use crate::salvage;
 use crate::segments::{Segments, read_segments};
 use crate::{Error, Result};
 use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples};
-use baro_recorder::log::{Blocks, Pins, read_identity};
+use baro_recorder::log::{Blocks, Pins, open_folder, read_identity};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
@@ -33,17 +33,6 @@ pub struct Store<S: Storage = Disk> {
     pins: Pins,
 }
 
-/// The store's folder; without one the next step is to make a store, not to make a folder.
-fn folder(path: &Path) -> Result<Disk> {
-    Disk::open(path).map_err(|error| {
-        if error.is_missing() {
-            let path = path.to_owned();
-            return Error::Store(baro_recorder::Error::NotAStore { path });
-        }
-        error.into()
-    })
-}
-
 impl Store<Disk> {
     /// Opens the store in the folder `path`. Reads one unit of each segment and the headers of
     /// all blocks.
@@ -52,7 +41,7 @@ impl Store<Disk> {
     /// It is no store, or its identity is damaged (then see [`Store::salvage`]), or the operating
     /// system refuses. Any other damage is in [`Store::damage`].
     pub fn open(path: &Path) -> Result<Self> {
-        Store::open_in(folder(path)?, path, Access::ReadDirect)
+        Store::open_in(open_folder(path)?, path, Access::ReadDirect)
     }
 
     /// Opens what is left of a store whose identity is damaged or missing: the geometry is taken
@@ -61,7 +50,7 @@ impl Store<Disk> {
     /// # Errors
     /// No segment file tells a geometry, or the operating system refuses.
     pub fn salvage(path: &Path) -> Result<Self> {
-        Store::salvage_in(folder(path)?, path, Access::ReadDirect)
+        Store::salvage_in(open_folder(path)?, path, Access::ReadDirect)
     }
 }
 

@@ -5,8 +5,12 @@ pub(crate) mod load;
 mod producers;
 pub(crate) mod push;
 
+use super::init;
 use crate::failure::{Outcome, Result};
+use baro_sys::disk::{self, Disk};
+use baro_sys::termination;
 use clap::Subcommand;
+use std::path::Path;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -31,4 +35,23 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Keep(arguments) => keep::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
+}
+
+/// Makes a whole store in a folder of its own below `dir` for `measure`, and removes it, however
+/// that ends. SIGINT and SIGTERM do not end the program meanwhile: whoever measures asks for them.
+fn in_new_store<T>(
+    dir: &Path,
+    log_bytes: u64,
+    recycle: bool,
+    measure: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
+    termination::watch()?;
+    Disk::open(dir)?;
+    let folder = dir.join(format!("baro-bench-{}", std::process::id()));
+    init::make(&folder, log_bytes, init::How { recycle, grow: false }, true)?;
+    let result = measure(&folder);
+    let removed = disk::remove_folder(&folder);
+    let value = result?;
+    removed?;
+    Ok(value)
 }

@@ -1,6 +1,6 @@
 //! `baro export`: a time range as a file that other programs read.
 
-use super::{Format, print_json};
+use super::{Format, pin, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
@@ -92,9 +92,7 @@ fn window(arguments: &Arguments, store: &Store) -> Result<Interval> {
             to_ns: arguments.to.unwrap_or(i64::MAX),
         });
     };
-    let Some(pin) = store.pin(wanted) else {
-        return Err(format!("no pin {wanted}; baro pin STORE --list tells which there are").into());
-    };
+    let pin = pin::find(store, wanted)?;
     if !pin.reason.is_empty() {
         eprintln!("pin {wanted}: {}", pin.reason);
     }

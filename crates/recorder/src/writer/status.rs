@@ -87,7 +87,7 @@ pub struct Status {
     pub segments_blank: u32,
     /// Segments held by pins, as of the last start of one.
     pub segments_held: u32,
-    /// The oldest segment is older than what is to be kept, as of the last start of one.
+    /// The oldest segment is older than what is to be kept, as of the last attempt to start one.
     pub may_reuse: bool,
     /// Why there is no progress.
     pub trouble: Trouble,
