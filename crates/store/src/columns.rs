@@ -37,6 +37,20 @@ impl Columns {
         self.bits.extend_from_slice(other.bits.get(range).unwrap_or(&[]));
     }
 
+    /// Appends samples of one series.
+    pub(crate) fn append(&mut self, series: u32, times_ns: &[i64], bits: &[u64]) {
+        self.series.resize(self.series.len() + times_ns.len(), series);
+        self.times_ns.extend_from_slice(times_ns);
+        self.bits.extend_from_slice(bits);
+    }
+
+    /// Forgets what is behind `length`.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.series.truncate(length);
+        self.times_ns.truncate(length);
+        self.bits.truncate(length);
+    }
+
     /// Makes the columns so long, with zeros where they were shorter.
     pub(crate) fn resize(&mut self, length: usize) {
         self.series.resize(length, 0);

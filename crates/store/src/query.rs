@@ -6,11 +6,21 @@
 
 mod aggregate;
 mod batch;
+mod emit;
+mod fold;
+mod many;
+mod one;
 mod plain;
+mod sources;
+mod totals;
 
 pub use aggregate::{Aggregate, Every};
 pub use batch::{Batch, Target, Texts, Values};
 
+use self::emit::Emitter;
+use self::fold::Fold;
+use self::one::One;
+use self::sources::Sources;
 use crate::read::Notes;
 use crate::records::Interval;
 use crate::{Column, Result, Selection, Store};
@@ -44,6 +54,9 @@ impl Query {
     }
 }
 
+/// Pieces of a part of the log that one series costs about as much as.
+const STRIPS_PER_PART: usize = 4;
+
 /// What a query met beside what it handed out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryNotes {
@@ -70,6 +83,47 @@ impl<S: Storage> Store<S> {
         each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
         plain::query(self, selection, query, each)
+    }
+
+    /// The same of series by their ids, sorted and each once; the place of a target is that in
+    /// `ids`. Channels of frames have no samples.
+    ///
+    /// # Errors
+    /// The operating system refuses; more of the log is unsettled than a query holds; a
+    /// percentile of too many samples. Damage is in the notes.
+    pub fn query_ids(
+        &self,
+        ids: &[u32],
+        query: &Query,
+        mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<QueryNotes> {
+        let sources = Sources::of(self, query.interval)?;
+        let kind = |id| self.catalog.id(id).map_or(baro_ondisk::Type::I64, |found| found.kind);
+        let mut out = Emitter::new(query, &mut each);
+        let total = query.every.filter(|every| {
+            every.step_ns == 0 && every.aggregate != Aggregate::P99 && sources.apart()
+        });
+        let pages = sources.runs.iter().map(|run| run.index.pages().len()).sum::<usize>();
+        let strips = sources.parts.len() * STRIPS_PER_PART;
+        let damage = if let Some(every) = total {
+            totals::series(&sources, ids, &kind, query, every, &mut out)?
+        } else if ids.len() > pages + strips {
+            many::series(sources, ids, &kind, query, &mut out)?
+        } else {
+            let mut one = One::new(&sources);
+            for (place, id) in ids.iter().enumerate() {
+                out.series(Target { id: *id, place }, kind(*id));
+                let mut fold = query.every.map(|every| Fold::new(every, query.interval));
+                if one.series(*id, kind(*id), query, fold.as_mut(), &mut out)?.is_break() {
+                    break;
+                }
+            }
+            one.damage
+        };
+        let mut notes = out.notes;
+        notes.read = self.unsettled()?.notes.clone();
+        notes.read.damage.extend(damage);
+        Ok(notes)
     }
 
     /// Name, unit and type of what a batch is of.

@@ -8,8 +8,10 @@ use crate::catalog::Catalog;
 use crate::damage::Damage;
 use crate::index::{Index, Patience, Tail};
 use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
+use crate::runs::Runs;
 use crate::salvage;
 use crate::segments::{Segments, read_segments};
+use crate::unsettled::Unsettled;
 use crate::{Error, Result};
 use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples};
 use baro_recorder::log::{Blocks, Pins, open_folder, read_identity};
@@ -17,6 +19,7 @@ use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// See the module.
 #[derive(Debug)]
@@ -28,6 +31,9 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) catalog: Catalog,
     pub(crate) segments: Segments,
     pub(crate) index: Index,
+    pub(crate) runs: Runs<S::File>,
+    /// What of the log is in no run, once somebody has asked for it.
+    pub(crate) held: OnceLock<Unsettled>,
     opening: Vec<Damage>,
     damage: Vec<Damage>,
     pins: Pins,
@@ -92,6 +98,8 @@ impl<S: Storage> Store<S> {
             catalog: Catalog::default(),
             segments: Segments::default(),
             index: Index::default(),
+            runs: Runs::default(),
+            held: OnceLock::new(),
             opening,
             damage: Vec::new(),
             pins: Pins::default(),
@@ -111,9 +119,13 @@ impl<S: Storage> Store<S> {
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
         self.index = Index::build(storage, access, self.identity.when_full, &self.segments)?;
+        // After the log: what was recycled meanwhile is in a run that is found now.
+        self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
+        self.held = OnceLock::new();
         self.catalog = Catalog::read(storage, self.identity.store, access)?;
         self.damage = self.opening.clone();
-        let parts = [&self.catalog.damage, &self.segments.damage, &self.index.damage];
+        let parts =
+            [&self.catalog.damage, &self.segments.damage, &self.index.damage, &self.runs.damage];
         self.damage.extend(parts.into_iter().flatten().cloned());
         Ok(())
     }

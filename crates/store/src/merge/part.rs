@@ -26,6 +26,10 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    /// Nothing.
+    pub(crate) const EMPTY: Piece =
+        Piece { first_series: 0, last_series: 0, time_min_ns: 0, time_max_ns: 0, samples: 0 };
+
     /// No sample of the piece comes before this.
     pub(crate) fn start(&self) -> Key {
         let single = self.first_series == self.last_series;

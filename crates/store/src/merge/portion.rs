@@ -14,6 +14,13 @@ pub(crate) struct Portion {
 }
 
 impl Portion {
+    /// Samples in order of arrival, sorted.
+    pub(crate) fn of(arrived: Columns) -> Columns {
+        let mut portion = Portion { gathered: arrived, ..Portion::default() };
+        portion.sort();
+        portion.sorted
+    }
+
     pub(crate) fn clear(&mut self) {
         self.gathered.clear();
         self.sorted.clear();

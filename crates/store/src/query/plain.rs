@@ -15,7 +15,7 @@ fn number(value: Datum<'_>) -> Option<f64> {
         Datum::Integer(value) => value as f64,
         Datum::Unsigned(value) => value as f64,
         Datum::Boolean(value) => f64::from(u8::from(value)),
-        Datum::Frame(_) => return None,
+        Datum::Frame(_) | Datum::Text(_) => return None,
     })
 }
 
