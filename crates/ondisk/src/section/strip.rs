@@ -108,19 +108,16 @@ pub(super) fn put_strip(
 ) -> Option<(StripEntry, u32)> {
     let samples = series.len();
     let Scratch { gaps, runs, codes, firsts, rest, integers, spare, packed } = scratch;
-    let mut count = 0;
-    let mut start = 0;
-    while start < samples {
-        let id = *series.get(start)?;
-        let same = series.get(start..)?.iter().take_while(|other| **other == id).count();
-        *runs.get_mut(count)? = same as i64 - 1;
-        if start > 0 {
-            let gap = id.checked_sub(*series.get(start - 1)?)?;
-            *gaps.get_mut(count - 1)? = i64::from(gap) - 1;
+    let (mut count, mut start) = (1, 0);
+    for (at, (before, id)) in series.iter().zip(series.get(1..)?).enumerate() {
+        if before != id {
+            *gaps.get_mut(count - 1)? = i64::from(id.wrapping_sub(*before)) - 1;
+            *runs.get_mut(count - 1)? = (at - start) as i64;
+            start = at + 1;
+            count += 1;
         }
-        count += 1;
-        start += same;
     }
+    *runs.get_mut(count - 1)? = (samples - 1 - start) as i64;
     let (runs, gaps) = (runs.get(..count)?, gaps.get(..count - 1)?);
     let codes = codes.get_mut(..count)?;
     let firsts = firsts.get_mut(..count)?;
@@ -130,11 +127,11 @@ pub(super) fn put_strip(
     put_scaled(bits, runs, codes, integers)?;
     put_column(to, codes, Try::Offsets, spare, packed)?;
     split(times_ns, runs, firsts, rest)?;
-    let (mut earliest, mut latest, mut at) = (i64::MAX, i64::MIN, 0);
+    let (mut earliest, mut latest, mut end) = (i64::MAX, i64::MIN, 0);
     for (first, run) in firsts.iter().zip(runs) {
-        at += *run as usize + 1;
+        end += *run as usize + 1;
         earliest = earliest.min(*first);
-        latest = latest.max(*times_ns.get(at - 1)?);
+        latest = latest.max(*times_ns.get(end - 1)?);
     }
     put_column(to, firsts, Try::Times, spare, packed)?;
     put_column(to, rest, Try::Spans, spare, packed)?;
@@ -224,16 +221,25 @@ pub(super) fn read_strip(
     }
     read_column(from, codes)?;
     times_ns.resize(samples, 0);
-    read_column(from, firsts)?;
-    read_column(from, times_ns.get_mut(count..).unwrap_or(&mut []))?;
-    let ordered = in_order(firsts, runs, times_ns, entry);
+    bits.resize(samples, 0);
+    let single = count == samples;
+    let (ordered, joined);
+    if single {
+        read_column(from, times_ns)?;
+        ordered = spans(times_ns, entry);
+        read_column(from, integers)?;
+        joined = Some(());
+    } else {
+        read_column(from, firsts)?;
+        read_column(from, times_ns.get_mut(count..).unwrap_or(&mut []))?;
+        ordered = in_order(firsts, runs, times_ns, entry);
+        read_column(from, firsts)?;
+        read_column(from, integers.get_mut(count..).unwrap_or(&mut []))?;
+        joined = join(firsts, runs, integers);
+    }
     if !ordered {
         return Err(wrong("order of times", from.offset(), 1, 0));
     }
-    read_column(from, firsts)?;
-    read_column(from, integers.get_mut(count..).unwrap_or(&mut []))?;
-    let joined = join(firsts, runs, integers);
-    bits.resize(samples, 0);
     if joined.is_none() || !unfold_values(codes, runs, integers, bits) {
         return Err(wrong("scaled values", from.offset(), 1, 0));
     }
@@ -246,6 +252,17 @@ pub(super) fn read_strip(
 /// Fills in the series of all samples; the last one, `None` if a gap leads beyond ids.
 fn unfold_series(gaps: &[i64], runs: &[i64], first: u32, to: &mut [u32]) -> Option<u32> {
     let mut id = first;
+    if runs.len() == to.len() {
+        let (place, places) = to.split_first_mut()?;
+        *place = id;
+        // Beyond all ids at once: a single test at the end finds it.
+        let mut wide = u64::from(id);
+        for (place, gap) in places.iter_mut().zip(gaps) {
+            wide = wide.saturating_add(u64::try_from(*gap).ok()?).saturating_add(1);
+            *place = wide as u32;
+        }
+        return u32::try_from(wide).ok();
+    }
     let mut at = 0;
     for (index, run) in runs.iter().enumerate() {
         if index > 0 {
@@ -257,6 +274,12 @@ fn unfold_series(gaps: &[i64], runs: &[i64], first: u32, to: &mut [u32]) -> Opti
         at = end;
     }
     Some(id)
+}
+
+/// Whether times, each of another series, reach what the entry says.
+fn spans(times_ns: &[i64], entry: &StripEntry) -> bool {
+    let ends = times_ns.iter().fold((i64::MAX, i64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
+    ends == (entry.time_min_ns, entry.time_max_ns)
 }
 
 /// Joins the times; whether they rise within each series and reach what the entry says.
@@ -286,13 +309,18 @@ fn in_order(firsts: &[i64], runs: &[i64], times_ns: &mut [i64], entry: &StripEnt
 
 /// Turns integers into bits, series of one scale at once.
 fn unfold_values(codes: &[i64], runs: &[i64], integers: &[i64], to: &mut [u64]) -> bool {
+    let code = |code: Option<&i64>| code.and_then(|code| u8::try_from(*code).ok());
+    let first = codes.first();
+    if codes.iter().all(|code| Some(code) == first) {
+        return unscale(integers, code(first).unwrap_or(u8::MAX), to);
+    }
     let mut at = 0;
     let mut runs = runs.iter();
     for group in codes.chunk_by(|a, b| a == b) {
         let length: usize = runs.by_ref().take(group.len()).map(|run| *run as usize + 1).sum();
         let range = at..at + length;
         at += length;
-        let code = group.first().and_then(|code| u8::try_from(*code).ok()).unwrap_or(u8::MAX);
+        let code = code(group.first()).unwrap_or(u8::MAX);
         let (Some(from), Some(to)) = (integers.get(range.clone()), to.get_mut(range)) else {
             return false;
         };
