@@ -139,7 +139,7 @@ pub(crate) fn section_seed(number: u64) -> Vec<u8> {
             (series[at], times_ns[at], bits[at]) = match number {
                 0 => (n, 7, wild),
                 1 => (n % 3, i64::from(n) * 1_000_000, (f64::from(n) / 8.0).to_bits()),
-                2 => (n / 9, wild as i64, if n % 2 == 0 { wild } else { 0 }),
+                2 => (n / 9, wild as i64, if n.is_multiple_of(2) { wild } else { 0 }),
                 _ => (n % 2_000, i64::from(n / 2_000), wild >> 50),
             };
         }

@@ -78,21 +78,21 @@ fn split(values: &[i64], runs: &[i64], firsts: &mut [i64], rest: &mut [i64]) -> 
     Some(())
 }
 
-/// The opposite: `to` has the differences behind place `firsts.len()`.
+/// The opposite.
 #[inline]
-fn join(firsts: &[i64], runs: &[i64], to: &mut [i64]) -> Option<()> {
-    let (mut from, mut at) = (firsts.len(), 0);
+fn join(firsts: &[i64], runs: &[i64], rest: &[i64], to: &mut [i64]) -> Option<()> {
+    let (mut rest, mut to) = (rest, to);
     for (first, run) in firsts.iter().zip(runs) {
+        let (differences, left) = rest.split_at_checked(*run as usize)?;
+        let (values, left_to) = to.split_at_mut_checked(*run as usize + 1)?;
         let mut sum = *first;
-        *to.get_mut(at)? = sum;
-        at += 1;
-        // A difference is read before its place is written: it lies behind it, or at it.
-        for _ in 0..*run {
-            sum = sum.wrapping_add(*to.get(from)?);
-            *to.get_mut(at)? = sum;
-            from += 1;
-            at += 1;
+        let (place, places) = values.split_first_mut()?;
+        *place = sum;
+        for (place, difference) in places.iter_mut().zip(differences) {
+            sum = sum.wrapping_add(*difference);
+            *place = sum;
         }
+        (rest, to) = (left, left_to);
     }
     Some(())
 }
@@ -198,19 +198,20 @@ pub(super) fn read_strip(
     let samples = entry.samples as usize;
     let from = &mut Input::new(bytes, offset);
     let SampleColumns { series, times_ns, bits, scratch } = columns;
-    scratch.resize(3 * count + samples, 0);
+    scratch.resize(3 * count + 2 * samples, 0);
     let (runs, others) = scratch.split_at_mut(count);
     let (codes, others) = others.split_at_mut(count);
-    let (firsts, integers) = others.split_at_mut(count);
+    let (firsts, others) = others.split_at_mut(count);
+    let (integers, rest) = others.split_at_mut(samples);
+    let rest = rest.get_mut(..samples - count).unwrap_or(&mut []);
     // Gaps lie where values come later.
     let gaps = integers.get_mut(..count - 1).unwrap_or(&mut []);
     read_column(from, gaps)?;
     read_column(from, runs)?;
     let most = samples as u64;
-    let total = runs
-        .iter()
-        .fold(0_u64, |sum, run| sum.saturating_add((*run as u64).saturating_add(1).min(most + 1)));
-    if total != most {
+    let beyond = runs.iter().fold(false, |beyond, run| beyond | (*run as u64 >= most));
+    let total = runs.iter().fold(count as u64, |sum, run| sum.wrapping_add(*run as u64));
+    if beyond || total != most {
         return Err(wrong("samples of all series", from.offset(), most, total));
     }
     series.resize(samples, 0);
@@ -231,11 +232,12 @@ pub(super) fn read_strip(
         joined = Some(());
     } else {
         read_column(from, firsts)?;
-        read_column(from, times_ns.get_mut(count..).unwrap_or(&mut []))?;
-        ordered = in_order(firsts, runs, times_ns, entry);
+        read_column(from, rest)?;
+        let times = join(firsts, runs, rest, times_ns);
+        ordered = times.is_some() && in_order(times_ns, runs, entry);
         read_column(from, firsts)?;
-        read_column(from, integers.get_mut(count..).unwrap_or(&mut []))?;
-        joined = join(firsts, runs, integers);
+        read_column(from, rest)?;
+        joined = join(firsts, runs, rest, integers);
     }
     if !ordered {
         return Err(wrong("order of times", from.offset(), 1, 0));
@@ -255,13 +257,14 @@ fn unfold_series(gaps: &[i64], runs: &[i64], first: u32, to: &mut [u32]) -> Opti
     if runs.len() == to.len() {
         let (place, places) = to.split_first_mut()?;
         *place = id;
-        // Beyond all ids at once: a single test at the end finds it.
-        let mut wide = u64::from(id);
+        // The sum of a strip's gaps fits, so that a single test at the end finds a wrong one.
+        let (mut wide, mut gaps_joined) = (u64::from(id), 0);
         for (place, gap) in places.iter_mut().zip(gaps) {
-            wide = wide.saturating_add(u64::try_from(*gap).ok()?).saturating_add(1);
+            gaps_joined |= *gap as u64;
+            wide = wide.wrapping_add(*gap as u64).wrapping_add(1);
             *place = wide as u32;
         }
-        return u32::try_from(wide).ok();
+        return u32::try_from(wide).ok().filter(|_| gaps_joined <= u64::from(u32::MAX));
     }
     let mut at = 0;
     for (index, run) in runs.iter().enumerate() {
@@ -282,27 +285,17 @@ fn spans(times_ns: &[i64], entry: &StripEntry) -> bool {
     ends == (entry.time_min_ns, entry.time_max_ns)
 }
 
-/// Joins the times; whether they rise within each series and reach what the entry says.
-fn in_order(firsts: &[i64], runs: &[i64], times_ns: &mut [i64], entry: &StripEntry) -> bool {
-    let (mut from, mut at) = (firsts.len(), 0);
+/// Whether times rise within each series and reach what the entry says.
+fn in_order(times_ns: &[i64], runs: &[i64], entry: &StripEntry) -> bool {
+    let mut left = times_ns;
     let (mut earliest, mut latest, mut rising) = (i64::MAX, i64::MIN, true);
-    for (first, run) in firsts.iter().zip(runs) {
-        let mut time_ns = *first;
-        earliest = earliest.min(time_ns);
-        let Some(place) = times_ns.get_mut(at) else { return false };
-        *place = time_ns;
-        at += 1;
-        for _ in 0..*run {
-            let Some(difference) = times_ns.get(from) else { return false };
-            let next = time_ns.wrapping_add(*difference);
-            rising &= next >= time_ns;
-            time_ns = next;
-            let Some(place) = times_ns.get_mut(at) else { return false };
-            *place = time_ns;
-            from += 1;
-            at += 1;
-        }
-        latest = latest.max(time_ns);
+    for run in runs {
+        let Some((times, rest)) = left.split_at_checked(*run as usize + 1) else { return false };
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return false };
+        let after = times.get(1..).unwrap_or(&[]);
+        rising &= times.iter().zip(after).fold(true, |rises, (a, b)| rises & (a <= b));
+        (earliest, latest) = (earliest.min(*first), latest.max(*last));
+        left = rest;
     }
     rising && (earliest, latest) == (entry.time_min_ns, entry.time_max_ns)
 }
