@@ -12,6 +12,7 @@ pub const TARGETS: &[Target] = &[
     segment::IDENTITY,
     segment::PIN,
     payloads::SAMPLES,
+    payloads::SECTION,
     payloads::DECLARATION,
     payloads::LAYOUT,
     payloads::GAP,

@@ -241,9 +241,9 @@ impl<'a> Section<'a> {
     /// # Errors
     /// There is no such strip, or its bytes are not what the format asks for; `to` is empty then.
     pub fn decode_strip(&self, at: usize, to: &mut SampleColumns) -> Result<(), Error> {
-        to.clear();
         let what = What::Section;
         let Some(place) = self.place(at) else {
+            to.clear();
             let (limit, found) = (self.strips() as u64, at as u64);
             return Err(Error::OutOfRange { what, field: "strip", offset: 4, limit, found });
         };

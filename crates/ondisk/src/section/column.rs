@@ -80,15 +80,19 @@ fn cost(values: &[i64]) -> usize {
     values.chunks(MINI).map(mini).sum()
 }
 
-fn unit_of(values: &[i64], low: i64) -> u8 {
-    let divides =
-        |unit: u64| values.iter().all(|v| (v.wrapping_sub(low) as u64).is_multiple_of(unit));
-    if !divides(1_000) {
+/// The largest unit of which all differences from the first value are multiples.
+fn unit_of(values: &[i64]) -> u8 {
+    let Some(first) = values.first() else { return 0 };
+    // Constants, so that no division is made.
+    let thousands = |v: &i64| v.checked_sub(*first).is_some_and(|d| d % 1_000 == 0);
+    let millions = |v: &i64| v.wrapping_sub(*first) % 1_000_000 == 0;
+    let billions = |v: &i64| v.wrapping_sub(*first) % 1_000_000_000 == 0;
+    if !values.iter().all(thousands) {
         return 0;
     }
-    if divides(1_000_000_000) {
+    if values.iter().all(billions) {
         3
-    } else if divides(1_000_000) {
+    } else if values.iter().all(millions) {
         2
     } else {
         1
@@ -103,15 +107,12 @@ pub(super) fn put_column(
     spare: &mut [i64],
     packed: &mut Packed,
 ) -> Option<()> {
-    if values.is_empty() {
-        return Some(());
-    }
-    let (low, high) = bounds(values);
-    if low == high {
+    let Some(first) = values.first() else { return Some(()) };
+    if values.iter().all(|value| value == first) {
         to.byte(CONSTANT)?;
-        return to.signed(low);
+        return to.signed(*first);
     }
-    let unit = if tries == Try::Offsets { 0 } else { unit_of(values, low) };
+    let unit = if tries == Try::Offsets { 0 } else { unit_of(values) };
     if tries == Try::Times {
         let spare = spare.get_mut(..values.len() - 1)?;
         for (place, pair) in spare.iter_mut().zip(values.windows(2)) {
@@ -135,11 +136,17 @@ fn put_minis(to: &mut Output<'_>, values: &[i64], unit: u8, packed: &mut Packed)
         let (mini, from) = if unit == 0 {
             (mini, low)
         } else {
-            let unit = UNITS.get(usize::from(unit)).copied().unwrap_or(1) as u64;
-            for (place, value) in divided.iter_mut().zip(mini) {
-                *place = (value.wrapping_sub(low) as u64 / unit) as i64;
+            let mut divide = |divided_by: fn(u64) -> u64| {
+                for (place, value) in divided.iter_mut().zip(mini) {
+                    *place = divided_by(value.wrapping_sub(low) as u64) as i64;
+                }
+                range = divided_by(range);
+            };
+            match unit {
+                1 => divide(|offset| offset / 1_000),
+                2 => divide(|offset| offset / 1_000_000),
+                _ => divide(|offset| offset / 1_000_000_000),
             }
-            range /= unit;
             (divided.get(..mini.len())?, 0)
         };
         let width = width_for(range);

@@ -22,21 +22,26 @@ const INTEGER_POWERS: [i64; 16] = {
 };
 /// The code of values that keep their bits.
 pub(super) const RAW: u8 = POWERS.len() as u8;
-/// Integers are below this, so that adding [`MAGIC`] rounds to whole numbers.
+/// Integers are from minus this up to below it, so that adding [`MAGIC`] rounds to whole numbers.
 const INTEGER_MAX: i64 = 1 << 51;
 /// 1.5 x 2^52: a double near it has the ulp 1, so its low bits are an integer.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 const MAGIC_BITS: i64 = MAGIC.to_bits() as i64;
 
-/// The integer of `value` with this power; right only if [`exact`].
+/// Zero if a sum with [`MAGIC`] has its exponent, and so an integer of at most 51 bits below.
 #[inline]
-fn scaled(bits: u64, power: f64) -> (i64, bool) {
+fn beyond(sum: u64) -> u64 {
+    (sum >> 52) ^ (MAGIC_BITS as u64 >> 52)
+}
+
+/// The integer of `value` with this power, and zero if that is exact; without a branch.
+#[inline]
+fn scaled(bits: u64, power: f64) -> (i64, u64) {
     let product = f64::from_bits(bits) * power;
-    let rounded = product + MAGIC;
-    let integer = (rounded.to_bits() as i64).wrapping_sub(MAGIC_BITS);
-    let exact = ((rounded - MAGIC) / power).to_bits() == bits
-        && (-INTEGER_MAX < integer) & (integer < INTEGER_MAX);
-    (integer, exact)
+    let sum = product + MAGIC;
+    let integer = (sum.to_bits() as i64).wrapping_sub(MAGIC_BITS);
+    let back = ((sum - MAGIC) / power).to_bits();
+    (integer, (back ^ bits) | beyond(sum.to_bits()))
 }
 
 /// The least exponent of one value from `from` on; [`RAW`] if there is none.
@@ -50,7 +55,7 @@ pub(super) fn exponent_of(bits: u64, from: u8) -> u8 {
         return RAW;
     }
     let powers = POWERS.iter().enumerate().skip(usize::from(from));
-    let mut found = powers.filter(|(_, power)| scaled(bits, **power).1);
+    let mut found = powers.filter(|(_, power)| scaled(bits, **power).1 == 0);
     found.next().map_or(RAW, |(exponent, _)| exponent as u8)
 }
 
@@ -63,13 +68,13 @@ pub(super) fn scale(bits: &[u64], from: u8, to: &mut [i64]) -> u8 {
         let power = POWERS.get(usize::from(exponent)).copied().unwrap_or(1.0);
         // In pieces, so that the loop has no branch and yet stops early.
         while let (Some(from), Some(to)) = (piece(bits, done), piece_mut(to, done)) {
-            let mut exact = true;
+            let mut inexact = 0;
             for (place, bits) in to.iter_mut().zip(from) {
                 let (integer, this) = scaled(*bits, power);
                 *place = integer;
-                exact &= this;
+                inexact |= this;
             }
-            if !exact {
+            if inexact != 0 {
                 break;
             }
             done += from.len();
@@ -120,13 +125,13 @@ pub(super) fn unscale(integers: &[i64], code: u8, to: &mut [u64]) -> bool {
         }
         return code == RAW;
     };
-    let mut within = true;
+    let mut outside = 0;
     for (place, integer) in to.iter_mut().zip(integers) {
-        within &= (-INTEGER_MAX < *integer) & (*integer < INTEGER_MAX);
-        let double = f64::from_bits(integer.wrapping_add(MAGIC_BITS) as u64) - MAGIC;
-        *place = (double / power).to_bits();
+        let sum = integer.wrapping_add(MAGIC_BITS) as u64;
+        outside |= beyond(sum);
+        *place = ((f64::from_bits(sum) - MAGIC) / power).to_bits();
     }
-    within
+    outside == 0
 }
 
 #[cfg(test)]

@@ -324,11 +324,12 @@ fn gather<'a>(
 
 /// Whether no sample is earlier than the one before it of the same series.
 fn in_order(series: &[u32], times_ns: &[i64]) -> bool {
-    let pairs = series.iter().zip(times_ns);
-    let after = series.iter().zip(times_ns).skip(1);
-    let late =
-        |((a, earlier), (b, later)): ((&u32, &i64), (&u32, &i64))| (a == b) & (earlier > later);
-    !pairs.zip(after).fold(false, |found, pair| found | late(pair))
+    let (Some(series_after), Some(times_after)) = (series.get(1..), times_ns.get(1..)) else {
+        return true;
+    };
+    let same = series.iter().zip(series_after).map(|(a, b)| a == b);
+    let falls = times_ns.iter().zip(times_after).map(|(earlier, later)| earlier > later);
+    !same.zip(falls).fold(false, |late, (same, falls)| late | (same & falls))
 }
 
 /// Insertion, which is cheap for samples that are a few places late, up to a bound.

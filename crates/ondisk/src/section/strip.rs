@@ -78,21 +78,21 @@ fn split(values: &[i64], runs: &[i64], firsts: &mut [i64], rest: &mut [i64]) -> 
     Some(())
 }
 
-/// The opposite: `to` has the differences behind place `firsts.len()`.
+/// The opposite.
 #[inline]
-fn join(firsts: &[i64], runs: &[i64], to: &mut [i64]) -> Option<()> {
-    let (mut from, mut at) = (firsts.len(), 0);
+fn join(firsts: &[i64], runs: &[i64], rest: &[i64], to: &mut [i64]) -> Option<()> {
+    let (mut rest, mut to) = (rest, to);
     for (first, run) in firsts.iter().zip(runs) {
+        let (differences, left) = rest.split_at_checked(*run as usize)?;
+        let (values, left_to) = to.split_at_mut_checked(*run as usize + 1)?;
         let mut sum = *first;
-        *to.get_mut(at)? = sum;
-        at += 1;
-        // A difference is read before its place is written: it lies behind it, or at it.
-        for _ in 0..*run {
-            sum = sum.wrapping_add(*to.get(from)?);
-            *to.get_mut(at)? = sum;
-            from += 1;
-            at += 1;
+        let (place, places) = values.split_first_mut()?;
+        *place = sum;
+        for (place, difference) in places.iter_mut().zip(differences) {
+            sum = sum.wrapping_add(*difference);
+            *place = sum;
         }
+        (rest, to) = (left, left_to);
     }
     Some(())
 }
@@ -108,19 +108,16 @@ pub(super) fn put_strip(
 ) -> Option<(StripEntry, u32)> {
     let samples = series.len();
     let Scratch { gaps, runs, codes, firsts, rest, integers, spare, packed } = scratch;
-    let mut count = 0;
-    let mut start = 0;
-    while start < samples {
-        let id = *series.get(start)?;
-        let same = series.get(start..)?.iter().take_while(|other| **other == id).count();
-        *runs.get_mut(count)? = same as i64 - 1;
-        if start > 0 {
-            let gap = id.checked_sub(*series.get(start - 1)?)?;
-            *gaps.get_mut(count - 1)? = i64::from(gap) - 1;
+    let (mut count, mut start) = (1, 0);
+    for (at, (before, id)) in series.iter().zip(series.get(1..)?).enumerate() {
+        if before != id {
+            *gaps.get_mut(count - 1)? = i64::from(id.wrapping_sub(*before)) - 1;
+            *runs.get_mut(count - 1)? = (at - start) as i64;
+            start = at + 1;
+            count += 1;
         }
-        count += 1;
-        start += same;
     }
+    *runs.get_mut(count - 1)? = (samples - 1 - start) as i64;
     let (runs, gaps) = (runs.get(..count)?, gaps.get(..count - 1)?);
     let codes = codes.get_mut(..count)?;
     let firsts = firsts.get_mut(..count)?;
@@ -130,11 +127,11 @@ pub(super) fn put_strip(
     put_scaled(bits, runs, codes, integers)?;
     put_column(to, codes, Try::Offsets, spare, packed)?;
     split(times_ns, runs, firsts, rest)?;
-    let (mut earliest, mut latest, mut at) = (i64::MAX, i64::MIN, 0);
+    let (mut earliest, mut latest, mut end) = (i64::MAX, i64::MIN, 0);
     for (first, run) in firsts.iter().zip(runs) {
-        at += *run as usize + 1;
+        end += *run as usize + 1;
         earliest = earliest.min(*first);
-        latest = latest.max(*times_ns.get(at - 1)?);
+        latest = latest.max(*times_ns.get(end - 1)?);
     }
     put_column(to, firsts, Try::Times, spare, packed)?;
     put_column(to, rest, Try::Spans, spare, packed)?;
@@ -201,19 +198,20 @@ pub(super) fn read_strip(
     let samples = entry.samples as usize;
     let from = &mut Input::new(bytes, offset);
     let SampleColumns { series, times_ns, bits, scratch } = columns;
-    scratch.resize(3 * count + samples, 0);
+    scratch.resize(3 * count + 2 * samples, 0);
     let (runs, others) = scratch.split_at_mut(count);
     let (codes, others) = others.split_at_mut(count);
-    let (firsts, integers) = others.split_at_mut(count);
+    let (firsts, others) = others.split_at_mut(count);
+    let (integers, rest) = others.split_at_mut(samples);
+    let rest = rest.get_mut(..samples - count).unwrap_or(&mut []);
     // Gaps lie where values come later.
     let gaps = integers.get_mut(..count - 1).unwrap_or(&mut []);
     read_column(from, gaps)?;
     read_column(from, runs)?;
     let most = samples as u64;
-    let total = runs
-        .iter()
-        .fold(0_u64, |sum, run| sum.saturating_add((*run as u64).saturating_add(1).min(most + 1)));
-    if total != most {
+    let beyond = runs.iter().fold(false, |beyond, run| beyond | (*run as u64 >= most));
+    let total = runs.iter().fold(count as u64, |sum, run| sum.wrapping_add(*run as u64));
+    if beyond || total != most {
         return Err(wrong("samples of all series", from.offset(), most, total));
     }
     series.resize(samples, 0);
@@ -224,16 +222,26 @@ pub(super) fn read_strip(
     }
     read_column(from, codes)?;
     times_ns.resize(samples, 0);
-    read_column(from, firsts)?;
-    read_column(from, times_ns.get_mut(count..).unwrap_or(&mut []))?;
-    let ordered = in_order(firsts, runs, times_ns, entry);
+    bits.resize(samples, 0);
+    let single = count == samples;
+    let (ordered, joined);
+    if single {
+        read_column(from, times_ns)?;
+        ordered = spans(times_ns, entry);
+        read_column(from, integers)?;
+        joined = Some(());
+    } else {
+        read_column(from, firsts)?;
+        read_column(from, rest)?;
+        let times = join(firsts, runs, rest, times_ns);
+        ordered = times.is_some() && in_order(times_ns, runs, entry);
+        read_column(from, firsts)?;
+        read_column(from, rest)?;
+        joined = join(firsts, runs, rest, integers);
+    }
     if !ordered {
         return Err(wrong("order of times", from.offset(), 1, 0));
     }
-    read_column(from, firsts)?;
-    read_column(from, integers.get_mut(count..).unwrap_or(&mut []))?;
-    let joined = join(firsts, runs, integers);
-    bits.resize(samples, 0);
     if joined.is_none() || !unfold_values(codes, runs, integers, bits) {
         return Err(wrong("scaled values", from.offset(), 1, 0));
     }
@@ -246,6 +254,18 @@ pub(super) fn read_strip(
 /// Fills in the series of all samples; the last one, `None` if a gap leads beyond ids.
 fn unfold_series(gaps: &[i64], runs: &[i64], first: u32, to: &mut [u32]) -> Option<u32> {
     let mut id = first;
+    if runs.len() == to.len() {
+        let (place, places) = to.split_first_mut()?;
+        *place = id;
+        // The sum of a strip's gaps fits, so that a single test at the end finds a wrong one.
+        let (mut wide, mut gaps_joined) = (u64::from(id), 0);
+        for (place, gap) in places.iter_mut().zip(gaps) {
+            gaps_joined |= *gap as u64;
+            wide = wide.wrapping_add(*gap as u64).wrapping_add(1);
+            *place = wide as u32;
+        }
+        return u32::try_from(wide).ok().filter(|_| gaps_joined <= u64::from(u32::MAX));
+    }
     let mut at = 0;
     for (index, run) in runs.iter().enumerate() {
         if index > 0 {
@@ -259,40 +279,41 @@ fn unfold_series(gaps: &[i64], runs: &[i64], first: u32, to: &mut [u32]) -> Opti
     Some(id)
 }
 
-/// Joins the times; whether they rise within each series and reach what the entry says.
-fn in_order(firsts: &[i64], runs: &[i64], times_ns: &mut [i64], entry: &StripEntry) -> bool {
-    let (mut from, mut at) = (firsts.len(), 0);
+/// Whether times, each of another series, reach what the entry says.
+fn spans(times_ns: &[i64], entry: &StripEntry) -> bool {
+    let ends = times_ns.iter().fold((i64::MAX, i64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
+    ends == (entry.time_min_ns, entry.time_max_ns)
+}
+
+/// Whether times rise within each series and reach what the entry says.
+fn in_order(times_ns: &[i64], runs: &[i64], entry: &StripEntry) -> bool {
+    let mut left = times_ns;
     let (mut earliest, mut latest, mut rising) = (i64::MAX, i64::MIN, true);
-    for (first, run) in firsts.iter().zip(runs) {
-        let mut time_ns = *first;
-        earliest = earliest.min(time_ns);
-        let Some(place) = times_ns.get_mut(at) else { return false };
-        *place = time_ns;
-        at += 1;
-        for _ in 0..*run {
-            let Some(difference) = times_ns.get(from) else { return false };
-            let next = time_ns.wrapping_add(*difference);
-            rising &= next >= time_ns;
-            time_ns = next;
-            let Some(place) = times_ns.get_mut(at) else { return false };
-            *place = time_ns;
-            from += 1;
-            at += 1;
-        }
-        latest = latest.max(time_ns);
+    for run in runs {
+        let Some((times, rest)) = left.split_at_checked(*run as usize + 1) else { return false };
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return false };
+        let after = times.get(1..).unwrap_or(&[]);
+        rising &= times.iter().zip(after).fold(true, |rises, (a, b)| rises & (a <= b));
+        (earliest, latest) = (earliest.min(*first), latest.max(*last));
+        left = rest;
     }
     rising && (earliest, latest) == (entry.time_min_ns, entry.time_max_ns)
 }
 
 /// Turns integers into bits, series of one scale at once.
 fn unfold_values(codes: &[i64], runs: &[i64], integers: &[i64], to: &mut [u64]) -> bool {
+    let code = |code: Option<&i64>| code.and_then(|code| u8::try_from(*code).ok());
+    let first = codes.first();
+    if codes.iter().all(|code| Some(code) == first) {
+        return unscale(integers, code(first).unwrap_or(u8::MAX), to);
+    }
     let mut at = 0;
     let mut runs = runs.iter();
     for group in codes.chunk_by(|a, b| a == b) {
         let length: usize = runs.by_ref().take(group.len()).map(|run| *run as usize + 1).sum();
         let range = at..at + length;
         at += length;
-        let code = group.first().and_then(|code| u8::try_from(*code).ok()).unwrap_or(u8::MAX);
+        let code = code(group.first()).unwrap_or(u8::MAX);
         let (Some(from), Some(to)) = (integers.get(range.clone()), to.get_mut(range)) else {
             return false;
         };

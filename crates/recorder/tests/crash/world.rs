@@ -2,7 +2,7 @@
 //! At crash points it asks what a power cut right now would leave, and checks that.
 
 use crate::device::{Event, SimDevice};
-use crate::ledger::{Ledger, Offer, payload};
+use crate::ledger::{Form, Ledger, Offer, payload, samples};
 use crate::pinning::Kept;
 use crate::reading::{Contents, check};
 use baro_ondisk::{StoreId, WhenFull};
@@ -247,11 +247,23 @@ impl World {
         let producer = &mut self.producers[at];
         let (id, sequence) = (producer.report().producer, producer.next_sequence());
         let (channel, time_ns) = (self.rng.below(3) as u32, self.rng.below(1 << 40) as i64);
-        let pushed = producer.push_frame(channel, time_ns, &payload(id, sequence, length));
+        let form = Form::of(id, sequence, length);
+        let offer = Offer { pushed_ns, channel, time_ns, length, form };
+        let samples = samples(id, sequence, &offer);
+        let series: Vec<u32> = samples.iter().map(|sample| sample.0).collect();
+        let values: Vec<i64> = samples.iter().map(|sample| sample.2.cast_signed()).collect();
+        let pushed = match form {
+            Form::Frame => producer.push_frame(channel, time_ns, &payload(id, sequence, length)),
+            Form::Samples(_) => producer.push_integers(time_ns, &series, &values),
+            Form::Timed(_) => {
+                let times_ns: Vec<i64> = samples.iter().map(|sample| sample.1).collect();
+                producer.push_integer_batch(&times_ns, &series, &values)
+            }
+        };
         let offers = &mut self.ledger.books.entry(id).or_default().offers;
         assert_eq!(offers.len() as u64, sequence);
         match pushed {
-            Ok(_) => offers.push(Some(Offer { pushed_ns, channel, time_ns, length })),
+            Ok(_) => offers.push(Some(offer)),
             Err(Refused::RingFull | Refused::TooLarge { .. }) => offers.push(None),
             Err(Refused::Closed) => {}
             Err(error) => panic!("{error}"),
