@@ -27,6 +27,7 @@ const CONSTANT: u8 = 0;
 const BITS_16: u8 = 1;
 const BITS_32: u8 = 2;
 const BITS_64: u8 = 3;
+const PACKED: u8 = 4;
 
 /// Numbers of the narrowest width that holds them all.
 #[derive(Debug)]
@@ -109,6 +110,28 @@ fn put_typed<T: Number>(to: &mut Vec<u8>, form: u8, values: &[T], tiles: Vec<usi
     to.extend_from_slice(&meta);
     put_plane(to, &lengths);
     to.extend_from_slice(&tiles);
+}
+
+/// Writes a section that is small beside the page and of which readers want single numbers: packed
+/// bits, any of which can be read alone and without pco's tables, unless that takes a quarter more.
+pub(crate) fn put_few(to: &mut Vec<u8>, values: &[i64], tiles: Vec<usize>) {
+    let numbers = Numbers::from_slice(values);
+    if matches!(numbers, Numbers::Constant(_)) {
+        return put_numbers(to, &numbers, tiles);
+    }
+    let least = values.iter().copied().min().unwrap_or(0);
+    let above: Vec<u64> = values.iter().map(|v| v.wrapping_sub(least) as u64).collect();
+    let mut packed = vec![PACKED];
+    put_signed(&mut packed, least);
+    put_plane(&mut packed, &above);
+    if values.len() > 64 {
+        let mut coded = Vec::new();
+        put_numbers(&mut coded, &numbers, tiles);
+        if packed.len() > coded.len() / 4 * 5 {
+            packed = coded;
+        }
+    }
+    to.extend_from_slice(&packed);
 }
 
 /// A page's bytes, with a padded copy of their end.
@@ -200,6 +223,7 @@ pub(crate) use with_tile;
 
 enum Coder {
     Constant(i64),
+    Packed(i64),
     I16(ChunkDecompressor<i16>),
     I32(ChunkDecompressor<i32>),
     I64(ChunkDecompressor<i64>),
@@ -208,6 +232,7 @@ enum Coder {
 /// A section of a page, ready to decode any of its tiles.
 pub(crate) struct Section<'a> {
     coder: Coder,
+    /// Bytes of each tile; of a packed section the numbers themselves.
     lengths: Plane<'a>,
     tiles_at: usize,
     end: usize,
@@ -221,12 +246,14 @@ impl std::fmt::Debug for Section<'_> {
 }
 
 impl<'a> Section<'a> {
-    /// Reads the head of the section at the cursor, which moves behind the section.
+    /// Reads the head of the section of `count` numbers in `tiles` tiles at the cursor, which moves
+    /// behind the section.
     pub(crate) fn open(
         source: &Source<'a>,
         cursor: &mut Cursor<'a>,
         field: &'static str,
         tiles: usize,
+        count: usize,
     ) -> Result<Self, Error> {
         let form = cursor.byte(field)?;
         let (mut lengths, mut tiles_at) = (Plane::default(), cursor.at());
@@ -250,19 +277,21 @@ impl<'a> Section<'a> {
             BITS_16 => Coder::I16(chunk(source, open(cursor)?, field)?),
             BITS_32 => Coder::I32(chunk(source, open(cursor)?, field)?),
             BITS_64 => Coder::I64(chunk(source, open(cursor)?, field)?),
-            other => return Err(cursor.out_of_range(field, u64::from(BITS_64), u64::from(other))),
+            PACKED => {
+                let least = cursor.signed(field)?;
+                lengths = cursor.plane(field, count)?;
+                Coder::Packed(least)
+            }
+            other => return Err(cursor.out_of_range(field, u64::from(PACKED), u64::from(other))),
         };
         let end = cursor.at();
-        if matches!(coder, Coder::Constant(_)) {
-            tiles_at = end;
-        }
         Ok(Section { coder, lengths, tiles_at, end, field })
     }
 
     /// Where tile `index` starts in the page.
     pub(crate) fn tile_at(&self, index: usize) -> usize {
         match self.coder {
-            Coder::Constant(_) => self.tiles_at,
+            Coder::Constant(_) | Coder::Packed(_) => self.tiles_at,
             _ => (0..index).fold(self.tiles_at, |at, tile| at + self.lengths.get(tile) as usize),
         }
     }
@@ -270,9 +299,24 @@ impl<'a> Section<'a> {
     /// Where the tile behind tile `index`, which starts at `at`, starts.
     pub(crate) fn next_at(&self, index: usize, at: usize) -> usize {
         match self.coder {
-            Coder::Constant(_) => at,
+            Coder::Constant(_) | Coder::Packed(_) => at,
             _ => at + self.lengths.get(index) as usize,
         }
+    }
+
+    /// Number `index` of the section, if it can be read alone.
+    #[inline]
+    pub(crate) fn alone(&self, index: usize) -> Option<i64> {
+        match self.coder {
+            Coder::Constant(value) => Some(value),
+            Coder::Packed(least) => Some(least.wrapping_add(self.lengths.get(index) as i64)),
+            _ => None,
+        }
+    }
+
+    /// Whether [`Section::alone`] is all that is needed: then there are no tiles to decode.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.coder, Coder::Constant(_) | Coder::Packed(_))
     }
 
     /// Decodes the first `wanted` of the `count` numbers of the tile at `at`.
@@ -289,7 +333,8 @@ impl<'a> Section<'a> {
         let room = wanted.next_multiple_of(256).min(count);
         let Scratch { pco, i16, i32, i64 } = scratch;
         let tile = match &self.coder {
-            Coder::Constant(value) => {
+            // A packed section is read number by number; see `alone`.
+            Coder::Constant(value) | Coder::Packed(value) => {
                 i64.clear();
                 i64.resize(wanted, *value);
                 Tile::I64(i64)
