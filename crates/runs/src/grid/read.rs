@@ -1,7 +1,7 @@
 //! Reading grid pages: one series, all of them, or what is known of each over an interval.
 
-use super::lanes::{Lane, LaneSums, Lanes};
 use super::Firsts;
+use super::lanes::{Lane, LaneSums, Lanes};
 use crate::aggregate::{Aggregate, Sum};
 use crate::cursor::{Cursor, Plane, unzigzag};
 use crate::head::Head;
