@@ -4,7 +4,8 @@
 //!
 //! Sets: `S` series (a number: random walks of 3 decimals on common ticks), `jittered` (times off
 //! the tick by up to 1 %), `bursty` (bursts with pauses, each series its own), `gaps` (common
-//! ticks, 2 % missing), `real` (floats that are no decimals). Times are medians over many calls.
+//! ticks, 2 % missing), `real` (floats that are no decimals). Microseconds are medians of single
+//! calls; M/s and milliseconds are the processor's time, so that other programs matter little.
 
 #![expect(clippy::disallowed_methods, reason = "a measurement by hand, not part of the product")]
 #![expect(clippy::unwrap_used, reason = "an example stops at the first error")]
@@ -120,15 +121,15 @@ fn cost(set: &str, count: usize, each: usize) {
             sum += one.bits.iter().map(|bits| f64::from_bits(*bits)).sum::<f64>();
             made.push(Series { times: one.times.clone(), bits: one.bits.clone() });
         }
-        let started = Instant::now();
+        let started = cpu_ns();
         for (number, one) in (first..).zip(&made) {
             writer.push(number as u32 + 1, Type::F64, &one.times, &one.bits).unwrap();
         }
-        encode += started.elapsed().as_secs_f64();
+        encode += (cpu_ns() - started) / 1e9;
     }
-    let started = Instant::now();
+    let started = cpu_ns();
     let summary = writer.finish().unwrap();
-    encode += started.elapsed().as_secs_f64();
+    encode += (cpu_ns() - started) / 1e9;
 
     let at = RunIndex::footer(bytes.len() as u64, &bytes[bytes.len() - 64..]).unwrap();
     let index_bytes = &bytes[at.offset as usize..at.offset as usize + at.bytes];
@@ -178,7 +179,7 @@ fn cost(set: &str, count: usize, each: usize) {
         assert_eq!(samples, summary.samples);
         assert!((found / sum - 1.0).abs() < 1e-6);
     };
-    let all_ms = median((0..3).map(|_| time(all) * 1e3).collect());
+    let all_ms = cpu_ms(all);
     let mut mean = |from: i64, to: i64, wanted: Option<usize>| {
         let mut seen = 0;
         let mut total = 0.0;
@@ -197,11 +198,9 @@ fn cost(set: &str, count: usize, each: usize) {
         }
         assert!(wanted.is_none_or(|wanted| seen == wanted) && total.is_finite());
     };
-    let mut mean =
-        |from, to, wanted| median((0..7).map(|_| time(|| mean(from, to, wanted)) * 1e3).collect());
     let from = start + (span as f64 * 0.45) as i64;
-    let mean_ms = mean(from, from + span / 10, None);
-    let agg_ms = mean(i64::MIN, i64::MAX, None);
+    let mean_ms = cpu_ms(|| mean(from, from + span / 10, None));
+    let agg_ms = cpu_ms(|| mean(i64::MIN, i64::MAX, Some(count)));
     println!(
         "{set:>9} {:>8} {:>7.4} {:>6.1}/s {:>7} {open_us:>8.1} {one_us:>9.2} {percent_us:>9.2} {all_ms:>9.1} {mean_ms:>9.2} {agg_ms:>9.2}",
         summary.series,
@@ -215,4 +214,23 @@ fn time(work: impl FnOnce()) -> f64 {
     let started = Instant::now();
     work();
     started.elapsed().as_secs_f64()
+}
+
+/// Time of this process on a processor.
+fn cpu_ns() -> f64 {
+    // The kernel brings it up to date when the task is switched, so a pause makes it exact.
+    std::thread::sleep(std::time::Duration::from_micros(100));
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap();
+    text.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Processor time of one call, a mean over some.
+fn cpu_ms(mut work: impl FnMut()) -> f64 {
+    let (started, mut calls) = (cpu_ns(), 0);
+    let wall = Instant::now();
+    while calls < 3 || wall.elapsed().as_millis() < 400 {
+        work();
+        calls += 1;
+    }
+    (cpu_ns() - started) / f64::from(calls) / 1e6
 }

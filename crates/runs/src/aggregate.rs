@@ -138,7 +138,7 @@ impl Sum {
         self.last = later.last;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(
         &self,
         kind: Type,

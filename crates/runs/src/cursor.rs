@@ -140,6 +140,11 @@ impl Plane<'_> {
         self.least.wrapping_add(word & mask)
     }
 
+    /// Sum of the numbers in `range`.
+    pub(crate) fn sum(&self, range: std::ops::Range<usize>) -> u64 {
+        range.fold(0, |sum, index| sum.saturating_add(self.get(index)))
+    }
+
     /// Whether all numbers are the same.
     pub(crate) fn is_constant(&self) -> bool {
         self.width == 0

@@ -10,20 +10,21 @@
 //! Long series have bands of one lane, and a table of what is known of each tile, so that
 //! aggregates decode only the tiles at the ends of the interval.
 
+mod firsts;
+mod lanes;
 mod read;
 
-pub(crate) use read::{FirstsKept, Grid};
+pub(crate) use firsts::{Firsts, FirstsKept, put_firsts};
+pub(crate) use read::Grid;
 
 use crate::aggregate::{Aggregate, Sum};
 use crate::cursor::{put_plane, put_varint, zigzag};
 use crate::domain::{Domain, Patch, to_integers};
 use crate::head::{Shape, put_head};
-use crate::numbers::{Numbers, put_numbers};
+use crate::numbers::{Numbers, put_few, put_numbers};
 use crate::ticks::put_ticks;
 use baro_ondisk::Type;
 
-/// First values are coded in tiles of this many; bands never cross one, being powers of two.
-pub(crate) const FIRSTS: usize = 256;
 /// Most lanes of a band.
 pub(crate) const LANES_MAX: usize = 256;
 /// Rows of a column where a band is one series: 768 differences, three of pco's batches.
@@ -100,6 +101,8 @@ pub(crate) fn put_grid(
     put_varint(to, ticks as u64);
     to.push(lanes.ilog2() as u8);
     put_varint(to, rows as u64);
+    let narrow = |integer: &i64| i32::try_from(*integer).is_ok();
+    to.push(u8::from(integers.iter().all(narrow)));
     let time_rows = if lanes == 1 && ids.len() == 1 { rows } else { ticks };
     put_varint(to, time_rows as u64);
     put_ticks(to, times, time_rows);
@@ -119,12 +122,6 @@ pub(crate) fn put_grid(
         return Whole::Nothing;
     }
     Whole::of(kind, domain, has_sums.then_some(integers), times, bits)
-}
-
-/// First values of series are unrelated, so they are coded as they are.
-pub(crate) fn put_firsts(to: &mut Vec<u8>, firsts: &[i64]) {
-    let tiles = firsts.chunks(FIRSTS).map(<[i64]>::len).collect();
-    put_numbers(to, &Numbers::from_slice(firsts), tiles);
 }
 
 /// For each column of each series: its first value, and what aggregates need.
@@ -180,7 +177,7 @@ fn put_bases(to: &mut Vec<u8>, integers: &[i64], ticks: usize, lanes: usize, row
         }
         tiles.push(bases.len() - before);
     }
-    put_numbers(to, &Numbers::from_slice(&bases), tiles);
+    put_few(to, &bases, tiles);
 }
 
 fn put_values(

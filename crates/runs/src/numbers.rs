@@ -12,21 +12,26 @@ use crate::{Error, What};
 use pco::data_types::Number;
 use pco::wrapped::{ChunkDecompressor, FileCompressor, FileDecompressor};
 use pco::{ChunkConfig, DecompressorScratch, DeltaSpec, ModeSpec, PagingSpec};
+use std::cell::Cell;
 
 /// What pco reads at most at once; a tile with fewer bytes behind it makes it copy, so the last
 /// ones of a page are read from a padded copy of the page's end.
-const TAIL_BYTES: usize = 5_000;
+const TAIL_BYTES: usize = 4_700;
 
 /// pco's format, 4.1: two bytes that its wrapped form leaves to the one who wraps.
 pub(crate) const PCO_FORMAT: [u8; 2] = [4, 1];
 
-/// More levels cost time and, with tiles of 256, bytes: the states that each tile starts with grow.
+/// pco's level where numbers are short. A higher one costs time to open a page and, with tiles of
+/// 256, bytes: each tile starts with four states, and these grow.
 const LEVEL: usize = 5;
+/// Where they are long: floats that are no decimals take 2 % less than at 5.
+const LEVEL_WIDE: usize = 8;
 
 const CONSTANT: u8 = 0;
 const BITS_16: u8 = 1;
 const BITS_32: u8 = 2;
 const BITS_64: u8 = 3;
+const PACKED: u8 = 4;
 
 /// Numbers of the narrowest width that holds them all.
 #[derive(Debug)]
@@ -88,8 +93,9 @@ pub(crate) fn put_numbers(to: &mut Vec<u8>, numbers: &Numbers, tiles: Vec<usize>
 
 fn put_typed<T: Number>(to: &mut Vec<u8>, form: u8, values: &[T], tiles: Vec<usize>) {
     let count = tiles.len();
+    let level = if form == BITS_64 { LEVEL_WIDE } else { LEVEL };
     let config = ChunkConfig::default()
-        .with_compression_level(LEVEL)
+        .with_compression_level(level)
         .with_mode_spec(ModeSpec::Classic)
         .with_delta_spec(DeltaSpec::NoOp)
         .with_paging_spec(PagingSpec::Exact(tiles));
@@ -108,7 +114,30 @@ fn put_typed<T: Number>(to: &mut Vec<u8>, form: u8, values: &[T], tiles: Vec<usi
     put_varint(to, meta.len() as u64);
     to.extend_from_slice(&meta);
     put_plane(to, &lengths);
+    put_varint(to, tiles.len() as u64);
     to.extend_from_slice(&tiles);
+}
+
+/// Writes a section that is small beside the page and of which readers want single numbers: packed
+/// bits, any of which can be read alone and without pco's tables, unless that takes a quarter more.
+pub(crate) fn put_few(to: &mut Vec<u8>, values: &[i64], tiles: Vec<usize>) {
+    let numbers = Numbers::from_slice(values);
+    if matches!(numbers, Numbers::Constant(_)) {
+        return put_numbers(to, &numbers, tiles);
+    }
+    let least = values.iter().copied().min().unwrap_or(0);
+    let above: Vec<u64> = values.iter().map(|v| v.wrapping_sub(least) as u64).collect();
+    let mut packed = vec![PACKED];
+    put_signed(&mut packed, least);
+    put_plane(&mut packed, &above);
+    if values.len() > 64 {
+        let mut coded = Vec::new();
+        put_numbers(&mut coded, &numbers, tiles);
+        if packed.len() > coded.len() / 4 * 5 {
+            packed = coded;
+        }
+    }
+    to.extend_from_slice(&packed);
 }
 
 /// A page's bytes, with a padded copy of their end.
@@ -200,6 +229,7 @@ pub(crate) use with_tile;
 
 enum Coder {
     Constant(i64),
+    Packed(i64),
     I16(ChunkDecompressor<i16>),
     I32(ChunkDecompressor<i32>),
     I64(ChunkDecompressor<i64>),
@@ -208,8 +238,11 @@ enum Coder {
 /// A section of a page, ready to decode any of its tiles.
 pub(crate) struct Section<'a> {
     coder: Coder,
+    /// Bytes of each tile; of a packed section the numbers themselves.
     lengths: Plane<'a>,
     tiles_at: usize,
+    /// The tile that was asked for last, and where it starts.
+    last: Cell<(usize, usize)>,
     end: usize,
     field: &'static str,
 }
@@ -221,12 +254,14 @@ impl std::fmt::Debug for Section<'_> {
 }
 
 impl<'a> Section<'a> {
-    /// Reads the head of the section at the cursor, which moves behind the section.
+    /// Reads the head of the section of `count` numbers in `tiles` tiles at the cursor, which moves
+    /// behind the section.
     pub(crate) fn open(
         source: &Source<'a>,
         cursor: &mut Cursor<'a>,
         field: &'static str,
         tiles: usize,
+        count: usize,
     ) -> Result<Self, Error> {
         let form = cursor.byte(field)?;
         let (mut lengths, mut tiles_at) = (Plane::default(), cursor.at());
@@ -237,12 +272,10 @@ impl<'a> Section<'a> {
             // Classic mode and no delta, or pco would allocate what the bytes ask for.
             cursor.expect(field, 0, u64::from(meta.first().copied().unwrap_or(u8::MAX)))?;
             lengths = cursor.plane(field, tiles)?;
+            // Of lengths that do not fit this, a tile is cut short, and pco says so.
+            let bytes = cursor.count(field, crate::limits::PAGE_BYTES_MAX)?;
             tiles_at = cursor.at();
-            let mut bytes = 0_u64;
-            for index in 0..tiles {
-                bytes = bytes.saturating_add(lengths.get(index));
-            }
-            cursor.take(field, usize::try_from(bytes).unwrap_or(usize::MAX))?;
+            cursor.take(field, bytes)?;
             Ok(meta_at)
         };
         let coder = match form {
@@ -250,29 +283,53 @@ impl<'a> Section<'a> {
             BITS_16 => Coder::I16(chunk(source, open(cursor)?, field)?),
             BITS_32 => Coder::I32(chunk(source, open(cursor)?, field)?),
             BITS_64 => Coder::I64(chunk(source, open(cursor)?, field)?),
-            other => return Err(cursor.out_of_range(field, u64::from(BITS_64), u64::from(other))),
+            PACKED => {
+                let least = cursor.signed(field)?;
+                lengths = cursor.plane(field, count)?;
+                Coder::Packed(least)
+            }
+            other => return Err(cursor.out_of_range(field, u64::from(PACKED), u64::from(other))),
         };
         let end = cursor.at();
-        if matches!(coder, Coder::Constant(_)) {
-            tiles_at = end;
-        }
-        Ok(Section { coder, lengths, tiles_at, end, field })
+        let last = Cell::new((0, tiles_at));
+        Ok(Section { coder, lengths, tiles_at, last, end, field })
     }
 
     /// Where tile `index` starts in the page.
     pub(crate) fn tile_at(&self, index: usize) -> usize {
         match self.coder {
-            Coder::Constant(_) => self.tiles_at,
-            _ => (0..index).fold(self.tiles_at, |at, tile| at + self.lengths.get(tile) as usize),
+            Coder::Constant(_) | Coder::Packed(_) => self.tiles_at,
+            _ => {
+                let (last, at) = self.last.get();
+                let (last, at) = if last <= index { (last, at) } else { (0, self.tiles_at) };
+                let at = (at as u64).saturating_add(self.lengths.sum(last..index)) as usize;
+                self.last.set((index, at));
+                at
+            }
         }
     }
 
     /// Where the tile behind tile `index`, which starts at `at`, starts.
     pub(crate) fn next_at(&self, index: usize, at: usize) -> usize {
         match self.coder {
-            Coder::Constant(_) => at,
-            _ => at + self.lengths.get(index) as usize,
+            Coder::Constant(_) | Coder::Packed(_) => at,
+            _ => at.saturating_add(self.lengths.get(index) as usize),
         }
+    }
+
+    /// Number `index` of the section, if it can be read alone.
+    #[inline]
+    pub(crate) fn alone(&self, index: usize) -> Option<i64> {
+        match self.coder {
+            Coder::Constant(value) => Some(value),
+            Coder::Packed(least) => Some(least.wrapping_add(self.lengths.get(index) as i64)),
+            _ => None,
+        }
+    }
+
+    /// Whether [`Section::alone`] is all that is needed: then there are no tiles to decode.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.coder, Coder::Constant(_) | Coder::Packed(_))
     }
 
     /// Decodes the first `wanted` of the `count` numbers of the tile at `at`.
@@ -289,7 +346,8 @@ impl<'a> Section<'a> {
         let room = wanted.next_multiple_of(256).min(count);
         let Scratch { pco, i16, i32, i64 } = scratch;
         let tile = match &self.coder {
-            Coder::Constant(value) => {
+            // A packed section is read number by number; see `alone`.
+            Coder::Constant(value) | Coder::Packed(value) => {
                 i64.clear();
                 i64.resize(wanted, *value);
                 Tile::I64(i64)

@@ -288,14 +288,11 @@ impl Page<'_> {
                 grid.time(ticks.end - 1, source, buffers)?,
             );
             let mut ids = head.ids.iter();
-            for band in 0..grid.bands() {
-                grid.sums(band, ticks.clone(), source, buffers, |_, sum| {
-                    if let Some(id) = ids.next() {
-                        each(id, &grid.finish(head, sum, ends));
-                    }
-                })?;
-            }
-            return Ok(());
+            return grid.sums(ticks, source, buffers, |sum| {
+                if let Some(id) = ids.next() {
+                    each(id, &grid.finish(head, sum, ends));
+                }
+            });
         }
         if kind == Type::Text {
             return Ok(());

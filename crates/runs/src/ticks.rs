@@ -121,7 +121,7 @@ impl<'a> Ticks<'a> {
                 let starts = cursor.plane("starts of the times", count.div_ceil(rows))?;
                 let alone = usize::from(count % rows == 1 || rows == 1);
                 let tiles = count.div_ceil(rows) - alone;
-                let inside = Section::open(source, cursor, "times", tiles)?;
+                let inside = Section::open(source, cursor, "times", tiles, 0)?;
                 Form::Coded { divisor, rows, starts, inside }
             }
             other => return Err(cursor.out_of_range("form of the times", 1, u64::from(other))),

@@ -1,11 +1,12 @@
 //! Reading grid pages: one series, all of them, or what is known of each over an interval.
 
-use super::{FIRSTS, LANES_MAX};
+use super::Firsts;
+use super::lanes::{Lane, LaneSums, Lanes};
 use crate::aggregate::{Aggregate, Sum};
 use crate::cursor::{Cursor, Plane, unzigzag};
 use crate::head::Head;
 use crate::limits::PAGE_SAMPLES_MAX;
-use crate::numbers::{Scratch, Section, Source, Wide, with_tile};
+use crate::numbers::{Section, Source, Wide, with_tile};
 use crate::page::Buffers;
 use crate::ticks::Ticks;
 use crate::{Error, PageEntry};
@@ -20,8 +21,10 @@ pub(crate) struct Grid<'a> {
     columns: usize,
     /// Tiles of a band: a last column of one row has none.
     tiles: usize,
+    /// Whether the integers fit 32 bits.
+    narrow: bool,
     ticks: Ticks<'a>,
-    firsts: Section<'a>,
+    firsts: Firsts<'a>,
     bases: Option<Section<'a>>,
     table: Option<Table<'a>>,
     values: Option<Section<'a>>,
@@ -57,6 +60,7 @@ impl<'a> Grid<'a> {
         }
         let lanes = 1_usize << lanes;
         let rows = cursor.count("rows", PAGE_SAMPLES_MAX)?;
+        let narrow = cursor.byte("narrow")? != 0;
         let time_rows = cursor.count("rows of the times", PAGE_SAMPLES_MAX)?;
         if rows == 0 || time_rows == 0 {
             return Err(cursor.out_of_range("rows", PAGE_SAMPLES_MAX as u64, 0));
@@ -65,19 +69,31 @@ impl<'a> Grid<'a> {
         cursor.expect("first time", entry.time_min_ns as u64, ticks.start as u64)?;
         let (columns, bands) = (count.div_ceil(rows), series.div_ceil(lanes));
         let tiles = columns - usize::from(count % rows == 1 || rows == 1);
-        let firsts = Section::open(source, cursor, "first values", series.div_ceil(FIRSTS))?;
+        let firsts = Firsts::open(source, cursor, "first values", series)?;
         let (mut bases, mut table) = (None, None);
         if lanes == 1 {
             table = Some(Table::open(cursor, series, columns)?);
         } else if columns > 1 {
-            bases = Some(Section::open(source, cursor, "bases", bands)?);
+            bases = Some(Section::open(source, cursor, "bases", bands, series * (columns - 1))?);
         }
         let values = match count {
             1 => None,
-            _ => Some(Section::open(source, cursor, "values", bands * tiles)?),
+            _ => Some(Section::open(source, cursor, "values", bands * tiles, 0)?),
         };
         cursor.expect("end", source.page.len() as u64, cursor.at() as u64)?;
-        Ok(Grid { series, lanes, rows, columns, tiles, ticks, firsts, bases, table, values })
+        Ok(Grid {
+            series,
+            lanes,
+            rows,
+            columns,
+            tiles,
+            narrow,
+            ticks,
+            firsts,
+            bases,
+            table,
+            values,
+        })
     }
 
     pub(crate) fn range(
@@ -118,10 +134,7 @@ impl<'a> Grid<'a> {
         if self.table.is_some() {
             return self.line(series, ticks, source, buffers, to);
         }
-        let lane = series % self.lanes;
-        self.band(series / self.lanes, ticks, source, buffers, |_, row| {
-            to.extend(row.get(lane));
-        })
+        self.lane(series, ticks, source, buffers, to)
     }
 
     /// All series of a band, one after another; returns how many.
@@ -138,63 +151,81 @@ impl<'a> Grid<'a> {
             self.line(band, ticks, source, buffers, to)?;
             return Ok(1);
         }
-        let (lanes, count) = (self.width(band), ticks.len());
-        to.resize(lanes * count, 0);
-        let first = ticks.start;
-        self.band(band, ticks, source, buffers, |tick, row| {
+        if self.narrow {
+            self.by_series::<i32>(band, ticks, source, buffers, to)
+        } else {
+            self.by_series::<i64>(band, ticks, source, buffers, to)
+        }
+    }
+
+    fn by_series<L: Lane>(
+        &self,
+        band: usize,
+        ticks: Range<usize>,
+        source: &Source<'a>,
+        buffers: &mut Buffers,
+        to: &mut Vec<i64>,
+    ) -> Result<usize, Error> {
+        let (width, count, first) = (self.width(band), ticks.len(), ticks.start);
+        to.resize(width * count, 0);
+        let mut lanes = Lanes::<L>::new();
+        self.band(band, ticks, source, buffers, &mut lanes, |tick, row| {
             let places = to.iter_mut().skip(tick - first).step_by(count.max(1));
-            places.zip(row).for_each(|(place, value)| *place = *value);
+            places.zip(row).for_each(|(place, value)| *place = value.wide());
         })?;
-        Ok(lanes)
+        Ok(width)
     }
 
     pub(crate) fn bands(&self) -> usize {
         self.series.div_ceil(self.lanes)
     }
 
-    /// Aggregates of a band's series over `ticks`, which are not empty.
+    /// Aggregates of all series over `ticks`, which are not empty, in the order of the series.
     pub(crate) fn sums(
         &self,
-        band: usize,
         ticks: Range<usize>,
         source: &Source<'a>,
         buffers: &mut Buffers,
-        mut each: impl FnMut(usize, &Sum),
+        mut each: impl FnMut(&Sum),
     ) -> Result<(), Error> {
         if self.table.is_some() {
-            if let Some(sum) = self.line_sum(band, ticks, source, buffers)? {
-                each(band, &sum);
+            for series in 0..self.series {
+                if let Some(sum) = self.line_sum(series, ticks.clone(), source, buffers)? {
+                    each(&sum);
+                }
             }
             return Ok(());
         }
-        let (first, count) = (ticks.start, ticks.len() as u64);
-        let width = self.width(band);
-        let mut firsts = [0_i64; LANES_MAX];
-        let (mut least, mut most) = ([0_i64; LANES_MAX], [0_i64; LANES_MAX]);
-        let (mut lows, mut highs) = ([0_i64; LANES_MAX], [0_i64; LANES_MAX]);
-        let mut lasts = [0_i64; LANES_MAX];
-        self.band(band, ticks, source, buffers, |tick, row| {
-            let width = row.len().min(LANES_MAX);
-            if tick == first {
-                for to in [&mut firsts, &mut least, &mut most] {
-                    to[..width].copy_from_slice(&row[..width]);
+        if self.narrow {
+            self.lane_sums::<i32>(ticks, source, buffers, each)
+        } else {
+            self.lane_sums::<i64>(ticks, source, buffers, each)
+        }
+    }
+
+    fn lane_sums<L: Lane>(
+        &self,
+        ticks: Range<usize>,
+        source: &Source<'a>,
+        buffers: &mut Buffers,
+        mut each: impl FnMut(&Sum),
+    ) -> Result<(), Error> {
+        let (mut lanes, mut sums) = (Lanes::<L>::new(), LaneSums::<L>::new());
+        let (first, last, count) = (ticks.start, ticks.end - 1, ticks.len() as u64);
+        for band in 0..self.bands() {
+            self.band(band, ticks.clone(), source, buffers, &mut lanes, |tick, row| {
+                if tick == first {
+                    sums.begin(row);
+                } else {
+                    sums.add(row);
+                    if tick == last {
+                        sums.end(row);
+                    }
                 }
+            })?;
+            for lane in 0..self.width(band) {
+                each(&sums.sum(lane, count));
             }
-            for lane in 0..width {
-                let value = row[lane];
-                least[lane] = least[lane].min(value);
-                most[lane] = most[lane].max(value);
-                // Two halves, so that no sum of 2^16 values overflows.
-                lows[lane] += value & 0xffff_ffff;
-                highs[lane] += value >> 32;
-                lasts[lane] = value;
-            }
-        })?;
-        for lane in 0..width {
-            let mut sum = Sum::new(least[lane], most[lane], firsts[lane], lasts[lane]);
-            sum.count = count;
-            sum.sum = (i128::from(highs[lane]) << 32) + i128::from(lows[lane]);
-            each(band * self.lanes + lane, &sum);
         }
         Ok(())
     }
@@ -236,31 +267,33 @@ impl<'a> Grid<'a> {
     }
 
     /// Calls `each` with every tick and the band's integers at it.
-    fn band(
+    fn band<L: Lane>(
         &self,
         band: usize,
         ticks: Range<usize>,
         source: &Source<'a>,
         buffers: &mut Buffers,
-        mut each: impl FnMut(usize, &[i64]),
+        lanes: &mut Lanes<L>,
+        mut each: impl FnMut(usize, &[L]),
     ) -> Result<(), Error> {
         if ticks.is_empty() {
             return Ok(());
         }
         let width = self.width(band);
+        let (Some(base), Some(row)) = (lanes.base.get_mut(..width), lanes.now.get_mut(..width))
+        else {
+            return Ok(());
+        };
         let Buffers { scratch, firsts, bases, .. } = buffers;
-        let (mut base, mut row) = ([0_i64; LANES_MAX], [0_i64; LANES_MAX]);
-        let base = &mut base[..width];
-        let row = &mut row[..width];
-        let first = band * self.lanes % FIRSTS;
-        let loaded =
-            firsts.load(&self.firsts, band * self.lanes / FIRSTS, self.series, source, scratch)?;
-        base.copy_from_slice(loaded.get(first..first + width).unwrap_or(&[0; LANES_MAX][..width]));
+        for (series, base) in (band * self.lanes..).zip(base.iter_mut()) {
+            *base = L::narrow(self.firsts.get(series, source, firsts, scratch)?);
+        }
         let (from, to) = (ticks.start / self.rows, (ticks.end - 1) / self.rows);
+        let open = self.bases.as_ref().filter(|bases| bases.is_open());
+        // Where the band's bases start in the section.
+        let own = band * self.lanes * (self.columns - 1);
         bases.clear();
-        if let Some(section) = &self.bases
-            && to > 0
-        {
+        if let Some(section) = self.bases.as_ref().filter(|bases| to > 0 && !bases.is_open()) {
             let all = (self.columns - 1) * width;
             let tile = section.decode(source, section.tile_at(band), all, to * width, scratch)?;
             with_tile!(tile, tile => bases.extend(tile.iter().map(|base| base.wide())));
@@ -268,9 +301,18 @@ impl<'a> Grid<'a> {
         let mut index = band * self.tiles + from;
         let mut at = self.values.as_ref().map_or(0, |values| values.tile_at(index));
         for column in 0..=to {
-            if column > 0 {
-                let more = bases.get((column - 1) * width..).unwrap_or(&[]);
-                base.iter_mut().zip(more).for_each(|(base, more)| *base = base.wrapping_add(*more));
+            let more = (column.wrapping_sub(1)).wrapping_mul(width);
+            match open {
+                _ if column == 0 => {}
+                Some(section) => {
+                    for (index, base) in (own + more..).zip(base.iter_mut()) {
+                        *base = base.plus(section.alone(index).unwrap_or(0));
+                    }
+                }
+                None => {
+                    let more = bases.get(more..).unwrap_or(&[]);
+                    base.iter_mut().zip(more).for_each(|(base, more)| *base = base.plus(*more));
+                }
             }
             if column < from {
                 continue;
@@ -281,19 +323,81 @@ impl<'a> Grid<'a> {
                 each(tick, row);
             }
             let end = (ticks.end - tick).min(self.height(column));
-            if end < 2 {
-                continue;
-            }
-            let Some(values) = &self.values else { continue };
+            let Some(values) = self.values.as_ref().filter(|_| end > 1) else { continue };
             let count = (self.height(column) - 1) * width;
             let tile = values.decode(source, at, count, (end - 1) * width, scratch)?;
             with_tile!(tile, tile => {
                 for (tick, differences) in (tick + 1..).zip(tile.chunks_exact(width)) {
                     for (value, difference) in row.iter_mut().zip(differences) {
-                        *value = value.wrapping_add(difference.wide());
+                        *value = value.plus(difference.wide());
                     }
                     if tick >= ticks.start {
                         each(tick, row);
+                    }
+                }
+            });
+            at = values.next_at(index, at);
+            index += 1;
+        }
+        Ok(())
+    }
+
+    /// Adds the integers of one lane of a band.
+    fn lane(
+        &self,
+        series: usize,
+        ticks: Range<usize>,
+        source: &Source<'a>,
+        buffers: &mut Buffers,
+        to: &mut Vec<i64>,
+    ) -> Result<(), Error> {
+        if ticks.is_empty() {
+            return Ok(());
+        }
+        let (band, lane) = (series / self.lanes, series % self.lanes);
+        let width = self.width(band);
+        let Buffers { scratch, firsts, bases, .. } = buffers;
+        let mut base = self.firsts.get(series, source, firsts, scratch)?;
+        let (from, last) = (ticks.start / self.rows, (ticks.end - 1) / self.rows);
+        bases.clear();
+        if let Some(section) = self.bases.as_ref().filter(|_| last > 0) {
+            let own = band * self.lanes * (self.columns - 1) + lane;
+            if section.is_open() {
+                let indices = (own..).step_by(width).take(last);
+                bases.extend(indices.filter_map(|index| section.alone(index)));
+            } else {
+                let all = (self.columns - 1) * width;
+                let at = section.tile_at(band);
+                let tile = section.decode(source, at, all, last * width, scratch)?;
+                with_tile!(tile, tile => {
+                    bases.extend(tile.iter().skip(lane).step_by(width).map(|base| base.wide()));
+                });
+            }
+        }
+        let mut index = band * self.tiles + from;
+        let mut at = self.values.as_ref().map_or(0, |values| values.tile_at(index));
+        for column in 0..=last {
+            if column > 0 {
+                base = base.wrapping_add(bases.get(column - 1).copied().unwrap_or(0));
+            }
+            if column < from {
+                continue;
+            }
+            let tick = column * self.rows;
+            let skip = ticks.start.saturating_sub(tick);
+            let end = (ticks.end - tick).min(self.height(column));
+            if skip == 0 {
+                to.push(base);
+            }
+            let Some(values) = self.values.as_ref().filter(|_| end > 1) else { continue };
+            let count = (self.height(column) - 1) * width;
+            let tile = values.decode(source, at, count, (end - 1) * width, scratch)?;
+            with_tile!(tile, tile => {
+                let mut value = base;
+                for (row, difference) in (1..).zip(tile.iter().skip(lane).step_by(width)) {
+                    value = value.wrapping_add(difference.wide());
+                    if row >= skip {
+                        to.push(value);
                     }
                 }
             });
@@ -316,8 +420,7 @@ impl<'a> Grid<'a> {
             return Ok(());
         }
         let Buffers { scratch, firsts, .. } = buffers;
-        let loaded = firsts.load(&self.firsts, series / FIRSTS, self.series, source, scratch)?;
-        let first = loaded.get(series % FIRSTS).copied().unwrap_or(0);
+        let first = self.firsts.get(series, source, firsts, scratch)?;
         let (from, last) = (ticks.start / self.rows, (ticks.end - 1) / self.rows);
         let mut index = series * self.tiles + from;
         let mut at = self.values.as_ref().map_or(0, |values| values.tile_at(index));
@@ -406,8 +509,7 @@ impl<'a> Grid<'a> {
             return Ok(None);
         }
         let Buffers { scratch, firsts, .. } = buffers;
-        let loaded = firsts.load(&self.firsts, series / FIRSTS, self.series, source, scratch)?;
-        let first = loaded.get(series % FIRSTS).copied().unwrap_or(0);
+        let first = self.firsts.get(series, source, firsts, scratch)?;
         let base = self.base(series, column, first);
         let index = series * self.columns + column;
         let min = base.wrapping_sub(sums.below.get(index) as i64);
@@ -440,38 +542,5 @@ impl<'a> Table<'a> {
             other => return Err(cursor.out_of_range("sums", 1, u64::from(other))),
         };
         Ok(Table { bases, sums })
-    }
-}
-
-/// A tile of first values, kept while bands of it are read.
-#[derive(Default, Debug)]
-pub(crate) struct FirstsKept {
-    values: Vec<i64>,
-    tile: Option<usize>,
-}
-
-impl FirstsKept {
-    pub(crate) fn forget(&mut self) {
-        self.tile = None;
-    }
-
-    pub(crate) fn load(
-        &mut self,
-        section: &Section<'_>,
-        tile: usize,
-        series: usize,
-        source: &Source<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<&[i64], Error> {
-        if self.tile != Some(tile) {
-            self.tile = None;
-            let count = (series - tile * FIRSTS).min(FIRSTS);
-            let at = section.tile_at(tile);
-            self.values.clear();
-            let decoded = section.decode(source, at, count, count, scratch)?;
-            with_tile!(decoded, values => self.values.extend(values.iter().map(|v| v.wide())));
-            self.tile = Some(tile);
-        }
-        Ok(&self.values)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::TILE_SAMPLES;
 use crate::cursor::{Cursor, Plane};
-use crate::grid::FIRSTS;
+use crate::grid::Firsts;
 use crate::head::Head;
 use crate::numbers::{Section, Source, Wide, with_tile};
 use crate::page::Buffers;
@@ -15,9 +15,9 @@ pub(crate) struct Ragged<'a> {
     counts: Plane<'a>,
     start: i64,
     divisor: u64,
-    starts: Section<'a>,
+    starts: Firsts<'a>,
     times: Option<Section<'a>>,
-    firsts: Section<'a>,
+    firsts: Firsts<'a>,
     values: Option<Section<'a>>,
 }
 
@@ -78,13 +78,13 @@ impl<'a> Ragged<'a> {
         let start = cursor.signed("first time")?;
         cursor.expect("first time", entry.time_min_ns as u64, start as u64)?;
         let divisor = cursor.varint("divisor of the times")?;
-        let starts = Section::open(source, cursor, "first times", series.div_ceil(FIRSTS))?;
+        let starts = Firsts::open(source, cursor, "first times", series)?;
         let some = tile.index > 0;
         let open = |cursor: &mut Cursor<'a>, field| {
-            some.then(|| Section::open(source, cursor, field, tile.index)).transpose()
+            some.then(|| Section::open(source, cursor, field, tile.index, 0)).transpose()
         };
         let times = open(cursor, "times")?;
-        let firsts = Section::open(source, cursor, "first values", series.div_ceil(FIRSTS))?;
+        let firsts = Firsts::open(source, cursor, "first values", series)?;
         let values = open(cursor, "values")?;
         Ok(Ragged { series, counts, start, divisor, starts, times, firsts, values })
     }
@@ -141,9 +141,7 @@ impl<'a> Ragged<'a> {
             }
             let mut start = 0;
             for (series, end) in (tile.series..).zip(&kept.ends) {
-                let loaded =
-                    firsts.load(first_section, series / FIRSTS, self.series, source, scratch)?;
-                let first = loaded.get(series % FIRSTS).copied().unwrap_or(0);
+                let first = first_section.get(series, source, firsts, scratch)?;
                 let mut value = base.wrapping_add(first.wrapping_mul(scale));
                 for place in all.get_mut(start..*end).unwrap_or(&mut []) {
                     value = value.wrapping_add(place.wrapping_mul(scale));

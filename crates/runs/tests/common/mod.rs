@@ -1,5 +1,6 @@
 //! Runs in memory, and the check that everything in one reads back.
 #![allow(dead_code, reason = "each test uses its part")]
+#![allow(clippy::unwrap_used, reason = "only tests use this, and stop at the first error")]
 
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{StoreId, Type};
