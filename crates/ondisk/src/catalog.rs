@@ -1,5 +1,9 @@
 //! Declarations: the payloads of the catalog's records.
 
+mod batch;
+
+pub use batch::DeclarationBatch;
+
 use crate::bytes::{put, u16_at, u32_at};
 use crate::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
 use crate::{Error, Layout, What};
@@ -35,6 +39,17 @@ impl Type {
         })
     }
 
+    /// The type with this number in `docs/format.md`.
+    pub(crate) fn decode(number: u8) -> Result<Self, Error> {
+        Type::from_number(number).ok_or(Error::OutOfRange {
+            what: What::Declaration,
+            field: "type",
+            offset: 4,
+            limit: 16,
+            found: u64::from(number),
+        })
+    }
+
     /// The name used in output.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -65,6 +80,8 @@ pub struct Declaration<'a> {
 
 const HEAD_BYTES: usize = 10;
 const LAYOUT_PRESENT: u8 = 1;
+/// Flags of a record with many declarations.
+const BATCH: u8 = 2;
 
 impl<'a> Declaration<'a> {
     /// The record's payload.
@@ -106,13 +123,7 @@ impl<'a> Declaration<'a> {
         let (Some([kind, flags]), true) = (payload.get(4..6), payload.len() >= HEAD_BYTES) else {
             return Err(short(HEAD_BYTES));
         };
-        let kind = Type::from_number(*kind).ok_or(Error::OutOfRange {
-            what,
-            field: "type",
-            offset: 4,
-            limit: 16,
-            found: u64::from(*kind),
-        })?;
+        let kind = Type::decode(*kind)?;
         check_flags(kind, *flags)?;
         let name_bytes = usize::from(u16_at(payload, 6));
         let unit_bytes = usize::from(u16_at(payload, 8));

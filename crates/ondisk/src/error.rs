@@ -29,6 +29,14 @@ pub enum What {
     Ring,
     /// A pin.
     Pin,
+    /// The header of a dictionary.
+    Dictionary,
+    /// A page of names of a dictionary.
+    NamePage,
+    /// A page of ids of a dictionary.
+    IdPage,
+    /// The index of a dictionary's pages.
+    DictionaryIndex,
 }
 
 impl fmt::Display for What {
@@ -45,6 +53,10 @@ impl fmt::Display for What {
             What::Layout => "field layout",
             What::Ring => "ring header",
             What::Pin => "pin",
+            What::Dictionary => "dictionary header",
+            What::NamePage => "page of names",
+            What::IdPage => "page of ids",
+            What::DictionaryIndex => "index of the dictionary",
         })
     }
 }
