@@ -84,15 +84,27 @@ const LAYOUT_PRESENT: u8 = 1;
 const BATCH: u8 = 2;
 
 impl<'a> Declaration<'a> {
-    /// The record's payload.
+    /// Whether it can be encoded.
     ///
     /// # Errors
     /// Name or unit is longer than the format allows, the name is empty, or a series has a layout.
-    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+    pub fn check(&self) -> Result<(), Error> {
         check_length("name", 6, 1, NAME_BYTES_MAX, self.name.len())?;
         check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, self.unit.len())?;
-        let flags = if self.layout.is_some() { LAYOUT_PRESENT } else { 0 };
-        check_flags(self.kind, flags)?;
+        check_flags(self.kind, self.flags())
+    }
+
+    fn flags(&self) -> u8 {
+        if self.layout.is_some() { LAYOUT_PRESENT } else { 0 }
+    }
+
+    /// The record's payload.
+    ///
+    /// # Errors
+    /// As [`Declaration::check`].
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        let flags = self.flags();
         let mut bytes = vec![0; HEAD_BYTES];
         put(&mut bytes, 0, &self.id.to_le_bytes());
         put(&mut bytes, 4, &[self.kind as u8, flags]);
