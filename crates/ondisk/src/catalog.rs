@@ -28,7 +28,9 @@ pub enum Type {
 }
 
 impl Type {
-    fn from_number(number: u8) -> Option<Self> {
+    /// The type with this number in `docs/format.md`, if there is one.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             1 => Type::F64,
             2 => Type::I64,
@@ -39,7 +41,6 @@ impl Type {
         })
     }
 
-    /// The type with this number in `docs/format.md`.
     pub(crate) fn decode(number: u8) -> Result<Self, Error> {
         Type::from_number(number).ok_or(Error::OutOfRange {
             what: What::Declaration,

@@ -27,6 +27,15 @@ pub enum Error {
         /// Its segments.
         segments: u32,
     },
+    /// A text that is no selector.
+    Selector(crate::SelectorError),
+    /// A name that nothing has, or a selector that selects nothing.
+    UnknownName(crate::UnknownName),
+    /// The catalog is damaged: what is derived from it would hide that.
+    CatalogDamaged {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A structure that was just written cannot be encoded.
     Format(baro_ondisk::Error),
 }
@@ -37,6 +46,18 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl From<baro_sys::Error> for Error {
     fn from(error: baro_sys::Error) -> Self {
         Error::System(error)
+    }
+}
+
+impl From<crate::SelectorError> for Error {
+    fn from(error: crate::SelectorError) -> Self {
+        Error::Selector(error)
+    }
+}
+
+impl From<crate::UnknownName> for Error {
+    fn from(error: crate::UnknownName) -> Self {
+        Error::UnknownName(error)
     }
 }
 
@@ -69,6 +90,11 @@ impl fmt::Display for Error {
             ),
             Error::CopyFull { segments } => {
                 write!(f, "the copy's {segments} segments do not hold what was read")
+            }
+            Error::Selector(error) => error.fmt(f),
+            Error::UnknownName(error) => error.fmt(f),
+            Error::CatalogDamaged { reason } => {
+                write!(f, "{reason}; make a whole one from what is left: baro recover STORE NEW")
             }
             Error::Format(error) => error.fmt(f),
         }

@@ -14,6 +14,8 @@ use std::fmt;
 
 /// The metric, as a label.
 const METRIC: &str = "__name__";
+/// The whole name, as no label can be called.
+const WHOLE: &str = "";
 /// Longest selector; bounds what its regular expressions may be made of.
 const SELECTOR_BYTES_MAX: usize = 16 << 10;
 /// Most matchers of a selector.
@@ -60,7 +62,11 @@ pub struct SelectorError {
 impl fmt::Display for SelectorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SelectorError { text, position, expected, found } = self;
-        write!(f, "selector {text}: at character {}: expected {expected}, found {found}", position + 1)
+        write!(
+            f,
+            "selector {text}: at character {}: expected {expected}, found {found}",
+            position + 1
+        )
     }
 }
 
@@ -114,9 +120,20 @@ impl Selector {
         Selector { text: name.to_owned(), matchers }
     }
 
+    /// The series of exactly this name.
+    #[must_use]
+    pub fn name(name: &str) -> Self {
+        let test = Test::Equal(name.to_owned());
+        let matchers = vec![Matcher { label: WHOLE.to_owned(), test }];
+        Selector { text: name.to_owned(), matchers }
+    }
+
     /// Whether it selects the series `name`, which `parser` has parsed last.
     pub(crate) fn matches_parsed(&self, name: &str, parser: &NameParser) -> bool {
         self.matchers.iter().all(|matcher| {
+            if matcher.label == WHOLE {
+                return matcher.test.holds(name);
+            }
             if matcher.label == METRIC {
                 return matcher.test.holds(parser.metric(name));
             }
@@ -136,10 +153,11 @@ impl Selector {
         self.matches_parsed(name, &parser)
     }
 
-    /// What all names that it selects begin with: their metric, if it is given.
+    /// What all names that it selects begin with: their metric, or name, if it is given.
     pub(crate) fn prefix(&self) -> &str {
         let metric = self.matchers.iter().find_map(|matcher| match &matcher.test {
             Test::Equal(metric) if matcher.label == METRIC => Some(metric.as_str()),
+            Test::Equal(name) if matcher.label == WHOLE => Some(name.as_str()),
             _ => None,
         });
         metric.unwrap_or("")

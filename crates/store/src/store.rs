@@ -25,7 +25,7 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) identity: Identity,
-    pub(crate) catalog: Catalog,
+    pub(crate) catalog: Catalog<S::File>,
     pub(crate) segments: Segments,
     pub(crate) index: Index,
     opening: Vec<Damage>,
@@ -122,9 +122,9 @@ impl<S: Storage> Store<S> {
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
         self.index = Index::build(storage, access, self.identity.when_full, &self.segments)?;
-        self.catalog = Catalog::read(storage, self.identity.store, access)?;
+        self.catalog = Catalog::open(storage, self.identity.store, access)?;
         self.damage = self.opening.clone();
-        let parts = [&self.catalog.damage, &self.segments.damage, &self.index.damage];
+        let parts = [&self.catalog.opening, &self.segments.damage, &self.index.damage];
         self.damage.extend(parts.into_iter().flatten().cloned());
         Ok(())
     }
@@ -143,7 +143,7 @@ impl<S: Storage> Store<S> {
 
     /// Series and channels.
     #[must_use]
-    pub fn catalog(&self) -> &Catalog {
+    pub fn catalog(&self) -> &Catalog<S::File> {
         &self.catalog
     }
 

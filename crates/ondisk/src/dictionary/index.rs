@@ -56,7 +56,9 @@ impl DictionaryIndex {
         self.first_ids.capacity() * 4 + self.names.capacity() + self.ends.capacity() * 4
     }
 
-    fn first_name(&self, page: usize) -> &[u8] {
+    /// The first name of a page, as bytes.
+    #[must_use]
+    pub fn first_name(&self, page: usize) -> &[u8] {
         let end = |page: usize| self.ends.get(page).map_or(0, |end| *end as usize);
         let start = page.checked_sub(1).map_or(0, end);
         self.names.get(start..end(page)).unwrap_or(&[])
