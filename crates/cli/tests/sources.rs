@@ -375,7 +375,7 @@ fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
     assert_eq!(report["refused_ring_full"].as_u64(), Some(refused));
     assert_eq!(output.status.code(), Some(if refused == 0 { 0 } else { 3 }));
     let store_ = Store::open(store.as_ref()).unwrap();
-    let channel = store_.catalog().name("produced").unwrap().id;
+    let channel = store_.catalog().lookup("produced").unwrap().unwrap().id;
     let checked = check(&store_, channel).unwrap();
     assert_eq!((checked.frames, checked.wrong, checked.out_of_order), (pushed, 0, 0));
     assert_eq!(checked.producers, 16);

@@ -58,6 +58,15 @@ pub enum Error {
         /// What it was doing.
         name: &'static str,
     },
+    /// A text that is no selector.
+    Selector(crate::SelectorError),
+    /// A name that nothing has, or a selector that selects nothing.
+    UnknownName(crate::UnknownName),
+    /// The catalog is damaged: what is derived from it would hide that.
+    CatalogDamaged {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A structure that was just written cannot be encoded.
     Format(baro_ondisk::Error),
 }
@@ -80,6 +89,18 @@ impl From<baro_runs::Error> for Error {
 impl From<baro_ondisk::Error> for Error {
     fn from(error: baro_ondisk::Error) -> Self {
         Error::Format(error)
+    }
+}
+
+impl From<crate::SelectorError> for Error {
+    fn from(error: crate::SelectorError) -> Self {
+        Error::Selector(error)
+    }
+}
+
+impl From<crate::UnknownName> for Error {
+    fn from(error: crate::UnknownName) -> Self {
+        Error::UnknownName(error)
     }
 }
 
@@ -140,6 +161,11 @@ impl fmt::Display for Error {
             ),
             Error::Run(error) => error.fmt(f),
             Error::Thread { name } => write!(f, "the thread for {name} has ended by itself"),
+            Error::Selector(error) => error.fmt(f),
+            Error::UnknownName(error) => error.fmt(f),
+            Error::CatalogDamaged { reason } => {
+                write!(f, "{reason}; make a whole one from what is left: baro recover STORE NEW")
+            }
             Error::Format(error) => error.fmt(f),
         }
     }

@@ -98,7 +98,7 @@ impl<S: Storage> Store<S> {
         mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
         let sources = Sources::of(self, query.interval)?;
-        let kind = |id| self.catalog.id(id).map_or(baro_ondisk::Type::I64, |found| found.kind);
+        let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
         let mut out = Emitter::new(query, &mut each);
         let total = query.every.filter(|every| {
             every.step_ns == 0 && every.aggregate != Aggregate::P99 && sources.apart()

@@ -28,7 +28,7 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) identity: Identity,
-    pub(crate) catalog: Catalog,
+    pub(crate) catalog: Catalog<S::File>,
     pub(crate) segments: Segments,
     pub(crate) index: Index,
     pub(crate) runs: Runs<S::File>,
@@ -122,10 +122,10 @@ impl<S: Storage> Store<S> {
         // After the log: what was recycled meanwhile is in a run that is found now.
         self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
         self.held = OnceLock::new();
-        self.catalog = Catalog::read(storage, self.identity.store, access)?;
+        self.catalog = Catalog::open(storage, self.identity.store, access)?;
         self.damage = self.opening.clone();
         let parts =
-            [&self.catalog.damage, &self.segments.damage, &self.index.damage, &self.runs.damage];
+            [&self.catalog.opening, &self.segments.damage, &self.index.damage, &self.runs.damage];
         self.damage.extend(parts.into_iter().flatten().cloned());
         Ok(())
     }
@@ -144,7 +144,7 @@ impl<S: Storage> Store<S> {
 
     /// Series and channels.
     #[must_use]
-    pub fn catalog(&self) -> &Catalog {
+    pub fn catalog(&self) -> &Catalog<S::File> {
         &self.catalog
     }
 

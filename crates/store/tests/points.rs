@@ -76,7 +76,7 @@ fn check(store: &Store) {
     // The last frame ends inside the array: one value less for each field behind.
     let (found, short) = points(store, &named(&["control.cell[1]", "control.on"]), Interval::ALL);
     assert_eq!((found.len(), short), (6, 2));
-    let all = Selection::all(store.catalog(), true);
+    let all = Selection::all(store.catalog(), true).unwrap();
     let (found, short) = points(store, &all, Interval::ALL);
     assert_eq!((found.len(), short), (3 * 6 + 2, 3));
     // Frames as they are.

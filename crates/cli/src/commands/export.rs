@@ -41,7 +41,8 @@ pub(crate) struct Arguments {
     /// The window of this pin instead: its name or id (baro pin STORE --list)
     #[arg(long, value_name = "NAME_OR_ID", conflicts_with_all = ["from", "to"])]
     pin: Option<String>,
-    /// Only this series, channel, or field as CHANNEL.FIELD; may be repeated
+    /// Only this series, channel, field as CHANNEL.FIELD, or what a selector such as
+    /// temp{site="a"} selects; may be repeated
     #[arg(long)]
     series: Vec<String>,
     /// Form of the file; without it by the file's name: .csv or .mcap
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let output = form(arguments)?;
     let store = Store::open(&arguments.store)?;
     let selection = if arguments.series.is_empty() {
-        Selection::all(store.catalog(), true)
+        Selection::all(store.catalog(), true)?
     } else {
         Selection::named(store.catalog(), &arguments.series)?
     };

@@ -8,6 +8,12 @@ pub(crate) const IDENTITY_NEW: &str = "store.new";
 pub const LOCK: &str = "lock";
 /// Series and channels.
 pub const CATALOG: &str = "catalog";
+/// A catalog that is being made from a dictionary.
+pub const CATALOG_NEW: &str = "catalog.new";
+/// The names of the catalog, sorted.
+pub const DICTIONARY: &str = "dictionary";
+/// A dictionary that is being made.
+pub const DICTIONARY_NEW: &str = "dictionary.new";
 /// Folder of the segments.
 pub const FOLDER: &str = "log";
 /// A segment that is being added to the log.

@@ -140,7 +140,7 @@ impl<S: Storage> Settler<S> {
         let mut output = Output::create(storage, self.options.rest)?;
         let catalog = &self.store.catalog;
         // Without a declaration the bits are kept as they are.
-        let kind = |series| catalog.id(series).map_or(Type::I64, |declared| declared.kind);
+        let kind = |series| catalog.kind(series).unwrap_or(Type::I64);
         let (full, portions) = sync_channel::<Portion>(PORTIONS);
         let (empty, spare) = sync_channel::<Portion>(PORTIONS + 1);
         for _ in 0..PORTIONS {
