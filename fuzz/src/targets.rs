@@ -18,6 +18,7 @@ pub const TARGETS: &[Target] = &[
     input::RING,
     input::CSV,
     input::JSON,
+    input::INFLUX,
     input::FRAMES,
     input::UDP,
 ];

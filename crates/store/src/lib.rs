@@ -26,6 +26,7 @@ mod salvage;
 mod segments;
 mod store;
 mod tail;
+mod usage;
 mod verify;
 
 pub use catalog::Catalog;
@@ -41,4 +42,5 @@ pub use recover::{Recovered, recover, recover_in};
 pub use segments::SegmentFile;
 pub use store::Store;
 pub use tail::{Row, Value};
+pub use usage::{Parts, SeriesUsage};
 pub use verify::{VerifyReport, verify};
