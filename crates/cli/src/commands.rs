@@ -5,6 +5,7 @@ mod cat;
 mod demo;
 mod du;
 mod export;
+mod import;
 mod info;
 mod init;
 mod list;
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Query(query::Arguments),
     /// Write a time range to a file that other programs read: CSV, MCAP, Parquet or Arrow
     Export(export::Arguments),
+    /// Record samples from files: CSV, Parquet, Influx line protocol
+    Import(import::Arguments),
     /// Read everything and say what is not as it was written
     Verify(verify::Arguments),
     /// Copy what is readable of a damaged store into a new one
@@ -77,6 +80,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cat(arguments) => cat::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Pin(arguments) => pin::run(&arguments),

@@ -13,7 +13,7 @@ use baro_sys::disk;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-pub(crate) use output::{Output, rows_of};
+pub(crate) use output::Output;
 
 /// How rows are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,7 +4,6 @@
 
 use super::InfluxValue;
 use super::error::{InfluxProblem, quote};
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -200,14 +199,14 @@ fn unescaped(text: &str) -> impl Iterator<Item = char> + '_ {
 }
 
 /// A text without the backslashes before quotes and backslashes.
-fn plain(text: &str) -> Cow<'_, str> {
+fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         let next = letters.next_if(|next| letter == '\\' && matches!(next, '"' | '\\'));
         plain.push(next.unwrap_or(letter));
     }
-    plain.into()
+    plain
 }
 
 /// The value that starts at `start`, and where it ends.

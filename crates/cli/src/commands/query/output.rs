@@ -85,7 +85,7 @@ impl Output {
 }
 
 /// The writer of a form.
-pub(crate) fn rows_of<'a, W: Write + Send + 'a>(
+pub(super) fn rows_of<'a, W: Write + Send + 'a>(
     format: RowsFormat,
     selection: &Selection,
     every: Option<Every>,
