@@ -7,13 +7,13 @@ mod text;
 use super::selection;
 use crate::failure::{Outcome, Result};
 use crate::{size, time};
-use baro_export::rows;
-use baro_store::{Aggregate, Every, Interval, Query, QueryNotes, Store};
+use baro_export::rows::{self, Rows, Told};
+use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Store};
 use baro_sys::disk;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-pub(crate) use output::Output;
+pub(crate) use output::{Output, tell};
 
 /// How rows are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -126,16 +126,45 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let output = Output::choose(arguments.format, arguments.output.as_deref())?;
     let store = Store::open(&arguments.store)?;
     let selection = selection::of_values(&store, &arguments.selectors)?;
-    let done = output
-        .write(&selection, every, |rows| Ok(rows::query(&store, &selection, &query, None, rows)?));
+    let done = output.write(&selection, every, |rows| {
+        let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
+        let start_ns = store.info().times_ns.map(|times| times.0).filter(|_| whole);
+        let found = match start_ns {
+            Some(start_ns) => {
+                let rows = &mut FromStart { rows, start_ns };
+                rows::query(&store, &selection, &query, None, rows)
+            }
+            None => rows::query(&store, &selection, &query, None, rows),
+        };
+        Ok(found?)
+    });
     let (notes, told) = done.inspect_err(|_| {
         // Half a file looks like a whole one.
         if let Some(file) = output.made() {
             let _ = disk::remove(file);
         }
     })?;
-    output::tell(&told);
+    tell(&told);
     Ok(met(&store, &notes))
+}
+
+/// One value over all there is would have the earliest time that can be written, which pandas takes
+/// for none: it gets the time of the store's earliest record.
+struct FromStart<'a> {
+    rows: &'a mut dyn Rows,
+    start_ns: i64,
+}
+
+impl Rows for FromStart<'_> {
+    fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> baro_export::Result<()> {
+        let times_ns = [self.start_ns];
+        let times_ns = if batch.times_ns == [i64::MIN] { &times_ns } else { batch.times_ns };
+        self.rows.batch(column, &Batch { times_ns, ..*batch })
+    }
+
+    fn finish(&mut self) -> baro_export::Result<Told> {
+        self.rows.finish()
+    }
 }
 
 /// Says what is missing of the answer, and what that makes of the exit code.

@@ -20,6 +20,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit as ArrowUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +29,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const BATCH_ROWS: usize = 8192;
 const EXPECTED: &str = "columns series (text), time and value (long), or time and one column for \
                         each series (wide), where time is a timestamp or an integer";
+
+const EXPECTED_COMPRESSION: &str = "compression with Snappy or none, since others are not built in \
+                                    (write it with compression=\"snappy\")";
 
 /// Unit of times that are integers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,6 +125,14 @@ fn read(
     each: &mut impl FnMut(Imported<'_>) -> ControlFlow<()>,
 ) -> Result<u64> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    let groups = builder.metadata().row_groups().iter();
+    let mut compressions = groups.flat_map(|group| group.columns()).map(|c| c.compression());
+    let built_in =
+        |one: &Compression| matches!(one, Compression::UNCOMPRESSED | Compression::SNAPPY);
+    if let Some(other) = compressions.find(|one| !built_in(one)) {
+        let found = format!("{other}");
+        return Err(Error::Layout { found, expected: EXPECTED_COMPRESSION });
+    }
     let mut rows = 0;
     for batch in builder.with_batch_size(BATCH_ROWS).build()? {
         let batch = batch?;

@@ -125,9 +125,13 @@ impl Target {
         let full = matches!(trouble, Trouble::LogFull | Trouble::Held { .. });
         if still_ns >= PATIENCE_NS || (full && still_ns >= LOOK_NS) {
             let seconds = still_ns / 1_000_000_000;
+            let why = match trouble {
+                Trouble::None => "the recorder does not say why".to_owned(),
+                trouble => trouble.to_string(),
+            };
             return Err(format!(
-                "nothing has become durable for {seconds} s: {trouble}; what was imported before \
-                 is in the store"
+                "nothing has become durable for {seconds} s: {why}; what was imported before is in \
+                 the store"
             )
             .into());
         }
