@@ -32,6 +32,7 @@ mod settle;
 mod store;
 mod tail;
 mod unsettled;
+mod usage;
 mod verify;
 
 pub use catalog::{Catalog, DictionaryWritten, Rebuilt, write_dictionary};
@@ -49,4 +50,5 @@ pub use selector::{Selector, SelectorError};
 pub use settle::{Dropped, Extent, RunRetention, SettleOptions, Settled, Settler};
 pub use store::Store;
 pub use tail::{Row, Value};
+pub use usage::{Parts, SeriesUsage};
 pub use verify::{VerifyReport, verify};

@@ -70,6 +70,29 @@ pub struct QueryNotes {
     pub read: Notes,
 }
 
+impl QueryNotes {
+    /// Puts two passes together; damage that both met counts once.
+    fn add(&mut self, other: QueryNotes) {
+        self.rows += other.rows;
+        self.batches += other.batches;
+        self.fields_missing += other.fields_missing;
+        self.read.records += other.read.records;
+        self.read.blocks += other.read.blocks;
+        self.read.blocks_again += other.read.blocks_again;
+        self.read.blocks_recycled += other.read.blocks_recycled;
+        for damage in other.read.damage {
+            if !self.read.damage.contains(&damage) {
+                self.read.damage.push(damage);
+            }
+        }
+    }
+}
+
+/// Whether a column has samples; else it is of a channel's frames.
+fn is_series(column: &Column) -> bool {
+    column.field().is_none() && column.kind != "frame"
+}
+
 impl<S: Storage> Store<S> {
     /// Calls `each` with what the query asks for, series by series in the order of
     /// [`Selection::columns`], each by rising time, until it breaks.
@@ -80,9 +103,36 @@ impl<S: Storage> Store<S> {
         &self,
         selection: &Selection,
         query: &Query,
-        each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+        mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
-        plain::query(self, selection, query, each)
+        let columns = selection.columns();
+        let (mut notes, mut query) = (QueryNotes::default(), query.clone());
+        let mut place = 0;
+        for group in columns.chunk_by(|a, b| is_series(a) == is_series(b)) {
+            let mut flow = ControlFlow::Continue(());
+            let mut each = |batch: &Batch<'_>, place: usize| {
+                flow = each(&Batch { target: Target { place, ..batch.target }, ..*batch });
+                flow
+            };
+            let found = if group.first().is_some_and(is_series) {
+                let ids: Vec<u32> = group.iter().map(|column| column.id).collect();
+                self.query_ids(&ids, &query, |batch| each(batch, place + batch.target.place))?
+            } else {
+                let range = place..place + group.len();
+                plain::query(self, selection, range, &query, |batch| {
+                    each(batch, batch.target.place)
+                })?
+            };
+            place += group.len();
+            if let Some(limit) = &mut query.limit {
+                *limit -= found.rows.min(*limit);
+            }
+            notes.add(found);
+            if flow.is_break() || query.limit == Some(0) {
+                break;
+            }
+        }
+        Ok(notes)
     }
 
     /// The same of series by their ids, sorted and each once; the place of a target is that in
