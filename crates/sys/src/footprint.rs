@@ -39,9 +39,7 @@ pub fn drop_cached(path: &Path) -> Result<()> {
         }
         let file = File::open(path).map_err(|e| Error::new("open", path, e))?;
         // SAFETY: plain call on an open descriptor; length 0 means to the end.
-        match unsafe {
-            libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED)
-        } {
+        match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
             0 => Ok(()),
             errno => {
                 let reason = std::io::Error::from_raw_os_error(errno);

@@ -19,7 +19,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub(super) fn now() -> Memory {
+    /// As it is now.
+    #[must_use]
+    pub fn now() -> Memory {
         let path = Path::new("/proc/self/status");
         baro_sys::host::read_text(path, 64 << 10)
             .map_or_else(|_| Memory::default(), |text| of(&text))

@@ -2,8 +2,8 @@
 
 use super::recorded::{Recorded, Recording};
 use crate::BenchError;
-use baro_sources::proc::{ProcSampler, ProcSelection};
 use baro_sources::Scalar;
+use baro_sources::proc::{ProcSampler, ProcSelection};
 use baro_sys::clock;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,8 +7,8 @@
 use super::{BATCH, Batch, Data, Feed};
 use crate::BenchError;
 use baro_ondisk::Type;
-use baro_sources::csv::CsvParser;
 use baro_sources::Scalar;
+use baro_sources::csv::CsvParser;
 use baro_store::Interval;
 use std::collections::HashMap;
 use std::path::Path;
@@ -109,10 +109,12 @@ impl Recording {
         match item {
             Ok(sample) => match sample.time_ns {
                 Some(time_ns) => self.push(&sample.series, time_ns, sample.value),
-                None => self.wrong = self.wrong.take().or(Some(format!(
-                    "line {}: expected a time, found none",
-                    sample.line
-                ))),
+                None => {
+                    self.wrong = self
+                        .wrong
+                        .take()
+                        .or(Some(format!("line {}: expected a time, found none", sample.line)))
+                }
             },
             Err(error) => self.wrong = self.wrong.take().or(Some(error)),
         }

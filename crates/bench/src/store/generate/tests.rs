@@ -1,6 +1,7 @@
 use super::walk::value;
 use super::*;
 use baro_sources::Scalar;
+use baro_sys::disk::{remove, write_file as write};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -24,7 +25,9 @@ fn arrivals(data: &dyn Data, first_id: u32) -> Vec<(u32, i64, u64)> {
 fn expected(data: &dyn Data) -> Vec<(u32, i64, u64)> {
     let mut all = Vec::new();
     for series in 0..data.series() {
-        data.expected(series, Interval::ALL, &mut |time_ns, bits| all.push((series, time_ns, bits)));
+        data.expected(series, Interval::ALL, &mut |time_ns, bits| {
+            all.push((series, time_ns, bits))
+        });
     }
     all
 }
@@ -125,12 +128,13 @@ fn numbers_that_are_no_use_are_refused() {
 #[test]
 fn a_recording_is_repeated_and_of_one_time_the_last_counts() {
     let path = std::env::temp_dir().join(format!("baro-recorded-{}.csv", std::process::id()));
-    std::fs::write(&path, "10,a,1.5\n10,b,7\n30,a,2\n30,b,8\n20,b,9\n30,b,10\n").unwrap();
+    write(&path, b"10,a,1.5\n10,b,7\n30,a,2\n30,b,8\n20,b,9\n30,b,10\n").unwrap();
     let data = Recorded::read(&path, 7).unwrap();
     assert_eq!((data.series(), data.samples(), data.repeats()), (2, 12, 2));
     assert_eq!((data.declaration(0).1, data.declaration(1).1), (Type::F64, Type::I64));
     let one = |later: i64| {
-        [(10, 1.5_f64.to_bits()), (30, 2.0_f64.to_bits())].map(|(time, bits)| (0, time + later, bits))
+        [(10, 1.5_f64.to_bits()), (30, 2.0_f64.to_bits())]
+            .map(|(time, bits)| (0, time + later, bits))
     };
     let other = |later: i64| [(10, 7), (20, 9), (30, 10)].map(|(t, bits)| (1, t + later, bits));
     let all = [one(0).as_slice(), &one(21), &other(0), &other(21)].concat();
@@ -138,12 +142,12 @@ fn a_recording_is_repeated_and_of_one_time_the_last_counts() {
     let found = arrivals(&data, 9);
     assert_eq!(found.len(), 12);
     assert_eq!((found[3], found[9]), ((1, 30, 8), (1, 51, 8)));
-    std::fs::write(&path, "10,a,1.5\nnonsense\n").unwrap();
+    write(&path, b"10,a,1.5\nnonsense\n").unwrap();
     let error = Recorded::read(&path, 0).unwrap_err().to_string();
     assert!(error.contains("line 2") || error.contains(":2"), "{error}");
-    std::fs::write(&path, "# nothing\n").unwrap();
+    write(&path, b"# nothing\n").unwrap();
     assert!(Recorded::read(&path, 0).unwrap_err().to_string().contains("found 0"));
-    std::fs::remove_file(&path).unwrap();
+    remove(&path).unwrap();
     // What proc records goes the same way.
     let mut recording = super::recorded::Recording::default();
     recording.push("x", 5, Scalar::Integer(3));

@@ -145,7 +145,9 @@ impl Walk {
     /// The steps from tick `tick - 1` to `tick`.
     #[inline]
     pub(super) fn steps(&self, tick: u32) -> Steps {
-        Steps { key: mix(self.spec.seed ^ (u64::from(tick) + 1).wrapping_mul(0xd605_1b4c_93b1_2d7f)) }
+        Steps {
+            key: mix(self.spec.seed ^ (u64::from(tick) + 1).wrapping_mul(0xd605_1b4c_93b1_2d7f)),
+        }
     }
 
     /// The value of tick 0.
