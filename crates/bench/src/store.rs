@@ -12,7 +12,7 @@ pub mod generate;
 pub mod ingest;
 pub mod queries;
 pub mod report;
-
+pub mod steady;
 #[cfg(test)]
 mod tests;
 pub mod yardsticks;

@@ -169,3 +169,33 @@ fn a_timing_is_median_and_99th_percentile() {
     assert_eq!((timing.runs, timing.median_ms, timing.p99_ms), (200, 100.0, 198.0));
     assert_eq!(queries::Timing::of(Vec::new()), None);
 }
+
+#[test]
+fn a_short_steady_run_loses_nothing_and_its_points_add_up() {
+    use super::steady::{SteadySpec, run};
+    let folder = Folder::new("steady");
+    let spec = SteadySpec {
+        series: 5000,
+        rate: 2_000_000,
+        duration_ns: 500_000_000,
+        seed: 1,
+        log_bytes: 4 << 20,
+        retention: baro_recorder::Retention::default(),
+        points: 5,
+    };
+    let report = run(&folder.0, &spec, &AtomicBool::new(false)).unwrap();
+    let last = report.points.last().unwrap();
+    assert_eq!((last.pushed + last.lost, report.segments), (1_000_000, 4));
+    // 12 MB of samples went round a log of 4 MiB, if nothing was lost.
+    assert!(report.segments_started >= 8 || last.lost > 0, "{}", report.segments_started);
+    // Two pushes a tick: 4,096 samples and the rest.
+    assert_eq!(report.push_ns.len(), 400);
+    assert!(report.points.len() >= 2);
+    assert!(report.points.is_sorted_by_key(|point| (point.at_ns, point.pushed, point.lost)));
+    assert_eq!(report.csv().lines().count(), report.points.len() + 1);
+    let width = |line: &str| line.split(',').count();
+    assert!(report.csv().lines().all(|line| width(line) == 11));
+    assert!(report.svg().contains("not settled yet: not measured here"));
+    assert!(run(&folder.0, &SteadySpec { rate: 0, ..spec }, &AtomicBool::new(false)).is_err());
+    assert_eq!(host::list_dir(&folder.0).unwrap().len(), 0);
+}

@@ -55,18 +55,25 @@ impl Ticks {
         let draws = self.walk.steps(self.tick);
         let steps = self.walk.steps(self.tick + 1);
         let first = self.at as u32;
-        let Some(now) = self.now.get_mut(self.at..) else { return };
-        for (series, now) in (first..).zip(now.iter_mut().take(BATCH)) {
-            if draws.one(series).one_in_100() {
-                let late = 1 + self.walk.hash(series, self.tick) % longest;
-                let arrives = self.tick.saturating_add(late as u32);
-                let (tick, thousandths) = (self.tick, *now);
-                self.on_their_way.push(Reverse(OnItsWay { arrives, series, tick, thousandths }));
-            } else {
-                batch.series.push(self.first_id + series);
-                batch.values.push(value(*now));
+        let end = (self.at + BATCH).min(self.now.len());
+        let Some(now) = self.now.get_mut(self.at..end) else { return };
+        for (quad, now) in (first / LANES as u32..).zip(now.chunks_mut(LANES)) {
+            let draws = draws.quad(quad).into_iter().zip(steps.quad(quad));
+            for (series, (now, (draw, step))) in
+                (quad * LANES as u32..).zip(now.iter_mut().zip(draws))
+            {
+                if draw.one_in_100() {
+                    let late = 1 + self.walk.hash(series, self.tick) % longest;
+                    let arrives = self.tick.saturating_add(late as u32);
+                    let (tick, thousandths) = (self.tick, *now);
+                    let late = OnItsWay { arrives, series, tick, thousandths };
+                    self.on_their_way.push(Reverse(late));
+                } else {
+                    batch.series.push(self.first_id + series);
+                    batch.values.push(value(*now));
+                }
+                *now += step.step();
             }
-            *now += steps.one(series).step();
         }
     }
 }
