@@ -210,17 +210,17 @@ impl StoreReport {
             ("missing", Field::Text(self.missing.join("; "))),
         ]
     }
+}
 
-    /// The report for people.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let lines = self.fields().into_iter().map(|(key, field)| match field {
-            Field::Count(count) => format!("{key:30} {count}\n"),
-            Field::Number(number) if number.abs() >= 1000.0 => format!("{key:30} {number:.0}\n"),
-            Field::Number(number) => format!("{key:30} {number:.4}\n"),
-            Field::Text(text) => format!("{key:30} {text}\n"),
-            Field::Missing => format!("{key:30} not measured\n"),
-        });
-        lines.collect()
-    }
+/// Fields for people, one a line.
+#[must_use]
+pub fn text(fields: &[(&'static str, Field)]) -> String {
+    let lines = fields.iter().map(|(key, field)| match field {
+        Field::Count(count) => format!("{key:30} {count}\n"),
+        Field::Number(number) if number.abs() >= 1000.0 => format!("{key:30} {number:.0}\n"),
+        Field::Number(number) => format!("{key:30} {number:.4}\n"),
+        Field::Text(text) => format!("{key:30} {text}\n"),
+        Field::Missing => format!("{key:30} not measured\n"),
+    });
+    lines.collect()
 }

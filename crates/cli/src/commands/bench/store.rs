@@ -4,14 +4,19 @@ use crate::commands::Format;
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_bench::store::generate::{Data, Order, Recorded, Walk, WalkSpec, record_proc};
-use baro_bench::store::report::Field;
+use baro_bench::store::report::{self, Field};
+use baro_bench::store::steady::{self, SteadySpec};
 use baro_bench::store::{StoreSpec, run as measure};
-use baro_sys::{clock, termination};
+use baro_recorder::Retention;
+use baro_sys::{clock, disk, termination};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Of a steady run: recycled often, so that what grows is seen.
+const STEADY_LOG_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -46,6 +51,19 @@ pub(crate) struct Arguments {
     /// Time for each kind of question; what takes longer is asked less often
     #[arg(long, default_value = "5s", value_parser = size::nanoseconds)]
     budget: u64,
+    /// Push so many samples a second, waiting for nobody, and not as many as go in
+    #[arg(long, requires = "duration")]
+    rate: Option<u64>,
+    /// How long, with --rate
+    #[arg(long = "for", id = "duration", value_name = "DURATION", requires = "rate",
+          value_parser = size::nanoseconds)]
+    duration: Option<u64>,
+    /// With --rate: a file for memory, disk and pushes over time
+    #[arg(long, requires = "rate")]
+    csv: Option<PathBuf>,
+    /// With --rate: a picture of it
+    #[arg(long, requires = "rate")]
+    svg: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -78,21 +96,49 @@ impl From<OrderName> for Order {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
     let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
-    let result = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 stop.fetch_or(termination::requested().is_some(), Ordering::Relaxed);
                 clock::sleep_ns(20_000_000);
             }
         });
-        let result = run_until(arguments, &stop);
+        let result = match (arguments.rate, arguments.duration) {
+            (Some(rate), Some(duration_ns)) => run_steady(arguments, rate, duration_ns, &stop),
+            _ => run_until(arguments, &stop),
+        };
         done.store(true, Ordering::Relaxed);
         result
-    });
-    result.map(|()| Outcome::Done)
+    })
 }
 
-fn run_until(arguments: &Arguments, stop: &AtomicBool) -> Result<()> {
+fn run_steady(
+    arguments: &Arguments,
+    rate: u64,
+    duration_ns: u64,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
+    let spec = SteadySpec {
+        series: arguments.series,
+        rate,
+        duration_ns,
+        seed: arguments.seed,
+        log_bytes: arguments.log.unwrap_or(STEADY_LOG_BYTES),
+        retention: Retention::default(),
+        points: u32::try_from(duration_ns / 1_000_000_000).unwrap_or(u32::MAX).clamp(1, 360),
+    };
+    let report = steady::run(&arguments.dir, &spec, stop)?;
+    if let Some(path) = &arguments.csv {
+        disk::write_file(path, report.csv().as_bytes())?;
+    }
+    if let Some(path) = &arguments.svg {
+        disk::write_file(path, report.svg().as_bytes())?;
+    }
+    print(arguments.format, &report.fields())?;
+    Ok(Outcome::lost_if(report.points.last().is_some_and(|point| point.lost > 0)))
+}
+
+fn run_until(arguments: &Arguments, stop: &AtomicBool) -> Result<Outcome> {
     let (data, name, order) = data(arguments, stop)?;
     let spec = StoreSpec {
         log_bytes: arguments.log,
@@ -102,11 +148,8 @@ fn run_until(arguments: &Arguments, stop: &AtomicBool) -> Result<()> {
         budget_ns: arguments.budget,
     };
     let report = measure(&arguments.dir, data.as_ref(), &spec, stop)?;
-    match arguments.format {
-        Format::Text => write!(std::io::stdout(), "{}", report.text())?,
-        Format::Json => print_fields(&report.fields())?,
-    }
-    Ok(())
+    print(arguments.format, &report.fields())?;
+    Ok(Outcome::Done)
 }
 
 /// What is pushed, its name, and the name of its order.
@@ -133,20 +176,26 @@ fn data(arguments: &Arguments, stop: &AtomicBool) -> Result<(Box<dyn Data>, Stri
     })
 }
 
-/// One JSON object whose keys keep their order.
-pub(super) fn print_fields(fields: &[(&'static str, Field)]) -> Result<()> {
-    let lines: Vec<String> = fields
-        .iter()
-        .map(|(key, field)| {
-            let value = match field {
-                Field::Count(count) => json!(count),
-                Field::Number(number) => json!(number),
-                Field::Text(text) => json!(text),
-                Field::Missing => Value::Null,
-            };
-            format!("  {}: {value}", json!(key))
-        })
-        .collect();
-    writeln!(std::io::stdout(), "{{\n{}\n}}", lines.join(",\n"))?;
+fn print(format: Format, fields: &[(&'static str, Field)]) -> Result<()> {
+    let text = match format {
+        Format::Text => report::text(fields),
+        Format::Json => object(fields),
+    };
+    writeln!(std::io::stdout(), "{}", text.trim_end())?;
     Ok(())
+}
+
+/// One JSON object whose keys keep their order.
+fn object(fields: &[(&'static str, Field)]) -> String {
+    let line = |(key, field): &(&'static str, Field)| {
+        let value = match field {
+            Field::Count(count) => json!(count),
+            Field::Number(number) => json!(number),
+            Field::Text(text) => json!(text),
+            Field::Missing => Value::Null,
+        };
+        format!("  {}: {value}", json!(key))
+    };
+    let lines: Vec<String> = fields.iter().map(line).collect();
+    format!("{{\n{}\n}}", lines.join(",\n"))
 }
