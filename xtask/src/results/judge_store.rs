@@ -157,8 +157,7 @@ fn against(goal: &Goal, runs: &[&Value]) -> Verdict {
     verdict
 }
 
-/// Shuffled pushes against what the plain append of samples in order makes of them: its generator
-/// is the same, so the ratio is of the same run.
+/// Shuffled pushes against the plain append, which gets the same samples in order.
 pub(super) fn shuffled(runs: &[&Value]) -> Verdict {
     let mut said = Said::new();
     let durable = spread(runs, by_append("ingest_durable_per_s"));

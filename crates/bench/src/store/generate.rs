@@ -125,6 +125,8 @@ pub trait Data: Sync {
     fn range(&self) -> Interval;
     /// The samples as they arrive; series 0 has the id `first_id`, the others follow.
     fn feed(&self, first_id: u32) -> Box<dyn Feed + '_>;
+    /// The same samples in the order in which they were taken: what yardsticks append.
+    fn in_order(&self) -> Box<dyn Feed + '_>;
     /// Calls `each` with what a query for this series and interval must answer, by rising time:
     /// each time once. Values as 64 bits.
     fn expected(&self, series: u32, interval: Interval, each: &mut dyn FnMut(i64, u64));

@@ -1,3 +1,5 @@
+//! Small runs from end to end, in every order; and data that claims to be other than what was pushed.
+
 use super::generate::{Feed, Order, Walk, WalkSpec};
 use super::report::Field;
 use super::*;
@@ -102,6 +104,10 @@ impl Data for Tampered {
 
     fn feed(&self, first_id: u32) -> Box<dyn Feed + '_> {
         self.walk.feed(first_id)
+    }
+
+    fn in_order(&self) -> Box<dyn Feed + '_> {
+        self.walk.in_order()
     }
 
     fn expected(&self, series: u32, interval: Interval, each: &mut dyn FnMut(i64, u64)) {

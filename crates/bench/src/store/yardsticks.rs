@@ -2,7 +2,8 @@
 //! file, and one file per sensor.
 //!
 //! The append writes what a log needs to know of a sample, 20 bytes (series, time, value), through
-//! a buffer of 1 MiB, with one fdatasync at the end. A sensor's file has samples of 16 bytes by
+//! a buffer of 1 MiB, with one fdatasync at the end; in the order in which samples are taken, whatever
+//! the order in which the store gets them. A sensor's file has samples of 16 bytes by
 //! rising time, and a query is open, binary search, read. Where there are more than 10,000 sensors
 //! files are made of those only that queries are drawn from, in folders of 1,000.
 
@@ -36,7 +37,7 @@ pub fn log_append_per_s(folder: &Path, data: &dyn Data) -> Result<f64, BenchErro
 
 fn append(path: &Path, data: &dyn Data) -> Result<f64, BenchError> {
     let mut file = dirty::create(path).map_err(BenchError::file("make", path))?;
-    let mut feed = data.feed(1);
+    let mut feed = data.in_order();
     let mut batch = Batch::default();
     let mut buffer: Vec<u8> = Vec::with_capacity(BUFFER_BYTES + 4096 * LOG_SAMPLE_BYTES);
     let mut samples = 0_u64;

@@ -210,6 +210,10 @@ impl Data for Recorded {
         Box::new(Replay { recorded: self, first_id, repeat: 0, at: 0 })
     }
 
+    fn in_order(&self) -> Box<dyn Feed + '_> {
+        self.feed(1)
+    }
+
     fn expected(&self, series: u32, interval: Interval, each: &mut dyn FnMut(i64, u64)) {
         let series = series as usize;
         for repeat in 0..i64::from(self.repeats) {

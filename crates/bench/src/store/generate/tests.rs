@@ -1,3 +1,5 @@
+//! Orders are permutations of one walk, draws are uniform, recordings repeat; whatever the sizes.
+
 use super::walk::value;
 use super::*;
 use baro_sources::Scalar;

@@ -219,6 +219,10 @@ impl Data for Walk {
         }
     }
 
+    fn in_order(&self) -> Box<dyn Feed + '_> {
+        Box::new(ticks::Ticks::new(*self, 1, false))
+    }
+
     fn expected(&self, series: u32, interval: Interval, each: &mut dyn FnMut(i64, u64)) {
         let ticks = self.ticks_in(interval);
         for (tick, thousandths) in (0..ticks.end).zip(self.of(series)) {
