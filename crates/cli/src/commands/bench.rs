@@ -4,6 +4,7 @@ mod keep;
 pub(crate) mod load;
 mod producers;
 pub(crate) mod push;
+mod store;
 
 use super::init;
 use crate::failure::{Outcome, Result};
@@ -23,6 +24,8 @@ pub(crate) enum Command {
     Producer(producers::One),
     /// A log that is recycled many times, with pins or without: does anything grow
     Keep(keep::Arguments),
+    /// A store of any number of sensors: ingest, bytes, memory, opening, queries
+    Store(Box<store::Arguments>),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -33,6 +36,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Producers(arguments) => producers::run(&arguments),
         Command::Producer(arguments) => producers::one(&arguments),
         Command::Keep(arguments) => keep::run(&arguments),
+        Command::Store(arguments) => store::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
 }
