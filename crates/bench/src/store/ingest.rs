@@ -17,6 +17,7 @@ use crate::BenchError;
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Closed, Options, Producer, Recorder, Trouble};
+use baro_store::{Extent, SettleOptions, Settler};
 use baro_sys::disk::Disk;
 use baro_sys::{clock, identity};
 use std::path::Path;
@@ -128,7 +129,7 @@ pub fn ingest(
     let (mut batch, mut samples, mut waits) = (Batch::default(), 0, 0);
     let started_ns = clock::monotonic_ns();
     while feed.next(&mut batch) {
-        let needed = payload_bytes(&mut batch);
+        let needed = payload_bytes(&batch);
         if stop.load(Ordering::Relaxed) {
             return Err(BenchError::Lost("stopped before the last sample".to_owned()));
         }
@@ -140,7 +141,7 @@ pub fn ingest(
             // Spinning would take a processor from the writer.
             clock::sleep_ns(WAIT_NS);
         }
-        push(producer, &mut batch).map_err(|refused| BenchError::Lost(refused.to_string()))?;
+        push(producer, &batch).map_err(|refused| BenchError::Lost(refused.to_string()))?;
         samples += batch.len() as u64;
     }
     let pushed_ns = clock::monotonic_ns() - started_ns;
@@ -172,12 +173,22 @@ pub fn check_counters(closed: &Closed) -> Result<(), BenchError> {
     )))
 }
 
-/// Settles what the log of the closed store at `path` holds; `None` where that is not to be had.
+/// Settles what the log of the closed store at `path` holds;
 /// Blocks until it is durable in runs.
 ///
 /// # Errors
 /// The device fails.
 pub fn settle(path: &Path) -> Result<Option<Settled>, BenchError> {
-    let _ = path;
-    Ok(None)
+    let mut settler = Settler::open(path, SettleOptions::default()).map_err(BenchError::Store)?;
+    let mut samples = 0;
+    loop {
+        let done = settler.step(Extent::All).map_err(BenchError::Store)?;
+        if let Some(damage) = done.damage.first() {
+            return Err(BenchError::WrongAnswer(damage.to_string()));
+        }
+        samples += if done.runs > 0 { done.samples } else { 0 };
+        if !done.more {
+            return Ok(Some(Settled { samples }));
+        }
+    }
 }

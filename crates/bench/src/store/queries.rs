@@ -1,7 +1,7 @@
 //! The four queries, warm and in process, and whether their answers are what was pushed.
 //!
 //! Sensors are chosen and selections prepared before the clock starts: what is timed is
-//! [`Store::query`] until its last row has been handed out and looked at. Each run asks for other
+//! [`Store::query_ids`] until its last row has been handed out and looked at. Each run asks for other
 //! sensors and another part of the range. Answers are checked in a pass of their own, all of them
 //! to the bit; only means may differ by 1e-9 of themselves, since sums may be taken in any order.
 //!
@@ -10,7 +10,7 @@
 
 use super::generate::Data;
 use crate::BenchError;
-use baro_store::{Aggregate, Batch, Every, Interval, Query, Selection, Store, Values};
+use baro_store::{Aggregate, Batch, Every, Interval, Query, Store, Values};
 use baro_sys::clock;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -177,13 +177,12 @@ impl<'a> Questions<'a> {
         Question { sensors, query }
     }
 
-    fn select(&self, store: &Store, sensors: &[u32]) -> Result<Selection, BenchError> {
-        if sensors.is_empty() {
-            return Ok(Selection::all(store.catalog(), false));
+    /// Ids of sensors, sorted; of none those of all.
+    fn select(&self, sensors: &[u32]) -> Vec<u32> {
+        match sensors {
+            [] => (0..self.data.series()).map(|at| self.first_id + at).collect(),
+            some => some.iter().map(|at| self.first_id + at).collect(),
         }
-        let names: Vec<String> = sensors.iter().map(|at| self.data.declaration(*at).0).collect();
-        Selection::named(store.catalog(), &names)
-            .map_err(|error| BenchError::WrongAnswer(error.to_string()))
     }
 
     /// Times one kind of question.
@@ -197,24 +196,16 @@ impl<'a> Questions<'a> {
         budget_ns: u64,
         stop: &AtomicBool,
     ) -> Result<Option<Timing>, BenchError> {
-        let everything = match kind {
-            Kind::Q4 => Some(self.select(store, &[])?),
-            _ => None,
-        };
+        let everything = self.select(&[]);
         timed(kind.runs().0, budget_ns, stop, |number| {
             let question = self.question(kind, number);
-            let selected;
-            let selection = match &everything {
-                Some(everything) => everything,
-                None => {
-                    selected = self.select(store, &question.sensors)?;
-                    &selected
-                }
-            };
+            let selected =
+                if kind == Kind::Q4 { None } else { Some(self.select(&question.sensors)) };
+            let ids = selected.as_ref().unwrap_or(&everything);
             let started_ns = clock::monotonic_ns();
             let mut seen = 0.0;
             let notes = store
-                .query(selection, &question.query, |batch| {
+                .query_ids(ids, &question.query, |batch| {
                     seen += look(batch);
                     ControlFlow::Continue(())
                 })
@@ -274,11 +265,11 @@ impl<'a> Questions<'a> {
         let Some((time_ns, bits)) = wanted else { return Ok(0) };
         let started_ns = clock::monotonic_ns();
         let store = Store::open(path).map_err(BenchError::Store)?;
-        let selection = self.select(&store, &sensors)?;
+        let ids = self.select(&sensors);
         let query = Query::raw(Interval { from_ns: time_ns, to_ns: time_ns + 1 });
         let mut found = None;
         store
-            .query(&selection, &query, |batch| {
+            .query_ids(&ids, &query, |batch| {
                 found = bits_at(batch.values, 0);
                 ControlFlow::Continue(())
             })
@@ -299,10 +290,10 @@ impl<'a> Questions<'a> {
         let mut rows = 0;
         for number in 0..kind.runs().1 as u64 {
             let question = self.question(kind, number);
-            let selection = self.select(store, &question.sensors)?;
+            let ids = self.select(&question.sensors);
             let mut answer = Answer::new(self, &question);
             store
-                .query(&selection, &question.query, |batch| match answer.take(batch) {
+                .query_ids(&ids, &question.query, |batch| match answer.take(batch) {
                     true => ControlFlow::Continue(()),
                     false => ControlFlow::Break(()),
                 })
