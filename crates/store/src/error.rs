@@ -27,6 +27,11 @@ pub enum Error {
         /// Its segments.
         segments: u32,
     },
+    /// Between the open and the query the log was recycled: to be refreshed and asked again.
+    Recycled {
+        /// The store.
+        path: PathBuf,
+    },
     /// More of the log is in no run than a query should hold in memory.
     Unsettled {
         /// The store.
@@ -134,6 +139,12 @@ impl fmt::Display for Error {
             Error::CopyFull { segments } => {
                 write!(f, "the copy's {segments} segments do not hold what was read")
             }
+            Error::Recycled { path } => write!(
+                f,
+                "{}: expected the log as it was at the open, found it recycled meanwhile; open the \
+                 store again",
+                path.display()
+            ),
             Error::Unsettled { path, limit_bytes } => {
                 let (path, limit) = (path.display(), limit_bytes >> 20);
                 write!(

@@ -226,7 +226,7 @@ impl<S: Storage> Store<S> {
         reading: &Reading,
         each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
-        let segments = self.index.segments.iter().enumerate();
+        let segments = self.index()?.segments.iter().enumerate();
         let mut sweep = Sweep {
             store: self,
             interval,
@@ -286,7 +286,7 @@ impl<S: Storage> Sweep<'_, S> {
 
     /// Lists the blocks of a segment.
     fn list(&mut self, at: usize) -> Result<()> {
-        let Some(SegmentIndex { segment, live, .. }) = self.store.index.segments.get(at) else {
+        let Some(SegmentIndex { segment, live, .. }) = self.store.index()?.segments.get(at) else {
             return Ok(());
         };
         let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
@@ -350,7 +350,7 @@ impl<S: Storage> Sweep<'_, S> {
         let Some(slot) = self.slots.get(number) else { return Ok(None) };
         let (segment_at, block_place) = (slot.segment as usize, slot.place);
         let (next, again) = (slot.next as usize, slot.again);
-        let Some(entry) = self.store.index.segments.get(segment_at) else { return Ok(None) };
+        let Some(entry) = self.store.index()?.segments.get(segment_at) else { return Ok(None) };
         let (offset, bytes) = (block_place.offset, block_place.bytes as usize);
         self.make_room(bytes)?;
         let mut buffer =

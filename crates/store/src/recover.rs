@@ -69,13 +69,13 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     }
     let mut id = StoreId::default();
     baro_sys::identity::random(&mut id.0)?;
-    let geometry = geometry(store);
+    let geometry = geometry(store)?;
     let now_ns = baro_sys::clock::realtime_ns();
     let identity = init(&target, path, id, now_ns, &geometry, |_| {})?;
     let mut copy = Copy::new(&target, identity)?;
     let mut strange: BTreeMap<u32, Type> = BTreeMap::new();
     let mut unfolded = UnfoldedSamples::default();
-    let total = store.index.segments.iter().map(|s| s.blocks).sum();
+    let total = store.index()?.segments.iter().map(|s| s.blocks).sum();
     let notes = store.blocks_with(store.access, |live, notes| {
         let mut failed = None;
         // A section is copied as it is, with the records that lead to it. One that cannot be read
@@ -134,7 +134,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     copy::declare(store, &target, session, &strange)?;
     let new = Store::open_in(target.clone(), path, Access::Read)?;
     let checked = verify(&new, Access::Read, |_, _| {})?;
-    let mut damage = store.damage().to_vec();
+    let mut damage = store.damage();
     damage
         .extend(store.catalog.damage().into_iter().filter(|found| !store.damage().contains(found)));
     damage.extend(notes.damage);
@@ -170,18 +170,18 @@ fn moved(live: &LiveBlock<'_>) -> (u64, Option<u64>) {
 }
 
 /// The same geometry, so that recording can go on in the copy; larger where that would not hold it.
-fn geometry<S: Storage>(store: &Store<S>) -> Geometry {
+fn geometry<S: Storage>(store: &Store<S>) -> Result<Geometry> {
     let identity = &store.identity;
-    let needed = store.index.segments.len() as u32 + 2;
+    let needed = store.index()?.segments.len() as u32 + 2;
     let names = store.catalog.len() as u64 * 16;
     let catalog_bytes = store.catalog.bytes.max(names).div_ceil(SEGMENT_BYTES_MIN).max(1);
     let guessed = store.damage().iter().any(|damage| damage.loss == crate::Loss::Identity);
-    Geometry {
+    Ok(Geometry {
         segment_bytes: identity.segment_bytes,
         // A guessed number of segments may be that of one strange file name.
         segments: if guessed { needed } else { identity.segments.max(needed) }.min(SEGMENTS_MAX),
         catalog_bytes: (catalog_bytes * SEGMENT_BYTES_MIN).min(SEGMENT_BYTES_MAX),
         // A guess must not lead to what was saved being recycled.
         when_full: if guessed { WhenFull::Stop } else { identity.when_full },
-    }
+    })
 }

@@ -61,6 +61,14 @@ pub(crate) struct Segments {
     pub(crate) newest_epoch: u64,
 }
 
+impl Segments {
+    /// Those of this epoch and later ones.
+    pub(crate) fn since(&self, epoch: u64) -> Segments {
+        let started = self.started.iter().filter(|s| s.header.epoch >= epoch).copied().collect();
+        Segments { started, dead: self.dead.clone(), ..Segments::default() }
+    }
+}
+
 /// Reads all headers. Beside a writer one pass is no snapshot: a segment may be started after it
 /// was looked at, and the next one before. So where epochs are missing there is a second pass,
 /// which finds every segment up to the newest of the first, or that it has been recycled.

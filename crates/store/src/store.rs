@@ -5,7 +5,7 @@
 //! the open is seen after [`Store::refresh`].
 
 use crate::catalog::Catalog;
-use crate::damage::Damage;
+use crate::damage::{Damage, Loss, Source};
 use crate::index::{Index, Patience, Tail};
 use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
 use crate::runs::Runs;
@@ -13,8 +13,8 @@ use crate::salvage;
 use crate::segments::{Segments, read_segments};
 use crate::unsettled::Unsettled;
 use crate::{Error, Result};
-use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples};
-use baro_recorder::log::{Blocks, Pins, open_folder, read_identity};
+use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples, WhenFull};
+use baro_recorder::log::{Blocks, FOLDER, Pins, open_folder, read_identity};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
@@ -30,12 +30,14 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) identity: Identity,
     pub(crate) catalog: Catalog<S::File>,
     pub(crate) segments: Segments,
-    pub(crate) index: Index,
+    /// Of the whole log, once somebody needs it.
+    index: OnceLock<Index>,
+    /// Of the segments that may hold blocks which are in no run.
+    recent: OnceLock<Index>,
     pub(crate) runs: Runs<S::File>,
     /// What of the log is in no run, once somebody has asked for it.
     pub(crate) held: OnceLock<Unsettled>,
     opening: Vec<Damage>,
-    damage: Vec<Damage>,
     pins: Pins,
 }
 
@@ -97,11 +99,11 @@ impl<S: Storage> Store<S> {
             identity,
             catalog: Catalog::default(),
             segments: Segments::default(),
-            index: Index::default(),
+            index: OnceLock::new(),
+            recent: OnceLock::new(),
             runs: Runs::default(),
             held: OnceLock::new(),
             opening,
-            damage: Vec::new(),
             pins: Pins::default(),
         };
         store.refresh()?;
@@ -118,15 +120,11 @@ impl<S: Storage> Store<S> {
         self.pins = Pins::read(storage, self.identity.store)?;
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
-        self.index = Index::build(storage, access, self.identity.when_full, &self.segments)?;
+        (self.index, self.recent) = (OnceLock::new(), OnceLock::new());
         // After the log: what was recycled meanwhile is in a run that is found now.
         self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
         self.held = OnceLock::new();
         self.catalog = Catalog::open(storage, self.identity.store, access)?;
-        self.damage = self.opening.clone();
-        let parts =
-            [&self.catalog.opening, &self.segments.damage, &self.index.damage, &self.runs.damage];
-        self.damage.extend(parts.into_iter().flatten().cloned());
         Ok(())
     }
 
@@ -148,11 +146,51 @@ impl<S: Storage> Store<S> {
         &self.catalog
     }
 
-    /// Damage that the open has found: identity, catalog, headers. Payloads are looked at when
-    /// they are read.
+    /// Damage of identity, catalog, runs and all headers of the log, which are read now if nobody
+    /// needed them before. Payloads are looked at when they are read.
     #[must_use]
-    pub fn damage(&self) -> &[Damage] {
-        &self.damage
+    pub fn damage(&self) -> Vec<Damage> {
+        let failed = self.index().err().map(|error| Damage {
+            file: FOLDER.to_owned(),
+            offset: 0,
+            source: Source::Unreadable(error.to_string()),
+            loss: Loss::Segment,
+        });
+        self.damage_so_far().into_iter().chain(failed).collect()
+    }
+
+    /// The same, as far as it has been met: a query need not read all headers.
+    #[must_use]
+    pub fn damage_so_far(&self) -> Vec<Damage> {
+        let index = self.index.get().or(self.recent.get());
+        let index = index.map_or(&[][..], |index| &index.damage);
+        let parts =
+            [&self.opening, &self.catalog.opening, &self.segments.damage, &self.runs.damage];
+        parts.into_iter().flatten().chain(index).cloned().collect()
+    }
+
+    /// Which blocks of the log are live. Reads the headers of all blocks once.
+    pub(crate) fn index(&self) -> Result<&Index> {
+        self.index_of(&self.index, 0)
+    }
+
+    /// Which blocks are live, of the segments that may hold some which are in no run.
+    pub(crate) fn recent(&self) -> Result<&Index> {
+        match self.settled().epoch {
+            0 => self.index(),
+            epoch => self.index_of(&self.recent, epoch),
+        }
+    }
+
+    fn index_of<'a>(&'a self, place: &'a OnceLock<Index>, epoch: u64) -> Result<&'a Index> {
+        if let Some(index) = place.get() {
+            return Ok(index);
+        }
+        // Segments before the first one that is looked at are no more missing than recycled ones.
+        let when_full = if epoch > 0 { WhenFull::Recycle } else { self.identity.when_full };
+        let segments = self.segments.since(epoch);
+        let index = Index::build(&self.storage, self.access, when_full, &segments)?;
+        Ok(place.get_or_init(|| index))
     }
 
     /// Pins: windows kept from recycling, by id. What each holds is read as
@@ -178,9 +216,11 @@ impl<S: Storage> Store<S> {
     }
 
     /// Ends of sessions that a crash seems to have torn: normal, and told for those who look.
-    #[must_use]
-    pub fn tails(&self) -> &[Tail] {
-        &self.index.tails
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn tails(&self) -> Result<&[Tail]> {
+        Ok(&self.index()?.tails)
     }
 
     /// Calls `each` with every live block in the order of writing, until it breaks.
@@ -198,7 +238,7 @@ impl<S: Storage> Store<S> {
     ) -> Result<Notes> {
         let mut buffer = Blocks::new()?;
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
-        for entry in &self.index.segments {
+        for entry in &self.index()?.segments {
             let flow = read_segment(
                 &self.storage,
                 access,

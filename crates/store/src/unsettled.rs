@@ -158,9 +158,10 @@ impl<S: Storage> Store<S> {
     }
 
     /// Segments that may hold blocks which are in no run.
-    pub(crate) fn unsettled_segments(&self) -> impl Iterator<Item = &SegmentIndex> {
+    fn unsettled_segments(&self) -> Result<impl Iterator<Item = &SegmentIndex>> {
         let settled = self.settled();
-        self.index.segments.iter().filter(move |s| s.segment.header.epoch >= settled.epoch)
+        let segments = self.recent()?.segments.iter();
+        Ok(segments.filter(move |s| s.segment.header.epoch >= settled.epoch))
     }
 
     /// What is in no run yet; read once, then held until the next refresh.
@@ -194,6 +195,9 @@ impl<S: Storage> Store<S> {
         if bytes > BYTES_MAX {
             return Err(Error::Unsettled { path: self.path.clone(), limit_bytes: BYTES_MAX });
         }
+        if notes.blocks_recycled > 0 || self.recent()?.recycled > 0 {
+            return Err(Error::Recycled { path: self.path.clone() });
+        }
         held.notes = notes;
         Ok(self.held.get_or_init(|| held))
     }
@@ -207,7 +211,7 @@ impl<S: Storage> Store<S> {
     ) -> Result<Notes> {
         let (settled, mut buffer) = (self.settled(), Blocks::new()?);
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
-        for entry in self.unsettled_segments() {
+        for entry in self.unsettled_segments()? {
             if !segment(entry) {
                 continue;
             }

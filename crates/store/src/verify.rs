@@ -81,9 +81,10 @@ pub fn verify<S: Storage>(
     access: Access,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<VerifyReport> {
-    let total = store.index.segments.iter().map(|s| s.bytes).sum();
+    let index = store.index()?;
+    let total = index.segments.iter().map(|s| s.bytes).sum();
     let mut ids = Vec::new();
-    let mut damage = store.damage().to_vec();
+    let mut damage = store.damage();
     for found in store.catalog.check(|id| ids.push(id)) {
         if !damage.contains(&found) {
             damage.push(found);
@@ -92,9 +93,9 @@ pub fn verify<S: Storage>(
     let mut pass = Pass {
         report: VerifyReport {
             damage,
-            tails: store.tails().to_vec(),
-            dead_blocks: store.index.dead_blocks,
-            recycled_while_reading: store.index.recycled,
+            tails: index.tails.clone(),
+            dead_blocks: index.dead_blocks,
+            recycled_while_reading: index.recycled,
             ..VerifyReport::default()
         },
         declared: Declared::new(ids.into_iter()),

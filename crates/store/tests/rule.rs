@@ -235,7 +235,7 @@ fn wear_is_what_the_newest_header_counts_and_what_came_behind_it() {
     let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
     // As a reader counts it, and as the next recorder does.
     let log_bytes = || {
-        let read = Store::open(&folder.0).unwrap().info().wear.log_bytes;
+        let read = Store::open(&folder.0).unwrap().info().unwrap().wear.log_bytes;
         let disk = baro_sys::disk::Disk::open(&folder.0).unwrap();
         (read, baro_recorder::log::recover(&disk, &folder.0).unwrap().wear.log_bytes)
     };

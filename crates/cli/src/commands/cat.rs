@@ -96,10 +96,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if printer.short > 0 {
         eprintln!("note: {} values are missing: frames ended before their fields", printer.short);
     }
-    for damage in store.damage().iter().chain(&notes.damage) {
+    let headers = store.damage_so_far();
+    for damage in headers.iter().chain(&notes.damage) {
         eprintln!("damage: {damage}");
     }
-    let damaged = store.damage().iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
+    let damaged = headers.iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
     Ok(Outcome::lost_if(damaged || printer.lost > 0))
 }
 

@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// Names the damage that was met.
 pub(super) fn met(store: &Store, notes: &Notes) -> Outcome {
-    let damage = || store.damage().iter().chain(&notes.damage);
+    let headers = store.damage();
+    let damage = || headers.iter().chain(&notes.damage);
     damage().for_each(|damage| eprintln!("damage: {damage}"));
     Outcome::lost_if(damage().any(baro_store::Damage::is_loss))
 }

@@ -194,7 +194,8 @@ fn told(store: &Store, exported: &Exported) -> Outcome {
             eprintln!("note: {count} {what}");
         }
     }
-    let damage = || store.damage().iter().chain(&notes.damage);
+    let headers = store.damage_so_far();
+    let damage = || headers.iter().chain(&notes.damage);
     damage().for_each(|damage| eprintln!("damage: {damage}"));
     let damaged = damage().any(baro_store::Damage::is_loss);
     Outcome::lost_if(damaged || exported.lost > 0 || notes.blocks_recycled > 0)

@@ -31,9 +31,9 @@ pub(super) fn take<S: Storage>(
 ) -> Result<Batch> {
     let mut batch = Batch { settled: store.settled(), ..Batch::default() };
     // The newest session may still supersede what it cannot prove durable.
-    let newest = store.index.segments.iter().map(|s| s.segment.header.session).max();
-    let of_newest =
-        store.index.segments.iter().filter(|s| Some(s.segment.header.session) == newest);
+    let segments = &store.recent()?.segments;
+    let newest = segments.iter().map(|s| s.segment.header.session).max();
+    let of_newest = segments.iter().filter(|s| Some(s.segment.header.session) == newest);
     let proven = of_newest.map(|s| s.durable).max().unwrap_or(0);
     let limit = options.memory_bytes as u64;
     let mut ended = false;
@@ -67,7 +67,7 @@ pub(super) fn take<S: Storage>(
     if !ended
         && !batch.full
         && !recording
-        && let Some(last) = store.index.segments.last()
+        && let Some(last) = segments.last()
     {
         // The next open starts a segment of its own: this one is settled whole.
         batch.settled = Settled { epoch: last.segment.header.epoch + 1, end: 0 };
