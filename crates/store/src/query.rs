@@ -12,6 +12,7 @@ mod many;
 mod one;
 mod plain;
 mod sources;
+mod stretch;
 mod totals;
 
 pub use aggregate::{Aggregate, Every};

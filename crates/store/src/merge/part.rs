@@ -10,11 +10,6 @@ pub(crate) struct Key {
     pub(crate) time_ns: i64,
 }
 
-impl Key {
-    /// Behind all others but itself.
-    pub(crate) const LAST: Key = Key { series: u32::MAX, time_ns: i64::MAX };
-}
-
 /// A piece of a part, before it is decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {

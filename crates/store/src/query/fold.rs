@@ -6,12 +6,19 @@
 
 use super::aggregate::{Aggregate, Every};
 use super::emit::Emitter;
+use crate::damage::Damage;
 use crate::records::Interval;
+use crate::runs::{PageAt, RunFile};
 use crate::{Error, Result};
+use baro_runs::PageEntry;
+use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
 /// Most samples of a step of which a percentile is taken: they are held in memory.
 pub(super) const PERCENTILE_SAMPLES_MAX: usize = 4 << 20;
+
+/// Samples of a tile in a page of one series: below that a step gains nothing by aggregates.
+const TILE_SAMPLES: u64 = 2048;
 
 /// What a step has come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,6 +137,61 @@ impl Fold {
             self.values.push(value);
         }
         Ok(flow)
+    }
+
+    /// Whether aggregates can be put together to what is asked for.
+    pub(super) fn joins(&self) -> bool {
+        self.every.aggregate != Aggregate::P99
+    }
+
+    /// Whether asking a page for its steps costs less than reading it: a step has tiles inside.
+    pub(super) fn worth(&self, page: &PageEntry) -> bool {
+        let span_ns = page.time_max_ns.abs_diff(page.time_min_ns).max(1);
+        let steps = if self.every.step_ns == 0 { 0 } else { span_ns / self.every.step_ns };
+        u64::from(page.samples) / (steps + 1) >= TILE_SAMPLES
+    }
+
+    /// Adds the samples of a page that holds one series alone.
+    pub(super) fn page<F: StorageFile>(
+        &mut self,
+        run: &RunFile<F>,
+        entry: &PageEntry,
+        series: u32,
+        interval: Interval,
+        reader: &mut PageAt,
+        out: &mut Emitter<'_>,
+    ) -> Result<std::result::Result<ControlFlow<()>, Damage>> {
+        let from_ns = entry.time_min_ns.max(interval.from_ns);
+        let last_ns = entry.time_max_ns.min(interval.to_ns.saturating_sub(1));
+        let start_ns = self.every.step_start_ns(from_ns, self.interval);
+        let inside = from_ns == entry.time_min_ns && last_ns == entry.time_max_ns;
+        if let Some(aggregate) = entry.aggregate.as_ref().filter(|_| inside)
+            && self.every.step_start_ns(last_ns, self.interval) == start_ns
+        {
+            // The page is not read at all.
+            return Ok(Ok(self.join(start_ns, &Step::from(aggregate), out)));
+        }
+        let (every, whole) = (self.every, self.interval);
+        reader.with(run, entry, |page| {
+            let mut at_ns = from_ns;
+            loop {
+                let start_ns = every.step_start_ns(at_ns, whole);
+                let next_ns = match i64::try_from(every.step_ns) {
+                    Ok(step_ns @ 1..) => start_ns.saturating_add(step_ns).min(interval.to_ns),
+                    _ => interval.to_ns,
+                };
+                if let Some(found) = page.aggregate(series, at_ns, next_ns)? {
+                    let flow = self.join(start_ns, &Step::from(&found), out);
+                    if flow.is_break() {
+                        return Ok(flow);
+                    }
+                }
+                if next_ns > last_ns || next_ns == i64::MAX {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                at_ns = next_ns;
+            }
+        })
     }
 
     /// Adds what is known of later samples, all in one step.

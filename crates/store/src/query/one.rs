@@ -5,6 +5,7 @@ use super::Query;
 use super::emit::{Emitter, number};
 use super::fold::Fold;
 use super::sources::Sources;
+use super::stretch::{Stretch, stretches};
 use crate::Result;
 use crate::columns::Columns;
 use crate::damage::Damage;
@@ -67,9 +68,66 @@ impl<'a, F: StorageFile> One<'a, F> {
                 self.slice(series, slice(&cuts, first))?;
                 rows += self.times_ns.len();
             }
-            return self.slices(series, kind, cuts.get(first..).unwrap_or(&[]), None, out);
+            let cuts = cuts.get(first..).unwrap_or(&[]);
+            if self.slices(series, kind, cuts, None, out)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            return Ok(out.end());
         }
-        self.slices(series, kind, &cuts, fold.as_deref_mut(), out)
+        if let Some(fold) = fold.as_deref_mut().filter(|fold| fold.joins()) {
+            return self.steps(series, kind, query.interval, fold, out);
+        }
+        if self.slices(series, kind, &cuts, fold.as_deref_mut(), out)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        if let Some(fold) = fold
+            && fold.end(out).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(out.end())
+    }
+
+    /// Folds with the help of aggregates: a page of this series alone whose times nothing else
+    /// touches is asked for its steps; the rest is read.
+    fn steps(
+        &mut self,
+        series: u32,
+        kind: Type,
+        interval: Interval,
+        fold: &mut Fold,
+        out: &mut Emitter<'_>,
+    ) -> Result<ControlFlow<()>> {
+        for stretch in stretches(self.sources, series, interval) {
+            let Stretch { interval, page } = stretch;
+            let whole = page.and_then(|(run, page)| {
+                let run = self.sources.runs.get(run)?;
+                Some((run, run.index.pages().get(page)?))
+            });
+            let flow = match whole.filter(|(_, entry)| fold.worth(entry)) {
+                Some((run, entry)) => {
+                    let found = fold.page(run, entry, series, interval, &mut self.page, out)?;
+                    match found {
+                        Ok(flow) => flow,
+                        Err(damage) => {
+                            self.damage.push(damage);
+                            ControlFlow::Continue(())
+                        }
+                    }
+                }
+                None => {
+                    let cuts = self.cuts(series, interval);
+                    self.slices(series, kind, &cuts, Some(fold), out)?
+                }
+            };
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        if fold.end(out).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(out.end())
     }
 
     fn slices(
@@ -99,12 +157,7 @@ impl<'a, F: StorageFile> One<'a, F> {
                 return Ok(flow);
             }
         }
-        if let Some(fold) = fold
-            && fold.end(out).is_break()
-        {
-            return Ok(ControlFlow::Break(()));
-        }
-        Ok(out.end())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Cuts the interval so that each slice has a bounded number of samples: start of the first
