@@ -10,8 +10,10 @@
 //! Long series have bands of one lane, and a table of what is known of each tile, so that
 //! aggregates decode only the tiles at the ends of the interval.
 
+mod bands;
 mod firsts;
 mod lanes;
+mod long;
 mod read;
 
 pub(crate) use firsts::{Firsts, FirstsKept, put_firsts};
