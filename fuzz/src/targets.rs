@@ -2,6 +2,7 @@
 
 mod input;
 mod payloads;
+mod runs;
 mod segment;
 
 use crate::Target;
@@ -16,6 +17,8 @@ pub const TARGETS: &[Target] = &[
     payloads::DECLARATION,
     payloads::LAYOUT,
     payloads::GAP,
+    runs::PAGE,
+    runs::INDEX,
     input::RING,
     input::CSV,
     input::JSON,

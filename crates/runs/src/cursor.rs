@@ -23,7 +23,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn offset(&self) -> u64 {
-        self.base + self.at as u64
+        self.base.saturating_add(self.at as u64)
     }
 
     pub(crate) fn take(&mut self, field: &'static str, count: usize) -> Result<&'a [u8], Error> {

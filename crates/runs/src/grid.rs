@@ -10,8 +10,10 @@
 //! Long series have bands of one lane, and a table of what is known of each tile, so that
 //! aggregates decode only the tiles at the ends of the interval.
 
+mod bands;
 mod firsts;
 mod lanes;
+mod long;
 mod read;
 
 pub(crate) use firsts::{Firsts, FirstsKept, put_firsts};
@@ -31,7 +33,7 @@ pub(crate) const LANES_MAX: usize = 256;
 const LONG_ROWS: usize = 769;
 
 /// How a page of `ticks` ticks is cut: lanes of a band, rows of a column. One series is read by
-/// decoding its band, so a band has about 3,000 values; a tile has whole batches of pco's 256.
+/// decoding its band, so a band has about 3,000 values; a tile has two of pco's batches of 256.
 pub(crate) fn cut(series: usize, ticks: usize) -> (usize, usize) {
     let power = |lanes: usize| 1 << lanes.clamp(1, LANES_MAX).ilog2();
     let lanes = match ticks {
@@ -44,7 +46,7 @@ pub(crate) fn cut(series: usize, ticks: usize) -> (usize, usize) {
     let rows = match ticks {
         _ if lanes == 1 => LONG_ROWS,
         0..=32 => ticks.max(2),
-        _ => (256 / lanes).max(16) + 1,
+        _ => (512 / lanes).max(16) + 1,
     };
     (lanes, rows)
 }
