@@ -19,6 +19,7 @@ pub const TARGETS: &[Target] = &[
     input::RING,
     input::CSV,
     input::JSON,
+    input::INFLUX,
     input::FRAMES,
     input::UDP,
 ];

@@ -8,8 +8,8 @@
 //! Invariant: hands out what the store's reader hands out, each record once (`tests/read.rs`).
 
 use ::baro_recorder::log::{
-    Blocks, Catalog, Extent, Found, FoundHeader, Pins, Segments, Walk, judge, kept_name,
-    read_identity, segment_name,
+    Blocks, Catalog, Extent, Found, FoundHeader, Pins, Segments, Walk, judge, kept_epochs,
+    kept_name, open_folder, read_identity, segment_name,
 };
 use ::baro_recorder::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
@@ -101,12 +101,7 @@ pub(crate) struct LogReader {
 impl LogReader {
     /// Opens the store at `path`; reads one unit of each segment and the headers of all blocks.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let disk = match Disk::open(path) {
-            Err(error) if error.is_missing() => {
-                return Err(Error::NotAStore { path: path.to_owned() });
-            }
-            other => other?,
-        };
+        let disk = open_folder(path)?;
         let identity = read_identity(&disk, path)?;
         let catalog = Catalog::read(&disk)?;
         // Before the log: what a pin holds is there as long as the pin is.
@@ -174,7 +169,7 @@ impl LogReader {
     fn add_kept(&self, identity: &Identity, started: &mut Vec<Started>) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         let in_log: BTreeSet<u64> = started.iter().map(|part| part.header.epoch).collect();
-        for epoch in Pins::read(&self.disk, identity.store)?.kept.difference(&in_log) {
+        for epoch in kept_epochs(&self.disk)?.difference(&in_log) {
             let name = kept_name(*epoch);
             let Ok(file) = self.disk.open(&name, Access::ReadDirect) else { continue };
             let read = file.read_at(0, &mut unit)?;

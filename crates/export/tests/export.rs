@@ -64,7 +64,7 @@ fn recorded(name: &str) -> Folder {
 
 fn request(store: &Store, names: &[&str], from_ns: i64, to_ns: i64) -> Request {
     let selection = match names {
-        [] => Selection::all(store.catalog(), true),
+        [] => Selection::all(store.catalog(), true).unwrap(),
         names => Selection::named(store.catalog(), names).unwrap(),
     };
     let interval = Interval { from_ns, to_ns };

@@ -35,6 +35,16 @@ pub enum What {
     Ring,
     /// A pin.
     Pin,
+    /// The manifest of the runs.
+    Manifest,
+    /// The header of a dictionary.
+    Dictionary,
+    /// A page of names of a dictionary.
+    NamePage,
+    /// A page of ids of a dictionary.
+    IdPage,
+    /// The index of a dictionary's pages.
+    DictionaryIndex,
 }
 
 impl fmt::Display for What {
@@ -54,6 +64,11 @@ impl fmt::Display for What {
             What::Layout => "field layout",
             What::Ring => "ring header",
             What::Pin => "pin",
+            What::Manifest => "manifest of the runs",
+            What::Dictionary => "dictionary header",
+            What::NamePage => "page of names",
+            What::IdPage => "page of ids",
+            What::DictionaryIndex => "index of the dictionary",
         })
     }
 }

@@ -102,13 +102,11 @@ impl<S: Storage> Store<S> {
     /// What the headers tell; reads nothing. Losses are known only to [`crate::verify()`].
     #[must_use]
     pub fn info(&self) -> Info {
-        let channels = self.catalog.entries().iter();
-        let channels =
-            channels.filter(|entry| entry.kind == baro_ondisk::Type::Channel).count() as u32;
+        let channels = self.catalog.channels() as u32;
         let mut info = Info {
             identity: self.identity,
             catalog_bytes: self.catalog.bytes,
-            catalog_used_bytes: self.catalog.end,
+            catalog_used_bytes: self.catalog.used_bytes(),
             segments_used: self.index.segments.len() as u32,
             segments_blank: self.segments.blank,
             segments_grown: self.segments.grown,
@@ -124,7 +122,7 @@ impl<S: Storage> Store<S> {
             padding_bytes: 0,
             dead_blocks: self.index.dead_blocks,
             times_ns: None,
-            series: self.catalog.entries().len() as u32 - channels,
+            series: self.catalog.len() as u32 - channels,
             channels,
         };
         for entry in &self.index.segments {
@@ -156,11 +154,15 @@ impl<S: Storage> Store<S> {
                 session.times_ns = join(session.times_ns, entry.times);
             }
         }
-        // The newest header counts what came before it.
-        if let Some(newest) = self.index.segments.last() {
-            info.wear.log_bytes += newest.bytes + UNIT_BYTES as u64;
-            info.wear.padding_bytes += newest.padding_bytes;
-            info.wear.payload_bytes += newest.body_bytes;
+        // The newest header counts what came before it; behind it there may be no blocks yet.
+        let newest = self.segments.newest_epoch;
+        info.wear.log_bytes += if newest > 0 { UNIT_BYTES as u64 } else { 0 };
+        let last = self.index.segments.last();
+        if let Some(last) = last.filter(|last| last.segment.header.epoch == newest) {
+            info.wear.log_bytes += last.bytes;
+            info.wear.padding_bytes += last.padding_bytes;
+            // As far as headers of blocks tell: with the heads of the records.
+            info.wear.payload_bytes += last.body_bytes;
         }
         info
     }
@@ -171,10 +173,13 @@ impl<S: Storage> Store<S> {
     /// # Errors
     /// The operating system refuses.
     pub fn counts(&self) -> Result<(Vec<Listed>, Notes)> {
-        let declared = self.catalog.entries().iter();
         let empty = |id| Listed { declared: None, id, rows: 0, bytes: 0, times_ns: None };
-        let mut found: HashMap<u32, Listed> =
-            declared.map(|d| (d.id, Listed { declared: Some(d.clone()), ..empty(d.id) })).collect();
+        let mut found: HashMap<u32, Listed> = HashMap::new();
+        self.catalog.scan(|one| {
+            let declared = Some(Declared::from(one.clone()));
+            found.insert(one.id, Listed { declared, ..empty(one.id) });
+            ControlFlow::Continue(())
+        })?;
         let mut add = |id: u32, time_ns: i64, bytes: usize| {
             let listed = found.entry(id).or_insert_with(|| empty(id));
             listed.rows += 1;

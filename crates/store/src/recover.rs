@@ -11,7 +11,7 @@ use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
 use baro_ondisk::{Kind, Samples, StoreId, Type, UnfoldedSamples, WhenFull};
-use baro_recorder::log::{Declared, Geometry, init};
+use baro_recorder::log::{Geometry, init};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use copy::Copy;
@@ -94,7 +94,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
             }
             notes.records += 1;
             let mut see = |id: u32, kind: Type| {
-                if store.catalog.id(id).is_none() {
+                if store.catalog.kind(id).is_none() {
                     strange.entry(id).or_insert(kind);
                 }
             };
@@ -119,7 +119,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
             for (time_ns, at) in unfolded.records() {
                 let payload = unfolded.bytes().get(at).unwrap_or(&[]);
                 let samples = Samples::decode(payload, time_ns).map_err(Error::Format)?;
-                for (id, _, _) in samples.iter().filter(|one| store.catalog.id(one.0).is_none()) {
+                for (id, _, _) in samples.iter().filter(|one| store.catalog.kind(one.0).is_none()) {
                     strange.entry(id).or_insert(Type::F64);
                 }
             }
@@ -131,16 +131,13 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         failed.map_or(Ok(ControlFlow::Continue(())), Err)
     })?;
     let session = copy.finish()?;
-    let mut declared: Vec<Declared> = store.catalog.entries().to_vec();
-    // Id 0 is no id that a declaration can have.
-    for (id, kind) in strange.iter().filter(|(id, _)| **id != 0) {
-        let (name, unit) = (format!("unknown-{id}"), String::new());
-        declared.push(Declared { id: *id, kind: *kind, name, unit, layout: None });
-    }
-    copy::declare(&target, session, &declared)?;
+    copy::declare(store, &target, session, &strange)?;
     let new = Store::open_in(target.clone(), path, Access::Read)?;
     let checked = verify(&new, Access::Read, |_, _| {})?;
-    let damage = store.damage().iter().cloned().chain(notes.damage).collect();
+    let mut damage = store.damage().to_vec();
+    damage
+        .extend(store.catalog.damage().into_iter().filter(|found| !store.damage().contains(found)));
+    damage.extend(notes.damage);
     let placeholders = strange.into_keys().collect();
     Ok(Recovered {
         records: notes.records,
@@ -176,8 +173,7 @@ fn moved(live: &LiveBlock<'_>) -> (u64, Option<u64>) {
 fn geometry<S: Storage>(store: &Store<S>) -> Geometry {
     let identity = &store.identity;
     let needed = store.index.segments.len() as u32 + 2;
-    let names: usize = store.catalog.entries().iter().map(|e| e.name.len() + e.unit.len()).sum();
-    let names = (names + store.catalog.entries().len() * 40) as u64 * 2;
+    let names = store.catalog.len() as u64 * 16;
     let catalog_bytes = store.catalog.bytes.max(names).div_ceil(SEGMENT_BYTES_MIN).max(1);
     let guessed = store.damage().iter().any(|damage| damage.loss == crate::Loss::Identity);
     Geometry {

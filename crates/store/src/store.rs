@@ -8,15 +8,18 @@ use crate::catalog::Catalog;
 use crate::damage::Damage;
 use crate::index::{Index, Patience, Tail};
 use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
+use crate::runs::Runs;
 use crate::salvage;
 use crate::segments::{Segments, read_segments};
+use crate::unsettled::Unsettled;
 use crate::{Error, Result};
 use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples};
-use baro_recorder::log::{Blocks, Pins, read_identity};
+use baro_recorder::log::{Blocks, Pins, open_folder, read_identity};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// See the module.
 #[derive(Debug)]
@@ -25,23 +28,15 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) identity: Identity,
-    pub(crate) catalog: Catalog,
+    pub(crate) catalog: Catalog<S::File>,
     pub(crate) segments: Segments,
     pub(crate) index: Index,
+    pub(crate) runs: Runs<S::File>,
+    /// What of the log is in no run, once somebody has asked for it.
+    pub(crate) held: OnceLock<Unsettled>,
     opening: Vec<Damage>,
     damage: Vec<Damage>,
     pins: Pins,
-}
-
-/// The store's folder; without one the next step is to make a store, not to make a folder.
-fn folder(path: &Path) -> Result<Disk> {
-    Disk::open(path).map_err(|error| {
-        if error.is_missing() {
-            let path = path.to_owned();
-            return Error::Store(baro_recorder::Error::NotAStore { path });
-        }
-        error.into()
-    })
 }
 
 impl Store<Disk> {
@@ -52,7 +47,7 @@ impl Store<Disk> {
     /// It is no store, or its identity is damaged (then see [`Store::salvage`]), or the operating
     /// system refuses. Any other damage is in [`Store::damage`].
     pub fn open(path: &Path) -> Result<Self> {
-        Store::open_in(folder(path)?, path, Access::ReadDirect)
+        Store::open_in(open_folder(path)?, path, Access::ReadDirect)
     }
 
     /// Opens what is left of a store whose identity is damaged or missing: the geometry is taken
@@ -61,7 +56,7 @@ impl Store<Disk> {
     /// # Errors
     /// No segment file tells a geometry, or the operating system refuses.
     pub fn salvage(path: &Path) -> Result<Self> {
-        Store::salvage_in(folder(path)?, path, Access::ReadDirect)
+        Store::salvage_in(open_folder(path)?, path, Access::ReadDirect)
     }
 }
 
@@ -103,6 +98,8 @@ impl<S: Storage> Store<S> {
             catalog: Catalog::default(),
             segments: Segments::default(),
             index: Index::default(),
+            runs: Runs::default(),
+            held: OnceLock::new(),
             opening,
             damage: Vec::new(),
             pins: Pins::default(),
@@ -122,9 +119,13 @@ impl<S: Storage> Store<S> {
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
         self.index = Index::build(storage, access, self.identity.when_full, &self.segments)?;
-        self.catalog = Catalog::read(storage, self.identity.store, access)?;
+        // After the log: what was recycled meanwhile is in a run that is found now.
+        self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
+        self.held = OnceLock::new();
+        self.catalog = Catalog::open(storage, self.identity.store, access)?;
         self.damage = self.opening.clone();
-        let parts = [&self.catalog.damage, &self.segments.damage, &self.index.damage];
+        let parts =
+            [&self.catalog.opening, &self.segments.damage, &self.index.damage, &self.runs.damage];
         self.damage.extend(parts.into_iter().flatten().cloned());
         Ok(())
     }
@@ -143,7 +144,7 @@ impl<S: Storage> Store<S> {
 
     /// Series and channels.
     #[must_use]
-    pub fn catalog(&self) -> &Catalog {
+    pub fn catalog(&self) -> &Catalog<S::File> {
         &self.catalog
     }
 

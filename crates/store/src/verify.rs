@@ -82,15 +82,22 @@ pub fn verify<S: Storage>(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<VerifyReport> {
     let total = store.index.segments.iter().map(|s| s.bytes).sum();
+    let mut ids = Vec::new();
+    let mut damage = store.damage().to_vec();
+    for found in store.catalog.check(|id| ids.push(id)) {
+        if !damage.contains(&found) {
+            damage.push(found);
+        }
+    }
     let mut pass = Pass {
         report: VerifyReport {
-            damage: store.damage().to_vec(),
+            damage,
             tails: store.tails().to_vec(),
             dead_blocks: store.index.dead_blocks,
             recycled_while_reading: store.index.recycled,
             ..VerifyReport::default()
         },
-        declared: Declared::new(store.catalog.entries().iter().map(|entry| entry.id)),
+        declared: Declared::new(ids.into_iter()),
         producers: HashMap::new(),
         session: None,
         next_block: 0,
@@ -111,7 +118,7 @@ pub fn verify<S: Storage>(
         let source = Format::Mismatch {
             what: What::Declaration,
             field: "id",
-            offset: store.catalog.end,
+            offset: store.catalog.used_bytes(),
             expected: u64::from(*first),
             found: 0,
         };

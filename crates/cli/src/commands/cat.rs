@@ -31,7 +31,8 @@ pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
     /// Only these, by name: series, channels (frames as they are), fields of a channel as
-    /// CHANNEL.FIELD, CHANNEL.*; without names all, fields instead of frames
+    /// CHANNEL.FIELD, CHANNEL.*; or selectors as temp{site="a",line=~"3.*"}; without any of them
+    /// all, fields instead of frames
     series: Vec<String>,
     /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, or -30s for a time before now
     #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
@@ -61,7 +62,7 @@ struct Printer<W> {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
     let selection = if arguments.series.is_empty() {
-        Selection::all(store.catalog(), arguments.format != RowFormat::Raw)
+        Selection::all(store.catalog(), arguments.format != RowFormat::Raw)?
     } else {
         Selection::named(store.catalog(), &arguments.series)?
     };

@@ -123,7 +123,15 @@ impl<F: StorageFile> Walk<'_, F> {
     /// # Errors
     /// The file cannot be read.
     pub fn find_proof(&mut self) -> Result<Option<(u64, BlockHeader)>> {
-        let end = self.scan.header().segment_bytes;
+        self.find_proof_within(u64::MAX)
+    }
+
+    /// As [`Walk::find_proof`], but looks no further than `bytes` from here.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn find_proof_within(&mut self, bytes: u64) -> Result<Option<(u64, BlockHeader)>> {
+        let end = self.scan.header().segment_bytes.min(self.scan.offset().saturating_add(bytes));
         let mut at = self.scan.offset() + UNIT_BYTES as u64;
         let (mut first, mut found) = (None, None);
         while at + UNIT_BYTES as u64 <= end {

@@ -13,6 +13,9 @@ use baro_recorder::{Producer, Refused, Trouble};
 use baro_sys::sim::{Rng, SimDisk, Survival};
 use std::path::Path;
 
+/// Of each segment.
+pub const SEGMENT_BYTES: u64 = 1 << 20;
+
 /// When power cuts are tried out.
 #[derive(Clone, Copy, Debug)]
 pub enum Cuts {
@@ -45,6 +48,8 @@ pub struct Plan {
     /// Pins are asked for and released, one in so many steps; 0 never.
     pub pins: u64,
     pub keep_ns: u64,
+    pub keep_unsettled: bool,
+    pub min_free_bytes: u64,
 }
 
 pub const SMALL: Plan = Plan {
@@ -63,6 +68,8 @@ pub const SMALL: Plan = Plan {
     init_segments: 0,
     pins: 0,
     keep_ns: 0,
+    keep_unsettled: false,
+    min_free_bytes: 0,
 };
 
 impl Plan {
@@ -130,7 +137,7 @@ impl World {
         let mut rng = Rng::new(seed);
         let disk = SimDisk::new(rng.next());
         let geometry = Geometry {
-            segment_bytes: 1 << 20,
+            segment_bytes: SEGMENT_BYTES,
             segments: plan.segments,
             catalog_bytes: 1 << 20,
             when_full: plan.when_full,

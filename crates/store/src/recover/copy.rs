@@ -2,22 +2,23 @@
 //! Every few blocks are synced, so that each block's `durable` is true and later damage provable.
 
 use crate::read::RecordRef;
-use crate::{Error, Result};
+use crate::{Error, Result, Store};
 use baro_ondisk::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
 };
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Encoded, Identity, Kind, Scan, SegmentHeader,
-    SegmentKind, Step,
+    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Kind, Scan,
+    SegmentHeader, SegmentKind, Step, Type,
 };
-use baro_recorder::log::{CATALOG, Declared, segment_name};
+use baro_recorder::log::{CATALOG, CatalogWriter, read_catalog_header, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 const BLOCK_BYTES: usize = 1 << 20;
 /// Blocks from sync to sync: what no later block proves durable is read in full at every open.
 const SYNC_BLOCKS: u64 = 16;
-const CATALOG_BLOCK_BYTES: usize = 256 << 10;
 
 struct Segment<F> {
     file: F,
@@ -211,47 +212,31 @@ impl<'a, T: Storage> Copy<'a, T> {
     }
 }
 
-/// Writes declarations, with the ids that they have, into the blank catalog of a new store.
-pub(super) fn declare<T: Storage>(target: &T, session: u64, all: &[Declared]) -> Result<()> {
-    let file = open(target, CATALOG)?;
-    let mut buffer = AlignedBuffer::unlocked(CATALOG_BLOCK_BYTES)?;
-    let unit = buffer.get_mut(..UNIT_BYTES).unwrap_or(&mut []);
-    file.read_at(0, unit)?;
-    let (header, crc) = SegmentHeader::decode(unit).map_err(Error::Format)?;
-    let mut scan = Scan::new(header, crc);
-    let mut builder = BlockBuilder::new(1);
-    let mut padding_bytes = 0;
-    let mut left = all.iter().peekable();
-    while left.peek().is_some() {
-        let mut sequence = 0;
-        while let Some(declared) = left.peek() {
-            let declaration = declared.declaration();
-            let payload = declaration.encode().map_err(Error::Format)?;
-            let fill = |to: &mut [u8]| to.copy_from_slice(&payload);
-            let length = payload.len();
-            if !builder.push(&mut buffer, 0, Kind::Declare, 0, sequence, 0, length, fill) {
-                break;
-            }
-            sequence += 1;
-            left.next();
-        }
-        let start = BlockHeader {
-            store: scan.header().store,
-            session: session.max(1),
-            epoch: scan.header().epoch,
-            sequence: scan.sequence(),
-            previous_crc: scan.previous_crc(),
-            padding_bytes,
-            ..BlockHeader::default()
-        };
-        let header = builder.finish(&mut buffer, start);
-        padding_bytes = header.padding_bytes;
-        let offset = scan.offset();
-        if !matches!(scan.step(&buffer), Step::Block(_)) {
-            let bytes = scan.header().segment_bytes;
-            return Err(Error::Store(baro_recorder::Error::CatalogFull { bytes }));
-        }
-        file.write_at(offset, buffer.get(..header.block_bytes()).unwrap_or(&buffer))?;
+/// Writes the declarations of a store, with the ids that they have, into the blank catalog of a new
+/// one; and placeholders for ids whose declaration is lost.
+pub(super) fn declare<S: Storage, T: Storage>(
+    store: &Store<S>,
+    target: &T,
+    session: u64,
+    strange: &BTreeMap<u32, Type>,
+) -> Result<()> {
+    let (header, crc) = read_catalog_header(&open(target, CATALOG)?)?;
+    let scan = Scan::new(header, crc);
+    let mut writer = CatalogWriter::open(target, session.max(1), scan, 0)?;
+    let mut failed = None;
+    store.catalog().scan_by_id(|found| {
+        failed = writer.add(found).err();
+        if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if let Some(error) = failed {
+        return Err(error.into());
     }
-    Ok(file.sync_data()?)
+    // Id 0 is no id that a declaration can have.
+    for (id, kind) in strange.iter().filter(|(id, _)| **id != 0) {
+        let name = format!("unknown-{id}");
+        let (id, kind, unit, layout) = (*id, *kind, "", None);
+        writer.add(&Declaration { id, kind, name: &name, unit, layout })?;
+    }
+    writer.finish()?;
+    Ok(())
 }

@@ -80,12 +80,18 @@ impl Engine {
             match self.choice.next(&busy, self.epoch + 1, running_ns) {
                 Ok(next) => next,
                 Err(why) => {
+                    if why == NoNext::Growing {
+                        // What was free to be reused has been pinned since: growth rests no longer.
+                        self.status.may_reuse = false;
+                    }
                     let device = matches!(self.status.trouble, Trouble::Device { .. });
                     if self.flights.is_empty() && !device {
                         self.status.trouble = match why {
                             NoNext::Full => Trouble::LogFull,
                             NoNext::Growing => Trouble::Growing,
-                            NoNext::Held { pinned, young } => Trouble::Held { pinned, young },
+                            NoNext::Held { pinned, young, unsettled } => {
+                                Trouble::Held { pinned, young, unsettled }
+                            }
                         };
                     }
                     return false;
