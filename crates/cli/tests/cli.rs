@@ -74,7 +74,7 @@ fn csv_comes_back_as_it_went_in() {
     let folder = Folder::new("cli-csv");
     let store = folder.store();
     let input = "1700000000000000000,temp,21.5\n1700000000000000000,\"p{a=\"\"x,y\"\"}\",-3\n\
-                 1700000001000000000,on,true\n1700000001000000000,temp,0.1\n";
+                 1700000001000000000,temp,0.1\n1700000001000000000,on,true\n";
     let record = ["record", &store, "--init", "8M", "--stdin", "csv"];
     ok(&feed(&record, input.as_bytes()));
     assert_eq!(ok(&run(&["cat", &store, "--format", "csv"])), input);

@@ -110,6 +110,7 @@ fn schema_of(column: &Column) -> Value {
     let kind = match column.kind {
         "f64" => json!(["number", "null"]),
         "bool" => json!("boolean"),
+        "text" => json!("string"),
         _ => json!("integer"),
     };
     match column.unit.as_str() {

@@ -26,7 +26,8 @@ use std::ops::ControlFlow;
 
 /// A span of record times: `from_ns` is in it, `to_ns` is not.
 ///
-/// The time of a record is meant: samples with times of their own may lie outside.
+/// The time of a record is meant, which for samples of a section is theirs. Samples with times of
+/// their own in a record that was not moved to a section may lie outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Earliest time.

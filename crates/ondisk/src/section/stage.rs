@@ -222,12 +222,21 @@ impl SampleStage {
         }
         let (series, times) = (&self.series, &self.times_ns);
         let id = |at: &u32| series.get(*at as usize).copied().unwrap_or(0);
-        let key = |at: &u32| (times.get(*at as usize).copied().unwrap_or(0), *at);
+        let time = |at: &u32| times.get(*at as usize).copied().unwrap_or(0);
         let mut late = false;
         for run in order.chunk_by_mut(|a, b| id(a) == id(b)) {
-            if !run.is_sorted_by_key(key) {
+            // Next to each other, so that a comparison looks nowhere else.
+            let Some(beside) = self.strip.times_ns.get_mut(..run.len()) else {
+                late |= !run.is_sorted_by_key(time);
+                run.sort_unstable_by_key(|at| (time(at), *at));
+                continue;
+            };
+            beside.iter_mut().zip(&*run).for_each(|(place, at)| *place = time(at));
+            if !beside.is_sorted() {
                 late = true;
-                sort_nearly(run, key);
+                if !insert(beside, run) {
+                    run.sort_unstable_by_key(|at| (time(at), *at));
+                }
             }
         }
         Some(late)
@@ -332,23 +341,37 @@ fn in_order(series: &[u32], times_ns: &[i64]) -> bool {
     !same.zip(falls).fold(false, |late, (same, falls)| late | (same & falls))
 }
 
-/// Insertion, which is cheap for samples that are a few places late, up to a bound.
-fn sort_nearly<K: Ord>(run: &mut [u32], key: impl Fn(&u32) -> K + Copy) {
-    let mut moves = run.len() * 8;
-    for at in 1..run.len() {
+/// Sorts times by insertion, and the places beside them, which is cheap for samples that are a few
+/// places late. False, with some done, if it takes too many moves.
+fn insert(times: &mut [i64], places: &mut [u32]) -> bool {
+    let mut moves = times.len() * 8;
+    for at in 1..times.len().min(places.len()) {
+        let (Some(time), Some(place)) = (times.get(at).copied(), places.get(at).copied()) else {
+            return false;
+        };
         let mut to = at;
-        while to > 0 {
-            let (Some(before), Some(this)) = (run.get(to - 1), run.get(to)) else { break };
-            if key(before) <= key(this) {
+        while let (Some([earlier, next]), Some([before, after])) =
+            (pair(times, to), pair(places, to))
+        {
+            if *earlier <= time {
                 break;
             }
-            run.swap(to - 1, to);
+            (*next, *after) = (*earlier, *before);
             to -= 1;
         }
-        moves = moves.saturating_sub(at - to);
-        if moves == 0 {
-            run.sort_unstable_by_key(key);
-            return;
+        if let (Some(to_time), Some(to_place)) = (times.get_mut(to), places.get_mut(to)) {
+            (*to_time, *to_place) = (time, place);
         }
+        if at - to > moves {
+            return false;
+        }
+        moves -= at - to;
     }
+    true
+}
+
+/// The element before `at`, and that at it.
+#[inline]
+fn pair<T>(of: &mut [T], at: usize) -> Option<&mut [T; 2]> {
+    of.get_mut(at.checked_sub(1)?..=at)?.try_into().ok()
 }

@@ -474,7 +474,7 @@ fn a_crash_at_any_operation_on_pins_leaves_them_old_or_new() {
 fn requests_of_other_processes_are_granted_refused_and_survive_garbage() {
     let mut world = World::new(4, Plan { cuts: Cuts::Never, pins: 1_000_000, ..pinned(4) });
     world.open().unwrap();
-    world.run(100, true).unwrap();
+    world.run(400, true).unwrap();
     let put = |disk: &SimDisk, name: &str, bytes: &[u8]| {
         let _ = disk.create_folder("pins");
         disk.create(&format!("pins/{name}")).unwrap().write_at(0, bytes).unwrap();
