@@ -11,6 +11,8 @@
 mod blocks;
 mod dictionary;
 mod rebuild;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use rebuild::Rebuilt;
@@ -31,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Bytes of declarations that an open reads; more are left to the first who asks.
-const OPEN_BYTES: u64 = 512 << 10;
+const OPEN_BYTES: u64 = 256 << 10;
 
 /// Series and channels of a store. See the module.
 #[derive(Debug)]

@@ -13,9 +13,10 @@ use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
 use std::sync::Arc;
 
-/// How far behind the tail a proof of damage is looked for when a store is opened; as far as the
-/// file goes when it is verified, and where the catalog is read whole.
-pub(super) const NEAR_BYTES: u64 = 1 << 20;
+/// How far behind the tail a proof of damage is looked for when a store is opened: as far as a
+/// block of declarations reaches, which is read with it. As far as the file goes when it is
+/// verified, and where the catalog is read whole.
+pub(super) const NEAR_BYTES: u64 = 256 << 10;
 
 /// Declarations read from a place on, and what was met.
 #[derive(Debug)]
@@ -167,6 +168,9 @@ pub(super) fn read<F: StorageFile>(
         ..BlockHeader::default()
     };
     walk.resume(from.offset, &first);
+    if extent.proof_bytes == NEAR_BYTES {
+        walk.read_at_once(NEAR_BYTES as usize);
+    }
     let mut tried_at = 0;
     loop {
         let offset = walk.scan().offset();
