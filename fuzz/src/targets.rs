@@ -1,5 +1,6 @@
 //! The registry: one row per decoder, a module per family of them.
 
+mod dictionary;
 mod input;
 mod payloads;
 mod segment;
@@ -13,6 +14,8 @@ pub const TARGETS: &[Target] = &[
     segment::PIN,
     payloads::SAMPLES,
     payloads::DECLARATION,
+    payloads::NAME,
+    dictionary::DICTIONARY,
     payloads::LAYOUT,
     payloads::GAP,
     input::RING,
