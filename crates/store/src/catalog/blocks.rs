@@ -59,11 +59,14 @@ pub(super) fn unreadable(file: &str, error: &baro_sys::Error, loss: Loss) -> Dam
     Damage { file: file.to_owned(), offset: 0, source, loss }
 }
 
+/// A header and its CRC.
+pub(super) type Header = (SegmentHeader, u32);
+
 /// The catalog's header, or what the first block tells of it; with what is wrong.
 pub(super) fn header<F: StorageFile>(
     file: &F,
     store: StoreId,
-) -> Result<(Option<(SegmentHeader, u32)>, Option<Damage>)> {
+) -> Result<(Option<Header>, Option<Damage>)> {
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let file_bytes = file.size_bytes()?;
     let read = file.read_at(0, &mut unit)?;
@@ -130,7 +133,7 @@ pub(super) fn check<F: StorageFile>(
         return Ok(if expected == found { Ok(()) } else { Err(error) });
     }
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-    if offset % UNIT_BYTES as u64 != 0 {
+    if !offset.is_multiple_of(UNIT_BYTES as u64) {
         let (field, limit) = ("offset", header.segment_bytes);
         return Ok(Err(Format::OutOfRange { what, field, offset, limit, found: offset }));
     }

@@ -44,7 +44,7 @@ fn portions_give_the_dictionary_that_one_go_gives() {
             .map(|n| format!("m{}{{s=\"{}\"}}", n % 3, n * 13 % 700 + round * 700))
             .collect();
         let wanted: Vec<_> = batch.iter().map(|name| (name.as_str(), Type::F64, "K")).collect();
-        let ids = declaring.declare(&disk, 1 << 32 | round as u64 + 1, &wanted).unwrap();
+        let ids = declaring.declare(&disk, (1 << 32) + round as u64 + 1, &wanted).unwrap();
         expected.extend(batch.into_iter().zip(ids));
     }
     expected.sort();
