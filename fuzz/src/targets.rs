@@ -1,5 +1,6 @@
 //! The registry: one row per decoder, a module per family of them.
 
+mod dictionary;
 mod input;
 mod payloads;
 mod runs;
@@ -15,6 +16,8 @@ pub const TARGETS: &[Target] = &[
     payloads::SAMPLES,
     payloads::SECTION,
     payloads::DECLARATION,
+    payloads::NAME,
+    dictionary::DICTIONARY,
     payloads::LAYOUT,
     payloads::GAP,
     runs::PAGE,

@@ -2,7 +2,7 @@
 //! digits here and there, and a handful of bytes says which. `docs/format.md`, "Lists of names".
 //!
 //! Invariant: a decoder takes any bytes, and a name is never longer than the format allows. Held by
-//! the tests below and the fuzz target `names`.
+//! the tests below and the fuzz target `declaration`.
 
 use crate::limits::NAME_BYTES_MAX;
 use crate::varint::varint_at;

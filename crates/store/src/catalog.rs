@@ -9,15 +9,19 @@
 //! reads neither of them whole. Held by `tests/catalog.rs`.
 
 mod blocks;
+mod check;
 mod dictionary;
 mod rebuild;
+mod scan;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use rebuild::Rebuilt;
 pub use write::{DictionaryWritten, write_dictionary};
 
-use crate::damage::{Damage, Loss, Source};
-use crate::{Result, Selector};
+use crate::Result;
+use crate::damage::{Damage, Loss};
 use baro_ondisk::{
     Declaration, Error as Format, NameParser, SegmentHeader, StoreId, Type, Watermark, What,
 };
@@ -31,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Bytes of declarations that an open reads; more are left to the first who asks.
-const OPEN_BYTES: u64 = 512 << 10;
+const OPEN_BYTES: u64 = 256 << 10;
 
 /// Series and channels of a store. See the module.
 #[derive(Debug)]
@@ -350,110 +354,6 @@ impl<F: StorageFile> Catalog<F> {
         self.ask(|dictionary| dictionary.kind(id), table)
     }
 
-    /// Calls `each` with every declaration, until it breaks: those of the dictionary by rising
-    /// name, then the others in the order in which they were made. Memory does not grow with them.
-    ///
-    /// # Errors
-    /// The operating system refuses.
-    pub fn scan(&self, each: impl FnMut(&Declaration<'_>) -> ControlFlow<()>) -> Result<()> {
-        self.scan_prefix("", true, each)
-    }
-
-    /// Calls `each` with the declarations that any of the selectors selects, each once, until it
-    /// breaks; in the order of [`Catalog::scan`].
-    ///
-    /// # Errors
-    /// The operating system refuses.
-    pub fn scan_selected(
-        &self,
-        selectors: &[Selector],
-        mut each: impl FnMut(&Declaration<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        self.scan_matching(selectors, true, &mut each)
-    }
-
-    fn scan_matching(
-        &self,
-        selectors: &[Selector],
-        with_layouts: bool,
-        mut each: impl FnMut(&Declaration<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        // Ranges of names that lie in another are read with it.
-        let mut prefixes: Vec<&str> = selectors.iter().map(Selector::prefix).collect();
-        prefixes.sort_unstable();
-        prefixes.dedup_by(|longer, shorter| longer.starts_with(*shorter));
-        let mut parser = NameParser::new();
-        let mut flow = ControlFlow::Continue(());
-        for prefix in prefixes {
-            if flow.is_break() {
-                break;
-            }
-            self.scan_prefix(prefix, with_layouts, |found| {
-                parser.parse(found.name);
-                if selectors.iter().any(|one| one.matches_parsed(found.name, &parser)) {
-                    flow = each(found);
-                }
-                flow
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Ids of the series and channels that any of the selectors selects, sorted.
-    ///
-    /// # Errors
-    /// The operating system refuses.
-    pub fn select(&self, selectors: &[Selector]) -> Result<Vec<u32>> {
-        let mut ids = Vec::new();
-        self.scan_matching(selectors, false, |found| {
-            ids.push(found.id);
-            ControlFlow::Continue(())
-        })?;
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
-    }
-
-    fn scan_prefix(
-        &self,
-        prefix: &str,
-        with_layouts: bool,
-        mut each: impl FnMut(&Declaration<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let (dictionary, table) = self.parts();
-        let mut bound = None;
-        if let Some(dictionary) = dictionary {
-            let scanned = dictionary.index().map(|index| index.pages_with_prefix(prefix));
-            let first = |page| dictionary.index().map_or(&[][..], |index| index.first_name(page));
-            let scanned = scanned.map_err(|fault| Broken { page: 0, last: None, fault });
-            let scanned = scanned.and_then(|pages| {
-                dictionary.scan(pages, with_layouts, |found| {
-                    if found.name.starts_with(prefix) {
-                        return each(&found);
-                    }
-                    if *found.name > *prefix {
-                        return ControlFlow::Break(());
-                    }
-                    ControlFlow::Continue(())
-                })
-            });
-            match scanned {
-                Ok(ControlFlow::Break(())) if prefix.is_empty() => return Ok(()),
-                Ok(_) => {}
-                Err(Broken { page, last, fault }) => {
-                    // From here on as the catalog's file has it.
-                    let from = last.map(|last| [last.as_bytes(), &[0]].concat());
-                    bound = Some(from.unwrap_or_else(|| first(page as usize).to_vec()));
-                    self.distrust(fault);
-                }
-            }
-        }
-        let Some(bound) = bound else { return hand_out(table, prefix, |_| true, each) };
-        let (_, whole) = self.parts();
-        let left = |name: &str| name.as_bytes() >= &*bound || table.find(name).is_some();
-        hand_out(whole, prefix, left, each)
-    }
-
     /// Session of the last declaration, as far as is known.
     fn last_session(&self) -> u64 {
         let dictionary = self.dictionary.as_ref();
@@ -474,111 +374,6 @@ impl<F: StorageFile> Catalog<F> {
             }
         }
     }
-
-    /// Ids that are meant by names and selectors: a name that is one stands for itself, everything
-    /// else is a selector. Sorted.
-    ///
-    /// # Errors
-    /// One of them is neither, or nothing has that name or is selected by it; or the operating
-    /// system refuses.
-    pub fn resolve<N: AsRef<str>>(&self, names: &[N]) -> Result<Vec<u32>> {
-        let (mut ids, mut selectors) = (Vec::new(), Vec::new());
-        for name in names {
-            match self.lookup(name.as_ref())? {
-                Some(found) => ids.push(found.id),
-                None => selectors.push(Selector::parse(name.as_ref())?),
-            }
-        }
-        for selector in &selectors {
-            let found = self.select(std::slice::from_ref(selector))?;
-            if found.is_empty() {
-                return Err(crate::UnknownName { name: selector.to_string(), fields: None }.into());
-            }
-            ids.extend(found);
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
-    }
-
-    /// Reads both files whole and calls `each` with every id; returns what is wrong with them, and
-    /// where they differ.
-    pub(crate) fn check(&self, mut each: impl FnMut(u32)) -> Vec<Damage> {
-        let mut read = self.read_whole();
-        let mut damage = self.damage();
-        let Some(dictionary) = &self.dictionary else {
-            read.table.iter().for_each(|found| each(found.id));
-            damage.append(&mut read.damage);
-            return deduplicated(damage);
-        };
-        let differs = |id: u32, expected: u64, found: u64| {
-            let (what, field) = (What::Dictionary, "entry of an id, compared with the catalog");
-            let error = Format::Mismatch { what, field, offset: u64::from(id), expected, found };
-            Damage { source: Source::Format(error), ..dictionary::damaged(error) }
-        };
-        let whole_catalog = read.damage.is_empty() && self.header.is_some();
-        let mut names = 0;
-        let mut broken = Vec::new();
-        let scanned = dictionary.index().map(|_| ());
-        broken.extend(scanned.err().map(fault));
-        let mut page = 0;
-        while page < dictionary.header.name_pages {
-            let scanned = dictionary.scan(page..dictionary.header.name_pages, true, |found| {
-                names += 1;
-                let known = read.table.find(found.name).and_then(|number| read.table.get(number));
-                if whole_catalog && known.as_ref() != Some(&found) {
-                    let known = known.map_or(0, |known| u64::from(known.id));
-                    broken.push(differs(found.id, known, u64::from(found.id)));
-                }
-                if broken.len() > 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            match scanned {
-                Ok(_) => break,
-                Err(Broken { page: at, fault: found, .. }) => {
-                    broken.push(fault(found));
-                    page = at + 1;
-                }
-            }
-        }
-        let mut ids = 0;
-        let counted = dictionary.ids(|_| ids += 1);
-        broken.extend(counted.err().map(fault));
-        if broken.is_empty() && (ids != names || names != dictionary.header.names) {
-            broken.push(differs(0, u64::from(dictionary.header.names), u64::from(names.min(ids))));
-        }
-        damage.append(&mut broken);
-        if !whole_catalog {
-            self.supplement(&mut read);
-        }
-        read.table.iter().for_each(|found| each(found.id));
-        damage.append(&mut read.damage);
-        deduplicated(damage)
-    }
-}
-
-fn deduplicated(damage: Vec<Damage>) -> Vec<Damage> {
-    let mut once: Vec<Damage> = Vec::with_capacity(damage.len());
-    for found in damage {
-        let same = |known: &Damage| (&known.file, &known.source) == (&found.file, &found.source);
-        if !once.iter().any(same) {
-            once.push(found);
-        }
-    }
-    once
-}
-
-fn hand_out(
-    table: &SeriesTable,
-    prefix: &str,
-    wanted: impl Fn(&str) -> bool,
-    mut each: impl FnMut(&Declaration<'_>) -> ControlFlow<()>,
-) -> Result<()> {
-    for found in table.iter().filter(|f| f.name.starts_with(prefix) && wanted(f.name)) {
-        if each(&found).is_break() {
-            break;
-        }
-    }
-    Ok(())
 }
 
 fn declared(table: &SeriesTable, number: usize) -> Option<Declared> {

@@ -226,7 +226,6 @@ impl Building {
 impl Selection {
     /// Everything; with `fields`, the fields of channels that have a layout instead of their
     /// frames.
-    #[must_use]
     ///
     /// # Errors
     /// The operating system refuses.

@@ -3,8 +3,8 @@
 
 use crate::Target;
 use baro_ondisk::{
-    Declaration, Gap, Layout, SampleColumns, SampleStage, Samples, Section, Type, UnfoldedSamples,
-    section_bytes_max,
+    Declaration, DeclarationBatch, Gap, Layout, NameParser, SampleColumns, SampleStage, Samples,
+    Section, Type, UnfoldedSamples, section_bytes_max,
 };
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub(crate) const SECTION: Target = Target {
 pub(crate) const DECLARATION: Target = Target {
     name: "declaration",
     fuzz_one: declaration,
-    seeds: || vec![declaration_seed(), channel_seed()],
+    seeds: || vec![declaration_seed(), channel_seed(), batch_seed()],
     fix_up: nothing_to_fix,
 };
 
@@ -85,7 +85,33 @@ pub(crate) fn section(bytes: &[u8]) {
     }
 }
 
+/// A name: what is canonical stays so, and labels come back by rising name.
+pub(crate) const NAME: Target = Target {
+    name: "name",
+    fuzz_one: name,
+    seeds: || vec![b"temp{site=\"a\\\"b\", line = \"3\",}".to_vec(), b"a{b=\"\"}".to_vec()],
+    fix_up: nothing_to_fix,
+};
+
+fn name(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let mut parser = NameParser::new();
+    let canonical = parser.canonical(text).to_owned();
+    assert_eq!(parser.canonical(&canonical), canonical);
+    assert!(parser.parse(&canonical) || canonical == text);
+    let label = |at: usize| parser.label_at(&canonical, at).map(|(label, _)| label.to_owned());
+    let labels: Vec<_> = (0..parser.len()).filter_map(label).collect();
+    assert!(labels.len() == parser.len() && labels.is_sorted());
+}
+
 pub(crate) fn declaration(payload: &[u8]) {
+    let mut declared = Vec::new();
+    let decoded = Declaration::decode_each(payload, |one| {
+        assert!(one.id > 0 && one.check().is_ok());
+        declared.push(one.id);
+    });
+    assert!(declared.len() <= payload.len(), "a count larger than its bytes");
+    assert!(declared.is_sorted() && (decoded.is_err() || !declared.is_empty()));
     if let Ok(declaration) = Declaration::decode(payload) {
         let encoded = declaration.encode();
         let again = encoded.as_ref().map(|bytes| Declaration::decode(bytes));
@@ -164,6 +190,15 @@ fn layout_seed(text: bool) -> Vec<u8> {
         None => {}
     }
     bytes
+}
+
+fn batch_seed() -> Vec<u8> {
+    let mut batch = DeclarationBatch::default();
+    let _ = batch.start(9, Type::I64, "1/s");
+    for name in ["t{a=\"1\",b=\"20\"}", "t{a=\"2\",b=\"9\"}", "u", "a long name without labels"] {
+        let _ = batch.push(name, 1000);
+    }
+    batch.finish().to_vec()
 }
 
 fn channel_seed() -> Vec<u8> {

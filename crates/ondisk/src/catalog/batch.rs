@@ -111,7 +111,9 @@ impl Declaration<'_> {
         let offset = HEAD_BYTES as u64;
         let unit = core::str::from_utf8(unit).map_err(|_| Error::NotUtf8 { what, offset })?;
         let (mut names, mut at) = (NameList::default(), HEAD_BYTES + unit_bytes);
-        for id in (first..).take(count) {
+        // Counted from 0: behind the highest id there is none (fuzz/corpus/declaration/highest-id).
+        for number in 0..count as u32 {
+            let id = first + number;
             let (name, next) = names.next(payload, at, what)?;
             each(Declaration { id, kind, name, unit, layout: None });
             at = next;

@@ -10,6 +10,8 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use std::println;
 
+/// Type and page of names by id.
+type Ids = BTreeMap<u32, (Type, u32)>;
 type Model = BTreeMap<String, (u32, Type, String, Option<Layout>)>;
 
 fn model(count: u32) -> Model {
@@ -47,7 +49,7 @@ fn build(model: &Model) -> (DictionaryHeader, Vec<u8>) {
 }
 
 /// Everything that a reader would take from these bytes; none if the header or index is damaged.
-fn read(file: &[u8]) -> Result<(Model, BTreeMap<u32, (Type, u32)>), crate::Error> {
+fn read(file: &[u8]) -> Result<(Model, Ids), crate::Error> {
     let header = DictionaryHeader::decode(file)?;
     let part = |from: u64| file.get(from as usize..).unwrap_or(&[]);
     DictionaryIndex::decode(part(header.index_offset()), &header)?;

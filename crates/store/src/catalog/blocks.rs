@@ -13,9 +13,10 @@ use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
 use std::sync::Arc;
 
-/// How far behind the tail a proof of damage is looked for when a store is opened; as far as the
-/// file goes when it is verified, and where the catalog is read whole.
-pub(super) const NEAR_BYTES: u64 = 1 << 20;
+/// How far behind the tail a proof of damage is looked for when a store is opened: as far as a
+/// block of declarations reaches, which is read with it. As far as the file goes when it is
+/// verified, and where the catalog is read whole.
+pub(super) const NEAR_BYTES: u64 = 256 << 10;
 
 /// Declarations read from a place on, and what was met.
 #[derive(Debug)]
@@ -58,11 +59,14 @@ pub(super) fn unreadable(file: &str, error: &baro_sys::Error, loss: Loss) -> Dam
     Damage { file: file.to_owned(), offset: 0, source, loss }
 }
 
+/// A header and its CRC.
+pub(super) type Header = (SegmentHeader, u32);
+
 /// The catalog's header, or what the first block tells of it; with what is wrong.
 pub(super) fn header<F: StorageFile>(
     file: &F,
     store: StoreId,
-) -> Result<(Option<(SegmentHeader, u32)>, Option<Damage>)> {
+) -> Result<(Option<Header>, Option<Damage>)> {
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let file_bytes = file.size_bytes()?;
     let read = file.read_at(0, &mut unit)?;
@@ -129,7 +133,7 @@ pub(super) fn check<F: StorageFile>(
         return Ok(if expected == found { Ok(()) } else { Err(error) });
     }
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-    if offset % UNIT_BYTES as u64 != 0 {
+    if !offset.is_multiple_of(UNIT_BYTES as u64) {
         let (field, limit) = ("offset", header.segment_bytes);
         return Ok(Err(Format::OutOfRange { what, field, offset, limit, found: offset }));
     }
@@ -167,6 +171,9 @@ pub(super) fn read<F: StorageFile>(
         ..BlockHeader::default()
     };
     walk.resume(from.offset, &first);
+    if extent.proof_bytes == NEAR_BYTES {
+        walk.read_at_once(NEAR_BYTES as usize);
+    }
     let mut tried_at = 0;
     loop {
         let offset = walk.scan().offset();
