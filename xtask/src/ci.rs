@@ -9,7 +9,7 @@ mod report;
 
 use crate::deb::{self, Trial};
 use crate::shell::Cmd;
-use crate::{boards, libbaro, tidy};
+use crate::{boards, libbaro, readers, tidy};
 use std::time::Instant;
 
 pub(crate) use report::Report;
@@ -29,6 +29,11 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", what: "compiler and clippy warnings", run: clippy },
     Step { name: "bare", what: "format crates without an operating system", run: bare_targets },
     Step { name: "doc", what: "documentation builds", run: doc },
+    Step {
+        name: "readers",
+        what: "pandas, Polars, pyarrow, DuckDB for the tests",
+        run: readers::step,
+    },
     Step { name: "test", what: "tests, fuzz smoke, command line", run: tests },
     Step { name: "release", what: "release build of baro", run: release },
     Step { name: "libbaro", what: "library for C as installed", run: libbaro::step },

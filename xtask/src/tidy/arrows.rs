@@ -52,8 +52,14 @@ const TABLE: &[Row] = &[
                          JSON, PROPTEST] },
     Row { package: "baro-export", in_house: &["baro-ondisk", "baro-sys", "baro-store"],
           in_house_tests: &["baro-recorder"],
-          third_party: &[("mcap", "writes MCAP as its authors define it; without compression, \
-                                   which is C"), JSON] },
+          third_party: &[("arrow-array", "columns as Arrow and Parquet take and give them"),
+                         ("arrow-ipc", "Arrow streams as their authors define them; without \
+                                        compression"),
+                         ("arrow-schema", "types and metadata of these columns"),
+                         ("mcap", "writes MCAP as its authors define it; without compression, \
+                                   which is C"),
+                         ("parquet", "writes and reads Parquet as its authors define it; of the \
+                                      compressions only Snappy, which is Rust"), JSON] },
     Row { package: "baro-bench",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources",
                       "baro-tune"],

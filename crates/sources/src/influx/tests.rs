@@ -1,3 +1,5 @@
+//! The line protocol: what a line becomes, every mistake with its place, and any cutting of the input.
+
 use super::*;
 use proptest::prelude::*;
 
