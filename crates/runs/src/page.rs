@@ -124,7 +124,8 @@ impl Page<'_> {
         self.head.kind
     }
 
-    /// Appends the samples of `series` in `from_ns..to_ns`; none if the page does not hold it.
+    /// Appends the samples of `series` in `from_ns..to_ns`; none if the page does not hold it. Here
+    /// and below an end of `i64::MAX` is no end: a sample of that very time is among them.
     /// Of a text, the bits are its number in the page: see [`Page::read_text`].
     ///
     /// # Errors
@@ -398,7 +399,7 @@ fn within(tile: &TileKept, series: usize, from_ns: i64, to_ns: i64) -> Range<usi
     let (start, end) = tile.range(series);
     let times = tile.times.get(start..end).unwrap_or(&[]);
     let from = times.partition_point(|time| *time < from_ns);
-    let to = times.partition_point(|time| *time < to_ns);
+    let to = times.partition_point(|time| *time < to_ns || to_ns == i64::MAX);
     start + from..start + to.max(from)
 }
 

@@ -139,7 +139,11 @@ impl<'a> Ticks<'a> {
         scratch: &mut Scratch,
     ) -> Result<Range<usize>, Error> {
         let first = self.first_at_or_after(from, source, kept, scratch)?;
-        let end = self.first_at_or_after(to, source, kept, scratch)?;
+        // The last time there is has none behind it that could be the end.
+        let end = match to {
+            i64::MAX => self.count,
+            to => self.first_at_or_after(to, source, kept, scratch)?,
+        };
         Ok(first..end.max(first))
     }
 

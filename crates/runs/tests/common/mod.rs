@@ -173,7 +173,7 @@ fn check_interval(run: &Run, file: &File, index: &RunIndex, from: i64, to: i64) 
     let mut reader = PageReader::new();
     let within = |series: &Series| {
         let start = series.times.partition_point(|time| *time < from);
-        let end = series.times.partition_point(|time| *time < to).max(start);
+        let end = series.times.partition_point(|time| *time < to || to == i64::MAX).max(start);
         (series.times[start..end].to_vec(), series.bits[start..end].to_vec())
     };
     for series in &run.0 {
