@@ -86,6 +86,31 @@ impl<'a> Emitter<'a> {
         ControlFlow::Continue(())
     }
 
+    /// The only step of a series, straight through.
+    pub(super) fn one(
+        &mut self,
+        target: Target,
+        kind: Type,
+        start_ns: i64,
+        value: f64,
+        count: u64,
+    ) -> ControlFlow<()> {
+        (self.target, self.kind) = (target, kind);
+        if self.left == 0 || self.last == Some(0) {
+            return ControlFlow::Continue(());
+        }
+        let count = [count.cast_signed()];
+        let values = match self.aggregate {
+            Some(Aggregate::Count) => Values::I64(&count),
+            _ => Values::F64(std::slice::from_ref(&value)),
+        };
+        self.left -= 1;
+        self.notes.rows += 1;
+        self.notes.batches += 1;
+        (self.each)(&Batch { target, times_ns: &[start_ns], values })?;
+        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
     /// A text.
     pub(super) fn text(&mut self, time_ns: i64, text: &str) -> ControlFlow<()> {
         self.times_ns.push(time_ns);

@@ -15,6 +15,8 @@ use crate::{Error, Result};
 use baro_ondisk::Type;
 use baro_sys::schedule;
 use baro_sys::storage::StorageFile;
+use std::ops::ControlFlow;
+use std::sync::mpsc::sync_channel;
 
 /// Pages of the largest run that are one range of series.
 const RANGE_PAGES: usize = 32;
@@ -35,37 +37,73 @@ pub(super) fn series<F: StorageFile>(
     out: &mut Emitter<'_>,
 ) -> Result<Vec<Damage>> {
     let ranges = ranges(sources, ids);
-    let workers = schedule::allowed_cpus().len().clamp(1, 16);
-    let work = |range: &&[u32]| totals(sources, range, kind, query);
+    let work = |range: &[u32]| totals(sources, range, kind, query);
+    let mut totals = Totals { ids, place: 0, kind, every, start_ns: query.interval.from_ns, out };
     let mut damage = Vec::new();
-    for round in ranges.chunks(workers) {
-        let found: Vec<Result<Found>> = match round {
-            [only] => vec![work(only)],
-            [first, others @ ..] => std::thread::scope(|scope| {
-                let others: Vec<_> =
-                    others.iter().map(|range| scope.spawn(move || work(range))).collect();
-                let mut found = vec![work(first)];
-                let ended = |_| Err(Error::Thread { name: "aggregating" });
-                found.extend(others.into_iter().map(|other| other.join().unwrap_or_else(ended)));
-                found
-            }),
-            [] => Vec::new(),
-        };
-        for found in found {
-            let (steps, found) = found?;
+    let workers = schedule::allowed_cpus().len().clamp(1, 16).min(ranges.len());
+    if workers <= 1 {
+        for range in ranges {
+            let (steps, found) = work(range)?;
             damage.extend(found);
-            for (id, step) in steps {
-                let place = ids.partition_point(|other| *other < id);
-                out.series(Target { id, place }, kind(id));
-                let value = step.value(every.aggregate);
-                let flow = out.step(query.interval.from_ns, value, step.count);
-                if flow.is_break() || out.end().is_break() {
-                    return Ok(damage);
-                }
+            if totals.hand_out(&steps).is_break() {
+                break;
             }
         }
+        return Ok(damage);
     }
-    Ok(damage)
+    // Each worker takes every so many-th range, so that they come back in order.
+    std::thread::scope(|scope| {
+        let (work, ranges) = (&work, &ranges);
+        let start = |first: usize| {
+            let (done, found) = sync_channel(AHEAD);
+            scope.spawn(move || {
+                for range in ranges.iter().skip(first).step_by(workers) {
+                    // Whoever asked may have had enough.
+                    if done.send(work(range)).is_err() {
+                        return;
+                    }
+                }
+            });
+            found
+        };
+        let queues: Vec<_> = (0..workers).map(start).collect();
+        for (_, queue) in (0..ranges.len()).zip(queues.iter().cycle()) {
+            let ended = |_| Error::Thread { name: "aggregating" };
+            let (steps, found) = queue.recv().map_err(ended)??;
+            damage.extend(found);
+            if totals.hand_out(&steps).is_break() {
+                break;
+            }
+        }
+        Ok(damage)
+    })
+}
+
+/// Ranges that a worker may be ahead.
+const AHEAD: usize = 2;
+
+/// What has been handed out.
+struct Totals<'a, 'e> {
+    ids: &'a [u32],
+    place: usize,
+    kind: &'a (dyn Fn(u32) -> Type + Sync),
+    every: Every,
+    start_ns: i64,
+    out: &'a mut Emitter<'e>,
+}
+
+impl Totals<'_, '_> {
+    fn hand_out(&mut self, steps: &[(u32, Step)]) -> ControlFlow<()> {
+        for (id, step) in steps {
+            while self.ids.get(self.place).is_some_and(|other| other < id) {
+                self.place += 1;
+            }
+            let target = Target { id: *id, place: self.place };
+            let value = step.value(self.every.aggregate);
+            self.out.one(target, (self.kind)(*id), self.start_ns, value, step.count)?;
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Cuts the ids at the pages of the run with most of them.
