@@ -63,8 +63,6 @@ pub(super) fn write_portions<S: Storage>(
     names_max: usize,
     pace: &mut dyn FnMut(u64),
 ) -> Result<Option<DictionaryWritten>> {
-    // What a dictionary covers is durable, so that it proves damage where the catalog lacks it.
-    storage.open(CATALOG, Access::Write)?.sync_data()?;
     let file = storage.open(CATALOG, Access::ReadDirect)?;
     let (header, damage) = blocks::header(&file, store)?;
     let (Some((header, crc)), None) = (header, &damage) else { return Err(refused(damage)) };
@@ -94,6 +92,9 @@ pub(super) fn write_portions<S: Storage>(
         if old.is_some() && read.end.last_offset == start.last_offset {
             return Ok(written);
         }
+        // After it was read: what a dictionary covers is durable, so that it proves damage where the
+        // catalog lacks it, and a recorder may have appended meanwhile.
+        storage.open(CATALOG, Access::Write)?.sync_data()?;
         let Some(new) = write(storage, store, old.as_ref(), &read, pace)? else {
             anew = true;
             continue;
