@@ -14,7 +14,7 @@ use baro_recorder::log::{CATALOG, DICTIONARY, DICTIONARY_NEW};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::ops::ControlFlow;
 
-/// Names taken from the catalog at once: 40 MB.
+/// Names taken from the catalog at once: about 35 MB.
 const PORTION_NAMES: usize = 400_000;
 /// Bytes written at once.
 const PIECE_BYTES: usize = 256 << 10;
@@ -54,10 +54,16 @@ pub fn write_dictionary<S: Storage>(
     store: StoreId,
     pace: &mut dyn FnMut(u64),
 ) -> Result<Option<DictionaryWritten>> {
-    write_portions(storage, store, PORTION_NAMES, pace)
+    write_dictionary_in_portions(storage, store, PORTION_NAMES, pace)
 }
 
-pub(super) fn write_portions<S: Storage>(
+/// As [`write_dictionary`], taking `names_max` declarations from the catalog at once, about 85 bytes
+/// of memory each while they are merged. The dictionary is written once for each portion: fewer of
+/// them write less, and take more memory.
+///
+/// # Errors
+/// As [`Store::write_dictionary`].
+pub fn write_dictionary_in_portions<S: Storage>(
     storage: &S,
     store: StoreId,
     names_max: usize,
