@@ -3,6 +3,7 @@
 mod dictionary;
 mod input;
 mod payloads;
+mod runs;
 mod segment;
 
 use crate::Target;
@@ -13,14 +14,18 @@ pub const TARGETS: &[Target] = &[
     segment::IDENTITY,
     segment::PIN,
     payloads::SAMPLES,
+    payloads::SECTION,
     payloads::DECLARATION,
     payloads::NAME,
     dictionary::DICTIONARY,
     payloads::LAYOUT,
     payloads::GAP,
+    runs::PAGE,
+    runs::INDEX,
     input::RING,
     input::CSV,
     input::JSON,
+    input::INFLUX,
     input::FRAMES,
     input::UDP,
 ];

@@ -10,6 +10,7 @@ mod ci;
 mod deb;
 mod fuzz;
 mod libbaro;
+mod readers;
 mod results;
 mod shell;
 mod sim;

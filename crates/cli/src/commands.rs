@@ -3,15 +3,20 @@
 mod bench;
 mod cat;
 mod demo;
+mod du;
 mod export;
+mod import;
 mod info;
 mod init;
 mod list;
 mod pin;
 pub(crate) mod promises;
+mod query;
 mod queue;
 mod record;
 mod recover;
+mod selection;
+mod top;
 mod tune;
 mod verify;
 
@@ -40,14 +45,22 @@ pub(crate) enum Command {
     List(list::Arguments),
     /// Print what was recorded, in time order
     Cat(cat::Arguments),
-    /// Write a time range to a file that other programs read: CSV or MCAP
+    /// Samples of some series over an interval, or one value for each step of time
+    Query(query::Arguments),
+    /// Write a time range to a file that other programs read: CSV, MCAP, Parquet or Arrow
     Export(export::Arguments),
+    /// Record samples from files: CSV, Parquet, Influx line protocol
+    Import(import::Arguments),
     /// Read everything and say what is not as it was written
     Verify(verify::Arguments),
     /// Copy what is readable of a damaged store into a new one
     Recover(recover::Arguments),
     /// Keep a window of time from being recycled; list such windows; release them
     Pin(pin::Arguments),
+    /// Bytes and samples of each series, and what the parts of a store take
+    Du(du::Arguments),
+    /// The series that take most
+    Top(top::Arguments),
     /// Settings of the machine
     #[command(subcommand)]
     Tune(tune::Command),
@@ -65,10 +78,14 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Info(arguments) => info::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Cat(arguments) => cat::run(&arguments),
+        Command::Query(arguments) => query::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Pin(arguments) => pin::run(&arguments),
+        Command::Du(arguments) => du::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Tune(command) => tune::run(&command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),

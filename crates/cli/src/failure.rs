@@ -40,7 +40,13 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Failure {
 impl Failure {
     /// The reader of our output has gone: nothing to say, and nobody to say it to.
     pub(crate) fn is_broken_pipe(&self) -> bool {
-        let found = self.0.downcast_ref::<std::io::Error>();
+        if let Some(error) = self.0.downcast_ref::<serde_json::Error>() {
+            return error.io_error_kind() == Some(std::io::ErrorKind::BrokenPipe);
+        }
+        let found = match self.0.downcast_ref::<baro_export::Error>() {
+            Some(baro_export::Error::Output(error)) => Some(error),
+            _ => self.0.downcast_ref::<std::io::Error>(),
+        };
         found.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
     }
 }

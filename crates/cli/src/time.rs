@@ -26,9 +26,12 @@ fn civil(day: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, date)
 }
 
-/// A point in time: RFC 3339, nanoseconds since the epoch, seconds with a point, or `-30s` for a
-/// time before now.
+/// A point in time: RFC 3339, nanoseconds since the epoch, seconds with a point, `now`, or `-30s`
+/// for a time before now.
 pub(crate) fn parse(text: &str) -> Result<i64, String> {
+    if text == "now" {
+        return Ok(clock::realtime_ns());
+    }
     if let Some(ago_ns) = text.strip_prefix('-').and_then(|ago| crate::size::nanoseconds(ago).ok())
     {
         return Ok(clock::realtime_ns().saturating_sub_unsigned(ago_ns));
@@ -36,7 +39,7 @@ pub(crate) fn parse(text: &str) -> Result<i64, String> {
     baro_sources::csv::parse_time(text).ok_or_else(|| {
         format!(
             "expected a time such as 2026-11-21T21:03:49Z, 1700000000.5 (seconds), \
-             1700000000500000000 (nanoseconds) or -30s (before now), found {text:?}"
+             1700000000500000000 (nanoseconds), now, or -30s (before now), found {text:?}"
         )
     })
 }
@@ -52,6 +55,8 @@ mod tests {
         }
         assert_eq!(show(951_782_400_000_000_000), "2000-02-29T00:00:00.000000000Z");
         assert!(parse("-30s").unwrap() < clock::realtime_ns());
+        let before = clock::realtime_ns();
+        assert!((before..=clock::realtime_ns()).contains(&parse("now").unwrap()));
         assert!(parse("yesterday").is_err());
     }
 }

@@ -1,9 +1,11 @@
 //! Rows of `time,series,value` with times in nanoseconds: what `baro record --stdin csv` takes, so
 //! that an export can be recorded again. Gaps and steps of the clock are comments.
 
+use crate::json::PIECE_BYTES;
+use crate::rows::{Rows, Told};
 use crate::{Exported, Request, Result, Sink};
 use baro_ondisk::Gap;
-use baro_store::{Datum, RecordRef, Selection, Store};
+use baro_store::{Batch, Column, Datum, RecordRef, Selection, Store, Values};
 use baro_sys::storage::Storage;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -18,7 +20,7 @@ pub fn export<S: Storage, W: Write>(
     mut out: W,
 ) -> Result<Exported> {
     writeln!(out, "time,series,value")?;
-    let mut rows = Rows { out, selection: &request.selection };
+    let mut rows = Range { out, selection: &request.selection };
     let exported = crate::run(store, request, &mut rows)?;
     rows.out.flush()?;
     Ok(exported)
@@ -47,6 +49,8 @@ pub fn value(out: &mut impl Write, value: &Datum<'_>) -> io::Result<()> {
         Datum::Integer(value) => write!(out, "{value}"),
         Datum::Unsigned(value) => write!(out, "{value}"),
         Datum::Boolean(value) => write!(out, "{value}"),
+        // Always in quotes, so that no text is taken for a number.
+        Datum::Text(text) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
         Datum::Frame(_) => Ok(()),
     }
 }
@@ -55,19 +59,19 @@ pub fn value(out: &mut impl Write, value: &Datum<'_>) -> io::Result<()> {
 fn quoted(name: &str) -> Cow<'_, str> {
     let blank = name.starts_with([' ', '\t']) || name.ends_with([' ', '\t']);
     if blank || name.contains([',', '"', '\n', '\r']) || name.starts_with('#') {
-        return format!("\"{}\"", name.replace('"', "\"\"")).into();
+        return quoted_text(name).into();
     }
     name.into()
 }
 
-struct Rows<'a, W> {
+struct Range<'a, W> {
     out: W,
     selection: &'a Selection,
 }
 
-impl<W: Write> Sink for Rows<'_, W> {
+impl<W: Write> Sink for Range<'_, W> {
     fn data(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
-        let Rows { out, selection } = self;
+        let Range { out, selection } = self;
         let mut result = Ok(());
         let missing = selection.unfold(record, |point| {
             if matches!(point.value, Datum::Frame(_)) {
@@ -93,4 +97,77 @@ impl<W: Write> Sink for Rows<'_, W> {
         }
         Ok(())
     }
+}
+
+/// Rows of a query, series by series: `time,series,value` as above.
+#[derive(Debug)]
+pub struct Csv<W> {
+    out: W,
+    begun: bool,
+    /// Rows on their way to `out`.
+    text: Vec<u8>,
+}
+
+impl<W: Write> Csv<W> {
+    /// With its header.
+    pub fn new(out: W) -> Self {
+        Csv { out, begun: false, text: Vec::new() }
+    }
+
+    fn hand_on(&mut self) -> Result<()> {
+        if !self.begun {
+            self.out.write_all(b"time,series,value\n")?;
+            self.begun = true;
+        }
+        self.out.write_all(&self.text)?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+/// A value of a query as it is written in text.
+///
+/// # Errors
+/// Those of `out`.
+pub fn plain_value(out: &mut impl Write, values: &Values<'_>, at: usize) -> io::Result<()> {
+    match values {
+        Values::F64(values) => write!(out, "{}", values.get(at).unwrap_or(&f64::NAN)),
+        Values::I64(values) => write!(out, "{}", values.get(at).unwrap_or(&0)),
+        Values::U64(values) => write!(out, "{}", values.get(at).unwrap_or(&0)),
+        Values::Bool(values) => write!(out, "{}", values.get(at).unwrap_or(&false)),
+        Values::Text(texts) => out.write_all(texts.get(at).unwrap_or("").as_bytes()),
+    }
+}
+
+impl<W: Write> Rows for Csv<W> {
+    fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
+        let name = quoted(&column.name);
+        for (at, time_ns) in batch.times_ns.iter().enumerate() {
+            write!(self.text, "{time_ns},{name},")?;
+            match &batch.values {
+                Values::Text(texts) => {
+                    let text = texts.get(at).unwrap_or("");
+                    self.text.extend_from_slice(quoted_text(text).as_bytes());
+                }
+                values => plain_value(&mut self.text, values, at)?,
+            }
+            self.text.push(b'\n');
+            if self.text.len() >= PIECE_BYTES {
+                self.hand_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Told> {
+        self.hand_on()?;
+        self.out.flush()?;
+        Ok(Told::default())
+    }
+}
+
+/// A text as a field: always in quotes, so that `"1"` and `""` are not taken for a number or for
+/// nothing.
+fn quoted_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }

@@ -19,6 +19,26 @@ pub enum Error {
     },
     /// The MCAP writer refuses.
     Mcap(mcap::McapError),
+    /// The Arrow writer refuses.
+    Arrow(arrow_schema::ArrowError),
+    /// The Parquet writer or reader refuses.
+    Parquet(parquet::errors::ParquetError),
+    /// A query hands out values of a type that its series is not declared with.
+    ValueType {
+        /// The series.
+        series: String,
+        /// Types of the columns there are.
+        expected: String,
+        /// Type of the values.
+        found: &'static str,
+    },
+    /// A Parquet file that cannot be understood as samples.
+    Layout {
+        /// What it has.
+        found: String,
+        /// What it must have.
+        expected: &'static str,
+    },
 }
 
 /// Result of an export.
@@ -45,6 +65,27 @@ impl From<mcap::McapError> for Error {
     }
 }
 
+impl From<arrow_schema::ArrowError> for Error {
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        match error {
+            // With its kind: a closed pipe is told from a full disk.
+            arrow_schema::ArrowError::IoError(_, error) => Error::Output(error),
+            other => Error::Arrow(other),
+        }
+    }
+}
+
+impl From<parquet::errors::ParquetError> for Error {
+    fn from(error: parquet::errors::ParquetError) -> Self {
+        use parquet::errors::ParquetError;
+        let ParquetError::External(inner) = error else { return Error::Parquet(error) };
+        match inner.downcast::<std::io::Error>() {
+            Ok(error) => Error::Output(*error),
+            Err(other) => Error::Parquet(ParquetError::External(other)),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,6 +97,14 @@ impl fmt::Display for Error {
                  select some, or export to CSV"
             ),
             Error::Mcap(error) => write!(f, "MCAP: {error}"),
+            Error::Arrow(error) => write!(f, "Arrow: {error}"),
+            Error::Parquet(error) => write!(f, "Parquet: {error}"),
+            Error::ValueType { series, expected, found } => {
+                write!(f, "series {series}: expected values of type {expected}, found {found}")
+            }
+            Error::Layout { found, expected } => {
+                write!(f, "Parquet: expected {expected}, found {found}")
+            }
         }
     }
 }

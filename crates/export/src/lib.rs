@@ -1,4 +1,5 @@
-//! A time range of a store as a file that other programs read: CSV and MCAP.
+//! A time range of a store as a file that other programs read: CSV, MCAP, JSON, Arrow, Parquet; and
+//! Parquet back as samples.
 //!
 //! A crate of its own, so that what these formats bring along reaches neither the recorder nor
 //! those who only read a store. Records go straight from the store's time-ordered reading to the
@@ -7,12 +8,22 @@
 //! Invariant: what cannot be put into a format is counted in [`Exported`], never dropped silently;
 //! reading is paced where a [`Request`] says so. Held by `tests/export.rs`.
 
+mod arrow;
 pub mod csv;
 mod error;
+mod json;
+mod labels;
+mod long;
 mod mcap;
+pub mod parquet;
+pub mod rows;
 
-pub use crate::csv::export as to_csv;
+pub use crate::arrow::Arrow;
+pub use crate::csv::{Csv, export as to_csv};
+pub use crate::json::Json;
+pub use crate::long::SERIES_KEY;
 pub use crate::mcap::export as to_mcap;
+pub use crate::parquet::Parquet;
 pub use error::{Error, Result};
 
 use baro_ondisk::{Gap, Kind};
@@ -62,14 +73,14 @@ fn run<S: Storage>(store: &Store<S>, request: &Request, sink: &mut impl Sink) ->
     let filter = request.selection.filter();
     let notes = store.records(request.interval, &filter, &request.reading, |record| {
         let done = match record.kind {
-            Kind::Frame | Kind::Samples => sink.data(record, &mut exported),
+            Kind::Frame | Kind::Samples | Kind::Text => sink.data(record, &mut exported),
             Kind::Gap => {
                 let gap = Gap::decode(record.payload).unwrap_or_default();
                 exported.lost = exported.lost.saturating_add(gap.lost());
                 sink.note(record, Some(gap))
             }
             Kind::Clock => sink.note(record, None),
-            Kind::Declare => Ok(()),
+            Kind::Declare | Kind::Moved => Ok(()),
         };
         match done {
             Ok(()) => ControlFlow::Continue(()),

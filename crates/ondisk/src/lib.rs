@@ -22,11 +22,13 @@ mod error;
 mod identity;
 mod layout;
 pub mod limits;
+mod manifest;
 mod name;
 mod pin;
 mod record;
 mod samples;
 mod scan;
+mod section;
 mod segment;
 mod varint;
 
@@ -41,9 +43,13 @@ pub use dictionary::{
 pub use error::{Error, What};
 pub use identity::{Identity, StoreId, WhenFull};
 pub use layout::{Field, FieldType, FieldValue, Layout, LayoutError};
+pub use manifest::{Manifest, RunEntry, Settled};
 pub use name::{NameParser, name_end};
 pub use pin::{Pin, PinState};
-pub use record::{Gap, Kind, Record, Records};
+pub use record::{Gap, Kind, Record, Records, text};
 pub use samples::Samples;
 pub use scan::{End, Scan, Step};
+pub use section::{
+    Encoded, SampleColumns, SampleStage, Section, StripEntry, UnfoldedSamples, section_bytes_max,
+};
 pub use segment::{DeadTail, SegmentHeader, SegmentKind, Wear};

@@ -16,13 +16,13 @@ pub(crate) use init::blank_header;
 pub use init::{Geometry, init, init_growing};
 pub(crate) use making::{Making, PIECE_BYTES, Step as MakingStep};
 pub use names::{
-    CATALOG, CATALOG_NEW, DICTIONARY, DICTIONARY_NEW, FOLDER, IDENTITY, KEPT, LOCK, PINS,
-    kept_name, segment_name,
+    CATALOG, CATALOG_NEW, DICTIONARY, DICTIONARY_NEW, FOLDER, IDENTITY, KEPT, LOCK, MANIFEST, PINS,
+    RUNS, RUNS_LOCK, kept_name, run_name, segment_name,
 };
 pub(crate) use names::{GROW, numbered, pin_name};
-pub use pins::Pins;
+pub use pins::{Pins, kept_epochs};
 pub(crate) use pins::{list, read_message, remove, write_pin};
-pub use recover::{Recovery, Segments, read_identity, recover};
+pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub(crate) use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub(crate) use session::dead_from;

@@ -1,5 +1,5 @@
 //! The inputs of `baro record`: this machine's kernel counters ([`proc`]), lines of CSV
-//! and of JSON ([`csv`], [`json`]), frames of one size ([`raw`]) or with their length before them
+//! and of JSON ([`csv`], [`json`]), of the Influx line protocol ([`influx`]), frames of one size ([`raw`]) or with their length before them
 //! ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
 //! ([`generate`]).
 //!
@@ -11,6 +11,7 @@ pub mod csv;
 pub mod datagram;
 pub mod frames;
 pub mod generate;
+pub mod influx;
 pub mod json;
 mod lines;
 pub mod proc;

@@ -98,7 +98,7 @@ fn main() -> Result<()> {
     let path = folder.join("store");
     declare(&path, &names, series)?;
     let store = opened(&path, cold, "no dictionary")?;
-    let used = store.info().catalog_used_bytes as f64 / series as f64;
+    let used = store.info().unwrap().catalog_used_bytes as f64 / series as f64;
     let catalog = file_bytes(&path.join("catalog"))? as f64 / series as f64;
     println!("catalog: {used:.2} B a series used, {catalog:.2} with its free room");
     let before = rss_kib();

@@ -13,19 +13,26 @@
 //! ```
 
 mod catalog;
+mod columns;
 mod damage;
 mod error;
 mod index;
 mod info;
+mod merge;
 mod points;
+mod query;
 mod read;
 mod records;
 mod recover;
+mod runs;
 mod salvage;
 mod segments;
 mod selector;
+mod settle;
 mod store;
 mod tail;
+mod unsettled;
+mod usage;
 mod verify;
 
 pub use catalog::{
@@ -36,11 +43,14 @@ pub use error::{Error, Result};
 pub use index::Tail;
 pub use info::{Info, Listed, SessionInfo};
 pub use points::{Column, Datum, Point, Selection, UnknownName};
+pub use query::{Aggregate, Batch, Every, Query, QueryNotes, Target, Texts, Values};
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use records::{Filter, Interval, Reading};
 pub use recover::{Recovered, recover, recover_in};
 pub use segments::SegmentFile;
 pub use selector::{Selector, SelectorError};
+pub use settle::{Dropped, Extent, RunRetention, SettleOptions, Settled, Settler};
 pub use store::Store;
 pub use tail::{Row, Value};
+pub use usage::{Parts, SeriesUsage};
 pub use verify::{VerifyReport, verify};

@@ -30,6 +30,8 @@ pub enum Datum<'a> {
     Unsigned(u64),
     /// Truth value.
     Boolean(bool),
+    /// Text.
+    Text(&'a str),
     /// The bytes of a frame.
     Frame(&'a [u8]),
 }
@@ -304,7 +306,13 @@ impl Selection {
                 }
                 0
             }
-            Kind::Gap | Kind::Clock | Kind::Declare => 0,
+            Kind::Text => {
+                if let Some(text) = record.text() {
+                    self.value(record.time_ns, record.stream, |_| Datum::Text(text), &mut each);
+                }
+                0
+            }
+            Kind::Gap | Kind::Clock | Kind::Declare | Kind::Moved => 0,
         }
     }
 
@@ -320,20 +328,35 @@ impl Selection {
                 self.sample(row.time_ns, id, *bits, &mut each);
                 0
             }
+            Value::Text(text) => {
+                self.value(row.time_ns, id, |_| Datum::Text(text), &mut each);
+                0
+            }
             Value::Frame(bytes) => self.frame(row.time_ns, id, bytes, &mut each),
         }
     }
 
     fn sample<'a>(&'a self, time_ns: i64, id: u32, bits: u64, each: &mut impl FnMut(&Point<'a>)) {
-        let found = self.by_id.get(&id);
-        if found.is_none() && !self.all {
-            return;
-        }
-        let value = match found.and_then(|group| group.kind) {
+        let value = |kind| match kind {
             Some(Type::F64) => Datum::Float(f64::from_bits(bits)),
             Some(Type::Bool) => Datum::Boolean(bits != 0),
             _ => Datum::Integer(bits as i64),
         };
+        self.value(time_ns, id, value, each);
+    }
+
+    fn value<'a>(
+        &'a self,
+        time_ns: i64,
+        id: u32,
+        value: impl FnOnce(Option<Type>) -> Datum<'a>,
+        each: &mut impl FnMut(&Point<'a>),
+    ) {
+        let found = self.by_id.get(&id);
+        if found.is_none() && !self.all {
+            return;
+        }
+        let value = value(found.and_then(|group| group.kind));
         let place = found.map_or(usize::MAX, |group| group.columns.start);
         each(&Point { time_ns, column: self.columns.get(place), place, id, value });
     }

@@ -138,7 +138,10 @@ fn all_is_found_with_a_dictionary_without_and_behind_one() {
         check(&store, &model);
         assert!(report(&store).is_empty());
     }
-    assert_eq!(store.info().series as usize + store.info().channels as usize, model.len());
+    assert_eq!(
+        store.info().unwrap().series as usize + store.info().unwrap().channels as usize,
+        model.len()
+    );
 }
 
 #[test]
@@ -256,7 +259,7 @@ fn every_flipped_bit_of_the_dictionary_is_named_and_the_catalog_serves() {
 fn every_flipped_bit_of_the_catalog_is_named_and_the_dictionary_serves() {
     let (folder, model) = covered("flips-catalog");
     let path = folder.0.join(CATALOG);
-    let used = Store::open(&folder.0).unwrap().info().catalog_used_bytes;
+    let used = Store::open(&folder.0).unwrap().info().unwrap().catalog_used_bytes;
     let bytes = std::fs::read(&path).unwrap();
     let header = std::fs::read(folder.0.join(DICTIONARY)).unwrap();
     let header = baro_ondisk::DictionaryHeader::decode(&header).unwrap();
@@ -383,9 +386,9 @@ fn hundreds_of_thousands_are_declared_covered_and_found() {
     assert_eq!(recorder.declare(&[(&names[17], Type::F64, "")]).unwrap(), [18]);
     drop(recorder);
     let mut store = Store::open(&folder.0).unwrap();
-    let used = store.info().catalog_used_bytes;
+    let used = store.info().unwrap().catalog_used_bytes;
     assert!(used < 12 * u64::from(count), "{used}");
-    assert_eq!(store.info().series, count);
+    assert_eq!(store.info().unwrap().series, count);
     let written = store.write_dictionary(|_| {}).unwrap().unwrap();
     assert_eq!(written.names, count);
     assert!(written.bytes < 14 * u64::from(count), "{}", written.bytes);

@@ -148,6 +148,14 @@ pub fn file_bytes(path: &Path) -> Result<u64> {
     std::fs::metadata(path).map(|found| found.len()).map_err(|e| Error::new("stat", path, e))
 }
 
+/// Opens a file for reading, as an import does.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn open_input(path: &Path) -> Result<File> {
+    File::open(path).map_err(|e| Error::new("open", path, e))
+}
+
 /// Removes a file.
 ///
 /// # Errors

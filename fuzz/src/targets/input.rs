@@ -7,6 +7,7 @@ use baro_recorder::inspect_ring;
 use baro_sources::csv::CsvParser;
 use baro_sources::datagram;
 use baro_sources::frames::LengthFramer;
+use baro_sources::influx::InfluxParser;
 use baro_sources::json::JsonParser;
 use baro_sys::memory::SharedMemory;
 
@@ -34,6 +35,13 @@ pub(crate) const JSON: Target = Target {
     fix_up: |_| {},
 };
 
+pub(crate) const INFLUX: Target = Target {
+    name: "influx",
+    fuzz_one: influx,
+    seeds: || vec![INFLUX_SEED.as_bytes().to_vec()],
+    fix_up: |_| {},
+};
+
 pub(crate) const FRAMES: Target =
     Target { name: "frames", fuzz_one: frames, seeds: || vec![frames_seed()], fix_up: |_| {} };
 
@@ -49,6 +57,9 @@ const FRAME_BYTES_MAX: usize = 500;
 
 const JSON_SEED: &str = "{\"time\":1700000000.123456789,\"series\":\"temp\",\"value\":21.5}\n{\"time\":\
                          \"2026-11-21T21:03:49Z\",\"a\":1,\"b\\u00e4\":true,\"c\":null}\r\n\n{\"x\":-3e5}";
+
+const INFLUX_SEED: &str = "weather,site=a,line=3\\ b temp=21.5,raining=f,n=3i,u=4u,note=\"a \\\"b\\\" c\" \
+                           1700000000000000000\n# note\n\nm f=-1e-3\r\nm\\,x,\\=k=v f\\ 1=t -5";
 
 const CSV_SEED: &str = "time,series,value\n1700000000000000000,temp,21.5\n1700000000.5,\"a{b=\"\"c\
                         \"\"}\",-3\n2026-11-21T21:03:49.123Z,on,true\r\n,now,nan\n# note\n\n";
@@ -126,6 +137,32 @@ fn json(bytes: &[u8]) {
     let whole = collect(&[bytes]);
     assert!(whole.len() <= bytes.len(), "more items than bytes");
     assert_eq!(whole, collect(&[a, b]), "the cut changes the result");
+}
+
+fn influx(bytes: &[u8]) {
+    let collect = |pieces: &[&[u8]]| {
+        let mut parser = InfluxParser::new(1_000);
+        let mut items = Vec::new();
+        let mut take = |item: Result<_, baro_sources::influx::InfluxError>| {
+            if let Err(error) = &item {
+                assert!(error.to_string().len() < 1000, "an error quotes too much");
+            }
+            items.push(format!("{item:?}"));
+        };
+        pieces.iter().for_each(|piece| parser.feed(piece, |item| take(item.map(drop_line))));
+        parser.finish(|item| take(item.map(drop_line)));
+        items
+    };
+    let (a, b) = bytes.split_at(bytes.len() / 2);
+    let whole = collect(&[bytes]);
+    assert!(whole.len() <= bytes.len(), "more items than bytes");
+    assert_eq!(whole, collect(&[a, b]), "the cut changes the result");
+}
+
+/// A sample that outlives the parser's buffer.
+fn drop_line(sample: baro_sources::influx::InfluxSample<'_>) -> String {
+    assert!(!sample.series.is_empty());
+    format!("{sample:?}")
 }
 
 fn frames(bytes: &[u8]) {

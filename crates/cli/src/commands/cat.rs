@@ -96,10 +96,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if printer.short > 0 {
         eprintln!("note: {} values are missing: frames ended before their fields", printer.short);
     }
-    for damage in store.damage().iter().chain(&notes.damage) {
+    let headers = store.damage_so_far();
+    for damage in headers.iter().chain(&notes.damage) {
         eprintln!("damage: {damage}");
     }
-    let damaged = store.damage().iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
+    let damaged = headers.iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
     Ok(Outcome::lost_if(damaged || printer.lost > 0))
 }
 
@@ -113,7 +114,7 @@ impl Printer<BufWriter<std::io::StdoutLock<'static>>> {
 impl<W: Write> Printer<W> {
     fn record(&mut self, record: &RecordRef<'_>) -> Result<()> {
         match record.kind {
-            Kind::Frame | Kind::Samples => {
+            Kind::Frame | Kind::Samples | Kind::Text => {
                 let Printer { out, selection, format, .. } = self;
                 let mut result = Ok(());
                 self.short += selection.unfold(record, |point| {
@@ -129,7 +130,7 @@ impl<W: Write> Printer<W> {
                 self.note(record.time_ns, &format!("{} records lost: {gap:?}", gap.lost()))
             }
             Kind::Clock => self.note(record.time_ns, "the realtime clock was stepped"),
-            Kind::Declare => Ok(()),
+            Kind::Declare | Kind::Moved => Ok(()),
         }
     }
 
@@ -185,6 +186,10 @@ fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<(
             writeln!(out, "{row}")?;
         }
         (RowFormat::Raw, _) => {}
+        // Escaped: a text may hold what moves a terminal's cursor.
+        (RowFormat::Text, Datum::Text(text)) => {
+            writeln!(out, "{}  {name}  {text:?}", time::show(time_ns))?;
+        }
         (RowFormat::Text, value) => {
             write!(out, "{}  {name}  ", time::show(time_ns))?;
             csv::value(out, value)?;
@@ -196,6 +201,7 @@ fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<(
                 Datum::Integer(value) => json!(value),
                 Datum::Unsigned(value) => json!(value),
                 Datum::Boolean(value) => json!(value),
+                Datum::Text(text) => json!(text),
                 Datum::Frame(_) => json!(null),
             };
             writeln!(out, "{}", json!({"time_ns": time_ns, "series": name, "value": value}))?;

@@ -25,6 +25,19 @@ pub const KEPT: &str = "kept";
 /// A segment that is being copied out.
 pub(crate) const COPY: &str = "kept/copy";
 
+/// Folder of the runs.
+pub const RUNS: &str = "runs";
+/// Which runs count, and how far the log is settled.
+pub const MANIFEST: &str = "runs/manifest";
+/// Held by who settles.
+pub const RUNS_LOCK: &str = "runs/lock";
+
+/// File of a run.
+#[must_use]
+pub fn run_name(id: u64) -> String {
+    format!("{RUNS}/{id:016x}.run")
+}
+
 /// File of segment `index`.
 #[must_use]
 pub fn segment_name(index: u32) -> String {

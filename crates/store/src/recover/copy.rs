@@ -7,8 +7,8 @@ use baro_ondisk::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
 };
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Identity, Scan, SegmentHeader,
-    SegmentKind, Type,
+    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Scan,
+    SegmentHeader, SegmentKind, Type,
 };
 use baro_recorder::log::{CATALOG, CatalogWriter, read_catalog_header, segment_name};
 use baro_sys::memory::AlignedBuffer;
@@ -67,14 +67,50 @@ impl<'a, T: Storage> Copy<'a, T> {
         })
     }
 
-    /// Adds a record, which came in the block of header `source`.
-    pub(super) fn push(&mut self, record: &RecordRef<'_>, source: &BlockHeader) -> Result<()> {
-        if self.session != record.session {
+    /// Begins a block that takes over the section of one with this header: the records that follow
+    /// are that block's, until [`Copy::end_block`].
+    pub(super) fn start_block(&mut self, source: &BlockHeader) -> Result<()> {
+        self.seal()?;
+        self.start_session(source.session)?;
+        let bytes = source.block_bytes();
+        if self.buffer.len() < bytes {
+            self.buffer = AlignedBuffer::unlocked(bytes)?;
+        }
+        self.clocks = (source.realtime_ns, source.boottime_ns);
+        let left = self.segment.as_ref().map_or(0, |s| self.identity.segment_bytes - s.offset);
+        if left < bytes as u64 { self.start_segment() } else { Ok(()) }
+    }
+
+    /// Puts the section behind the records since [`Copy::start_block`].
+    pub(super) fn end_block(
+        &mut self,
+        section: &[u8],
+        time_min_ns: Option<i64>,
+        time_max_ns: Option<i64>,
+    ) -> Result<()> {
+        let (time_min_ns, time_max_ns) =
+            (time_min_ns.unwrap_or(i64::MAX), time_max_ns.unwrap_or(i64::MIN));
+        let bytes = section.len();
+        self.builder.put_section(&mut self.buffer, |room| {
+            room.get_mut(..bytes)?.copy_from_slice(section);
+            Some(Encoded { bytes, time_min_ns, time_max_ns })
+        });
+        self.seal()
+    }
+
+    fn start_session(&mut self, session: u64) -> Result<()> {
+        if self.session != session {
             self.seal()?;
             self.end_segment()?;
-            self.session = record.session;
+            self.session = session;
             (self.sequence, self.durable, self.previous_crc, self.padding_bytes) = (0, 0, 0, 0);
         }
+        Ok(())
+    }
+
+    /// Adds a record, which came in the block of header `source`.
+    pub(super) fn push(&mut self, record: &RecordRef<'_>, source: &BlockHeader) -> Result<()> {
+        self.start_session(record.session)?;
         self.clocks = (source.realtime_ns, source.boottime_ns);
         let RecordRef { producer, sequence, time_ns, kind, stream, payload, .. } = *record;
         // A full block, then too small a buffer, then a full segment: each can happen once.

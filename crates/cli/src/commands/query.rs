@@ -1,0 +1,185 @@
+//! `baro query`: samples of some series over an interval, or one value for each step of time.
+
+mod output;
+mod table;
+mod text;
+
+use super::selection;
+use crate::failure::{Outcome, Result};
+use crate::{size, time};
+use baro_export::rows::{self, Rows, Told};
+use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Store};
+use baro_sys::disk;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+pub(crate) use output::{Output, tell};
+
+/// How rows are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowsFormat {
+    /// Aligned columns, for people
+    Table,
+    /// Time, series, value and unit, two blanks between them
+    Text,
+    /// time,series,value with times in nanoseconds: can be recorded again
+    Csv,
+    /// An array of objects
+    Json,
+    /// One JSON object a line: can be recorded again
+    Ndjson,
+    /// An Arrow IPC stream: columns series, time, value
+    Arrow,
+    /// A Parquet file: columns series, time, value
+    Parquet,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The store; may be recorded into meanwhile
+    store: PathBuf,
+    /// Series, and fields of a channel as CHANNEL.FIELD or CHANNEL.*; without any all
+    selectors: Vec<String>,
+    /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, now, or -1h for a time before now
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    from: Option<i64>,
+    /// Up to this time, exclusive
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    to: Option<i64>,
+    /// One value for each step of time, such as 1s or 10m; steps start at multiples since 1970
+    #[arg(long, value_parser = step, requires = "agg")]
+    every: Option<u64>,
+    /// What the samples of a step become; without --every those of the whole interval
+    #[arg(long, value_enum)]
+    agg: Option<Agg>,
+    /// Only the last N rows of each series
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1")]
+    last: Option<usize>,
+    /// At most N rows in all
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Form of the rows; without it by the name of the file, else table
+    #[arg(long, value_enum)]
+    format: Option<RowsFormat>,
+    /// The file to make; without it stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Names of aggregates on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Agg {
+    /// Arithmetic mean
+    Mean,
+    /// Least value
+    Min,
+    /// Greatest value
+    Max,
+    /// Sum
+    Sum,
+    /// Number of samples
+    Count,
+    /// Value of the earliest sample
+    First,
+    /// Value of the latest sample
+    Last,
+    /// 99th percentile
+    P99,
+}
+
+impl Agg {
+    fn aggregate(self) -> Aggregate {
+        match self {
+            Agg::Mean => Aggregate::Mean,
+            Agg::Min => Aggregate::Min,
+            Agg::Max => Aggregate::Max,
+            Agg::Sum => Aggregate::Sum,
+            Agg::Count => Aggregate::Count,
+            Agg::First => Aggregate::First,
+            Agg::Last => Aggregate::Last,
+            Agg::P99 => Aggregate::P99,
+        }
+    }
+}
+
+/// A step of time; 0 would mean the whole interval, which is asked for by leaving it out.
+fn step(text: &str) -> std::result::Result<u64, String> {
+    match size::nanoseconds(text)? {
+        0 => Err(format!("expected a time above 0 such as 1s, found {text:?}")),
+        step_ns => Ok(step_ns),
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let interval = Interval {
+        from_ns: arguments.from.unwrap_or(i64::MIN),
+        to_ns: arguments.to.unwrap_or(i64::MAX),
+    };
+    if interval.from_ns >= interval.to_ns {
+        let (from, to) = (time::show(interval.from_ns), time::show(interval.to_ns));
+        return Err(format!("expected --to behind --from, found {from} to {to}").into());
+    }
+    let every = arguments
+        .agg
+        .map(|agg| Every { step_ns: arguments.every.unwrap_or(0), aggregate: agg.aggregate() });
+    let query = Query { interval, every, last: arguments.last, limit: arguments.limit };
+    let output = Output::choose(arguments.format, arguments.output.as_deref())?;
+    let store = Store::open(&arguments.store)?;
+    let selection = selection::of_values(&store, &arguments.selectors)?;
+    let done = output.write(&selection, every, |rows| {
+        let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
+        let start_ns = store.info()?.times_ns.map(|times| times.0).filter(|_| whole);
+        let found = match start_ns {
+            Some(start_ns) => {
+                let rows = &mut FromStart { rows, start_ns };
+                rows::query(&store, &selection, &query, None, rows)
+            }
+            None => rows::query(&store, &selection, &query, None, rows),
+        };
+        Ok(found?)
+    });
+    let (notes, told) = done.inspect_err(|_| {
+        // Half a file looks like a whole one.
+        if let Some(file) = output.made() {
+            let _ = disk::remove(file);
+        }
+    })?;
+    tell(&told);
+    Ok(met(&store, &notes))
+}
+
+/// One value over all there is would have the earliest time that can be written, which pandas takes
+/// for none: it gets the time of the store's earliest record.
+struct FromStart<'a> {
+    rows: &'a mut dyn Rows,
+    start_ns: i64,
+}
+
+impl Rows for FromStart<'_> {
+    fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> baro_export::Result<()> {
+        let times_ns = [self.start_ns];
+        let times_ns = if batch.times_ns == [i64::MIN] { &times_ns } else { batch.times_ns };
+        self.rows.batch(column, &Batch { times_ns, ..*batch })
+    }
+
+    fn finish(&mut self) -> baro_export::Result<Told> {
+        self.rows.finish()
+    }
+}
+
+/// Says what is missing of the answer, and what that makes of the exit code.
+pub(crate) fn met(store: &Store, notes: &QueryNotes) -> Outcome {
+    let recycled = notes.read.blocks_recycled;
+    for (count, what) in [
+        (notes.fields_missing, "values are missing: frames ended before their fields"),
+        (recycled, "blocks were recycled by the recorder before they were read"),
+    ] {
+        if count > 0 {
+            eprintln!("note: {count} {what}");
+        }
+    }
+    let headers = store.damage_so_far();
+    let damage = || headers.iter().chain(&notes.read.damage);
+    damage().for_each(|damage| eprintln!("damage: {damage}"));
+    Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || recycled > 0)
+}

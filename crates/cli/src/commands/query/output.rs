@@ -1,0 +1,115 @@
+//! Where the rows of a query go: a form of output, on stdout or in a file.
+
+use super::RowsFormat;
+use super::table::Table;
+use super::text::Text;
+use crate::failure::Result;
+use baro_export::rows::{Rows, Told};
+use baro_export::{Arrow, Csv, Json, Parquet};
+use baro_store::{Every, Selection};
+use baro_sys::disk::PacedOutput;
+use std::cell::Cell;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Output {
+    format: RowsFormat,
+    file: Option<PathBuf>,
+    /// Whether the file has been made by us: one that was there before is not ours to remove.
+    made: Cell<bool>,
+}
+
+/// The form that a file's name asks for.
+fn by_name(file: &Path) -> Option<RowsFormat> {
+    Some(match file.extension()?.to_str()? {
+        "csv" => RowsFormat::Csv,
+        "json" => RowsFormat::Json,
+        "ndjson" | "jsonl" => RowsFormat::Ndjson,
+        "arrow" | "arrows" => RowsFormat::Arrow,
+        "parquet" => RowsFormat::Parquet,
+        "txt" => RowsFormat::Text,
+        _ => return None,
+    })
+}
+
+impl Output {
+    /// Of the options given.
+    pub(crate) fn choose(format: Option<RowsFormat>, file: Option<&Path>) -> Result<Self> {
+        let file = file.filter(|file| *file != Path::new("-"));
+        let named = match file {
+            Some(file) => by_name(file),
+            None => Some(RowsFormat::Table),
+        };
+        let Some(format) = format.or(named) else {
+            let file = file.unwrap_or(Path::new("")).display();
+            let text = "expected a name in .csv, .json, .ndjson, .arrow, .parquet or .txt, or \
+                        --format";
+            return Err(format!("{file}: {text}").into());
+        };
+        let binary = matches!(format, RowsFormat::Arrow | RowsFormat::Parquet);
+        if binary && file.is_none() && std::io::stdout().is_terminal() {
+            let text = "stdout is a terminal, and Arrow and Parquet are not for reading: use -o \
+                        FILE, or a pipe";
+            return Err(text.into());
+        }
+        Ok(Output { format, file: file.map(Path::to_owned), made: Cell::new(false) })
+    }
+
+    /// The file, once it has been made.
+    pub(crate) fn made(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|_| self.made.get())
+    }
+
+    /// Hands the form to `fill`, and makes a file durable at its end.
+    pub(crate) fn write<T>(
+        &self,
+        selection: &Selection,
+        every: Option<Every>,
+        fill: impl FnOnce(&mut dyn Rows) -> Result<T>,
+    ) -> Result<T> {
+        let Some(path) = &self.file else {
+            let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout());
+            return fill(&mut *rows_of(self.format, selection, every, out)?);
+        };
+        let mut file = PacedOutput::create(path)?;
+        self.made.set(true);
+        let out = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
+        let filled = fill(&mut *rows_of(self.format, selection, every, out)?)?;
+        file.finish()?;
+        Ok(filled)
+    }
+}
+
+/// The writer of a form.
+pub(super) fn rows_of<'a, W: Write + Send + 'a>(
+    format: RowsFormat,
+    selection: &Selection,
+    every: Option<Every>,
+    out: W,
+) -> Result<Box<dyn Rows + 'a>> {
+    Ok(match format {
+        RowsFormat::Table => Box::new(Table::new(out)),
+        RowsFormat::Text => Box::new(Text::new(out)),
+        RowsFormat::Csv => Box::new(Csv::new(out)),
+        RowsFormat::Json => Box::new(Json::array(out)),
+        RowsFormat::Ndjson => Box::new(Json::lines(out)),
+        RowsFormat::Arrow => Box::new(Arrow::new(selection, every, out)?),
+        RowsFormat::Parquet => Box::new(Parquet::new(selection, every, out)?),
+    })
+}
+
+/// Says what a form could not say in full.
+pub(crate) fn tell(told: &Told) {
+    for (count, what) in [
+        (told.infinite_as_null, "infinite values are null: JSON has none"),
+        (told.series_without_metadata, "series have no unit and labels in the file's metadata"),
+    ] {
+        if count > 0 {
+            eprintln!("note: {count} {what}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Rows as a table for people, aligned in pieces: columns are as wide as the rows of a piece ask
+//! for and never narrower than in the piece before, so that memory is that of a piece.
+
+use super::text::one_line;
+use crate::time;
+use baro_export::Result;
+use baro_export::csv::plain_value;
+use baro_export::rows::{Rows, Told};
+use baro_store::{Batch, Column};
+use std::io::Write;
+
+/// Rows that are aligned together.
+const PIECE_ROWS: usize = 1000;
+const HEAD: [&str; 4] = ["time", "series", "value", "unit"];
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Table<W> {
+    out: W,
+    rows: Vec<[String; 4]>,
+    widths: [usize; 3],
+    begun: bool,
+}
+
+impl<W: Write> Table<W> {
+    pub(super) fn new(out: W) -> Self {
+        Table { out, rows: Vec::new(), widths: [0; 3], begun: false }
+    }
+
+    fn print(&mut self) -> Result<()> {
+        if !self.begun {
+            self.begun = true;
+            self.rows.insert(0, HEAD.map(str::to_owned));
+        }
+        for row in &self.rows {
+            for (width, cell) in self.widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let [time, series, value] = self.widths;
+        for [at, name, what, unit] in self.rows.drain(..) {
+            let line = format!("{at:time$}  {name:series$}  {what:>value$}  {unit}");
+            writeln!(self.out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Rows for Table<W> {
+    fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
+        let (name, unit) = (one_line(&column.name), one_line(&column.unit));
+        for (at, time_ns) in batch.times_ns.iter().enumerate() {
+            let mut value = Vec::new();
+            plain_value(&mut value, &batch.values, at)?;
+            let value = one_line(&String::from_utf8_lossy(&value));
+            self.rows.push([time::show(*time_ns), name.clone(), value, unit.clone()]);
+            if self.rows.len() >= PIECE_ROWS {
+                self.print()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Told> {
+        self.print()?;
+        self.out.flush()?;
+        Ok(Told::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn columns_are_aligned_and_never_narrower_than_before() {
+        let mut table = Table::new(Vec::new());
+        let row =
+            |name: &str, value: &str, unit: &str| ["12:00", name, value, unit].map(str::to_owned);
+        table.rows = vec![row("temperature", "1.5", "°C"), row("é", "-10", "")];
+        table.print().unwrap();
+        table.rows = vec![row("x", "7", "m")];
+        table.print().unwrap();
+        let expected = "time   series       value  unit\n12:00  temperature    1.5  °C\n\
+                        12:00  é              -10\n12:00  x                7  m\n";
+        assert_eq!(String::from_utf8(table.out).unwrap(), expected);
+    }
+}

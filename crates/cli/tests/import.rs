@@ -1,0 +1,240 @@
+//! `import` from outside: what is understood is in the store, what is not is told by its line.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use serde_json::{Value, json};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("baro-import-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn store(&self) -> String {
+        let store = self.path("store");
+        let made = run(&["init", &store, "--size", "32M"], b"");
+        assert!(made.status.success());
+        store
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.0.join(name), text).unwrap();
+        self.path(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may end before it has read everything.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn csv(store: &str) -> String {
+    let output = run(&["query", store, "--format", "csv"], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn counts(output: &Output, code: i32) -> [u64; 5] {
+    assert_eq!(output.status.code(), Some(code), "{}", said(output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["records_lost"], json!(0));
+    ["lines", "samples", "series", "series_declared", "lines_refused"]
+        .map(|key| report[key].as_u64().unwrap())
+}
+
+#[test]
+fn line_protocol_becomes_series_and_bad_lines_cost_only_themselves() {
+    let folder = Folder::new("influx");
+    let store = folder.store();
+    let text = "weather,site=b,area=a temp=21.5,on=t,n=3i 1700000000\n\
+                nonsense\n\
+                weather,site=b,area=a temp=22.5,on=f 1700000001\n\
+                weather,site=b,area=a temp=t,n=4i 1700000002\n\
+                weather,site=b,area=a note=\"x\" 1700000003\n\
+                # a comment\n\
+                weather,site=b,area=a n=18446744073709551615u 1700000004\n\
+                weather,site=b,area=a n=5u 1700000005";
+    let file = folder.file("w.lp", text);
+    let import = ["import", &store, &file, "--precision", "s", "--format", "json"];
+    let output = run(&import, b"");
+    assert_eq!(counts(&output, 3), [8, 7, 3, 3, 4]);
+    let complaints = said(&output);
+    let series = "{area=\"a\",site=\"b\"}";
+    for line in [
+        format!(
+            "{file}: line 2, column 9: expected a field as key=value, found the end of the line"
+        ),
+        format!("{file}: line 4: series weather_temp{series}: expected f64, found Boolean(true)"),
+        format!("{file}: line 5: series weather_note{series}: expected a number or a truth value"),
+        format!("{file}: line 7: series weather_n{series}: expected i64, found Unsigned(1844"),
+    ] {
+        assert!(complaints.contains(&line), "{complaints}\n{line}");
+    }
+    assert_eq!(complaints.lines().count(), 4);
+    let name = |field: &str| format!("\"weather_{field}{{area=\"\"a\"\",site=\"\"b\"\"}}\"");
+    let expected = format!(
+        "time,series,value\n1700000000000000000,{0},21.5\n1700000001000000000,{0},22.5\n\
+         1700000000000000000,{1},true\n1700000001000000000,{1},false\n\
+         1700000000000000000,{2},3\n1700000002000000000,{2},4\n1700000005000000000,{2},5\n",
+        name("temp"),
+        name("on"),
+        name("n")
+    );
+    assert_eq!(csv(&store), expected);
+}
+
+#[test]
+fn strict_stops_at_the_first_bad_line_and_keeps_what_came_before() {
+    let folder = Folder::new("strict");
+    let store = folder.store();
+    let text = "1,a,1\n2,a,2\nbad\n3,a,3\nworse\n";
+    let output = run(&["import", &store, "-", "--input", "csv", "--strict"], text.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    let complaints = said(&output);
+    assert!(complaints.contains("stdin: line 3, column 4"), "{complaints}");
+    assert!(complaints.contains("stopped at the first line that was refused (--strict)"));
+    assert!(!complaints.contains("line 5"));
+    assert_eq!(csv(&store), "time,series,value\n1,a,1\n2,a,2\n");
+}
+
+#[test]
+fn csv_is_taken_as_record_takes_it_and_more_than_a_ring_holds_is_not_lost() {
+    let folder = Folder::new("csv");
+    let store = folder.store();
+    let declared = run(&["record", &store, "--declare", "n:i64", "--stdin", "csv"], b"");
+    assert!(declared.status.success(), "{}", said(&declared));
+    // 300,000 records of a sample each are more than the ring's 16 MiB.
+    let mut text = "time,series,value\n".to_owned();
+    for n in 0..300_000 {
+        text.push_str(&format!("{n},n,{}\n", n * 7));
+    }
+    text.push_str("1.5,\"b,{x=\"\"y\"\"}\",nan\n");
+    let output = run(&["import", &store, "-", "--format", "csv"], text.as_bytes());
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(report, "300002 lines, 300001 samples of 2 series (1 declared); refused: 0 lines\n");
+    assert_eq!(csv(&store), text.replace("1.5,", "1500000000,").replace("nan", "NaN"));
+}
+
+#[test]
+fn two_files_go_in_one_after_the_other_and_mistakes_are_told() {
+    let folder = Folder::new("files");
+    let store = folder.store();
+    let first = folder.file("a.csv", "1,a,1\n2,a,2\n");
+    let second = folder.file("b.influx", "m f=1 3\nm f=x 4\n");
+    let output = run(&["import", &store, &first, &second, "--format", "json"], b"");
+    assert_eq!(counts(&output, 3), [4, 3, 2, 2, 1]);
+    assert!(said(&output).contains("b.influx: line 2, column 5"), "{}", said(&output));
+    // The same once more: the same samples, nothing new.
+    let output = run(&["import", &store, &first, "--format", "json"], b"");
+    assert_eq!(counts(&output, 0), [2, 2, 1, 0, 0]);
+    assert_eq!(csv(&store), "time,series,value\n1,a,1\n2,a,2\n3,m_f,1\n");
+
+    let long = folder.file("long.influx", &format!("m,t={} f=1 1\nm f=2 9\n", "x".repeat(2000)));
+    let output = run(&["import", &store, &long, "--format", "json"], b"");
+    assert_eq!(counts(&output, 3), [2, 1, 1, 0, 1]);
+    assert!(said(&output).contains("expected a name of at most 1024 bytes"), "{}", said(&output));
+
+    let unnamed = folder.file("data.bin", "");
+    for (arguments, reason) in [
+        (&["-"][..], "expected a name in .csv"),
+        (&[&unnamed], "expected a name in .csv"),
+        (&["-", "--input", "parquet"], "expected a file, found - (stdin)"),
+        (&[&first, "--precision", "s"], "expected line protocol or Parquet, found CSV"),
+        (&[&unnamed, "--input", "parquet"], "Parquet"),
+        (&[&folder.path("none.csv")], "none.csv"),
+    ] {
+        let output = run(&[&["import", &store], arguments].concat(), b"");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(said(&output).contains(reason), "{arguments:?}: {}", said(&output));
+    }
+    assert_eq!(run(&["import", &store], b"").status.code(), Some(2));
+}
+
+#[test]
+fn a_full_log_ends_an_import_with_its_reason() {
+    let folder = Folder::new("full");
+    let store = folder.path("store");
+    assert!(run(&["init", &store, "--size", "2M"], b"").status.success());
+    let mut text = String::new();
+    for n in 0..800_000 {
+        text.push_str(&format!("{n},a,{n}\n"));
+    }
+    let output = run(&["import", &store, "-", "--input", "csv"], text.as_bytes());
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("the log is full"), "{}", said(&output));
+}
+
+#[test]
+fn beside_a_recorder_it_attaches_and_takes_only_declared_series() {
+    let folder = Folder::new("attach");
+    let store = folder.store();
+    let record = ["record", &store, "--attach", "1", "--declare", "a:f64", "--for", "60s"];
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_baro"))
+        .args(record)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let text = b"1,a,1.5\n2,new,2\n3,a,3.5\n";
+    let import = ["import", &store, "-", "--input", "csv", "--format", "json"];
+    let mut output = run(&import, b"");
+    let attached = |output: &Output| {
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        report["lines"] == json!(0)
+    };
+    // Until the recorder has made its ring; before it holds the lock, imports record themselves.
+    for _ in 0..500 {
+        let info = run(&["info", &store, "--format", "json"], b"");
+        let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
+        let ready = info["rings"].as_array().is_some_and(|rings| !rings.is_empty());
+        if ready && recorder.try_wait().unwrap().is_none() {
+            output = run(&import, b"");
+            if attached(&output) {
+                break;
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(attached(&output), "{}", said(&output));
+    let output = run(&import, text);
+    let killed = Command::new("kill").arg(recorder.id().to_string()).status().unwrap();
+    assert!(killed.success());
+    recorder.wait().unwrap();
+    assert_eq!(counts(&output, 3), [3, 2, 1, 0, 1]);
+    assert!(
+        said(&output).contains("series new: expected one that is declared"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(csv(&store), "time,series,value\n1,a,1.5\n3,a,3.5\n");
+}

@@ -1,0 +1,337 @@
+//! `query`, `du`, `top` and exports by columns from outside: what users type, what they get, and
+//! with which exit code.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("baro-query-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn baro(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    baro(arguments).output().unwrap()
+}
+
+fn ok(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn fails(arguments: &[&str], code: i32) -> String {
+    let output = run(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    said
+}
+
+fn record(store: &str, declare: &[&str], lines: &str) {
+    let mut arguments = vec!["record", store, "--init", "16M", "--stdin", "csv"];
+    declare.iter().for_each(|one| arguments.extend(["--declare", one]));
+    let mut child = baro(&arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+const SECOND: i64 = 1_000_000_000;
+const START: i64 = 1_700_000_000 * SECOND;
+
+/// 120 seconds of `temp` (0 to 119 °C), its last one twice, and 3 of `on`.
+fn small(folder: &Folder) -> String {
+    let store = folder.path("store");
+    let mut lines = String::new();
+    for n in 0..120 {
+        writeln!(lines, "{},temp,{}.5", START + n * SECOND, n).unwrap();
+    }
+    writeln!(lines, "{},temp,-1", START + 119 * SECOND).unwrap();
+    for (n, on) in [(0, true), (1, false), (2, true)] {
+        writeln!(lines, "{},on,{on}", START + n * SECOND).unwrap();
+    }
+    record(&store, &["temp:f64:°C"], &lines);
+    store
+}
+
+#[test]
+fn rows_come_series_by_series_in_every_form() {
+    let folder = Folder::new("forms");
+    let store = small(&folder);
+    let text = ok(&["query", &store, "temp", "--limit", "2", "--format", "text"]);
+    assert_eq!(
+        text,
+        "2023-11-14T22:13:20.000000000Z  temp  0.5 °C\n2023-11-14T22:13:21.000000000Z  temp  1.5 °C\n"
+    );
+    let table = ok(&["query", &store, "on"]);
+    assert_eq!(
+        table,
+        "time                            series  value  unit\n\
+         2023-11-14T22:13:20.000000000Z  on       true\n\
+         2023-11-14T22:13:21.000000000Z  on      false\n\
+         2023-11-14T22:13:22.000000000Z  on       true\n"
+    );
+    let rows: Value = serde_json::from_str(&ok(&["query", &store, "--format", "json"])).unwrap();
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 123);
+    assert_eq!(rows[1], json!({"series": "temp", "time_ns": START + SECOND, "value": 1.5}));
+    // Of two samples of one time the later counts.
+    assert_eq!(
+        rows[119],
+        json!({"series": "temp", "time_ns": START + 119 * SECOND, "value": -1.0})
+    );
+    assert_eq!(rows[122]["value"], json!(true));
+    let lines = ok(&["query", &store, "--format", "ndjson"]);
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(&lines.collect::<Vec<_>>(), rows);
+    // What CSV says is recorded again and is the same.
+    let csv = ok(&["query", &store, "--format", "csv"]);
+    let again = folder.path("again");
+    record(&again, &[], &csv);
+    assert_eq!(ok(&["query", &again, "--format", "csv"]), csv);
+    assert_eq!(csv.lines().count(), 124);
+    // Into a file by its name; never over one that is there.
+    let file = folder.path("rows.csv");
+    ok(&["query", &store, "-o", &file]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), csv);
+    fails(&["query", &store, "-o", &file], 1);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), csv);
+    let binary = run(&["query", &store, "--format", "parquet"]).stdout;
+    assert!(binary.starts_with(b"PAR1") && binary.ends_with(b"PAR1"));
+}
+
+#[test]
+fn intervals_steps_and_the_last_rows() {
+    let folder = Folder::new("steps");
+    let store = small(&folder);
+    let values = |arguments: &[&str]| {
+        let text = ok(&[&["query", &store, "temp", "--format", "json"], arguments].concat());
+        let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let row = |row: &Value| {
+            ((row["time_ns"].as_i64().unwrap() - START) / SECOND, row["value"].as_f64().unwrap())
+        };
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    let part = ["--from", "1700000010.0", "--to", "2023-11-14T22:13:33Z"];
+    assert_eq!(values(&part), [(10, 10.5), (11, 11.5), (12, 12.5)]);
+    let step = |agg| values(&[&part[..], &["--every", "10s", "--agg", agg]].concat());
+    for (agg, value) in [
+        ("mean", 11.5),
+        ("min", 10.5),
+        ("max", 12.5),
+        ("sum", 34.5),
+        ("count", 3.0),
+        ("first", 10.5),
+        ("last", 12.5),
+        ("p99", 12.5),
+    ] {
+        assert_eq!(step(agg), [(10, value)], "{agg}");
+    }
+    // Without --every one value over the interval, at its beginning or that of the store.
+    assert_eq!(values(&[&part[..], &["--agg", "sum"]].concat()), [(10, 34.5)]);
+    assert_eq!(values(&["--agg", "count"]), [(0, 120.0)]);
+    assert_eq!(
+        values(&["--every", "1m", "--agg", "count"]),
+        [(-20, 40.0), (40, 60.0), (100, 20.0)]
+    );
+    assert_eq!(values(&["--last"]), [(119, -1.0)]);
+    assert_eq!(values(&["--last", "2"]), [(118, 118.5), (119, -1.0)]);
+    assert_eq!(values(&["--limit", "1"]), [(0, 0.5)]);
+    // Nothing there: before, behind, and a century around what is there.
+    for empty in [["--from", "now"], ["--to", "5"], ["--limit", "0"]] {
+        assert_eq!(values(&empty), []);
+    }
+    let century = ["--from", "1950-01-01T00:00:00Z", "--to", "2050-01-01T00:00:00Z"];
+    assert_eq!(values(&century).len(), 120);
+    let yearly = [&century[..], &["--every", "365d", "--agg", "count"]].concat();
+    assert_eq!(values(&yearly).len(), 1);
+}
+
+#[test]
+fn mistakes_are_told() {
+    let folder = Folder::new("mistakes");
+    let store = small(&folder);
+    assert!(fails(&["query", &store, "nosuch"], 1).contains("nosuch: no such series"));
+    let backwards = fails(&["query", &store, "--from", "5", "--to", "3"], 1);
+    assert!(backwards.contains("expected --to behind --from"), "{backwards}");
+    for usage in [
+        &["--every", "1s"][..],
+        &["--every", "0s", "--agg", "mean"],
+        &["--every", "1x", "--agg", "mean"],
+        &["--agg", "median"],
+        &["--last", "temp"],
+        &["--from", "yesterday"],
+        &["--format", "xml"],
+    ] {
+        fails(&[&["query", &store], usage].concat(), 2);
+    }
+    let file = fails(&["query", &store, "-o", &folder.path("rows.xyz")], 1);
+    assert!(file.contains("expected a name in .csv"), "{file}");
+    assert!(!folder.0.join("rows.xyz").exists());
+    let none = folder.path("none");
+    assert!(fails(&["query", &none], 1).contains("baro init"));
+    let frames = folder.path("frames");
+    ok(&["record", &frames, "--init", "8M", "--generate", "--for", "50ms"]);
+    let channel = fails(&["query", &frames, "generated"], 1);
+    assert!(channel.contains("found a channel of frames"), "{channel}");
+    assert_eq!(ok(&["query", &frames, "--format", "json"]), "[]\n");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let folder = Folder::new("pipe");
+    let store = folder.path("store");
+    let lines = (0..60_000).map(|n| format!("{},temp,{n}.25\n", START + n)).collect::<String>();
+    record(&store, &[], &lines);
+    for format in ["table", "text", "csv", "json", "ndjson", "arrow", "parquet"] {
+        let mut child = baro(&["query", &store, "--format", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = Vec::new();
+        let mut out = BufReader::with_capacity(16, child.stdout.take().unwrap());
+        if format != "parquet" && format != "arrow" {
+            out.read_until(b'\n', &mut first).unwrap();
+            assert!(!first.is_empty(), "{format}");
+        }
+        drop(out);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{format}");
+    }
+}
+
+#[test]
+fn damage_is_named_and_costs_the_exit_code() {
+    let folder = Folder::new("damage");
+    let store = folder.path("store");
+    let lines = (0..60_000).map(|n| format!("{},temp,{n}.25\n", START + n)).collect::<String>();
+    record(&store, &[], &lines);
+    assert_eq!(ok(&["query", &store, "--format", "csv"]).lines().count(), 60_001);
+    let segment = folder.0.join("store/log/00000000.seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[100_000] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    for arguments in [&["query", &store, "--format", "csv"][..], &["du", &store], &["top", &store]]
+    {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        assert!(said.contains("damage: log/00000000.seg"), "{said}");
+    }
+    let file = folder.path("rest.parquet");
+    let output = run(&["export", &store, &file, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["damage"].as_array().map(Vec::len), Some(1));
+    let left = report["rows"].as_u64().unwrap();
+    let rest = String::from_utf8(run(&["query", &store, "--format", "csv"]).stdout).unwrap();
+    assert_eq!(rest.lines().count() as u64, left + 1);
+    assert!(left < 60_000);
+}
+
+#[test]
+fn the_largest_series_are_told_with_what_they_take() {
+    let folder = Folder::new("top");
+    let store = folder.path("store");
+    let mut lines = String::new();
+    for (name, count, step) in [("slow", 10, 1000), ("much", 300, 100), ("fast", 50, 1)] {
+        for n in 0..count {
+            writeln!(lines, "{},{name},{n}", START + n * step * 1_000_000).unwrap();
+        }
+    }
+    record(&store, &["unused:f64"], &lines);
+    let top = |by: &str, number: &str| {
+        let arguments = ["top", &store, "--by", by, "-n", number, "--format", "json"];
+        let rows: Vec<Value> = serde_json::from_str(&ok(&arguments)).unwrap();
+        rows.iter()
+            .map(|row| (row["name"].as_str().unwrap().to_owned(), row["samples"].as_u64().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let named = |rows: &[(&str, u64)]| {
+        rows.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>()
+    };
+    assert_eq!(top("samples", "20"), named(&[("much", 300), ("fast", 50), ("slow", 10)]));
+    assert_eq!(top("rate", "2"), named(&[("fast", 50), ("much", 300)]));
+    assert_eq!(top("samples", "0"), []);
+    let du: Value = serde_json::from_str(&ok(&["du", &store, "--format", "json"])).unwrap();
+    let series = du["series"].as_array().unwrap();
+    assert_eq!(series.len(), 3);
+    let bytes: u64 = series.iter().map(|one| one["bytes_estimated"].as_u64().unwrap()).sum();
+    // 12 B and a head of 8 B shared or not, of 360 samples; never more than the log uses.
+    assert!((360 * 12..=360 * 20).contains(&bytes), "{bytes}");
+    assert!(du["log_used_bytes"].as_u64().unwrap() >= bytes);
+    // Two segments or more: it grows while it is recorded into.
+    let info: Value = serde_json::from_str(&ok(&["info", &store, "--format", "json"])).unwrap();
+    let grown = info["segments_grown"].as_u64().unwrap();
+    assert!(grown >= 2 && du["log_bytes"].as_u64().unwrap() % grown == 0, "{du}");
+    let one = ok(&["du", &store, "fast"]);
+    assert!(
+        one.contains("  fast\n") && !one.contains("much") && one.contains(" 1 series"),
+        "{one}"
+    );
+    assert!(fails(&["du", &store, "nosuch"], 1).contains("no such series"));
+}
+
+#[test]
+fn a_partitioned_export_has_a_file_for_each_day_with_samples() {
+    let folder = Folder::new("days");
+    let store = folder.path("store");
+    let day = 86_400 * SECOND;
+    let times = [-day, -1, 0, day - 1, 40 * 365 * day, 40 * 365 * day + 1];
+    let lines = times.map(|time| format!("{time},temp,1\n")).concat();
+    record(&store, &[], &lines);
+    let days = folder.path("days");
+    let export = ["export", &store, &days, "--partition-by", "date", "--format", "json"];
+    let report: Value = serde_json::from_str(&ok(&export)).unwrap();
+    assert_eq!((&report["files"], &report["rows"]), (&json!(3), &json!(6)));
+    let mut found: Vec<String> = std::fs::read_dir(&days)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, ["date=1969-12-31", "date=1970-01-01", "date=2009-12-22"]);
+    assert!(fails(&export, 1).contains("expected a new folder"));
+    // All of them together are what was recorded.
+    let back = folder.path("back");
+    ok(&["init", &back, "--size", "8M"]);
+    let files: Vec<String> = found.iter().map(|name| format!("{days}/{name}/0.parquet")).collect();
+    let import = ["import", &back, &files[0], &files[1], &files[2]];
+    assert!(ok(&import).starts_with("6 lines, 6 samples of 1 series (1 declared)"));
+    let csv = ["query", &store, "--format", "csv"];
+    assert_eq!(ok(&["query", &back, "--format", "csv"]), ok(&csv));
+    let csv =
+        ["export", &store, &folder.path("x.csv"), "--partition-by", "date", "--output", "csv"];
+    assert!(fails(&csv, 1).contains("expected Parquet"));
+}

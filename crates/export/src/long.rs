@@ -1,0 +1,291 @@
+//! The long ("tidy") layout of Arrow and Parquet: columns `series`, `time` and the value.
+//!
+//! One row for each sample, as pandas, Polars, DuckDB and R take it best: `series` is
+//! dictionary-encoded text, `time` nanoseconds in UTC, `value` of the type of the series. Where the
+//! series selected are of several types there is one column for each, `value_f64`, `value_i64` and
+//! so on, with nulls in the others. Which columns there are depends on the selection and never on
+//! the data, so that an empty interval has the columns of a full one.
+//!
+//! Invariant: rows of many series go into one record batch of bounded size. Held by
+//! `tests/forms.rs`.
+
+use crate::labels;
+use crate::{Error, Result};
+use arrow_array::builder::{
+    BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
+};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, TimestampNanosecondArray,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use baro_store::{Aggregate, Batch, Column, Every, Selection, Values};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Rows of one record batch at most.
+pub(crate) const BATCH_ROWS: usize = 65_536;
+/// Series that the metadata tells about: beyond it would be the larger part of small files, and
+/// all of it is held in memory.
+const SERIES_TOLD_MAX: usize = 4096;
+/// Key of the file's metadata, where units and labels are: a JSON array of objects with `name`,
+/// `type`, `unit` and `labels`.
+pub const SERIES_KEY: &str = "barograph:series";
+
+/// Type of a value column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    F64,
+    I64,
+    U64,
+    Bool,
+    Text,
+}
+
+impl Kind {
+    fn of_values(values: &Values<'_>) -> Self {
+        match values {
+            Values::F64(_) => Kind::F64,
+            Values::I64(_) => Kind::I64,
+            Values::U64(_) => Kind::U64,
+            Values::Bool(_) => Kind::Bool,
+            Values::Text(_) => Kind::Text,
+        }
+    }
+
+    /// Of the rows that a query hands out of a series; `None` of a channel of frames, which has
+    /// none.
+    fn of_column(column: &Column, every: Option<Every>) -> Option<Self> {
+        match (column.kind, every) {
+            ("frame", _) => None,
+            (_, Some(Every { aggregate: Aggregate::Count, .. })) => Some(Kind::I64),
+            (_, Some(_)) | ("f64", _) => Some(Kind::F64),
+            ("u64", _) => Some(Kind::U64),
+            ("bool", _) => Some(Kind::Bool),
+            ("text", _) => Some(Kind::Text),
+            _ => Some(Kind::I64),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::F64 => "f64",
+            Kind::I64 => "i64",
+            Kind::U64 => "u64",
+            Kind::Bool => "bool",
+            Kind::Text => "text",
+        }
+    }
+
+    fn data_type(self) -> DataType {
+        match self {
+            Kind::F64 => DataType::Float64,
+            Kind::I64 => DataType::Int64,
+            Kind::U64 => DataType::UInt64,
+            Kind::Bool => DataType::Boolean,
+            Kind::Text => DataType::Utf8,
+        }
+    }
+}
+
+/// A value column being filled.
+#[derive(Debug)]
+enum Filling {
+    F64(Float64Builder),
+    I64(Int64Builder),
+    U64(UInt64Builder),
+    Bool(BooleanBuilder),
+    Text(StringBuilder),
+}
+
+impl Filling {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::F64 => Filling::F64(Float64Builder::new()),
+            Kind::I64 => Filling::I64(Int64Builder::new()),
+            Kind::U64 => Filling::U64(UInt64Builder::new()),
+            Kind::Bool => Filling::Bool(BooleanBuilder::new()),
+            Kind::Text => Filling::Text(StringBuilder::new()),
+        }
+    }
+
+    /// Rows `from..to` of `values`, or as many nulls where they are of another type.
+    fn append(&mut self, values: &Values<'_>, from: usize, to: usize) {
+        let rows = to - from;
+        match (self, values) {
+            (Filling::F64(filling), Values::F64(values)) => {
+                filling.append_slice(values.get(from..to).unwrap_or(&[]));
+            }
+            (Filling::I64(filling), Values::I64(values)) => {
+                filling.append_slice(values.get(from..to).unwrap_or(&[]));
+            }
+            (Filling::U64(filling), Values::U64(values)) => {
+                filling.append_slice(values.get(from..to).unwrap_or(&[]));
+            }
+            (Filling::Bool(filling), Values::Bool(values)) => {
+                filling.append_slice(values.get(from..to).unwrap_or(&[]));
+            }
+            (Filling::Text(filling), Values::Text(texts)) => {
+                (from..to).for_each(|at| filling.append_option(texts.get(at)));
+            }
+            (Filling::F64(filling), _) => filling.append_nulls(rows),
+            (Filling::I64(filling), _) => filling.append_nulls(rows),
+            (Filling::U64(filling), _) => filling.append_nulls(rows),
+            (Filling::Bool(filling), _) => filling.append_nulls(rows),
+            (Filling::Text(filling), _) => (0..rows).for_each(|_| filling.append_null()),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Filling::F64(filling) => Arc::new(filling.finish()),
+            Filling::I64(filling) => Arc::new(filling.finish()),
+            Filling::U64(filling) => Arc::new(filling.finish()),
+            Filling::Bool(filling) => Arc::new(filling.finish()),
+            Filling::Text(filling) => Arc::new(filling.finish()),
+        }
+    }
+}
+
+/// Gathers batches of single series into record batches.
+#[derive(Debug)]
+pub(crate) struct Long {
+    schema: SchemaRef,
+    kinds: Vec<Kind>,
+    /// Series whose unit and labels the schema does not tell.
+    pub(crate) untold: u64,
+    /// Whether the series come in the order of their names.
+    pub(crate) by_name: bool,
+    /// Names in the dictionary being made, and the place of the last one.
+    names: Vec<String>,
+    place: Option<usize>,
+    keys: Vec<i32>,
+    times: Vec<i64>,
+    values: Vec<Filling>,
+}
+
+impl Long {
+    /// For what a query of `selection` hands out.
+    pub(crate) fn new(selection: &Selection, every: Option<Every>) -> Self {
+        let columns = selection.columns();
+        let mut kinds: Vec<Kind> = Vec::new();
+        for kind in columns.iter().filter_map(|column| Kind::of_column(column, every)) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds.sort_unstable();
+        if kinds.is_empty() {
+            kinds.push(Kind::F64);
+        }
+        let (schema, untold) = schema(columns, &kinds, every);
+        Long {
+            schema,
+            untold,
+            by_name: columns.is_sorted_by(|a, b| a.name <= b.name),
+            names: Vec::new(),
+            place: None,
+            keys: Vec::new(),
+            times: Vec::new(),
+            values: kinds.iter().map(|kind| Filling::new(*kind)).collect(),
+            kinds,
+        }
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Takes rows of a series and hands each record batch that is full to `each`.
+    pub(crate) fn take(
+        &mut self,
+        column: &Column,
+        batch: &Batch<'_>,
+        mut each: impl FnMut(RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        let found = Kind::of_values(&batch.values);
+        if !self.kinds.contains(&found) {
+            let series = column.name.clone();
+            let expected = self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+            return Err(Error::ValueType { series, expected, found: found.name() });
+        }
+        let rows = batch.times_ns.len();
+        let mut from = 0;
+        while from < rows {
+            let to = rows.min(from + BATCH_ROWS - self.keys.len());
+            if self.place != Some(batch.target.place) {
+                self.place = Some(batch.target.place);
+                self.names.push(column.name.clone());
+            }
+            let key = self.names.len() as i32 - 1;
+            self.keys.extend(std::iter::repeat_n(key, to - from));
+            self.times.extend_from_slice(batch.times_ns.get(from..to).unwrap_or(&[]));
+            self.values.iter_mut().for_each(|filling| filling.append(&batch.values, from, to));
+            if self.keys.len() >= BATCH_ROWS {
+                each(self.batch()?)?;
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// What has been gathered, if there is any.
+    pub(crate) fn rest(&mut self) -> Result<Option<RecordBatch>> {
+        if self.keys.is_empty() { Ok(None) } else { self.batch().map(Some) }
+    }
+
+    fn batch(&mut self) -> Result<RecordBatch> {
+        let names = StringArray::from(std::mem::take(&mut self.names));
+        self.place = None;
+        let keys = Int32Array::from(std::mem::take(&mut self.keys));
+        let times = TimestampNanosecondArray::from(std::mem::take(&mut self.times));
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(DictionaryArray::try_new(keys, Arc::new(names))?),
+            Arc::new(times.with_timezone("UTC")),
+        ];
+        columns.extend(self.values.iter_mut().map(Filling::finish));
+        Ok(RecordBatch::try_new(self.schema(), columns)?)
+    }
+}
+
+/// The columns, with what the catalog knows of the series; and of how many it is left out.
+fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>) -> (SchemaRef, u64) {
+    let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    let mut fields = vec![Field::new("series", names, false), Field::new("time", time, false)];
+    for kind in kinds {
+        let mixed = kinds.len() > 1;
+        let name = if mixed { format!("value_{}", kind.name()) } else { "value".to_owned() };
+        let mut field = Field::new(name, kind.data_type(), mixed);
+        let mut units = columns
+            .iter()
+            .filter(|column| Kind::of_column(column, every) == Some(*kind))
+            .map(|column| column.unit.as_str());
+        let unit = units.next().unwrap_or("");
+        let is_count = every.is_some_and(|every| every.aggregate == Aggregate::Count);
+        if !unit.is_empty() && !is_count && units.all(|other| other == unit) {
+            let metadata = HashMap::from([("unit".to_owned(), unit.to_owned())]);
+            field = field.with_metadata(metadata);
+        }
+        fields.push(field);
+    }
+    let series: Vec<_> = columns
+        .iter()
+        .take(SERIES_TOLD_MAX)
+        .map(|column| {
+            let labels: serde_json::Map<String, serde_json::Value> = labels::of(&column.name)
+                .into_iter()
+                .map(|(k, v)| (k.to_owned(), v.into()))
+                .collect();
+            json!({"name": column.name, "type": column.kind, "unit": column.unit, "labels": labels})
+        })
+        .collect();
+    let untold = columns.len().saturating_sub(series.len()) as u64;
+    let mut metadata = HashMap::new();
+    metadata.insert(SERIES_KEY.to_owned(), serde_json::Value::Array(series).to_string());
+    if let Some(every) = every {
+        metadata.insert("barograph:aggregate".to_owned(), every.aggregate.name().to_owned());
+        metadata.insert("barograph:every_ns".to_owned(), every.step_ns.to_string());
+    }
+    (Arc::new(Schema::new_with_metadata(fields, metadata)), untold)
+}

@@ -1,0 +1,97 @@
+//! What can be wrong with a line of the line protocol, and where. A line is refused on its own and
+//! the reading goes on.
+//!
+//! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
+
+use std::fmt;
+
+/// How much of the input an error quotes.
+const FOUND_CHARS_MAX: usize = 40;
+
+/// A line that was skipped because of an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InfluxError {
+    /// Line of the input, from 1.
+    pub line: u64,
+    /// Byte of the line, from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub problem: InfluxProblem,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InfluxProblem {
+    /// The line is longer than `limit_bytes`; it was skipped up to its newline.
+    LineTooLong {
+        /// The most bytes a line may have.
+        limit_bytes: usize,
+    },
+    /// The bytes from here on are not UTF-8.
+    NotUtf8,
+    /// Something that must be there is not.
+    Expected {
+        /// What.
+        what: &'static str,
+        /// What stands there; empty at the end of the line.
+        found: String,
+    },
+    /// A text has no closing quote in its line.
+    QuoteOpen,
+    /// A tag or a field that stands there twice.
+    Twice {
+        /// `tag` or `field`.
+        what: &'static str,
+        /// Its key.
+        key: String,
+    },
+    /// A number that 64 bits do not hold.
+    Range {
+        /// What was expected.
+        what: &'static str,
+        /// What it is.
+        found: String,
+    },
+}
+
+/// The start of `text`, for an error.
+pub(super) fn quote(text: &str) -> String {
+    let mut found: String = text.chars().take(FOUND_CHARS_MAX).collect();
+    if found.len() < text.len() {
+        found.push_str("...");
+    }
+    found
+}
+
+impl fmt::Display for InfluxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.problem)
+    }
+}
+
+impl std::error::Error for InfluxError {}
+
+impl fmt::Display for InfluxProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InfluxProblem::LineTooLong { limit_bytes } => {
+                write!(f, "the line is longer than {limit_bytes} bytes and was skipped")
+            }
+            InfluxProblem::NotUtf8 => f.write_str("expected UTF-8, found bytes that are not"),
+            InfluxProblem::Expected { what, found } if found.is_empty() => {
+                write!(f, "expected {what}, found the end of the line")
+            }
+            InfluxProblem::Expected { what, found } => {
+                write!(f, "expected {what}, found {found:?}")
+            }
+            InfluxProblem::QuoteOpen => f.write_str(
+                "expected a closing quote in the same line (a quote inside is written \\\")",
+            ),
+            InfluxProblem::Twice { what, key } => {
+                write!(f, "expected each {what} once, found {key:?} twice")
+            }
+            InfluxProblem::Range { what, found } => write!(f, "expected {what}, found {found}"),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! One line of the line protocol, as places in its text.
+//!
+//! Places and not slices, so that the same memory serves every line.
+
+use super::InfluxValue;
+use super::error::{InfluxProblem, quote};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Byte of the line, from 0, and what is wrong there.
+pub(super) type Fault = (usize, InfluxProblem);
+
+/// A value, and where the text of one lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Found {
+    Float(f64),
+    Integer(i64),
+    Unsigned(u64),
+    Boolean(bool),
+    Text { start: usize, end: usize, escaped: bool },
+}
+
+/// The line read last.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    measurement: Range<usize>,
+    tags: Vec<(Range<usize>, Range<usize>)>,
+    fields: Vec<(Range<usize>, Found)>,
+    /// Keys of the fields, sorted.
+    order: Vec<Range<usize>>,
+    /// The name being put together.
+    name: String,
+    /// Its end, `{tag="value"}`: the same for all fields of a line.
+    labels: String,
+}
+
+/// Where an unescaped one of `stops` stands from `start` on, or the end.
+fn until(text: &str, start: usize, stops: &[u8]) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = start;
+    while let Some(byte) = bytes.get(at) {
+        if *byte == b'\\' && at + 1 < bytes.len() {
+            at += 2;
+            continue;
+        }
+        if stops.contains(byte) {
+            return at;
+        }
+        at += 1;
+    }
+    // An escape of a letter of several bytes has gone into it, never past the end.
+    bytes.len()
+}
+
+/// The part of a text; both ends are at ASCII or at the end, so it is never cut.
+fn part(text: &str, range: Range<usize>) -> &str {
+    text.get(range).unwrap_or_default()
+}
+
+/// The start of what stands at `at`, for an error.
+fn here(text: &str, at: usize) -> String {
+    quote(part(text, at..text.len()))
+}
+
+fn expected(text: &str, at: usize, what: &'static str) -> Fault {
+    (at, InfluxProblem::Expected { what, found: here(text, at) })
+}
+
+fn skip_blanks(text: &str, at: usize) -> usize {
+    let rest = part(text, at..text.len());
+    at + (rest.len() - rest.trim_start_matches(' ').len())
+}
+
+/// A key with its value: `stops` end the value. Returns where the value starts.
+fn key(text: &str, start: usize, what: &'static str) -> Result<(Range<usize>, usize), Fault> {
+    let end = until(text, start, b"=, ");
+    if end == start || text.as_bytes().get(end) != Some(&b'=') {
+        return Err(expected(text, start, what));
+    }
+    Ok((start..end, end + 1))
+}
+
+impl Fields {
+    /// Reads a line; returns its time in nanoseconds, if it has one.
+    pub(super) fn read(&mut self, text: &str, unit_ns: i64) -> Result<Option<i64>, Fault> {
+        self.tags.clear();
+        self.fields.clear();
+        let start = skip_blanks(text, 0);
+        let mut at = until(text, start, b", ");
+        if at == start {
+            return Err(expected(text, start, "the name of a measurement"));
+        }
+        self.measurement = start..at;
+        while text.as_bytes().get(at) == Some(&b',') {
+            let (key, value) = key(text, at + 1, "a tag as key=value")?;
+            at = until(text, value, b", ");
+            if at == value {
+                return Err(expected(text, value, "the value of a tag"));
+            }
+            self.tags.push((key, value..at));
+        }
+        at = skip_blanks(text, at);
+        loop {
+            let (key, value) = key(text, at, "a field as key=value")?;
+            let (found, end) = value_at(text, value)?;
+            self.fields.push((key, found));
+            at = end;
+            match text.as_bytes().get(at) {
+                Some(b',') => at += 1,
+                None | Some(b' ') => break,
+                Some(_) => return Err(expected(text, at, "a comma or a blank behind the value")),
+            }
+        }
+        at = skip_blanks(text, at);
+        self.tags.sort_unstable_by(|a, b| by_key(text, &a.0, &b.0));
+        twice(text, "tag", self.tags.iter().map(|(key, _)| key))?;
+        self.order.clear();
+        self.order.extend(self.fields.iter().map(|(key, _)| key.clone()));
+        self.order.sort_unstable_by(|a, b| by_key(text, a, b));
+        twice(text, "field", self.order.iter())?;
+        time(text, at, unit_ns)
+    }
+
+    /// Hands the name and the value of each field to `each`.
+    pub(super) fn each(&mut self, text: &str, mut each: impl FnMut(&str, InfluxValue<'_>)) {
+        let Fields { measurement, tags, fields, name, labels, .. } = self;
+        labels.clear();
+        for (at, (key, value)) in tags.iter().enumerate() {
+            labels.push(if at == 0 { '{' } else { ',' });
+            labels.extend(unescaped(part(text, key.clone())));
+            labels.push_str("=\"");
+            for letter in unescaped(part(text, value.clone())) {
+                if matches!(letter, '"' | '\\') {
+                    labels.push('\\');
+                }
+                labels.push(letter);
+            }
+            labels.push('"');
+        }
+        if !tags.is_empty() {
+            labels.push('}');
+        }
+        name.clear();
+        name.extend(unescaped(part(text, measurement.clone())));
+        name.push('_');
+        let measured = name.len();
+        for (key, found) in fields {
+            name.truncate(measured);
+            name.extend(unescaped(part(text, key.clone())));
+            name.push_str(labels);
+            let value = match *found {
+                Found::Float(value) => InfluxValue::Float(value),
+                Found::Integer(value) => InfluxValue::Integer(value),
+                Found::Unsigned(value) => InfluxValue::Unsigned(value),
+                Found::Boolean(value) => InfluxValue::Boolean(value),
+                Found::Text { start, end, escaped } => {
+                    let text = part(text, start..end);
+                    InfluxValue::Text(if escaped { plain(text).into() } else { text.into() })
+                }
+            };
+            each(name, value);
+        }
+    }
+}
+
+/// By their letters, and of equal keys that first which stands first.
+fn by_key(text: &str, a: &Range<usize>, b: &Range<usize>) -> Ordering {
+    let letters = unescaped(part(text, a.clone())).cmp(unescaped(part(text, b.clone())));
+    letters.then(a.start.cmp(&b.start))
+}
+
+/// Refuses two equal ones of keys that are sorted: a line of a megabyte may have so many that each
+/// must not be compared with all others.
+fn twice<'a>(
+    text: &str,
+    what: &'static str,
+    sorted: impl Iterator<Item = &'a Range<usize>> + Clone,
+) -> Result<(), Fault> {
+    for (a, b) in sorted.clone().zip(sorted.skip(1)) {
+        let same = unescaped(part(text, a.clone())).eq(unescaped(part(text, b.clone())));
+        if same {
+            let key = quote(part(text, b.clone()));
+            return Err((b.start, InfluxProblem::Twice { what, key }));
+        }
+    }
+    Ok(())
+}
+
+/// Letters of a name, without the backslashes before commas, equals signs and blanks.
+fn unescaped(text: &str) -> impl Iterator<Item = char> + '_ {
+    let mut letters = text.chars().peekable();
+    std::iter::from_fn(move || {
+        let letter = letters.next()?;
+        if letter == '\\' {
+            return Some(letters.next_if(|next| matches!(next, ',' | '=' | ' ')).unwrap_or(letter));
+        }
+        Some(letter)
+    })
+}
+
+/// A text without the backslashes before quotes and backslashes.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let next = letters.next_if(|next| letter == '\\' && matches!(next, '"' | '\\'));
+        plain.push(next.unwrap_or(letter));
+    }
+    plain
+}
+
+/// The value that starts at `start`, and where it ends.
+fn value_at(text: &str, start: usize) -> Result<(Found, usize), Fault> {
+    let bytes = text.as_bytes();
+    if bytes.get(start) == Some(&b'"') {
+        let (mut at, mut escaped) = (start + 1, false);
+        loop {
+            match bytes.get(at) {
+                None => return Err((start, InfluxProblem::QuoteOpen)),
+                Some(b'"') => {
+                    return Ok((Found::Text { start: start + 1, end: at, escaped }, at + 1));
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    at += 2;
+                }
+                Some(_) => at += 1,
+            }
+        }
+    }
+    let rest = bytes.get(start..).unwrap_or_default();
+    let length = rest.iter().position(|byte| matches!(byte, b',' | b' ')).unwrap_or(rest.len());
+    let end = start + length;
+    let word = part(text, start..end);
+    let wrong = || {
+        let what = "a number, an integer such as 3i or 3u, true, false, or text in quotes";
+        (start, InfluxProblem::Expected { what, found: quote(word) })
+    };
+    let range = |what| (start, InfluxProblem::Range { what, found: quote(word) });
+    let found = match word {
+        "t" | "T" | "true" | "True" | "TRUE" => Found::Boolean(true),
+        "f" | "F" | "false" | "False" | "FALSE" => Found::Boolean(false),
+        _ => match word.as_bytes() {
+            [digits @ .., b'i'] if is_integer(digits, true) => {
+                let parsed = part(word, 0..digits.len()).parse();
+                Found::Integer(parsed.map_err(|_| range("an integer of 64 bits"))?)
+            }
+            [digits @ .., b'u'] if is_integer(digits, false) => {
+                let parsed = part(word, 0..digits.len()).parse();
+                Found::Unsigned(parsed.map_err(|_| range("an unsigned integer of 64 bits"))?)
+            }
+            // Not the words that Rust takes too: inf, nan, infinity.
+            [b'0'..=b'9' | b'.' | b'+' | b'-', rest @ ..]
+                if rest
+                    .iter()
+                    .all(|b| matches!(b, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E')) =>
+            {
+                let value: f64 = word.parse().map_err(|_| wrong())?;
+                if value.is_infinite() {
+                    return Err(range("a number that a float of 64 bits holds"));
+                }
+                Found::Float(value)
+            }
+            _ => return Err(wrong()),
+        },
+    };
+    Ok((found, end))
+}
+
+fn is_integer(digits: &[u8], signed: bool) -> bool {
+    let digits = if signed { digits.strip_prefix(b"-").unwrap_or(digits) } else { digits };
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// The time at the end of a line, in nanoseconds.
+fn time(text: &str, at: usize, unit_ns: i64) -> Result<Option<i64>, Fault> {
+    let word = part(text, at..text.len()).trim_end_matches(' ');
+    if word.is_empty() {
+        return Ok(None);
+    }
+    if !is_integer(word.as_bytes(), true) {
+        return Err(expected(text, at, "a time as an integer, or the end of the line"));
+    }
+    let time = word.parse::<i64>().ok().and_then(|time| time.checked_mul(unit_ns));
+    let what = "a time from 1677 to 2262 (is --precision right?)";
+    time.map(Some).ok_or((at, InfluxProblem::Range { what, found: quote(word) }))
+}

@@ -1,0 +1,148 @@
+//! The line protocol: what a line becomes, every mistake with its place, and any cutting of the input.
+
+use super::*;
+use proptest::prelude::*;
+
+fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, unit_ns: i64) -> Vec<String> {
+    let mut parser = InfluxParser::new(unit_ns);
+    let mut items = Vec::new();
+    let show = |item: Result<InfluxSample<'_>, InfluxError>| match item {
+        Ok(InfluxSample { line, time_ns, series, value }) => {
+            format!("{line} {time_ns:?} {series} {value:?}")
+        }
+        Err(error) => error.to_string(),
+    };
+    for piece in pieces {
+        parser.feed(piece, |item| items.push(show(item)));
+    }
+    parser.finish(|item| items.push(show(item)));
+    items
+}
+
+fn of(text: &str) -> Vec<String> {
+    items([text.as_bytes()], 1)
+}
+
+#[test]
+fn fields_become_series_with_their_tags_sorted() {
+    let text = "weather,site=b,area=a temp=21.5,raining=f,n=3i,u=4u 1700000000000000001\n\n# note\n\
+                m f=-1e-3\r\n";
+    let labels = "{area=\"a\",site=\"b\"}";
+    let time = "Some(1700000000000000001)";
+    assert_eq!(
+        of(text),
+        [
+            format!("1 {time} weather_temp{labels} Float(21.5)"),
+            format!("1 {time} weather_raining{labels} Boolean(false)"),
+            format!("1 {time} weather_n{labels} Integer(3)"),
+            format!("1 {time} weather_u{labels} Unsigned(4)"),
+            "4 None m_f Float(-0.001)".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn escapes_are_undone_and_made_anew_in_names() {
+    let text = r#"a\ b\,c,k\=e\ y=v"1\ 2\x f\,1="x\"y\\z, =\a" 5"#;
+    assert_eq!(of(text), [r#"1 Some(5) a b,c_f,1{k=e y="v\"1 2\\x"} Text("x\"y\\z, =\\a")"#]);
+    // A backslash before any other letter is one, also before one of several bytes.
+    assert_eq!(of("m\\ä f=1"), ["1 None m\\ä_f Float(1.0)"]);
+    assert_eq!(of("m f=\"\""), ["1 None m_f Text(\"\")"]);
+}
+
+#[test]
+fn times_are_counted_in_the_unit_given() {
+    assert_eq!(
+        items([&b"m f=1 1700000000\n"[..]], 1_000_000_000),
+        ["1 Some(1700000000000000000) m_f Float(1.0)"]
+    );
+    let far = items([&b"m f=1 1700000000000000000\n"[..]], 1_000);
+    assert!(far[0].contains("expected a time from 1677 to 2262"), "{far:?}");
+}
+
+#[test]
+fn every_mistake_is_one_error_with_its_place() {
+    for (line, said) in [
+        (",a=b f=1", "column 1: expected the name of a measurement, found \",a=b f=1\""),
+        ("m", "column 2: expected a field as key=value, found the end of the line"),
+        ("m,a f=1", "column 3: expected a tag as key=value, found \"a f=1\""),
+        ("m,a= f=1", "column 5: expected the value of a tag, found \" f=1\""),
+        ("m,a=1,a=2 f=1", "column 7: expected each tag once, found \"a\" twice"),
+        ("m f=1,f=2", "column 7: expected each field once, found \"f\" twice"),
+        ("m f", "column 3: expected a field as key=value, found \"f\""),
+        (
+            "m f=",
+            "column 5: expected a number, an integer such as 3i or 3u, true, false, or text \
+                  in quotes, found the end of the line",
+        ),
+        ("m f=nan", "column 5: expected a number"),
+        ("m f=1e999", "column 5: expected a number that a float of 64 bits holds"),
+        ("m f=99999999999999999999i", "column 5: expected an integer of 64 bits"),
+        ("m f=-1u", "column 5: expected a number"),
+        ("m f=\"x", "column 5: expected a closing quote"),
+        ("m f=\"x\"y", "column 8: expected a comma or a blank behind the value, found \"y\""),
+        ("m f=1 1.5", "column 7: expected a time as an integer"),
+        ("m f=1 5 6", "column 7: expected a time as an integer"),
+        ("m f=1, 5", "column 7: expected a field as key=value"),
+    ] {
+        let found = of(&format!("{line}\nok f=1\n"));
+        assert_eq!(found.len(), 2, "{line}: {found:?}");
+        assert!(found[0].starts_with(&format!("line 1, {said}")), "{line}: {}", found[0]);
+        assert_eq!(found[1], "2 None ok_f Float(1.0)");
+    }
+}
+
+#[test]
+fn errors_quote_little() {
+    let found = of(&format!("m f={}", "é".repeat(20_000)));
+    assert!(found[0].contains(&format!("found \"{}...\"", "é".repeat(40))), "{}", found[0]);
+    assert!(found[0].len() < 300);
+}
+
+#[test]
+fn a_line_of_very_many_fields_is_read_and_a_double_found() {
+    let fields: Vec<String> = (0..100_000).map(|n| format!("f{n}=1")).collect();
+    let found = of(&format!("m {}\nm {},f7=2\n", fields.join(","), fields.join(",")));
+    assert_eq!(found.len(), 100_001);
+    assert_eq!(found[99_999], "1 None m_f99999 Float(1.0)");
+    assert!(found[100_000].ends_with("expected each field once, found \"f7\" twice"));
+}
+
+/// Text that is nearly line protocol.
+fn near() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop::sample::select(vec![
+        ",", "=", " ", "\n", "\r\n", "\"", "\\", "#", "m", "1i", "1.5", "t", "é", "1700", "2u",
+    ]);
+    let piece = prop_oneof![
+        8 => word.prop_map(|word| word.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..5),
+        4 => Just(b"\nm,a=b f=1,g=\"x\" 12\n".to_vec()),
+    ];
+    prop::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_cutting_gives_the_same_items(
+        bytes in prop_oneof![near(), prop::collection::vec(any::<u8>(), 0..600)],
+        cut in 0..600_usize,
+    ) {
+        let whole = items([bytes.as_slice()], 1);
+        let (head, tail) = bytes.split_at(cut.min(bytes.len()));
+        prop_assert_eq!(items([head, tail], 1), whole.clone());
+        prop_assert_eq!(items(bytes.chunks(1), 1), whole);
+    }
+
+    #[test]
+    fn any_name_and_value_comes_back(
+        tag in "[a-z ,=\"ä]{1,10}",
+        value in any::<f64>().prop_filter("finite", |value| value.is_finite()),
+        time_ns in any::<i64>(),
+    ) {
+        let escape = |text: &str| text.replace(',', "\\,").replace('=', "\\=").replace(' ', "\\ ");
+        let line = format!("m,k={} f={value:?} {time_ns}", escape(&tag));
+        let label = tag.replace('"', "\\\"");
+        let expected = format!("1 Some({time_ns}) m_f{{k=\"{label}\"}} Float({value:?})");
+        prop_assert_eq!(of(&line), [expected]);
+    }
+}

@@ -1,0 +1,185 @@
+//! Samples of selected series over an interval: as they are, or folded into steps of time.
+//!
+//! A [`Query`] says what is wanted of each series; [`Store::query`] hands it out in [`Batch`]es,
+//! series by series, each in rising time, with memory bounded whatever the query is. Of several
+//! samples of one series and time the last recorded counts.
+
+mod aggregate;
+mod batch;
+mod emit;
+mod fold;
+mod many;
+mod one;
+mod plain;
+mod sources;
+mod stretch;
+mod totals;
+
+pub use aggregate::{Aggregate, Every};
+pub use batch::{Batch, Target, Texts, Values};
+
+use self::emit::Emitter;
+use self::fold::Fold;
+use self::one::One;
+use self::sources::Sources;
+use crate::read::Notes;
+use crate::records::Interval;
+use crate::{Column, Result, Selection, Store};
+use baro_sys::storage::Storage;
+use std::ops::ControlFlow;
+
+/// What is wanted of each selected series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// Samples with `from_ns <= time < to_ns`.
+    pub interval: Interval,
+    /// Fold into steps of time; `None` hands out samples as they were recorded.
+    pub every: Option<Every>,
+    /// At most so many of the newest samples (or steps) of each series.
+    pub last: Option<usize>,
+    /// At most so many rows in all.
+    pub limit: Option<u64>,
+}
+
+impl Query {
+    /// All samples of an interval.
+    #[must_use]
+    pub fn raw(interval: Interval) -> Self {
+        Query { interval, every: None, last: None, limit: None }
+    }
+
+    /// One value for each step of time; see [`Every`].
+    #[must_use]
+    pub fn every(interval: Interval, every: Every) -> Self {
+        Query { interval, every: Some(every), last: None, limit: None }
+    }
+}
+
+/// Pieces of a part of the log that one series costs about as much as.
+const STRIPS_PER_PART: usize = 4;
+
+/// What a query met beside what it handed out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryNotes {
+    /// Rows handed out.
+    pub rows: u64,
+    /// Batches handed out.
+    pub batches: u64,
+    /// Fields that frames were too short for.
+    pub fields_missing: u64,
+    /// What was read, and damage that was met; the data of damaged places is missing.
+    pub read: Notes,
+}
+
+impl QueryNotes {
+    /// Puts two passes together; damage that both met counts once.
+    fn add(&mut self, other: QueryNotes) {
+        self.rows += other.rows;
+        self.batches += other.batches;
+        self.fields_missing += other.fields_missing;
+        self.read.records += other.read.records;
+        self.read.blocks += other.read.blocks;
+        self.read.blocks_again += other.read.blocks_again;
+        self.read.blocks_recycled += other.read.blocks_recycled;
+        for damage in other.read.damage {
+            if !self.read.damage.contains(&damage) {
+                self.read.damage.push(damage);
+            }
+        }
+    }
+}
+
+/// Whether a column has samples; else it is of a channel's frames.
+fn is_series(column: &Column) -> bool {
+    column.field().is_none() && column.kind != "frame"
+}
+
+impl<S: Storage> Store<S> {
+    /// Calls `each` with what the query asks for, series by series in the order of
+    /// [`Selection::columns`], each by rising time, until it breaks.
+    ///
+    /// # Errors
+    /// The operating system refuses; damage is in the notes.
+    pub fn query(
+        &self,
+        selection: &Selection,
+        query: &Query,
+        mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<QueryNotes> {
+        let columns = selection.columns();
+        let (mut notes, mut query) = (QueryNotes::default(), query.clone());
+        let mut place = 0;
+        for group in columns.chunk_by(|a, b| is_series(a) == is_series(b)) {
+            let mut flow = ControlFlow::Continue(());
+            let mut each = |batch: &Batch<'_>, place: usize| {
+                flow = each(&Batch { target: Target { place, ..batch.target }, ..*batch });
+                flow
+            };
+            let found = if group.first().is_some_and(is_series) {
+                let ids: Vec<u32> = group.iter().map(|column| column.id).collect();
+                self.query_ids(&ids, &query, |batch| each(batch, place + batch.target.place))?
+            } else {
+                let range = place..place + group.len();
+                plain::query(self, selection, range, &query, |batch| {
+                    each(batch, batch.target.place)
+                })?
+            };
+            place += group.len();
+            if let Some(limit) = &mut query.limit {
+                *limit -= found.rows.min(*limit);
+            }
+            notes.add(found);
+            if flow.is_break() || query.limit == Some(0) {
+                break;
+            }
+        }
+        Ok(notes)
+    }
+
+    /// The same of series by their ids, sorted and each once; the place of a target is that in
+    /// `ids`. Channels of frames have no samples.
+    ///
+    /// # Errors
+    /// The operating system refuses; more of the log is unsettled than a query holds; a
+    /// percentile of too many samples. Damage is in the notes.
+    pub fn query_ids(
+        &self,
+        ids: &[u32],
+        query: &Query,
+        mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<QueryNotes> {
+        let sources = Sources::of(self, query.interval)?;
+        let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
+        let mut out = Emitter::new(query, &mut each);
+        let total = query.every.filter(|every| {
+            every.step_ns == 0 && every.aggregate != Aggregate::P99 && sources.apart()
+        });
+        let pages = sources.runs.iter().map(|run| run.index.pages().len()).sum::<usize>();
+        let strips = sources.parts.len() * STRIPS_PER_PART;
+        let damage = if let Some(every) = total {
+            totals::series(&sources, ids, &kind, query, every, &mut out)?
+        } else if ids.len() > pages + strips {
+            many::series(sources, ids, &kind, query, &mut out)?
+        } else {
+            let mut one = One::new(&sources);
+            for (place, id) in ids.iter().enumerate() {
+                out.series(Target { id: *id, place }, kind(*id));
+                let mut fold = query.every.map(|every| Fold::new(every, query.interval));
+                if one.series(*id, kind(*id), query, fold.as_mut(), &mut out)?.is_break() {
+                    break;
+                }
+            }
+            one.damage
+        };
+        let mut notes = out.notes;
+        notes.read = self.unsettled()?.notes.clone();
+        notes.read.damage.extend(damage);
+        Ok(notes)
+    }
+
+    /// Name, unit and type of what a batch is of.
+    #[must_use]
+    pub fn column(&self, selection: &Selection, target: Target) -> Option<Column> {
+        selection.columns().get(target.place).cloned()
+    }
+}

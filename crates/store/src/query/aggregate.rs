@@ -1,0 +1,62 @@
+//! Steps of time, and what the samples of a step are folded into.
+
+/// How the samples of a step become one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Aggregate {
+    /// Arithmetic mean.
+    Mean,
+    /// Least value.
+    Min,
+    /// Greatest value.
+    Max,
+    /// Sum.
+    Sum,
+    /// Number of samples.
+    Count,
+    /// Value of the earliest sample.
+    First,
+    /// Value of the latest sample.
+    Last,
+    /// 99th percentile: the smallest value that at least 99 % of the samples do not exceed.
+    P99,
+}
+
+impl Aggregate {
+    /// All of them.
+    pub const ALL: [Aggregate; 8] = [
+        Aggregate::Mean,
+        Aggregate::Min,
+        Aggregate::Max,
+        Aggregate::Sum,
+        Aggregate::Count,
+        Aggregate::First,
+        Aggregate::Last,
+        Aggregate::P99,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Aggregate::Mean => "mean",
+            Aggregate::Min => "min",
+            Aggregate::Max => "max",
+            Aggregate::Sum => "sum",
+            Aggregate::Count => "count",
+            Aggregate::First => "first",
+            Aggregate::Last => "last",
+            Aggregate::P99 => "p99",
+        }
+    }
+}
+
+/// Steps of time that samples are folded into. Steps start at multiples of `step_ns` since the
+/// Unix epoch; those without a sample have no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Every {
+    /// Length of a step in nanoseconds; 0: the whole interval is one step, which starts at its
+    /// beginning.
+    pub step_ns: u64,
+    /// What becomes of the samples of a step.
+    pub aggregate: Aggregate,
+}
