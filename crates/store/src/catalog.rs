@@ -18,7 +18,7 @@ mod tests;
 mod write;
 
 pub use rebuild::Rebuilt;
-pub use write::{DictionaryWritten, write_dictionary};
+pub use write::{DictionaryWritten, write_dictionary, write_dictionary_in_portions};
 
 use crate::Result;
 use crate::damage::{Damage, Loss};

@@ -35,7 +35,9 @@ mod unsettled;
 mod usage;
 mod verify;
 
-pub use catalog::{Catalog, DictionaryWritten, Rebuilt, write_dictionary};
+pub use catalog::{
+    Catalog, DictionaryWritten, Rebuilt, write_dictionary, write_dictionary_in_portions,
+};
 pub use damage::{Damage, Loss, Source};
 pub use error::{Error, Result};
 pub use index::Tail;

@@ -4,12 +4,13 @@ mod append;
 
 pub use append::{CatalogWriter, grown_bytes, read_catalog_header};
 
-use super::names::CATALOG;
+use super::names::{CATALOG, DICTIONARY};
 use super::series::{Inserted, SeriesTable};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
-use baro_ondisk::{Declaration, Layout, NameParser, Scan, Type};
-use baro_sys::storage::{Access, Storage};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Declaration, DictionaryHeader, Layout, NameParser, Scan, Type};
+use baro_sys::storage::{Access, Storage, StorageFile};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -63,6 +64,15 @@ struct Wanted<'a> {
     layout: Option<&'a Layout>,
 }
 
+/// Names in the dictionary, if there is one: so many there are at least, and only a hint.
+fn names_covered<S: Storage>(storage: &S) -> usize {
+    let mut unit = [0; UNIT_BYTES];
+    let file = storage.open(DICTIONARY, Access::Read);
+    let Ok(read) = file.and_then(|file| file.read_at(0, &mut unit)) else { return 0 };
+    let header = DictionaryHeader::decode(unit.get(..read).unwrap_or(&[]));
+    header.map_or(0, |header| header.names as usize)
+}
+
 /// All declarations of a store.
 #[derive(Debug)]
 pub struct Catalog {
@@ -90,6 +100,7 @@ impl Catalog {
             scan: walk.scan().clone(),
             padding_bytes: 0,
         };
+        catalog.table.expect(names_covered(storage));
         loop {
             let offset = walk.scan().offset();
             match walk.next_block()? {
@@ -119,6 +130,7 @@ impl Catalog {
                 }
             }
         }
+        catalog.table.expect(0);
         Ok(catalog)
     }
 
@@ -266,9 +278,13 @@ impl Catalog {
     fn take_in<'a>(&mut self, wanted: impl Iterator<Item = Wanted<'a>>) -> Result<Vec<u32>> {
         let mut ids = Vec::with_capacity(wanted.size_hint().0);
         let mut parser = std::mem::take(&mut self.names);
+        let mut left = wanted.size_hint().0;
         for one in wanted {
+            self.table.expect(left);
+            left = left.saturating_sub(1);
             ids.push(self.want(one, &mut parser)?);
         }
+        self.table.expect(0);
         self.names = parser;
         Ok(ids)
     }

@@ -19,6 +19,8 @@ const PIECE_BYTES: usize = 64 << 10;
 const PIECE_ENTRIES: usize = 4096;
 /// Most different units: what 19 bits count.
 const UNITS_MAX: usize = 1 << 19;
+/// Most names for which room is made before they come: a hint may be wrong.
+const EXPECTED_MAX: usize = 1 << 22;
 /// A slot that holds nothing.
 const EMPTY: u32 = u32::MAX;
 
@@ -48,6 +50,8 @@ pub struct SeriesTable {
     by_id: Option<HashMap<u32, u32>>,
     highest_id: u32,
     channels: u32,
+    /// Names that are about to come, as far as is known.
+    expected: usize,
 }
 
 /// What became of a declaration.
@@ -341,8 +345,15 @@ impl SeriesTable {
         }
     }
 
+    /// So many names are about to come: when the table has to grow it grows for them too, since
+    /// growing is what costs most. Takes no memory by itself.
+    pub fn expect(&mut self, names: usize) {
+        self.expected = names.min(EXPECTED_MAX);
+    }
+
     fn grow(&mut self) {
-        let slots = (self.slots.len() * 2).max(16);
+        let expected = (self.count + self.expected + 1) * 4 / 3 + 1;
+        let slots = (self.slots.len() * 2).max(16).max(expected.next_power_of_two());
         self.slots = Vec::new();
         self.slots = vec![EMPTY; slots];
         self.fill();

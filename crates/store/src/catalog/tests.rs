@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use super::write::write_portions;
+use super::write::write_dictionary_in_portions as write_portions;
 use super::*;
 use baro_ondisk::WhenFull;
 use baro_recorder::log::{Catalog as Declaring, Geometry, init};

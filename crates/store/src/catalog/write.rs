@@ -14,7 +14,7 @@ use baro_recorder::log::{CATALOG, DICTIONARY, DICTIONARY_NEW};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::ops::ControlFlow;
 
-/// Names taken from the catalog at once: 40 MB.
+/// Names taken from the catalog at once: about 35 MB.
 const PORTION_NAMES: usize = 400_000;
 /// Bytes written at once.
 const PIECE_BYTES: usize = 256 << 10;
@@ -54,17 +54,21 @@ pub fn write_dictionary<S: Storage>(
     store: StoreId,
     pace: &mut dyn FnMut(u64),
 ) -> Result<Option<DictionaryWritten>> {
-    write_portions(storage, store, PORTION_NAMES, pace)
+    write_dictionary_in_portions(storage, store, PORTION_NAMES, pace)
 }
 
-pub(super) fn write_portions<S: Storage>(
+/// As [`write_dictionary`], taking `names_max` declarations from the catalog at once, about 85 bytes
+/// of memory each while they are merged. The dictionary is written once for each portion: fewer of
+/// them write less, and take more memory.
+///
+/// # Errors
+/// As [`Store::write_dictionary`].
+pub fn write_dictionary_in_portions<S: Storage>(
     storage: &S,
     store: StoreId,
     names_max: usize,
     pace: &mut dyn FnMut(u64),
 ) -> Result<Option<DictionaryWritten>> {
-    // What a dictionary covers is durable, so that it proves damage where the catalog lacks it.
-    storage.open(CATALOG, Access::Write)?.sync_data()?;
     let file = storage.open(CATALOG, Access::ReadDirect)?;
     let (header, damage) = blocks::header(&file, store)?;
     let (Some((header, crc)), None) = (header, &damage) else { return Err(refused(damage)) };
@@ -94,6 +98,9 @@ pub(super) fn write_portions<S: Storage>(
         if old.is_some() && read.end.last_offset == start.last_offset {
             return Ok(written);
         }
+        // After it was read: what a dictionary covers is durable, so that it proves damage where the
+        // catalog lacks it, and a recorder may have appended meanwhile.
+        storage.open(CATALOG, Access::Write)?.sync_data()?;
         let Some(new) = write(storage, store, old.as_ref(), &read, pace)? else {
             anew = true;
             continue;
