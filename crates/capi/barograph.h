@@ -172,6 +172,9 @@
 // The realtime clock was stepped: payload i64 before, i64 after, each minus boottime.
 #define BARO_KIND_CLOCK 4
 
+// A sample of a series of type BARO_TEXT: the payload is UTF-8, `channel` is the series.
+#define BARO_KIND_TEXT 7
+
 // Pushes records into one ring. For one thread at a time.
 typedef struct baro_producer baro_producer;
 
@@ -525,6 +528,32 @@ int32_t baro_push_integers(struct baro_producer *producer,
                            const int64_t *values,
                            size_t count,
                            uint64_t *sequence);
+
+// Pushes a batch of `count` samples as columns, each with a time of its own, in any order: values
+// of series of type BARO_F64. Otherwise as baro_push_frame; BARO_EINVAL if there is none.
+int32_t baro_push_batch(struct baro_producer *producer,
+                        const int64_t *times_ns,
+                        const uint32_t *series,
+                        const double *values,
+                        size_t count,
+                        uint64_t *sequence);
+
+// The same for series of any other type than BARO_F64 and BARO_TEXT.
+int32_t baro_push_integer_batch(struct baro_producer *producer,
+                                const int64_t *times_ns,
+                                const uint32_t *series,
+                                const int64_t *values,
+                                size_t count,
+                                uint64_t *sequence);
+
+// Pushes one sample of a series of type BARO_TEXT: `text_bytes` of UTF-8, at most 65536, without a
+// zero byte at the end. Otherwise as baro_push_frame; BARO_EINVAL if it is not UTF-8.
+int32_t baro_push_text(struct baro_producer *producer,
+                       uint32_t series,
+                       int64_t time_ns,
+                       const char *text,
+                       size_t text_bytes,
+                       uint64_t *sequence);
 
 // Pushes one sample of a series of type BARO_F64. A batch costs less for each sample.
 int32_t baro_push_sample(struct baro_producer *producer,

@@ -1,7 +1,9 @@
 //! The registry: one row per decoder, a module per family of them.
 
+mod dictionary;
 mod input;
 mod payloads;
+mod runs;
 mod segment;
 
 use crate::Target;
@@ -12,9 +14,14 @@ pub const TARGETS: &[Target] = &[
     segment::IDENTITY,
     segment::PIN,
     payloads::SAMPLES,
+    payloads::SECTION,
     payloads::DECLARATION,
+    payloads::NAME,
+    dictionary::DICTIONARY,
     payloads::LAYOUT,
     payloads::GAP,
+    runs::PAGE,
+    runs::INDEX,
     input::RING,
     input::CSV,
     input::JSON,

@@ -8,6 +8,7 @@
 //! left behind. Held by `stand` and `shell`; `runs` and `summary` do no measuring.
 
 mod judge;
+mod judge_store;
 mod machine;
 mod measure;
 mod rows;

@@ -33,6 +33,19 @@ pub enum BenchError {
         /// What is asked for.
         expected: &'static str,
     },
+    /// Data to be pushed is not to be had.
+    Data {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A query was not answered with what was pushed.
+    WrongAnswer(String),
+    /// Samples were lost though the producer waited.
+    Lost(String),
+    /// The store could not be read.
+    Store(baro_store::Error),
     /// The recorder refused.
     Recorder(baro_recorder::Error),
     /// The operating system refused.
@@ -68,6 +81,10 @@ impl fmt::Display for BenchError {
             Self::Specification { field, found, expected } => {
                 write!(f, "{field} is {found}, but must be {expected}")
             }
+            Self::Data { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
+            Self::Lost(what) => write!(f, "samples were lost: {what}"),
+            Self::Store(source) => source.fmt(f),
             Self::Recorder(source) => source.fmt(f),
             Self::System(source) => source.fmt(f),
             Self::Histogram(source) => write!(f, "cannot make a histogram: {source}"),
@@ -79,10 +96,15 @@ impl std::error::Error for BenchError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::File { source, .. } | Self::Thread(source) => Some(source),
+            Self::Store(source) => Some(source),
             Self::Recorder(source) => Some(source),
             Self::System(source) => Some(source),
             Self::Histogram(source) => Some(source),
-            Self::ThreadLost(_) | Self::Specification { .. } => None,
+            Self::ThreadLost(_)
+            | Self::Specification { .. }
+            | Self::Data { .. }
+            | Self::WrongAnswer(_)
+            | Self::Lost(_) => None,
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod methods;
 pub mod plot;
 pub mod producers;
 pub mod push;
+pub mod store;
 
 pub use error::BenchError;
 

@@ -12,6 +12,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
+pub mod timeline;
 
 use hdrhistogram::Histogram;
 

@@ -8,13 +8,14 @@
 //! Invariant: hands out what the store's reader hands out, each record once (`tests/read.rs`).
 
 use ::baro_recorder::log::{
-    Blocks, Catalog, Extent, Found, FoundHeader, Pins, Segments, Walk, judge, kept_name,
-    read_identity, segment_name,
+    Blocks, Catalog, Extent, Found, FoundHeader, Pins, Segments, Walk, judge, kept_epochs,
+    kept_name, open_folder, read_identity, segment_name,
 };
 use ::baro_recorder::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Block, BlockHeader, End, Identity, Kind, Pin, Scan, SegmentHeader, Step, WhenFull,
+    Block, BlockHeader, End, Identity, Kind, Pin, Scan, SegmentHeader, Step, UnfoldedSamples,
+    WhenFull,
 };
 use baro_sys::clock;
 use baro_sys::disk::{Disk, DiskFile};
@@ -49,6 +50,8 @@ pub(crate) struct Entry {
     pub(crate) kind: Kind,
     pub(crate) stream: u32,
     payload: Range<usize>,
+    /// The payload is one of [`LogReader::unfolded`].
+    unfolded: bool,
 }
 
 /// A started segment and the file it is in.
@@ -89,6 +92,8 @@ pub(crate) struct LogReader {
     start: u64,
     filled: usize,
     entries: Vec<Entry>,
+    /// The samples of the block's section.
+    unfolded: UnfoldedSamples,
     next: usize,
     pub(crate) counts: Counts,
 }
@@ -96,12 +101,7 @@ pub(crate) struct LogReader {
 impl LogReader {
     /// Opens the store at `path`; reads one unit of each segment and the headers of all blocks.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let disk = match Disk::open(path) {
-            Err(error) if error.is_missing() => {
-                return Err(Error::NotAStore { path: path.to_owned() });
-            }
-            other => other?,
-        };
+        let disk = open_folder(path)?;
         let identity = read_identity(&disk, path)?;
         let catalog = Catalog::read(&disk)?;
         // Before the log: what a pin holds is there as long as the pin is.
@@ -116,6 +116,7 @@ impl LogReader {
             start: 0,
             filled: 0,
             entries: Vec::new(),
+            unfolded: UnfoldedSamples::default(),
             next: 0,
             counts: Counts::default(),
             disk,
@@ -168,7 +169,7 @@ impl LogReader {
     fn add_kept(&self, identity: &Identity, started: &mut Vec<Started>) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         let in_log: BTreeSet<u64> = started.iter().map(|part| part.header.epoch).collect();
-        for epoch in Pins::read(&self.disk, identity.store)?.kept.difference(&in_log) {
+        for epoch in kept_epochs(&self.disk)?.difference(&in_log) {
             let name = kept_name(*epoch);
             let Ok(file) = self.disk.open(&name, Access::ReadDirect) else { continue };
             let read = file.read_at(0, &mut unit)?;
@@ -226,7 +227,8 @@ impl LogReader {
 
     /// The payload of the record handed out last.
     pub(crate) fn payload(&self, entry: &Entry) -> &[u8] {
-        self.buffer.get(entry.payload.clone()).unwrap_or(&[])
+        let from = if entry.unfolded { self.unfolded.bytes() } else { &self.buffer };
+        from.get(entry.payload.clone()).unwrap_or(&[])
     }
 
     /// Reads the next live block; false at the end of the log.
@@ -263,8 +265,8 @@ impl LogReader {
             let mut after = scan.clone();
             let within = self.buffer.get(bytes.clone()).unwrap_or(&[]);
             if let Step::Block(block) = after.step(within) {
-                let whole =
-                    decode(&block, within.as_ptr() as usize - bytes.start, &mut self.entries);
+                let base = within.as_ptr() as usize - bytes.start;
+                let whole = decode(&block, base, &mut self.unfolded, &mut self.entries);
                 self.counts.blocks += 1;
                 self.counts.damaged += u64::from(!whole);
                 self.set(after);
@@ -376,13 +378,42 @@ fn step(
     })
 }
 
-/// Lists the records of a block; payloads are given as places from address `base` on. False if not
-/// all of them can be read.
-fn decode(block: &Block<'_>, base: usize, entries: &mut Vec<Entry>) -> bool {
+/// Lists the records of a block, with one record for each distinct time of its section behind
+/// them; payloads are given as places from address `base` on. False if not all can be read.
+fn decode(
+    block: &Block<'_>,
+    base: usize,
+    unfolded: &mut UnfoldedSamples,
+    entries: &mut Vec<Entry>,
+) -> bool {
+    let whole = decode_bodies(block, base, entries);
+    unfolded.clear();
+    let unfold = match block.section() {
+        Ok(Some(section)) => unfolded.unfold(&section),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    entries.extend(unfolded.records().map(|(time_ns, payload)| Entry {
+        session: block.header.session,
+        producer: 0,
+        sequence: block.header.sequence,
+        time_ns,
+        kind: Kind::Samples,
+        stream: 0,
+        payload,
+        unfolded: true,
+    }));
+    whole && unfold.is_ok()
+}
+
+fn decode_bodies(block: &Block<'_>, base: usize, entries: &mut Vec<Entry>) -> bool {
     for chunk in block.chunks() {
         let Ok(chunk) = chunk else { return false };
         for record in chunk.records() {
             let Ok(record) = record else { return false };
+            if record.kind == Kind::Moved {
+                continue;
+            }
             let from = record.payload.as_ptr() as usize - base;
             entries.push(Entry {
                 session: block.header.session,
@@ -392,6 +423,7 @@ fn decode(block: &Block<'_>, base: usize, entries: &mut Vec<Entry>) -> bool {
                 kind: record.kind,
                 stream: record.stream,
                 payload: from..from + record.payload.len(),
+                unfolded: false,
             });
         }
     }

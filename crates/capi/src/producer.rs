@@ -4,7 +4,7 @@
 //! neither, so it sets no text (`tests/push.rs`).
 
 use crate::arguments::{fill, object, object_mut, path, put_text, slice};
-use crate::error::{BARO_ENOTSUP, Failure, Result, guard, refused};
+use crate::error::{BARO_EINVAL, BARO_ENOTSUP, Failure, Result, guard, refused};
 use crate::recorder::{baro_recorder, wait_for};
 use crate::structs::baro_ring_report;
 use ::baro_recorder::{Producer, Refused, RingReport};
@@ -146,6 +146,73 @@ pub unsafe extern "C" fn baro_push_integers(
             let (series, values) =
                 (slice(series, count, "series")?, slice(values, count, "values")?);
             Ok(pushed(producer.push_integers(time_ns, series, values), sequence))
+        }
+    })
+}
+
+/// Pushes a batch of `count` samples as columns, each with a time of its own, in any order: values
+/// of series of type BARO_F64. Otherwise as baro_push_frame; BARO_EINVAL if there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_batch(
+    producer: *mut baro_producer,
+    times_ns: *const i64,
+    series: *const u32,
+    values: *const f64,
+    count: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let producer = &mut object_mut(producer, "producer")?.producer;
+            let times_ns = slice(times_ns, count, "times_ns")?;
+            let (series, values) =
+                (slice(series, count, "series")?, slice(values, count, "values")?);
+            Ok(pushed(producer.push_batch(times_ns, series, values), sequence))
+        }
+    })
+}
+
+/// The same for series of any other type than BARO_F64 and BARO_TEXT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_integer_batch(
+    producer: *mut baro_producer,
+    times_ns: *const i64,
+    series: *const u32,
+    values: *const i64,
+    count: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let producer = &mut object_mut(producer, "producer")?.producer;
+            let times_ns = slice(times_ns, count, "times_ns")?;
+            let (series, values) =
+                (slice(series, count, "series")?, slice(values, count, "values")?);
+            Ok(pushed(producer.push_integer_batch(times_ns, series, values), sequence))
+        }
+    })
+}
+
+/// Pushes one sample of a series of type BARO_TEXT: `text_bytes` of UTF-8, at most 65536, without a
+/// zero byte at the end. Otherwise as baro_push_frame; BARO_EINVAL if it is not UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_text(
+    producer: *mut baro_producer,
+    series: u32,
+    time_ns: i64,
+    text: *const c_char,
+    text_bytes: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe {
+            let producer = &mut object_mut(producer, "producer")?.producer;
+            let text = slice(text.cast::<u8>(), text_bytes, "text")?;
+            let Ok(text) = std::str::from_utf8(text) else { return Ok(BARO_EINVAL) };
+            Ok(pushed(producer.push_text(series, time_ns, text), sequence))
         }
     })
 }

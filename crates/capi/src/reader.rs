@@ -82,7 +82,7 @@ pub unsafe extern "C" fn baro_reader_report(
         let log = unsafe { &object(reader, "reader")?.log };
         let found = baro_read_report {
             type_size: 0,
-            series: log.catalog.entries().len() as u32,
+            series: log.catalog.len() as u32,
             records: log.counts.records,
             blocks: log.counts.blocks,
             blocks_damaged: log.counts.damaged,
@@ -112,10 +112,10 @@ pub unsafe extern "C" fn baro_reader_series(
     guard(|| {
         // SAFETY: as the header says.
         let log = unsafe { &object(reader, "reader")?.log };
-        let Some(found) = log.catalog.entries().get(index) else { return Ok(0) };
+        let Some(found) = log.catalog.entry(index) else { return Ok(0) };
         // SAFETY: likewise.
         unsafe {
-            fill(series, shown(found))?;
+            fill(series, shown(&found))?;
             if !name.is_null() {
                 put_text(found.name.as_bytes(), name, room)?;
             }
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn baro_reader_find(
         let (log, name) = unsafe { (&object(reader, "reader")?.log, text(name, "name")?) };
         let found = log.catalog.get(name).ok_or_else(|| undeclared(name))?;
         // SAFETY: likewise.
-        unsafe { fill(series, shown(found))? };
+        unsafe { fill(series, shown(&found))? };
         Ok(0)
     })
 }
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn baro_reader_layout(
     guard(|| {
         // SAFETY: as the header says.
         let (log, name) = unsafe { (&object(reader, "reader")?.log, text(name, "name")?) };
-        let layout = log.catalog.get(name).ok_or_else(|| undeclared(name))?.layout.as_ref();
+        let (_, layout) = log.catalog.layout(name).ok_or_else(|| undeclared(name))?;
         let shown = layout.map(|layout| layout.to_string()).unwrap_or_default();
         // SAFETY: likewise.
         unsafe { put_text(shown.as_bytes(), buffer, room)? };
@@ -181,10 +181,10 @@ pub unsafe extern "C" fn baro_field_get(
             (object(reader, "reader")?, text(name, "name")?, object_mut(value, "value")?)
         };
         let found = name.rsplit_once('.').and_then(|(channel, field)| {
-            let channel = reader.log.catalog.get(channel)?;
-            let layout = channel.layout.as_ref()?;
+            let (channel, layout) = reader.log.catalog.layout(channel)?;
+            let layout = layout?;
             let (at, element) = layout.find(field)?;
-            Some((channel.id, layout.fields().get(at)?, element))
+            Some((channel, layout.fields().get(at)?, element))
         });
         let (channel, field, element) = found.ok_or_else(|| {
             let why = "expected CHANNEL.FIELD of a channel with a layout, or CHANNEL.FIELD[INDEX]";

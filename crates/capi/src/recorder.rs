@@ -80,6 +80,7 @@ fn options(given: &baro_open_options) -> Result<Options> {
             keep_bytes: (given.keep_bytes != 0).then_some(given.keep_bytes),
             keep_ns: (given.keep_ns != 0).then_some(given.keep_ns),
             min_free_bytes: given.min_free_bytes,
+            ..Retention::default()
         },
     })
 }

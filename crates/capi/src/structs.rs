@@ -242,6 +242,8 @@ pub const BARO_KIND_SAMPLES: u32 = 2;
 pub const BARO_KIND_GAP: u32 = 3;
 /// The realtime clock was stepped: payload i64 before, i64 after, each minus boottime.
 pub const BARO_KIND_CLOCK: u32 = 4;
+/// A sample of a series of type BARO_TEXT: the payload is UTF-8, `channel` is the series.
+pub const BARO_KIND_TEXT: u32 = 7;
 
 /// A record that was read.
 #[repr(C)]

@@ -36,6 +36,7 @@ fn a_push_through_c_enters_the_kernel_never() {
     let (recorder, producer) = opened(&place);
     let frame = vec![7_u8; 70 << 10];
     let (series, values, integers) = ([1, 2, 3], [0.5, 1.5, 2.5], [1, 2, 3]);
+    let (times_ns, text) = ([7, 6, 5], "a text");
     let mut sequence = 0;
     let mut found = Vec::new();
     // SAFETY: valid pointers.
@@ -48,6 +49,16 @@ fn a_push_through_c_enters_the_kernel_never() {
             baro_push_integers(producer, 5, series, integers.as_ptr(), 3, sequence),
             baro_push_sample(producer, 1, 5, 0.5, sequence),
             baro_push_integer(producer, 1, 5, 9, null_mut()),
+            baro_push_batch(producer, times_ns.as_ptr(), series, doubles, 3, sequence),
+            baro_push_integer_batch(
+                producer,
+                times_ns.as_ptr(),
+                series,
+                integers.as_ptr(),
+                3,
+                null_mut(),
+            ),
+            baro_push_text(producer, 4, 5, text.as_ptr().cast(), text.len(), null_mut()),
             baro_producer_durable(producer, sequence),
         ]
     };
@@ -66,7 +77,7 @@ fn a_push_through_c_enters_the_kernel_never() {
         report.type_size = size_of::<baro_ring_report>() as u32;
         assert_eq!(baro_producer_report(producer, &mut report), 0);
         let refused = codes.iter().flatten().filter(|code| **code == BARO_EAGAIN).count() as u64;
-        assert_eq!((report.offered, report.refused_large), (202 * 5, 1));
+        assert_eq!((report.offered, report.refused_large), (202 * 8, 1));
         assert_eq!(report.refused_full, refused);
         assert_eq!(baro_producer_close(producer), 0);
         let mut status: baro_status = std::mem::zeroed();

@@ -1,70 +1,32 @@
 //! The command line from outside: what users type, what they get, and with which exit code.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod calls;
+mod place;
+
+use calls::{baro, feed, run, stderr, text};
+use place::Folder;
 use serde_json::Value;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("baro-cli-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
     fn store(&self) -> String {
         self.0.join("store").to_str().unwrap().to_owned()
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn baro(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    baro(arguments).output().unwrap()
-}
-
-fn feed(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = baro(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    child.wait_with_output().unwrap()
-}
-
 fn ok(output: &Output) -> String {
-    let (out, err) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{err}");
-    String::from_utf8_lossy(out).into_owned()
+    text(output, 0)
 }
 
 fn json(output: &Output) -> Value {
-    serde_json::from_str(&ok(output)).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    calls::json(output, 0)
 }
 
 #[test]
 fn a_recording_is_listed_printed_and_verified() {
-    let folder = Folder::new("flow");
+    let folder = Folder::new("cli-flow");
     let store = folder.store();
     let made = json(&run(&["init", &store, "--size", "64M", "--format", "json"]));
     assert_eq!(made["log_bytes"], 64 << 20);
@@ -98,7 +60,7 @@ fn a_recording_is_listed_printed_and_verified() {
 
 #[test]
 fn a_reader_that_goes_away_ends_nothing() {
-    let folder = Folder::new("pipe");
+    let folder = Folder::new("cli-pipe");
     let store = folder.store();
     let record = ["record", &store, "--init", "8M", "--generate", "--for", "200ms"];
     let mut child = baro(&record).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -109,10 +71,10 @@ fn a_reader_that_goes_away_ends_nothing() {
 
 #[test]
 fn csv_comes_back_as_it_went_in() {
-    let folder = Folder::new("csv");
+    let folder = Folder::new("cli-csv");
     let store = folder.store();
     let input = "1700000000000000000,temp,21.5\n1700000000000000000,\"p{a=\"\"x,y\"\"}\",-3\n\
-                 1700000001000000000,on,true\n1700000001000000000,temp,0.1\n";
+                 1700000001000000000,temp,0.1\n1700000001000000000,on,true\n";
     let record = ["record", &store, "--init", "8M", "--stdin", "csv"];
     ok(&feed(&record, input.as_bytes()));
     assert_eq!(ok(&run(&["cat", &store, "--format", "csv"])), input);
@@ -128,7 +90,7 @@ fn csv_comes_back_as_it_went_in() {
 
 #[test]
 fn raw_frames_come_back_byte_by_byte() {
-    let folder = Folder::new("raw");
+    let folder = Folder::new("cli-raw");
     let store = folder.store();
     let input: Vec<u8> = (0..1_000_000_u32).map(|n| (n * 7 % 251) as u8).collect();
     let record = [
@@ -183,7 +145,7 @@ fn a_signal_ends_a_recording_cleanly() {
 
 #[test]
 fn a_second_recorder_is_refused_and_a_killed_one_is_taken_over() {
-    let folder = Folder::new("two");
+    let folder = Folder::new("cli-two");
     let store = folder.store();
     let mut child = record_in_background(&store);
     let second = run(&["record", &store, "--generate", "--for", "100ms"]);
@@ -209,7 +171,7 @@ fn a_second_recorder_is_refused_and_a_killed_one_is_taken_over() {
 
 #[test]
 fn mistakes_are_told_with_the_next_step() {
-    let folder = Folder::new("mistakes");
+    let folder = Folder::new("cli-mistakes");
     let store = folder.store();
     let missing = run(&["info", &store]);
     assert_eq!(missing.status.code(), Some(1));
@@ -246,7 +208,7 @@ fn flip(path: &Path, offset: usize) {
 
 #[test]
 fn damage_is_named_and_the_rest_is_rescued() {
-    let folder = Folder::new("damage");
+    let folder = Folder::new("cli-damage");
     let store = folder.store();
     let record =
         ["record", &store, "--init", "64M", "--generate", "--interval", "1ms", "--for", "1s"];
@@ -270,7 +232,7 @@ fn damage_is_named_and_the_rest_is_rescued() {
 
 #[test]
 fn bench_push_prints_the_keys_that_results_are_checked_by() {
-    let folder = Folder::new("bench");
+    let folder = Folder::new("cli-bench");
     let output = run(&[
         "bench",
         "push",
@@ -321,7 +283,7 @@ fn bench_push_prints_the_keys_that_results_are_checked_by() {
 
 #[test]
 fn the_demo_runs_and_cleans_up() {
-    let folder = Folder::new("demo");
+    let folder = Folder::new("cli-demo");
     let output = baro(&["demo", "--for", "2s"]).current_dir(&folder.0).output().unwrap();
     let text = ok(&output);
     assert!(text.contains("Barograph push()") && text.contains("lost: 0"), "{text}");
@@ -333,7 +295,7 @@ fn the_demo_runs_and_cleans_up() {
 
 #[test]
 fn a_window_is_pinned_listed_read_and_released() {
-    let folder = Folder::new("pin");
+    let folder = Folder::new("cli-pin");
     let store = folder.store();
     ok(&run(&["init", &store, "--grow-to", "32M", "--recycle"]));
     assert_eq!(json(&run(&["info", &store, "--format", "json"]))["segments_grown"], 2);

@@ -5,6 +5,9 @@
 //! manager's place.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod place;
+
+use place::Folder;
 use serde_json::Value;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -18,24 +21,9 @@ const CONFIG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/barog
 /// The user that owns nothing.
 const NOBODY: u32 = 65534;
 
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("baro-service-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
     fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -63,7 +51,7 @@ fn unit(folder: &Folder) -> String {
 
 #[test]
 fn systemd_finds_nothing_wrong_with_the_unit() {
-    let folder = Folder::new("verify");
+    let folder = Folder::new("service-verify");
     let Some(found) = run("systemd-analyze", &["verify", "--man=no", &unit(&folder)]) else {
         return;
     };
@@ -85,7 +73,7 @@ fn the_unit_is_closed_but_for_what_a_recorder_needs() {
         assert!(UNIT.contains(needed), "{needed}");
     }
     assert!(!UNIT.contains("\nRestrictRealtime"), "it would take SCHED_FIFO away");
-    let folder = Folder::new("security");
+    let folder = Folder::new("service-security");
     let arguments = ["security", "--offline=true", "--no-pager", "--threshold=20", &unit(&folder)];
     let Some(found) = run("systemd-analyze", &arguments) else { return };
     let said = text(&found);
@@ -121,7 +109,7 @@ fn stop(child: Child) -> Value {
 
 #[test]
 fn the_manager_is_told_when_it_is_ready_how_it_goes_and_when_it_stops() {
-    let folder = Folder::new("notify");
+    let folder = Folder::new("service-notify");
     let path = folder.join("socket");
     let listener = UnixDatagram::bind(&path).unwrap();
     listener.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -192,7 +180,7 @@ impl Drop for Freezer {
 
 #[test]
 fn a_writer_that_cannot_write_gives_no_sign_of_life_until_it_can() {
-    let folder = Folder::new("frozen");
+    let folder = Folder::new("service-frozen");
     let Some(freezer) = Freezer::new(&folder) else { return };
     let path = folder.join("socket");
     let listener = UnixDatagram::bind(&path).unwrap();
@@ -230,7 +218,7 @@ fn a_writer_that_cannot_write_gives_no_sign_of_life_until_it_can() {
 
 #[test]
 fn the_machine_is_checked_and_left_as_it_is() {
-    let folder = Folder::new("check");
+    let folder = Folder::new("service-check");
     let at = folder.0.to_str().unwrap();
     let found = run(BARO, &["tune", "check", at, "--format", "json"]).unwrap();
     let report: Value = serde_json::from_slice(&found.stdout).unwrap();
@@ -250,7 +238,7 @@ fn the_machine_is_checked_and_left_as_it_is() {
 
 #[test]
 fn settings_of_the_environment_and_of_the_file_are_used() {
-    let folder = Folder::new("settings");
+    let folder = Folder::new("service-settings");
     let child = start(&folder, &["env", "BARO_GENERATE=1", BARO], None);
     std::thread::sleep(Duration::from_millis(300));
     let report = stop(child);

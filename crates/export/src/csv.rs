@@ -49,6 +49,8 @@ pub fn value(out: &mut impl Write, value: &Datum<'_>) -> io::Result<()> {
         Datum::Integer(value) => write!(out, "{value}"),
         Datum::Unsigned(value) => write!(out, "{value}"),
         Datum::Boolean(value) => write!(out, "{value}"),
+        // Always in quotes, so that no text is taken for a number.
+        Datum::Text(text) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
         Datum::Frame(_) => Ok(()),
     }
 }

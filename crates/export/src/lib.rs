@@ -73,14 +73,14 @@ fn run<S: Storage>(store: &Store<S>, request: &Request, sink: &mut impl Sink) ->
     let filter = request.selection.filter();
     let notes = store.records(request.interval, &filter, &request.reading, |record| {
         let done = match record.kind {
-            Kind::Frame | Kind::Samples => sink.data(record, &mut exported),
+            Kind::Frame | Kind::Samples | Kind::Text => sink.data(record, &mut exported),
             Kind::Gap => {
                 let gap = Gap::decode(record.payload).unwrap_or_default();
                 exported.lost = exported.lost.saturating_add(gap.lost());
                 sink.note(record, Some(gap))
             }
             Kind::Clock => sink.note(record, None),
-            Kind::Declare => Ok(()),
+            Kind::Declare | Kind::Moved => Ok(()),
         };
         match done {
             Ok(()) => ControlFlow::Continue(()),

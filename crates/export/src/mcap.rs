@@ -100,6 +100,7 @@ fn number(value: &Datum<'_>) -> Value {
         Datum::Integer(value) => json!(value),
         Datum::Unsigned(value) => json!(value),
         Datum::Boolean(value) => json!(value),
+        Datum::Text(text) => json!(text),
         Datum::Frame(_) => Value::Null,
     }
 }
@@ -109,6 +110,7 @@ fn schema_of(column: &Column) -> Value {
     let kind = match column.kind {
         "f64" => json!(["number", "null"]),
         "bool" => json!("boolean"),
+        "text" => json!("string"),
         _ => json!("integer"),
     };
     match column.unit.as_str() {

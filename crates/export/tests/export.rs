@@ -64,7 +64,7 @@ fn recorded(name: &str) -> Folder {
 
 fn request(store: &Store, names: &[&str], from_ns: i64, to_ns: i64) -> Request {
     let selection = match names {
-        [] => Selection::all(store.catalog(), true),
+        [] => Selection::all(store.catalog(), true).unwrap(),
         names => Selection::named(store.catalog(), names).unwrap(),
     };
     let interval = Interval { from_ns, to_ns };
@@ -99,6 +99,35 @@ fn csv_has_samples_and_fields_of_the_range_and_counts_the_rest() {
         text,
         "time,series,value\n1000,control.cell[1],0\n1001,temp,0.5\n1010,control.cell[1],2\n"
     );
+}
+
+#[test]
+fn texts_are_exported_in_quotes_and_as_strings() {
+    let folder = recorded("text");
+    let options = Options { rings: Rings::Private, ..Options::default() };
+    let recorder = Recorder::open(&folder.0, options).unwrap();
+    let id = recorder.declare(&[("said", Type::Text, "")]).unwrap()[0];
+    let mut producer = recorder.producer().unwrap();
+    let texts = ["a \"quoted\" one, ä", "12", "", "two\nlines"];
+    for (time_ns, text) in (5_000..).zip(texts) {
+        producer.push_text(id, time_ns, text).unwrap();
+    }
+    assert!(producer.push_text(id, 6_000, &"x".repeat((64 << 10) + 1)).is_err());
+    assert_eq!(recorder.close().left, 0);
+    let store = Store::open(&folder.0).unwrap();
+    let request = request(&store, &["said"], i64::MIN, i64::MAX);
+    let (text, exported) = csv(&store, &request);
+    let expected = "time,series,value\n5000,said,\"a \"\"quoted\"\" one, ä\"\n\
+                    5001,said,\"12\"\n5002,said,\"\"\n5003,said,\"two\nlines\"\n";
+    assert!(text.starts_with(expected), "{text}");
+    assert_eq!((exported.rows, exported.lost), (4, 1));
+    let mut out = Cursor::new(Vec::new());
+    assert_eq!(to_mcap(&store, &request, &mut out).unwrap().rows, 4);
+    let (found, schemas) = messages(out.get_ref());
+    let said: Vec<Value> =
+        found["said"].iter().map(|(_, data)| serde_json::from_slice(data).unwrap()).collect();
+    assert_eq!(said, texts.map(|text| json!({"value": text})));
+    assert_eq!(schemas["said"]["properties"]["value"], json!({"type": "string"}));
 }
 
 type Messages = BTreeMap<String, Vec<(u64, Vec<u8>)>>;

@@ -4,7 +4,7 @@ use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::expect;
 use crate::limits::{BLOCK_BYTES_MAX, CHUNKS_MAX, UNIT_BYTES, round_up_to_unit};
 use crate::record::Records;
-use crate::{Error, StoreId, What, crc32c};
+use crate::{Error, Section, StoreId, What, crc32c};
 
 /// Bytes of a block's header.
 pub const BLOCK_HEADER_BYTES: usize = 128;
@@ -12,6 +12,10 @@ pub(crate) const CHUNK_ENTRY_BYTES: usize = 32;
 const MAGIC: u32 = u32::from_le_bytes(*b"BBLK");
 const VERSION: u16 = 1;
 const CRC_OFFSET: usize = 124;
+/// Records in order of arrival.
+const PLAIN: u16 = 0;
+/// The same, their samples in a section.
+const SECTION: u16 = 1;
 
 /// Header of a block. `docs/format.md`, "Block".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -26,9 +30,9 @@ pub struct BlockHeader {
     pub sequence: u64,
     /// Every block of the session below this sequence was durable when this one was made.
     pub durable: u64,
-    /// Earliest record time; `i64::MAX` in a block without records.
+    /// Earliest time of records, and of samples in the section; `i64::MAX` in a block without records.
     pub time_min_ns: i64,
-    /// Latest record time; `i64::MIN` in a block without records.
+    /// Latest such time; `i64::MIN` in a block without records.
     pub time_max_ns: i64,
     /// Realtime clock when the block was made.
     pub realtime_ns: i64,
@@ -38,9 +42,11 @@ pub struct BlockHeader {
     pub records: u32,
     /// Bytes of all bodies.
     pub body_bytes: u32,
+    /// Bytes of the sample section; 0 if there is none.
+    pub section_bytes: u32,
     /// Entries of the chunk table.
     pub chunks: u32,
-    /// CRC of bodies and chunk table.
+    /// CRC of bodies, section and chunk table.
     pub payload_crc: u32,
     /// CRC field of the block before, or of the segment's header.
     pub previous_crc: u32,
@@ -55,7 +61,8 @@ impl BlockHeader {
     pub(crate) fn encode(&self, block: &mut [u8]) -> u32 {
         put(block, 0, &MAGIC.to_le_bytes());
         put(block, 4, &VERSION.to_le_bytes());
-        put(block, 6, &[0; 2]);
+        let encoding = if self.section_bytes == 0 { PLAIN } else { SECTION };
+        put(block, 6, &encoding.to_le_bytes());
         put(block, 8, &self.store.0);
         put(block, 24, &self.session.to_le_bytes());
         put(block, 32, &self.epoch.to_le_bytes());
@@ -70,7 +77,7 @@ impl BlockHeader {
         put(block, 96, &self.chunks.to_le_bytes());
         put(block, 100, &self.payload_crc.to_le_bytes());
         put(block, 104, &self.previous_crc.to_le_bytes());
-        put(block, 108, &[0; 4]);
+        put(block, 108, &self.section_bytes.to_le_bytes());
         put(block, 112, &self.padding_bytes.to_le_bytes());
         put(block, 120, &[0; 4]);
         let crc = crc32c(0, block.get(..CRC_OFFSET).unwrap_or(&[]));
@@ -96,7 +103,11 @@ impl BlockHeader {
         expect(what, "version", 4, u64::from(VERSION), u64::from(u16_at(&h, 4)))?;
         let crc = crc32c(0, h.get(..CRC_OFFSET).unwrap_or(&[]));
         expect(what, "header CRC", 124, u64::from(crc), u64::from(u32_at(&h, CRC_OFFSET)))?;
-        expect(what, "encoding", 6, 0, u64::from(u16_at(&h, 6)))?;
+        let encoding = u16_at(&h, 6);
+        if encoding > SECTION {
+            let (limit, found) = (u64::from(SECTION), u64::from(encoding));
+            return Err(Error::OutOfRange { what, field: "encoding", offset: 6, limit, found });
+        }
         let header = BlockHeader {
             store: StoreId(array_at(&h, 8).unwrap_or_default()),
             session: u64_at(&h, 24),
@@ -109,6 +120,7 @@ impl BlockHeader {
             boottime_ns: i64_at(&h, 80),
             records: u32_at(&h, 88),
             body_bytes: u32_at(&h, 92),
+            section_bytes: if encoding == SECTION { u32_at(&h, 108) } else { 0 },
             chunks: u32_at(&h, 96),
             payload_crc: u32_at(&h, 100),
             previous_crc: u32_at(&h, 104),
@@ -126,6 +138,8 @@ impl BlockHeader {
         range("chunks", 96, CHUNKS_MAX as u64, header.chunks)?;
         let room = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES - CHUNKS_MAX * CHUNK_ENTRY_BYTES;
         range("body bytes", 92, room as u64, header.body_bytes)?;
+        let room = room as u64 - u64::from(header.body_bytes);
+        range("section bytes", 108, room, header.section_bytes)?;
         // A record takes at least two bytes, so a count cannot make a reader size anything large.
         range("records", 88, u64::from(header.body_bytes / 2), header.records)?;
         // The block after it must have a sequence too (fuzz/corpus/segment/last-sequence).
@@ -136,10 +150,12 @@ impl BlockHeader {
         Ok(header)
     }
 
-    /// Bytes of bodies and chunk table.
+    /// Bytes of bodies, section and chunk table.
     #[must_use]
     pub fn payload_bytes(&self) -> usize {
-        self.body_bytes as usize + self.chunks as usize * CHUNK_ENTRY_BYTES
+        self.body_bytes as usize
+            + self.section_bytes as usize
+            + self.chunks as usize * CHUNK_ENTRY_BYTES
     }
 
     /// Bytes that the block takes in its segment, padding included.
@@ -155,6 +171,7 @@ pub struct Block<'a> {
     /// The header.
     pub header: BlockHeader,
     bodies: &'a [u8],
+    section: &'a [u8],
     table: &'a [u8],
 }
 
@@ -189,8 +206,32 @@ impl<'a> Block<'a> {
         };
         let crc = crc32c(0, payload);
         expect(What::Block, "payload CRC", 100, u64::from(crc), u64::from(header.payload_crc))?;
-        let (bodies, table) = payload.split_at(header.body_bytes as usize);
-        Ok(Block { header, bodies, table })
+        let (bodies, rest) = payload.split_at(header.body_bytes as usize);
+        let (section, table) = rest.split_at(header.section_bytes as usize);
+        Ok(Block { header, bodies, section, table })
+    }
+
+    /// The samples that were moved out of the block's records; `None` if there are none.
+    ///
+    /// # Errors
+    /// The section's directory is not what the format asks for; offsets are those in the block.
+    pub fn section(&self) -> Result<Option<Section<'a>>, Error> {
+        if self.section.is_empty() {
+            return Ok(None);
+        }
+        Section::decode(self.section).map(Some).map_err(|error| error.at(self.section_offset()))
+    }
+
+    /// The section as it is, for whoever copies a block; empty if there is none.
+    #[must_use]
+    pub fn section_bytes(&self) -> &'a [u8] {
+        self.section
+    }
+
+    /// Where the section is in the block.
+    #[must_use]
+    pub fn section_offset(&self) -> u64 {
+        (BLOCK_HEADER_BYTES + self.bodies.len()) as u64
     }
 
     /// The block's chunks.
@@ -216,7 +257,8 @@ impl<'a> Iterator for Chunks<'a> {
         let entry = self.block.table.get(at..at + CHUNK_ENTRY_BYTES)?;
         let start = self.body_offset;
         let body_bytes = u32_at(entry, 28) as usize;
-        let table_offset = (BLOCK_HEADER_BYTES + self.block.bodies.len() + at) as u64;
+        let before = self.block.bodies.len() + self.block.section.len();
+        let table_offset = (BLOCK_HEADER_BYTES + before + at) as u64;
         let Some(body) = self.block.bodies.get(start..start + body_bytes) else {
             self.next = usize::MAX / CHUNK_ENTRY_BYTES - 1;
             return Some(Err(Error::OutOfRange {

@@ -7,6 +7,7 @@ use crate::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_BYTES_MAX, RECORD_HEAD_BYTES_MAX, round_up_to_unit,
 };
 use crate::record::{SAME_LENGTH, SAME_STREAM};
+use crate::section::Encoded;
 use crate::varint::{put_varint, zigzag};
 use crate::{Gap, Kind, crc32c};
 use alloc::vec::Vec;
@@ -35,6 +36,10 @@ pub struct BlockBuilder {
     records: u32,
     time_min_ns: i64,
     time_max_ns: i64,
+    /// What the section of the samples moved so far may take.
+    reserved_bytes: usize,
+    /// Once the section is there; nothing is added behind it.
+    section_bytes: Option<usize>,
     next_sequence: u64,
     time_ns: i64,
     stream: u32,
@@ -55,6 +60,8 @@ impl BlockBuilder {
             records: 0,
             time_min_ns: 0,
             time_max_ns: 0,
+            reserved_bytes: 0,
+            section_bytes: None,
             next_sequence: 0,
             time_ns: 0,
             stream: 0,
@@ -73,6 +80,8 @@ impl BlockBuilder {
         self.records = 0;
         self.time_min_ns = i64::MAX;
         self.time_max_ns = i64::MIN;
+        self.reserved_bytes = 0;
+        self.section_bytes = None;
     }
 
     /// Whether no record has been added.
@@ -105,8 +114,10 @@ impl BlockBuilder {
         let same_chunk = matches!(self.entries.last(),
             Some(last) if last.producer == producer && self.next_sequence == sequence);
         let chunks = self.entries.len() + usize::from(!same_chunk);
-        let needed = self.at + RECORD_HEAD_BYTES_MAX + length + chunks * CHUNK_ENTRY_BYTES;
+        let table = chunks * CHUNK_ENTRY_BYTES;
+        let needed = self.at + RECORD_HEAD_BYTES_MAX + length + self.reserved_bytes + table;
         if needed > block.len().min(BLOCK_BYTES_MAX)
+            || self.section_bytes.is_some()
             || chunks > self.chunks_max
             || length > RECORD_BYTES_MAX
         {
@@ -156,6 +167,58 @@ impl BlockBuilder {
         true
     }
 
+    /// Adds a record whose `count` samples go to the block's section, for which `reserve_bytes`
+    /// are kept free in all. Returns false, with nothing changed, if it does not fit any more.
+    #[allow(clippy::too_many_arguments, reason = "the fields of a record, used in one place")]
+    pub fn push_moved(
+        &mut self,
+        block: &mut [u8],
+        producer: u64,
+        sequence: u64,
+        time_ns: i64,
+        count: u32,
+        reserve_bytes: usize,
+    ) -> bool {
+        let mut payload = [0; 10];
+        let Some(length) = put_varint(&mut payload, 0, u64::from(count)) else { return false };
+        let fill = |to: &mut [u8]| to.copy_from_slice(payload.get(..length).unwrap_or(&[]));
+        let before = core::mem::replace(&mut self.reserved_bytes, reserve_bytes);
+        let taken = self.push(block, producer, Kind::Moved, 0, sequence, time_ns, length, fill);
+        if !taken {
+            self.reserved_bytes = before;
+        }
+        taken
+    }
+
+    /// Puts the section of the samples that were moved behind the bodies: `fill` writes it to the
+    /// start of the room that it is given, and returns what it has made. Nothing is added to the
+    /// block afterwards. False if `fill` has made nothing, or the section is there already.
+    pub fn put_section(
+        &mut self,
+        block: &mut [u8],
+        fill: impl FnOnce(&mut [u8]) -> Option<Encoded>,
+    ) -> bool {
+        let table = self.entries.len() * CHUNK_ENTRY_BYTES;
+        let end = block.len().min(BLOCK_BYTES_MAX).saturating_sub(table);
+        let Some(room) = block.get_mut(self.at..end) else { return false };
+        if self.section_bytes.is_some() {
+            return false;
+        }
+        let Some(made) = fill(room).filter(|made| made.bytes <= room.len()) else { return false };
+        self.section_bytes = Some(made.bytes);
+        self.reserved_bytes = 0;
+        self.at += made.bytes;
+        self.time_min_ns = self.time_min_ns.min(made.time_min_ns);
+        self.time_max_ns = self.time_max_ns.max(made.time_max_ns);
+        true
+    }
+
+    /// Whether the section is there.
+    #[must_use]
+    pub fn has_section(&self) -> bool {
+        self.section_bytes.is_some()
+    }
+
     fn catch_up(&mut self, block: &[u8]) {
         self.crc = crc32c(self.crc, block.get(self.crc_at..self.at).unwrap_or(&[]));
         self.crc_at = self.at;
@@ -165,8 +228,10 @@ impl BlockBuilder {
     /// previous CRC and the session's padding so far; the rest is filled in. Returns the finished
     /// header; the block is `block[..header.block_bytes()]`.
     pub fn finish(&mut self, block: &mut [u8], mut header: BlockHeader) -> BlockHeader {
-        header.body_bytes = (self.at - BLOCK_HEADER_BYTES) as u32;
-        let bodies_end = self.at;
+        let section_bytes = self.section_bytes.unwrap_or(0);
+        let bodies_end = self.at - section_bytes;
+        header.body_bytes = (bodies_end - BLOCK_HEADER_BYTES) as u32;
+        header.section_bytes = section_bytes as u32;
         for index in 0..self.entries.len() {
             let Some(entry) = self.entries.get(index).copied() else { break };
             let body_end = self.entries.get(index + 1).map_or(bodies_end, |next| next.body_start);

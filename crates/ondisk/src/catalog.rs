@@ -1,5 +1,9 @@
 //! Declarations: the payloads of the catalog's records.
 
+mod batch;
+
+pub use batch::DeclarationBatch;
+
 use crate::bytes::{put, u16_at, u32_at};
 use crate::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
 use crate::{Error, Layout, What};
@@ -24,7 +28,9 @@ pub enum Type {
 }
 
 impl Type {
-    fn from_number(number: u8) -> Option<Self> {
+    /// The type with this number in `docs/format.md`, if there is one.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             1 => Type::F64,
             2 => Type::I64,
@@ -32,6 +38,16 @@ impl Type {
             4 => Type::Text,
             16 => Type::Channel,
             _ => return None,
+        })
+    }
+
+    pub(crate) fn decode(number: u8) -> Result<Self, Error> {
+        Type::from_number(number).ok_or(Error::OutOfRange {
+            what: What::Declaration,
+            field: "type",
+            offset: 4,
+            limit: 16,
+            found: u64::from(number),
         })
     }
 
@@ -65,17 +81,31 @@ pub struct Declaration<'a> {
 
 const HEAD_BYTES: usize = 10;
 const LAYOUT_PRESENT: u8 = 1;
+/// Flags of a record with many declarations.
+const BATCH: u8 = 2;
 
 impl<'a> Declaration<'a> {
-    /// The record's payload.
+    /// Whether it can be encoded.
     ///
     /// # Errors
     /// Name or unit is longer than the format allows, the name is empty, or a series has a layout.
-    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+    pub fn check(&self) -> Result<(), Error> {
         check_length("name", 6, 1, NAME_BYTES_MAX, self.name.len())?;
         check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, self.unit.len())?;
-        let flags = if self.layout.is_some() { LAYOUT_PRESENT } else { 0 };
-        check_flags(self.kind, flags)?;
+        check_flags(self.kind, self.flags())
+    }
+
+    fn flags(&self) -> u8 {
+        if self.layout.is_some() { LAYOUT_PRESENT } else { 0 }
+    }
+
+    /// The record's payload.
+    ///
+    /// # Errors
+    /// As [`Declaration::check`].
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        let flags = self.flags();
         let mut bytes = vec![0; HEAD_BYTES];
         put(&mut bytes, 0, &self.id.to_le_bytes());
         put(&mut bytes, 4, &[self.kind as u8, flags]);
@@ -106,13 +136,7 @@ impl<'a> Declaration<'a> {
         let (Some([kind, flags]), true) = (payload.get(4..6), payload.len() >= HEAD_BYTES) else {
             return Err(short(HEAD_BYTES));
         };
-        let kind = Type::from_number(*kind).ok_or(Error::OutOfRange {
-            what,
-            field: "type",
-            offset: 4,
-            limit: 16,
-            found: u64::from(*kind),
-        })?;
+        let kind = Type::decode(*kind)?;
         check_flags(kind, *flags)?;
         let name_bytes = usize::from(u16_at(payload, 6));
         let unit_bytes = usize::from(u16_at(payload, 8));

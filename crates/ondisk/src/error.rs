@@ -19,6 +19,12 @@ pub enum What {
     Record,
     /// The payload of a samples record.
     Samples,
+    /// The sample section of a block.
+    Section,
+    /// The payload of a text record.
+    Text,
+    /// The payload of a record whose samples are in the section.
+    Moved,
     /// The payload of a gap record.
     Gap,
     /// A declaration in the catalog.
@@ -29,6 +35,16 @@ pub enum What {
     Ring,
     /// A pin.
     Pin,
+    /// The manifest of the runs.
+    Manifest,
+    /// The header of a dictionary.
+    Dictionary,
+    /// A page of names of a dictionary.
+    NamePage,
+    /// A page of ids of a dictionary.
+    IdPage,
+    /// The index of a dictionary's pages.
+    DictionaryIndex,
 }
 
 impl fmt::Display for What {
@@ -40,11 +56,19 @@ impl fmt::Display for What {
             What::ChunkTable => "chunk table",
             What::Record => "record",
             What::Samples => "samples record",
+            What::Section => "sample section",
+            What::Text => "text record",
+            What::Moved => "moved samples record",
             What::Gap => "gap record",
             What::Declaration => "declaration",
             What::Layout => "field layout",
             What::Ring => "ring header",
             What::Pin => "pin",
+            What::Manifest => "manifest of the runs",
+            What::Dictionary => "dictionary header",
+            What::NamePage => "page of names",
+            What::IdPage => "page of ids",
+            What::DictionaryIndex => "index of the dictionary",
         })
     }
 }

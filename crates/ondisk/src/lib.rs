@@ -16,26 +16,40 @@ mod build;
 mod bytes;
 mod catalog;
 mod crc;
+mod dictionary;
+mod difference;
 mod error;
 mod identity;
 mod layout;
 pub mod limits;
+mod manifest;
+mod name;
 mod pin;
 mod record;
 mod samples;
 mod scan;
+mod section;
 mod segment;
 mod varint;
 
 pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
 pub use build::BlockBuilder;
-pub use catalog::{Declaration, Type};
+pub use catalog::{Declaration, DeclarationBatch, Type};
 pub use crc::crc32c;
+pub use dictionary::{
+    DictionaryBuilder, DictionaryEntry, DictionaryHeader, DictionaryIndex, IdEntry, NewEntry,
+    Watermark, id_page, layout_at, name_page,
+};
 pub use error::{Error, What};
 pub use identity::{Identity, StoreId, WhenFull};
 pub use layout::{Field, FieldType, FieldValue, Layout, LayoutError};
+pub use manifest::{Manifest, RunEntry, Settled};
+pub use name::{NameParser, name_end};
 pub use pin::{Pin, PinState};
-pub use record::{Gap, Kind, Record, Records};
+pub use record::{Gap, Kind, Record, Records, text};
 pub use samples::Samples;
 pub use scan::{End, Scan, Step};
+pub use section::{
+    Encoded, SampleColumns, SampleStage, Section, StripEntry, UnfoldedSamples, section_bytes_max,
+};
 pub use segment::{DeadTail, SegmentHeader, SegmentKind, Wear};

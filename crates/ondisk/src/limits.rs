@@ -25,6 +25,10 @@ pub const FIELDS_MAX: usize = 1024;
 pub const FIELD_VALUES_MAX: usize = 65_536;
 /// Longest name of a field, in bytes of UTF-8.
 pub const FIELD_NAME_BYTES_MAX: usize = 64;
+/// Longest layout, encoded, in a dictionary: what the limits of its fields allow, rounded up.
+pub const LAYOUT_BYTES_MAX: usize = 256 << 10;
+/// Most pages of names, and of ids, in a dictionary: 16 GiB, more than a catalog can hold.
+pub const DICTIONARY_PAGES_MAX: u32 = 1 << 22;
 /// Longest name of a pin.
 pub const PIN_NAME_BYTES_MAX: usize = 256;
 /// Longest reason in a pin.
@@ -33,8 +37,17 @@ pub const PIN_REASON_BYTES_MAX: usize = 1024;
 pub const PIN_SPAN_NS_MAX: u64 = 3650 * 86_400_000_000_000;
 /// Most pins of a store.
 pub const PINS_MAX: usize = 256;
+/// Most runs of a store: settling merges them long before.
+pub const RUNS_MAX: usize = 4096;
 /// Most bytes that the head of a record takes: head byte, three varints.
 pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
+
+/// Most samples in the section of a block: bounds what a reader unfolds one block to.
+pub const SECTION_SAMPLES_MAX: usize = 65_536;
+/// Most samples in a strip of a section: what a query of one series decodes at least.
+pub const STRIP_SAMPLES_MAX: usize = 4096;
+/// Longest text of one text record, in bytes of UTF-8.
+pub const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// `bytes` rounded up to whole units.
 #[must_use]

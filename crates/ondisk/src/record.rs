@@ -1,7 +1,7 @@
 //! Records in the body of a chunk, as they are read: a few bytes of head, then the payload.
 
 use crate::bytes::u64_at;
-use crate::limits::RECORD_BYTES_MAX;
+use crate::limits::{RECORD_BYTES_MAX, SECTION_SAMPLES_MAX, TEXT_BYTES_MAX};
 use crate::varint::{unzigzag, varint_at};
 use crate::{Error, What};
 
@@ -19,6 +19,10 @@ pub enum Kind {
     Clock = 4,
     /// A series or channel, in the catalog.
     Declare = 5,
+    /// A batch of samples that lies in the block's section; the payload is their number.
+    Moved = 6,
+    /// A sample of a text series; the stream is the series.
+    Text = 7,
 }
 
 impl Kind {
@@ -32,6 +36,8 @@ impl Kind {
             3 => Kind::Gap,
             4 => Kind::Clock,
             5 => Kind::Declare,
+            6 => Kind::Moved,
+            7 => Kind::Text,
             _ => return None,
         })
     }
@@ -53,6 +59,27 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// How many samples of this record lie in the block's section.
+    ///
+    /// # Errors
+    /// It is of another kind, or its payload is no number from 1 to the samples of a section.
+    pub fn moved(&self) -> Result<u32, Error> {
+        let found = varint_at(self.payload, 0)
+            .filter(|(_, end)| self.kind == Kind::Moved && *end == self.payload.len());
+        let (count, _) = found.ok_or(Error::Truncated {
+            what: What::Moved,
+            offset: 0,
+            expected: 1,
+            found: self.payload.len() as u64,
+        })?;
+        let limit = SECTION_SAMPLES_MAX as u64;
+        if !(1..=limit).contains(&count) {
+            let (what, field, found) = (What::Moved, "samples", count);
+            return Err(Error::OutOfRange { what, field, offset: 0, limit, found });
+        }
+        Ok(count as u32)
+    }
+
     /// Sequence of the record after this one: a gap consumes as many as it stands for.
     #[must_use]
     #[inline]
@@ -236,4 +263,18 @@ impl<'a> Iterator for Records<'a> {
         self.failed = record.is_err();
         Some(record)
     }
+}
+
+/// The text of a text record.
+///
+/// # Errors
+/// It is longer than a text may be, or not UTF-8.
+pub fn text(payload: &[u8]) -> Result<&str, Error> {
+    if payload.len() > TEXT_BYTES_MAX {
+        let (what, field, found) = (What::Text, "length", payload.len() as u64);
+        let limit = TEXT_BYTES_MAX as u64;
+        return Err(Error::OutOfRange { what, field, offset: 0, limit, found });
+    }
+    core::str::from_utf8(payload)
+        .map_err(|error| Error::NotUtf8 { what: What::Text, offset: error.valid_up_to() as u64 })
 }

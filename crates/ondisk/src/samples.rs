@@ -17,6 +17,9 @@ pub struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
+    /// Bytes before the columns.
+    pub const HEAD_BYTES: usize = HEAD_BYTES;
+
     /// Bytes of the payload for `count` samples, with or without a time of its own for each.
     #[must_use]
     pub fn payload_bytes(count: usize, times: bool) -> usize {
@@ -31,6 +34,18 @@ impl<'a> Samples<'a> {
     pub fn head(count: u32, times: bool) -> [u8; HEAD_BYTES] {
         // One number, so that a push copies it from a register.
         (u64::from(count) | u64::from(times) << 32).to_le_bytes()
+    }
+
+    /// What the first eight bytes of a payload of `length` bytes say: number of samples, and
+    /// whether each has a time. `None` if the length is another one, or a flag is unknown.
+    #[must_use]
+    #[inline]
+    pub fn shape(head: [u8; HEAD_BYTES], length: usize) -> Option<(usize, bool)> {
+        let head = u64::from_le_bytes(head);
+        let (count, flags) = ((head & 0xffff_ffff) as usize, (head >> 32) as u32);
+        let times = flags & TIMES_PRESENT != 0;
+        let valid = flags & !TIMES_PRESENT == 0 && length <= RECORD_BYTES_MAX;
+        (valid && Self::payload_bytes(count, times) == length).then_some((count, times))
     }
 
     /// Reads a payload; `time_ns` is the record's time.

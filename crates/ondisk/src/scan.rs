@@ -76,6 +76,11 @@ impl Scan {
         self.session
     }
 
+    /// The segment has become longer than its header says, as a catalog may.
+    pub fn set_segment_bytes(&mut self, bytes: u64) {
+        self.header.segment_bytes = bytes;
+    }
+
     /// The segment's header.
     #[must_use]
     pub fn header(&self) -> &SegmentHeader {

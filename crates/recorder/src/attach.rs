@@ -8,10 +8,9 @@
 //! Invariant: a ring has one producer, whoever looks for one at the same time. Held by
 //! `tests/attach.rs`.
 
-use crate::log::{Catalog, read_identity};
+use crate::log::{Catalog, open_folder, read_identity};
 use crate::ring::{Producer, RingError, RingFolder};
 use crate::{Error, Result};
-use baro_sys::disk::Disk;
 use std::path::Path;
 
 /// A producer with the store's catalog as it was at the attach.
@@ -38,12 +37,7 @@ pub fn attach(store: &Path) -> Result<Attached> {
 /// # Errors
 /// As [`attach`].
 pub fn attach_in(store: &Path, rings: Option<&Path>) -> Result<Attached> {
-    let disk = match Disk::open(store) {
-        Err(error) if error.is_missing() => {
-            return Err(Error::NotAStore { path: store.to_owned() });
-        }
-        other => other?,
-    };
+    let disk = open_folder(store)?;
     let identity = read_identity(&disk, store)?;
     let found: Vec<_> =
         RingFolder::rings(identity.store, rings).into_iter().filter(|r| r.to_attach).collect();

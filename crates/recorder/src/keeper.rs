@@ -10,6 +10,7 @@
 mod asking;
 mod growth;
 mod pinning;
+mod settled;
 mod thread;
 
 pub use asking::{pin_in_store, release_in_store};
@@ -23,7 +24,6 @@ use crate::writer::{Event, Now, PinStart, Retention, Trigger};
 use baro_ondisk::{Identity, Pin};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
-use std::collections::VecDeque;
 
 /// What the keeper tells the engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +62,8 @@ pub enum Tell {
     OtherBytes(u64),
     /// A series is to be watched.
     Watch(usize, Trigger),
+    /// The samples of all epochs up to this one are in runs.
+    Settled(u64),
 }
 
 /// What growth depends on.
@@ -115,15 +117,17 @@ pub struct Keeper<S: Storage> {
     pins: Pins,
     triggers: Vec<(Trigger, Option<u64>)>,
     making: Option<Making<S::File>>,
-    /// Being copied now.
-    copying: Option<CopyJob>,
-    copies: VecDeque<CopyJob>,
+    /// What the engine wants copied out: it asks for the next copy when it is told of this one.
+    copy: Option<CopyJob>,
     copy_retry_ns: u64,
     copy_stopped: Option<String>,
     growth: Growth,
     growth_retry_ns: u64,
     piece: Option<AlignedBuffer>,
     asks_at_ns: u64,
+    /// Epochs that are settled, as far as the engine knows.
+    settled: u64,
+    settled_at_ns: u64,
     failures: u64,
     /// The last pin of a trigger that was refused, and why.
     refused: Option<String>,
@@ -153,18 +157,20 @@ impl<S: Storage> Keeper<S> {
             pins,
             triggers: Vec::new(),
             making: None,
-            copying: None,
-            copies: VecDeque::new(),
+            copy: None,
             copy_retry_ns: 0,
             copy_stopped: None,
             growth,
             growth_retry_ns: 0,
             piece: None,
             asks_at_ns: 0,
+            settled: 0,
+            settled_at_ns: 0,
             failures: 0,
             refused: None,
         };
         keeper.resume(recovery.last_epoch, log);
+        keeper.look_for_settled(0, log);
         Ok(keeper)
     }
 
@@ -215,7 +221,7 @@ impl<S: Storage> Keeper<S> {
                 self.pin_ended(id, last_epoch, until_ns, cut);
             }
             Event::CopyOut { epoch, index, dead_from } => {
-                self.copies.push_back(CopyJob { epoch, index, dead_from });
+                self.copy = Some(CopyJob { epoch, index, dead_from });
             }
             Event::Fired { trigger, realtime_ns, boottime_ns } => {
                 self.fired(trigger, Moment { realtime_ns, boottime_ns }, log);
@@ -229,6 +235,7 @@ impl<S: Storage> Keeper<S> {
             self.asks_at_ns = now.monotonic_ns + ASKS_NS;
             self.take_asks(now, log);
         }
+        self.look_for_settled(now.monotonic_ns, log);
         if self.making.is_none() {
             self.start_copy(now.monotonic_ns, log);
         }
@@ -257,10 +264,10 @@ impl<S: Storage> Keeper<S> {
             }
             Err(error) => {
                 self.making = None;
-                self.failures += 1;
                 if copy {
-                    self.copy_failed(now_ns, &error);
+                    self.copy_failed(now_ns, error.to_string());
                 } else {
+                    self.failures += 1;
                     self.growth_failed(now_ns, error.to_string(), log);
                 }
             }

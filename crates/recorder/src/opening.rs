@@ -11,9 +11,6 @@ use baro_sys::identity::FileSystem;
 use baro_sys::place::DirectIo;
 use std::path::{Path, PathBuf};
 
-/// Why writes are not direct if the user wants it so.
-const ASKED_FOR: &str = "asked for";
-
 /// Facts of an open: shown by `baro record`, and kept with results.
 #[derive(Clone, Debug, Default)]
 pub struct Opening {
@@ -122,12 +119,12 @@ impl Opening {
     }
 
     /// Judges the promises by what was found.
-    pub(crate) fn judge(&mut self, mut facts: Facts, ring_bytes: usize) {
-        facts.buffered = self.not_direct_because.as_deref() == Some(ASKED_FOR);
+    pub(crate) fn judge(&mut self, mut facts: Facts, options: &Options) {
+        facts.buffered = options.buffered;
         facts.fifo = self.fifo.clone();
-        facts.lockable = self.rings_locked;
+        self.rings_locked = facts.lockable;
         facts.rings =
-            Some(RingFacts { folder: self.ring_folder.clone(), bytes: ring_bytes as u64 });
+            Some(RingFacts { folder: self.ring_folder.clone(), bytes: options.ring_bytes as u64 });
         self.alone = facts.alone;
         self.promises = judge(&facts);
     }
@@ -136,7 +133,7 @@ impl Opening {
 /// Whether segments are written past the page cache; if not, why.
 pub(crate) fn choose_direct(facts: &Facts, options: &Options) -> (bool, Option<String>) {
     if options.buffered {
-        return (false, Some(ASKED_FOR.to_owned()));
+        return (false, Some("asked for".to_owned()));
     }
     match &facts.direct {
         // If it turns out to be refused, the device says so at the first segment.

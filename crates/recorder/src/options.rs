@@ -8,7 +8,8 @@ use std::path::PathBuf;
 /// Where rings are made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Rings {
-    /// In the first of /run/barograph, `XDG_RUNTIME_DIR`, /dev/shm that is a tmpfs.
+    /// In the first of `RUNTIME_DIRECTORY`, /run/barograph (root), `XDG_RUNTIME_DIR`, /dev/shm
+    /// that is a tmpfs.
     #[default]
     Find,
     /// Below this folder, which must be a tmpfs.
@@ -27,7 +28,7 @@ pub struct Options {
     /// Largest record payload: 16 B to 4 MiB, and at most a quarter of the ring.
     pub record_bytes_max: usize,
     /// Largest block in bytes: 64 KiB to 4 MiB; more where the largest record needs it. The writer
-    /// has ten buffers of this size; a small board wants small ones.
+    /// has nine buffers of this size; a small board wants small ones.
     pub block_bytes: usize,
     /// Use the page cache even where direct I/O is possible.
     pub buffered: bool,

@@ -1,11 +1,13 @@
 //! A store opened for recording.
 
 use crate::keeper::{Growth, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink};
-use crate::log::{Catalog, Declared, Recovery, recover};
+use crate::log::{Catalog, Declared, Recovery, open_folder, recover};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
-use crate::writer::{Command, Engine, FileDevice, Published, Start, Status, Trigger, WriterThread};
+use crate::writer::{
+    Command, Engine, FileDevice, Published, Start, Status, Trigger, WRITE_THREADS, WriterThread,
+};
 use crate::{Error, Opening, Options, Result};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Layout, Pin, StoreId, Type, WhenFull};
@@ -21,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Room that a block needs beside its largest record: header, record head, chunk table.
 const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
 /// One being filled and one for each thread that writes: the ring holds what comes meanwhile.
-const BUFFERS: usize = 9;
+const BUFFERS: usize = WRITE_THREADS + 1;
 /// Rings of one recorder.
 const RINGS_MAX: usize = 64;
 
@@ -66,12 +68,7 @@ impl Recorder {
     pub fn open(path: &Path, options: Options) -> Result<Self> {
         let started_ns = clock::monotonic_ns();
         options.check()?;
-        let disk = match Disk::open(path) {
-            Err(error) if error.is_missing() => {
-                return Err(Error::NotAStore { path: path.to_owned() });
-            }
-            other => other?,
-        };
+        let disk = open_folder(path)?;
         crate::log::read_identity(&disk, path)?;
         let lock = LockFile::take(&path.join(crate::log::LOCK))?
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
@@ -113,20 +110,18 @@ impl Recorder {
             retention: options.retention,
         };
         opening.wear = recovery.wear;
-        let start_boot = start.boot_id;
+        let boot_id = start.boot_id;
         let mut engine = Engine::new(start, &recovery)?;
         left.into_iter().for_each(|ring| engine.add_ring(ring));
         opening.fifo = options.probe_fifo();
         opening.cpu = options.probe_cpu();
-        opening.rings_locked = facts.lockable;
-        opening.judge(facts, options.ring_bytes);
+        opening.judge(facts, &options);
         let ring_count = Mutex::new(engine.rings().len());
         let (commands, queue) = channel();
         let (keeper_commands, keeper_queue) = channel();
         let published = Arc::new(Mutex::new(Published::default()));
         let mut link = WriterLink { commands: commands.clone(), published: Arc::clone(&published) };
-        let keeper =
-            Keeper::open(disk.clone(), &recovery, options.retention, start_boot, &mut link)?;
+        let keeper = Keeper::open(disk.clone(), &recovery, options.retention, boot_id, &mut link)?;
         opening.growth = keeper.growth().clone();
         opening.pins = keeper.pins().count() as u32;
         opening.pins_damaged = keeper.damaged().to_vec();
@@ -185,11 +180,39 @@ impl Recorder {
         catalog.declare(&self.disk, self.session, wanted)
     }
 
+    /// As [`Recorder::declare`] for as many as an iterator gives, with one sync for all of them: a
+    /// million new ones take about a second. Ids rise in the order of declaration.
+    ///
+    /// # Errors
+    /// As [`Recorder::declare`]; then none of the new ones is declared.
+    pub fn declare_many<'a>(
+        &self,
+        wanted: impl IntoIterator<Item = (&'a str, Type, &'a str)>,
+    ) -> Result<Vec<u32>> {
+        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        catalog.declare_many(&self.disk, self.session, wanted)
+    }
+
     /// The series or channel of this name, if it is declared. Does not block for the device.
     #[must_use]
     pub fn declared(&self, name: &str) -> Option<Declared> {
         let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.get(name).cloned()
+        catalog.get(name)
+    }
+
+    /// Id and type of the series or channel of this name, if it is declared. Does not block for
+    /// the device, and allocates nothing for a name in canonical form.
+    #[must_use]
+    pub fn declared_id(&self, name: &str) -> Option<(u32, Type)> {
+        let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        catalog.id(name)
+    }
+
+    /// Series and channels declared, and the bytes of memory that this takes.
+    #[must_use]
+    pub fn catalog_size(&self) -> (usize, usize) {
+        let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        (catalog.len(), catalog.memory_bytes())
     }
 
     /// The id of a channel whose frames have fields that are read back as series
@@ -323,7 +346,9 @@ impl Recorder {
         .collect()
     }
 
-    /// Memory of this recorder in bytes, fixed at open but for further rings.
+    /// Locked memory of this recorder in bytes, fixed at open but for further rings. Samples take
+    /// more that is not locked, reserved at open and untouched before the first one: about 3 bytes
+    /// for each of `block_bytes`, and 0.4 MiB.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let rings = *self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);

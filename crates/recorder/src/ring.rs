@@ -10,7 +10,7 @@ mod inspect;
 mod layout;
 mod producer;
 
-pub(crate) use consumer::{Next, Position, RingReader};
+pub(crate) use consumer::{Head, Next, Position, RingReader};
 pub use folder::{FoundRing, RingFolder};
 pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;

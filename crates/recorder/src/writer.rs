@@ -14,6 +14,7 @@ mod status;
 mod thread;
 mod watch;
 
+pub(crate) use device::WRITE_THREADS;
 pub use device::{Completion, Device, FileDevice, Operation};
 pub use engine::{Engine, Event, Now, PinRefusal, PinStart, Start};
 pub use retention::Retention;

@@ -19,11 +19,10 @@
 mod error;
 mod time;
 
-use crate::lines::LineCutter;
+use crate::lines::{LineCutter, quote};
 use crate::sample::{Sample, Scalar};
 use std::borrow::Cow;
 
-use error::quote;
 pub use error::{CsvError, CsvProblem};
 use time::TimeFault;
 

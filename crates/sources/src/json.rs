@@ -15,9 +15,8 @@
 mod error;
 
 use crate::csv::{parse_time, parse_value};
-use crate::lines::LineCutter;
+use crate::lines::{LineCutter, quote};
 use crate::sample::{Sample, Scalar};
-use error::quote;
 pub use error::{JsonError, JsonProblem};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;

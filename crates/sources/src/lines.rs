@@ -3,6 +3,18 @@
 //! Invariant: any cutting of the input gives the same lines, and memory stays below one line.
 //! Held by the tests of the parsers above it (`any_cutting_gives_the_same_items`).
 
+/// How much of the input an error about a line quotes.
+const FOUND_CHARS_MAX: usize = 60;
+
+/// The start of `text`, for an error.
+pub(crate) fn quote(text: &str) -> String {
+    let mut found: String = text.chars().take(FOUND_CHARS_MAX).collect();
+    if found.len() < text.len() {
+        found.push_str("...");
+    }
+    found
+}
+
 /// Cuts lines at `\n`; only a line that is cut by the end of a piece is copied.
 #[derive(Debug)]
 pub(crate) struct LineCutter {

@@ -15,6 +15,10 @@ pub enum Loss {
     Records(u64),
     /// Declarations of the catalog may be missing.
     Declarations,
+    /// Samples of a run are unreadable: at most so many.
+    Samples(u64),
+    /// Which runs there are: their samples are not read.
+    Manifest,
     /// The identity: everything else may still be readable.
     Identity,
     /// A segment file; what it held shows as missing blocks if anything later was durable.
@@ -43,6 +47,8 @@ pub enum Source {
     Format(Error),
     /// The file cannot be read: the reason of the operating system.
     Unreadable(String),
+    /// Bytes of a run that are not what its format asks for.
+    Run(baro_runs::Error),
     /// Two sequences that should meet.
     Sequence {
         /// Block sequence that should come next.
@@ -93,6 +99,7 @@ impl fmt::Display for Damage {
         write!(f, "{} at offset {}: ", self.file, self.offset)?;
         match &self.source {
             Source::Format(error) => error.fmt(f)?,
+            Source::Run(error) => error.fmt(f)?,
             Source::Unreadable(reason) => f.write_str(reason)?,
             Source::Sequence { expected, found } => {
                 write!(f, "expected block {expected} of the session, found block {found}")?;
@@ -104,6 +111,8 @@ impl fmt::Display for Damage {
         match self.loss {
             Loss::Blocks(count) => write!(f, "; {count} durable blocks missing"),
             Loss::Records(count) => write!(f, "; at least {count} records unreadable"),
+            Loss::Samples(count) => write!(f, "; {count} samples unreadable"),
+            Loss::Manifest => f.write_str("; the samples of the runs are not read"),
             Loss::Declarations => f.write_str("; declarations may be missing"),
             Loss::Identity => f.write_str("; the identity is lost"),
             Loss::Segment => f.write_str("; the segment is not readable as such"),

@@ -27,6 +27,51 @@ pub enum Error {
         /// Its segments.
         segments: u32,
     },
+    /// Between the open and the query the log was recycled: to be refreshed and asked again.
+    Recycled {
+        /// The store.
+        path: PathBuf,
+    },
+    /// More of the log is in no run than a query should hold in memory.
+    Unsettled {
+        /// The store.
+        path: PathBuf,
+        /// Most bytes that are held.
+        limit_bytes: usize,
+    },
+    /// A percentile of more samples than are held in memory.
+    Percentile {
+        /// Most samples of one step.
+        limit: usize,
+    },
+    /// Another process settles the store.
+    Settling {
+        /// The store.
+        path: PathBuf,
+        /// The process, if known.
+        pid: Option<u32>,
+    },
+    /// Which runs there are is not readable, so nothing is settled on top of it.
+    Manifest {
+        /// What is wrong with it.
+        damage: Box<crate::Damage>,
+    },
+    /// The encoder of runs was given what it does not take.
+    Run(baro_runs::Error),
+    /// A thread has ended by itself.
+    Thread {
+        /// What it was doing.
+        name: &'static str,
+    },
+    /// A text that is no selector.
+    Selector(crate::SelectorError),
+    /// A name that nothing has, or a selector that selects nothing.
+    UnknownName(crate::UnknownName),
+    /// The catalog is damaged: what is derived from it would hide that.
+    CatalogDamaged {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A structure that was just written cannot be encoded.
     Format(baro_ondisk::Error),
 }
@@ -37,6 +82,30 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl From<baro_sys::Error> for Error {
     fn from(error: baro_sys::Error) -> Self {
         Error::System(error)
+    }
+}
+
+impl From<baro_runs::Error> for Error {
+    fn from(error: baro_runs::Error) -> Self {
+        Error::Run(error)
+    }
+}
+
+impl From<baro_ondisk::Error> for Error {
+    fn from(error: baro_ondisk::Error) -> Self {
+        Error::Format(error)
+    }
+}
+
+impl From<crate::SelectorError> for Error {
+    fn from(error: crate::SelectorError) -> Self {
+        Error::Selector(error)
+    }
+}
+
+impl From<crate::UnknownName> for Error {
+    fn from(error: crate::UnknownName) -> Self {
+        Error::UnknownName(error)
     }
 }
 
@@ -69,6 +138,44 @@ impl fmt::Display for Error {
             ),
             Error::CopyFull { segments } => {
                 write!(f, "the copy's {segments} segments do not hold what was read")
+            }
+            Error::Recycled { path } => write!(
+                f,
+                "{}: expected the log as it was at the open, found it recycled meanwhile; open the \
+                 store again",
+                path.display()
+            ),
+            Error::Unsettled { path, limit_bytes } => {
+                let (path, limit) = (path.display(), limit_bytes >> 20);
+                write!(
+                    f,
+                    "{path}: expected at most {limit} MiB of the log that are in no run yet, found \
+                     more; settle first: baro settle {path}"
+                )
+            }
+            Error::Percentile { limit } => write!(
+                f,
+                "a percentile: expected at most {limit} samples in a step, found more; ask for \
+                 shorter steps"
+            ),
+            Error::Settling { path, pid } => {
+                write!(f, "{}: expected nobody who settles it, found ", path.display())?;
+                match pid {
+                    Some(pid) => write!(f, "process {pid}, which does; wait for it or end it"),
+                    None => f.write_str("another process that does; wait for it"),
+                }
+            }
+            Error::Manifest { damage } => write!(
+                f,
+                "{damage}; nothing is settled before it is readable: see baro verify and baro \
+                 recover"
+            ),
+            Error::Run(error) => error.fmt(f),
+            Error::Thread { name } => write!(f, "the thread for {name} has ended by itself"),
+            Error::Selector(error) => error.fmt(f),
+            Error::UnknownName(error) => error.fmt(f),
+            Error::CatalogDamaged { reason } => {
+                write!(f, "{reason}; make a whole one from what is left: baro recover STORE NEW")
             }
             Error::Format(error) => error.fmt(f),
         }

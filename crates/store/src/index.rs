@@ -34,6 +34,8 @@ pub(crate) struct SegmentIndex {
     pub(crate) body_bytes: u64,
     /// Boottime of its first and last block.
     pub(crate) made_ns: (i64, i64),
+    /// Blocks of the session below this are proven durable by the segment's blocks.
+    pub(crate) durable: u64,
 }
 
 /// Where the blocks of a session end although something follows that a crash may have torn.
@@ -177,6 +179,7 @@ impl<S: Storage> Indexer<'_, S> {
             padding_bytes: 0,
             body_bytes: 0,
             made_ns: (i64::MAX, i64::MIN),
+            durable: 0,
         };
         let mut durable = 0;
         let mut damage = Vec::new();
@@ -226,6 +229,7 @@ impl<S: Storage> Indexer<'_, S> {
             self.tail(&file, &scan, segment.file, source)?;
         }
         self.out.damage.append(&mut damage);
+        index.durable = durable;
         let extent = Extent { epoch: segment.header.epoch, first_block: first, end, durable };
         Ok(Some((index, extent)))
     }

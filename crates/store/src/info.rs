@@ -55,6 +55,12 @@ pub struct Info {
     pub series: u32,
     /// Declared channels.
     pub channels: u32,
+    /// Runs.
+    pub runs: u32,
+    /// Bytes of their files.
+    pub runs_bytes: u64,
+    /// Samples in them.
+    pub runs_samples: u64,
 }
 
 /// One session: the time from one open for recording to its end.
@@ -99,35 +105,42 @@ fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64, i64)> {
 }
 
 impl<S: Storage> Store<S> {
-    /// What the headers tell; reads nothing. Losses are known only to [`crate::verify()`].
-    #[must_use]
-    pub fn info(&self) -> Info {
-        let channels = self.catalog.entries().iter();
-        let channels =
-            channels.filter(|entry| entry.kind == baro_ondisk::Type::Channel).count() as u32;
+    /// What the headers tell. Losses are known only to [`crate::verify()`].
+    ///
+    /// # Errors
+    /// The operating system refuses to read them.
+    pub fn info(&self) -> Result<Info> {
+        let index = self.index()?;
+        let channels = self.catalog.channels() as u32;
         let mut info = Info {
             identity: self.identity,
             catalog_bytes: self.catalog.bytes,
-            catalog_used_bytes: self.catalog.end,
-            segments_used: self.index.segments.len() as u32,
+            catalog_used_bytes: self.catalog.used_bytes(),
+            segments_used: index.segments.len() as u32,
             segments_blank: self.segments.blank,
             segments_grown: self.segments.grown,
             segments_kept: 0,
             kept_bytes: 0,
             wear: self.segments.wear,
-            rate: self.index.rate(),
+            rate: index.rate(),
             damaged: self.damage().len() as u32,
             sessions: Vec::new(),
             blocks: 0,
             records: 0,
             block_bytes: 0,
             padding_bytes: 0,
-            dead_blocks: self.index.dead_blocks,
+            dead_blocks: index.dead_blocks,
             times_ns: None,
-            series: self.catalog.entries().len() as u32 - channels,
+            series: self.catalog.len() as u32 - channels,
             channels,
+            runs: self.runs.manifest.runs.len() as u32,
+            runs_bytes: self.runs.bytes(),
+            runs_samples: self.runs.manifest.runs.iter().map(|run| run.samples).sum(),
         };
-        for entry in &self.index.segments {
+        for run in self.runs.manifest.runs.iter().filter(|run| run.samples > 0) {
+            info.times_ns = join(info.times_ns, (run.time_min_ns, run.time_max_ns));
+        }
+        for entry in &index.segments {
             let header = &entry.segment.header;
             info.blocks += entry.blocks;
             info.records += entry.records;
@@ -156,13 +169,17 @@ impl<S: Storage> Store<S> {
                 session.times_ns = join(session.times_ns, entry.times);
             }
         }
-        // The newest header counts what came before it.
-        if let Some(newest) = self.index.segments.last() {
-            info.wear.log_bytes += newest.bytes + UNIT_BYTES as u64;
-            info.wear.padding_bytes += newest.padding_bytes;
-            info.wear.payload_bytes += newest.body_bytes;
+        // The newest header counts what came before it; behind it there may be no blocks yet.
+        let newest = self.segments.newest_epoch;
+        info.wear.log_bytes += if newest > 0 { UNIT_BYTES as u64 } else { 0 };
+        let last = index.segments.last();
+        if let Some(last) = last.filter(|last| last.segment.header.epoch == newest) {
+            info.wear.log_bytes += last.bytes;
+            info.wear.padding_bytes += last.padding_bytes;
+            // As far as headers of blocks tell: with the heads of the records.
+            info.wear.payload_bytes += last.body_bytes;
         }
-        info
+        Ok(info)
     }
 
     /// Every declared series and channel, and every id that is recorded without a declaration,
@@ -171,10 +188,13 @@ impl<S: Storage> Store<S> {
     /// # Errors
     /// The operating system refuses.
     pub fn counts(&self) -> Result<(Vec<Listed>, Notes)> {
-        let declared = self.catalog.entries().iter();
         let empty = |id| Listed { declared: None, id, rows: 0, bytes: 0, times_ns: None };
-        let mut found: HashMap<u32, Listed> =
-            declared.map(|d| (d.id, Listed { declared: Some(d.clone()), ..empty(d.id) })).collect();
+        let mut found: HashMap<u32, Listed> = HashMap::new();
+        self.catalog.scan(|one| {
+            let declared = Some(Declared::from(one.clone()));
+            found.insert(one.id, Listed { declared, ..empty(one.id) });
+            ControlFlow::Continue(())
+        })?;
         let mut add = |id: u32, time_ns: i64, bytes: usize| {
             let listed = found.entry(id).or_insert_with(|| empty(id));
             listed.rows += 1;
@@ -184,6 +204,9 @@ impl<S: Storage> Store<S> {
         let notes = self.records_as_written(|record| {
             if record.kind == Kind::Frame {
                 add(record.stream, record.time_ns, record.payload.len());
+            }
+            if let Some(text) = record.text() {
+                add(record.stream, record.time_ns, text.len());
             }
             for (id, time_ns, _) in record.samples().iter().flat_map(|samples| samples.iter()) {
                 add(id, time_ns, 8);

@@ -13,23 +13,29 @@
 //! ```
 
 mod catalog;
+mod columns;
 mod damage;
 mod error;
 mod index;
 mod info;
+mod merge;
 mod points;
 mod query;
 mod read;
 mod records;
 mod recover;
+mod runs;
 mod salvage;
 mod segments;
+mod selector;
+mod settle;
 mod store;
 mod tail;
+mod unsettled;
 mod usage;
 mod verify;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, DictionaryWritten, Rebuilt, write_dictionary};
 pub use damage::{Damage, Loss, Source};
 pub use error::{Error, Result};
 pub use index::Tail;
@@ -40,6 +46,8 @@ pub use read::{LiveBlock, Notes, RecordRef};
 pub use records::{Filter, Interval, Reading};
 pub use recover::{Recovered, recover, recover_in};
 pub use segments::SegmentFile;
+pub use selector::{Selector, SelectorError};
+pub use settle::{Dropped, Extent, RunRetention, SettleOptions, Settled, Settler};
 pub use store::Store;
 pub use tail::{Row, Value};
 pub use usage::{Parts, SeriesUsage};

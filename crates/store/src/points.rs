@@ -11,10 +11,9 @@
 
 use crate::read::{Notes, RecordRef};
 use crate::records::{Filter, Interval, Reading};
-use crate::{Catalog, Result, Row, Store, Value};
-use baro_ondisk::{FieldValue, Kind, Layout, Type};
-use baro_recorder::log::Declared;
-use baro_sys::storage::Storage;
+use crate::{Catalog, Result, Row, Selector, Store, Value};
+use baro_ondisk::{Declaration, FieldValue, Kind, Layout, Type};
+use baro_sys::storage::{Storage, StorageFile};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
@@ -31,6 +30,8 @@ pub enum Datum<'a> {
     Unsigned(u64),
     /// Truth value.
     Boolean(bool),
+    /// Text.
+    Text(&'a str),
     /// The bytes of a frame.
     Frame(&'a [u8]),
 }
@@ -132,96 +133,135 @@ fn kind_of_field(layout: &Layout, at: usize) -> (&'static str, String) {
     (kind, field.unit.clone())
 }
 
-fn whole(declared: &Declared) -> Column {
+fn whole(declared: &Declaration<'_>) -> Column {
     Column {
         id: declared.id,
-        name: declared.name.clone(),
-        unit: declared.unit.clone(),
+        name: declared.name.to_owned(),
+        unit: declared.unit.to_owned(),
         kind: if declared.kind == Type::Channel { "frame" } else { declared.kind.name() },
         field: None,
         elements: None,
     }
 }
 
-fn field(channel: &Declared, layout: &Layout, (at, element): (usize, usize)) -> Column {
+fn field(id: u32, channel: &str, layout: &Layout, (at, element): (usize, usize)) -> Column {
     let (kind, unit) = kind_of_field(layout, at);
     let name = layout.fields().get(at).map_or("", |field| field.name.as_str());
     let elements = layout.fields().get(at).and_then(|field| field.elements).map(usize::from);
     let name = if elements.is_some() {
-        format!("{}.{name}[{element}]", channel.name)
+        format!("{channel}.{name}[{element}]")
     } else {
-        format!("{}.{name}", channel.name)
+        format!("{channel}.{name}")
     };
-    Column { id: channel.id, name, unit, kind, field: Some((at, element)), elements }
+    Column { id, name, unit, kind, field: Some((at, element)), elements }
 }
 
-fn fields(channel: &Declared, layout: &Layout) -> Vec<Column> {
+fn fields(id: u32, channel: &str, layout: &Layout) -> Vec<Column> {
     let values = layout.fields().iter().enumerate();
     let places = values.flat_map(|(at, field)| (0..field.values()).map(move |e| (at, e)));
-    places.map(|place| field(channel, layout, place)).collect()
+    places.map(|place| field(id, channel, layout, place)).collect()
+}
+
+/// A selection while names are looked up.
+#[derive(Default)]
+struct Building {
+    columns: Vec<Column>,
+    kinds: HashMap<u32, Type>,
+    layouts: HashMap<u32, Arc<Layout>>,
+}
+
+impl Building {
+    /// Takes `channel.field` or `channel.*`; false if there is no such channel with a layout.
+    fn field<F: StorageFile>(&mut self, catalog: &Catalog<F>, name: &str) -> Result<bool> {
+        let Some((channel, rest)) = name.rsplit_once('.') else { return Ok(false) };
+        let Some(channel) = catalog.lookup(channel)? else { return Ok(false) };
+        let Some(layout) = channel.layout else { return Ok(false) };
+        if rest == "*" {
+            self.columns.extend(fields(channel.id, &channel.name, &layout));
+        } else if let Some(place) = layout.find(rest) {
+            self.columns.push(field(channel.id, &channel.name, &layout, place));
+        } else {
+            let (name, fields) = (name.to_owned(), Some(layout.to_string()));
+            return Err(UnknownName { name, fields }.into());
+        }
+        self.kinds.insert(channel.id, channel.kind);
+        self.layouts.insert(channel.id, layout);
+        Ok(true)
+    }
+
+    fn select<F: StorageFile>(&mut self, catalog: &Catalog<F>, text: &str) -> Result<()> {
+        let unknown = || UnknownName { name: text.to_owned(), fields: None };
+        let selector = match Selector::parse(text) {
+            Ok(selector) => selector,
+            // Whoever writes no brace means a name.
+            Err(_) if !text.contains('{') => return Err(unknown().into()),
+            Err(error) => return Err(error.into()),
+        };
+        let before = self.columns.len();
+        catalog.scan_selected(&[selector], |found| {
+            self.columns.push(whole(found));
+            self.kinds.insert(found.id, found.kind);
+            ControlFlow::Continue(())
+        })?;
+        if self.columns.len() == before { Err(unknown().into()) } else { Ok(()) }
+    }
+
+    fn finish(mut self, all: bool) -> Selection {
+        self.columns.sort_by_key(|column| column.id);
+        let mut seen = std::collections::HashSet::new();
+        self.columns.retain(|column| seen.insert((column.id, column.field)));
+        let mut by_id = HashMap::new();
+        let mut start = 0;
+        for group in self.columns.chunk_by(|a, b| a.id == b.id) {
+            let Some(id) = group.first().map(|column| column.id) else { continue };
+            let (layout, kind) = (self.layouts.remove(&id), self.kinds.get(&id).copied());
+            let columns = start..start + group.len();
+            by_id.insert(id, Group { columns, layout, kind });
+            start += group.len();
+        }
+        Selection { columns: self.columns, by_id, all }
+    }
 }
 
 impl Selection {
     /// Everything; with `fields`, the fields of channels that have a layout instead of their
     /// frames.
-    #[must_use]
-    pub fn all(catalog: &Catalog, with_fields: bool) -> Self {
-        let mut columns = Vec::new();
-        for declared in catalog.entries() {
-            match declared.layout.as_deref().filter(|_| with_fields) {
-                Some(layout) => columns.extend(fields(declared, layout)),
-                None => columns.push(whole(declared)),
-            }
-        }
-        Selection::of(catalog, columns, true)
-    }
-
-    /// The series, channels and fields of these names; a name given twice counts once.
     ///
     /// # Errors
-    /// Nothing has one of the names.
-    pub fn named<N: AsRef<str>>(
-        catalog: &Catalog,
-        names: &[N],
-    ) -> std::result::Result<Self, UnknownName> {
-        let mut columns: Vec<Column> = Vec::new();
-        for name in names {
-            let name = name.as_ref();
-            if let Some(declared) = catalog.name(name) {
-                columns.push(whole(declared));
-                continue;
+    /// The operating system refuses.
+    pub fn all<F: StorageFile>(catalog: &Catalog<F>, with_fields: bool) -> Result<Self> {
+        let mut building = Building::default();
+        catalog.scan(|found| {
+            match found.layout.as_deref().filter(|_| with_fields) {
+                Some(layout) => {
+                    building.columns.extend(fields(found.id, found.name, layout));
+                    building.layouts.insert(found.id, Arc::new(layout.clone()));
+                }
+                None => building.columns.push(whole(found)),
             }
-            let unknown = |fields| UnknownName { name: name.to_owned(), fields };
-            let (channel, rest) = name.rsplit_once('.').ok_or_else(|| unknown(None))?;
-            let channel = catalog.name(channel).ok_or_else(|| unknown(None))?;
-            let layout = channel.layout.as_deref().ok_or_else(|| unknown(None))?;
-            if rest == "*" {
-                columns.extend(fields(channel, layout));
-            } else if let Some(place) = layout.find(rest) {
-                columns.push(field(channel, layout, place));
-            } else {
-                return Err(unknown(Some(layout.to_string())));
-            }
-        }
-        Ok(Selection::of(catalog, columns, false))
+            building.kinds.insert(found.id, found.kind);
+            ControlFlow::Continue(())
+        })?;
+        Ok(building.finish(true))
     }
 
-    fn of(catalog: &Catalog, mut columns: Vec<Column>, all: bool) -> Self {
-        columns.sort_by_key(|column| column.id);
-        let mut seen = std::collections::HashSet::new();
-        columns.retain(|column| seen.insert((column.id, column.field)));
-        let mut by_id = HashMap::new();
-        let mut start = 0;
-        for group in columns.chunk_by(|a, b| a.id == b.id) {
-            let Some(id) = group.first().map(|column| column.id) else { continue };
-            let declared = catalog.id(id);
-            let layout = declared.and_then(|found| found.layout.clone());
-            let kind = declared.map(|found| found.kind);
-            let columns = start..start + group.len();
-            by_id.insert(id, Group { columns, layout, kind });
-            start += group.len();
+    /// The series, channels and fields of these names, and what [selectors](Selector) among them
+    /// select; a series given twice counts once. A text that is a name stands for that alone.
+    ///
+    /// # Errors
+    /// Nothing has one of the names, nor is it a selector that selects something.
+    pub fn named<F: StorageFile, N: AsRef<str>>(catalog: &Catalog<F>, names: &[N]) -> Result<Self> {
+        let mut building = Building::default();
+        for name in names {
+            let name = name.as_ref();
+            if let Some(declared) = catalog.lookup(name)? {
+                building.columns.push(whole(&declared.declaration()));
+                building.kinds.insert(declared.id, declared.kind);
+            } else if !building.field(catalog, name)? {
+                building.select(catalog, name)?;
+            }
         }
-        Selection { columns, by_id, all }
+        Ok(building.finish(false))
     }
 
     /// The selected series, by id.
@@ -266,7 +306,13 @@ impl Selection {
                 }
                 0
             }
-            Kind::Gap | Kind::Clock | Kind::Declare => 0,
+            Kind::Text => {
+                if let Some(text) = record.text() {
+                    self.value(record.time_ns, record.stream, |_| Datum::Text(text), &mut each);
+                }
+                0
+            }
+            Kind::Gap | Kind::Clock | Kind::Declare | Kind::Moved => 0,
         }
     }
 
@@ -282,20 +328,35 @@ impl Selection {
                 self.sample(row.time_ns, id, *bits, &mut each);
                 0
             }
+            Value::Text(text) => {
+                self.value(row.time_ns, id, |_| Datum::Text(text), &mut each);
+                0
+            }
             Value::Frame(bytes) => self.frame(row.time_ns, id, bytes, &mut each),
         }
     }
 
     fn sample<'a>(&'a self, time_ns: i64, id: u32, bits: u64, each: &mut impl FnMut(&Point<'a>)) {
-        let found = self.by_id.get(&id);
-        if found.is_none() && !self.all {
-            return;
-        }
-        let value = match found.and_then(|group| group.kind) {
+        let value = |kind| match kind {
             Some(Type::F64) => Datum::Float(f64::from_bits(bits)),
             Some(Type::Bool) => Datum::Boolean(bits != 0),
             _ => Datum::Integer(bits as i64),
         };
+        self.value(time_ns, id, value, each);
+    }
+
+    fn value<'a>(
+        &'a self,
+        time_ns: i64,
+        id: u32,
+        value: impl FnOnce(Option<Type>) -> Datum<'a>,
+        each: &mut impl FnMut(&Point<'a>),
+    ) {
+        let found = self.by_id.get(&id);
+        if found.is_none() && !self.all {
+            return;
+        }
+        let value = value(found.and_then(|group| group.kind));
         let place = found.map_or(usize::MAX, |group| group.columns.start);
         each(&Point { time_ns, column: self.columns.get(place), place, id, value });
     }

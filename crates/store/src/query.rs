@@ -6,11 +6,22 @@
 
 mod aggregate;
 mod batch;
+mod emit;
+mod fold;
+mod many;
+mod one;
 mod plain;
+mod sources;
+mod stretch;
+mod totals;
 
 pub use aggregate::{Aggregate, Every};
 pub use batch::{Batch, Target, Texts, Values};
 
+use self::emit::Emitter;
+use self::fold::Fold;
+use self::one::One;
+use self::sources::Sources;
 use crate::read::Notes;
 use crate::records::Interval;
 use crate::{Column, Result, Selection, Store};
@@ -44,6 +55,9 @@ impl Query {
     }
 }
 
+/// Pieces of a part of the log that one series costs about as much as.
+const STRIPS_PER_PART: usize = 4;
+
 /// What a query met beside what it handed out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryNotes {
@@ -57,6 +71,29 @@ pub struct QueryNotes {
     pub read: Notes,
 }
 
+impl QueryNotes {
+    /// Puts two passes together; damage that both met counts once.
+    fn add(&mut self, other: QueryNotes) {
+        self.rows += other.rows;
+        self.batches += other.batches;
+        self.fields_missing += other.fields_missing;
+        self.read.records += other.read.records;
+        self.read.blocks += other.read.blocks;
+        self.read.blocks_again += other.read.blocks_again;
+        self.read.blocks_recycled += other.read.blocks_recycled;
+        for damage in other.read.damage {
+            if !self.read.damage.contains(&damage) {
+                self.read.damage.push(damage);
+            }
+        }
+    }
+}
+
+/// Whether a column has samples; else it is of a channel's frames.
+fn is_series(column: &Column) -> bool {
+    column.field().is_none() && column.kind != "frame"
+}
+
 impl<S: Storage> Store<S> {
     /// Calls `each` with what the query asks for, series by series in the order of
     /// [`Selection::columns`], each by rising time, until it breaks.
@@ -67,9 +104,77 @@ impl<S: Storage> Store<S> {
         &self,
         selection: &Selection,
         query: &Query,
-        each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+        mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
-        plain::query(self, selection, query, each)
+        let columns = selection.columns();
+        let (mut notes, mut query) = (QueryNotes::default(), query.clone());
+        let mut place = 0;
+        for group in columns.chunk_by(|a, b| is_series(a) == is_series(b)) {
+            let mut flow = ControlFlow::Continue(());
+            let mut each = |batch: &Batch<'_>, place: usize| {
+                flow = each(&Batch { target: Target { place, ..batch.target }, ..*batch });
+                flow
+            };
+            let found = if group.first().is_some_and(is_series) {
+                let ids: Vec<u32> = group.iter().map(|column| column.id).collect();
+                self.query_ids(&ids, &query, |batch| each(batch, place + batch.target.place))?
+            } else {
+                let range = place..place + group.len();
+                plain::query(self, selection, range, &query, |batch| {
+                    each(batch, batch.target.place)
+                })?
+            };
+            place += group.len();
+            if let Some(limit) = &mut query.limit {
+                *limit -= found.rows.min(*limit);
+            }
+            notes.add(found);
+            if flow.is_break() || query.limit == Some(0) {
+                break;
+            }
+        }
+        Ok(notes)
+    }
+
+    /// The same of series by their ids, sorted and each once; the place of a target is that in
+    /// `ids`. Channels of frames have no samples.
+    ///
+    /// # Errors
+    /// The operating system refuses; more of the log is unsettled than a query holds; a
+    /// percentile of too many samples. Damage is in the notes.
+    pub fn query_ids(
+        &self,
+        ids: &[u32],
+        query: &Query,
+        mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<QueryNotes> {
+        let sources = Sources::of(self, query.interval)?;
+        let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
+        let mut out = Emitter::new(query, &mut each);
+        let total = query.every.filter(|every| {
+            every.step_ns == 0 && every.aggregate != Aggregate::P99 && sources.apart()
+        });
+        let pages = sources.runs.iter().map(|run| run.index.pages().len()).sum::<usize>();
+        let strips = sources.parts.len() * STRIPS_PER_PART;
+        let damage = if let Some(every) = total {
+            totals::series(&sources, ids, &kind, query, every, &mut out)?
+        } else if ids.len() > pages + strips {
+            many::series(sources, ids, &kind, query, &mut out)?
+        } else {
+            let mut one = One::new(&sources);
+            for (place, id) in ids.iter().enumerate() {
+                out.series(Target { id: *id, place }, kind(*id));
+                let mut fold = query.every.map(|every| Fold::new(every, query.interval));
+                if one.series(*id, kind(*id), query, fold.as_mut(), &mut out)?.is_break() {
+                    break;
+                }
+            }
+            one.damage
+        };
+        let mut notes = out.notes;
+        notes.read = self.unsettled()?.notes.clone();
+        notes.read.damage.extend(damage);
+        Ok(notes)
     }
 
     /// Name, unit and type of what a batch is of.

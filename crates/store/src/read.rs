@@ -8,7 +8,7 @@ use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::index::{Patience, SegmentIndex};
 use crate::segments::SegmentFile;
-use baro_ondisk::{Block, Chunk, End, Kind, Record, Samples};
+use baro_ondisk::{Block, BlockHeader, Chunk, End, Kind, Record, Samples};
 use baro_recorder::log::{Blocks, Found, FoundHeader};
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
@@ -25,6 +25,11 @@ pub struct LiveBlock<'a> {
 }
 
 /// A record with where it comes from.
+///
+/// Samples come out of a block's section sorted, and whose record one was in is not kept: they
+/// are handed out as records of their own, one for each distinct time of the block, of producer 0
+/// and with the block's sequence. Only samples records that were not moved to a section are seen
+/// as they were pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordRef<'a> {
     /// Session that wrote it.
@@ -48,6 +53,18 @@ impl<'a> RecordRef<'a> {
         let Record { kind, stream, sequence, time_ns, payload } = *record;
         let producer = chunk.producer;
         RecordRef { session, producer, sequence, time_ns, kind, stream, payload }
+    }
+
+    /// A record of samples from the section of the block of this sequence: nobody's in particular.
+    pub(crate) fn unfolded(header: &BlockHeader, time_ns: i64, payload: &'a [u8]) -> Self {
+        let (session, sequence, kind) = (header.session, header.sequence, Kind::Samples);
+        RecordRef { session, producer: 0, sequence, time_ns, kind, stream: 0, payload }
+    }
+
+    /// The text of a text record; `None` of any other, and of one that is not valid.
+    #[must_use]
+    pub fn text(&self) -> Option<&'a str> {
+        (self.kind == Kind::Text).then(|| baro_ondisk::text(self.payload).ok()).flatten()
     }
 
     /// The samples of a samples record; `None` of any other, and of one that is not valid.

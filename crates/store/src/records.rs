@@ -12,10 +12,10 @@
 
 use crate::index::{BlockPlace, Patience, SegmentIndex};
 use crate::read::{LiveBlock, Notes, RecordRef};
-use crate::store::Store;
+use crate::store::{Store, for_each_stored, unfold};
 use crate::{Damage, Error, Loss, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{End, Kind, Samples};
+use baro_ondisk::{End, Kind, Samples, UnfoldedSamples};
 use baro_recorder::log::{Blocks, FoundHeader};
 use baro_sys::clock;
 use baro_sys::memory::AlignedBuffer;
@@ -26,7 +26,8 @@ use std::ops::ControlFlow;
 
 /// A span of record times: `from_ns` is in it, `to_ns` is not.
 ///
-/// The time of a record is meant: samples with times of their own may lie outside.
+/// The time of a record is meant, which for samples of a section is theirs. Samples with times of
+/// their own in a record that was not moved to a section may lie outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Earliest time.
@@ -83,11 +84,13 @@ impl Filter {
     fn takes(&self, kind: Kind, stream: u32, payload: &[u8]) -> bool {
         let wanted = |id: u32| self.ids.as_ref().is_none_or(|ids| ids.binary_search(&id).is_ok());
         match kind {
-            Kind::Frame => wanted(stream),
+            Kind::Frame | Kind::Text => wanted(stream),
             Kind::Samples if self.ids.is_some() => Samples::decode(payload, 0)
                 .is_ok_and(|samples| samples.iter().any(|(id, _, _)| wanted(id))),
             Kind::Samples => true,
             Kind::Gap | Kind::Clock | Kind::Declare => !self.data_only,
+            // Its samples are records of their own.
+            Kind::Moved => false,
         }
     }
 }
@@ -124,13 +127,27 @@ struct Entry {
 #[derive(Debug)]
 struct Loaded {
     buffer: AlignedBuffer,
+    /// The samples of the block's section: entries behind the end of `buffer`.
+    unfolded: UnfoldedSamples,
     entries: Vec<Entry>,
     next: usize,
 }
 
 impl Loaded {
+    /// The payload of an entry.
+    fn payload(&self, entry: &Entry) -> &[u8] {
+        let (start, length) = (entry.start as usize, entry.length as usize);
+        match start.checked_sub(self.buffer.len()) {
+            Some(start) => self.unfolded.bytes().get(start..start + length),
+            None => self.buffer.get(start..start + length),
+        }
+        .unwrap_or(&[])
+    }
+
     fn bytes(&self) -> usize {
-        self.buffer.len() + self.entries.capacity() * size_of::<Entry>()
+        self.buffer.len()
+            + self.unfolded.bytes().len()
+            + self.entries.capacity() * size_of::<Entry>()
     }
 }
 
@@ -164,6 +181,7 @@ struct Sweep<'a, S: Storage> {
     held_bytes: usize,
     spare: Vec<AlignedBuffer>,
     spare_entries: Vec<Vec<Entry>>,
+    spare_unfolded: Vec<UnfoldedSamples>,
     /// The segment file opened last.
     file: Option<(usize, S::File)>,
     notes: Notes,
@@ -209,7 +227,7 @@ impl<S: Storage> Store<S> {
         reading: &Reading,
         each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
-        let segments = self.index.segments.iter().enumerate();
+        let segments = self.index()?.segments.iter().enumerate();
         let mut sweep = Sweep {
             store: self,
             interval,
@@ -229,6 +247,7 @@ impl<S: Storage> Store<S> {
             held_bytes: 0,
             spare: Vec::new(),
             spare_entries: Vec::new(),
+            spare_unfolded: Vec::new(),
             file: None,
             notes: Notes::default(),
             pace: Pace::new(reading.bytes_per_s),
@@ -268,7 +287,7 @@ impl<S: Storage> Sweep<'_, S> {
 
     /// Lists the blocks of a segment.
     fn list(&mut self, at: usize) -> Result<()> {
-        let Some(SegmentIndex { segment, live, .. }) = self.store.index.segments.get(at) else {
+        let Some(SegmentIndex { segment, live, .. }) = self.store.index()?.segments.get(at) else {
             return Ok(());
         };
         let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
@@ -332,7 +351,7 @@ impl<S: Storage> Sweep<'_, S> {
         let Some(slot) = self.slots.get(number) else { return Ok(None) };
         let (segment_at, block_place) = (slot.segment as usize, slot.place);
         let (next, again) = (slot.next as usize, slot.again);
-        let Some(entry) = self.store.index.segments.get(segment_at) else { return Ok(None) };
+        let Some(entry) = self.store.index()?.segments.get(segment_at) else { return Ok(None) };
         let (offset, bytes) = (block_place.offset, block_place.bytes as usize);
         self.make_room(bytes)?;
         let mut buffer =
@@ -364,10 +383,11 @@ impl<S: Storage> Sweep<'_, S> {
         let live = LiveBlock { block, file: entry.segment.file, offset };
         let mut entries = self.spare_entries.pop().unwrap_or_default();
         entries.clear();
-        self.collect(&live, buffer.as_ptr() as usize, again, &mut entries);
+        let mut unfolded = self.spare_unfolded.pop().unwrap_or_default();
+        self.collect(&live, &buffer, again, &mut unfolded, &mut entries);
         entries.sort_unstable_by_key(|entry| entry.key);
         let first = entries.get(next).map(|entry| entry.key);
-        let loaded = Loaded { buffer, entries, next };
+        let loaded = Loaded { buffer, unfolded, entries, next };
         self.held_bytes += loaded.bytes();
         self.held.push(number);
         if let Some(slot) = self.slots.get_mut(number) {
@@ -377,23 +397,37 @@ impl<S: Storage> Sweep<'_, S> {
         Ok(first)
     }
 
-    /// The wanted records of a block, as places in its buffer.
-    fn collect(&mut self, live: &LiveBlock<'_>, base: usize, again: bool, to: &mut Vec<Entry>) {
+    /// The wanted records of a block, as places in its buffer and behind it.
+    fn collect(
+        &mut self,
+        live: &LiveBlock<'_>,
+        buffer: &AlignedBuffer,
+        again: bool,
+        unfolded: &mut UnfoldedSamples,
+        to: &mut Vec<Entry>,
+    ) {
         let mut notes = Notes::default();
         let (interval, filter) = (self.interval, self.filter);
-        let _ = crate::store::for_each_record(live, &mut notes, |record| {
+        let mut take = |record: &RecordRef<'_>, start: usize| {
             let RecordRef { session, producer, sequence, time_ns, kind, stream, payload } = *record;
             if interval.holds(time_ns) && filter.takes(kind, stream, payload) {
-                to.push(Entry {
-                    key: (time_ns, session, sequence, producer),
-                    start: (payload.as_ptr() as usize).wrapping_sub(base) as u32,
-                    length: payload.len() as u32,
-                    stream,
-                    kind,
-                });
+                let key = (time_ns, session, sequence, producer);
+                let (start, length) = (start as u32, payload.len() as u32);
+                to.push(Entry { key, start, length, stream, kind });
             }
+        };
+        let (base, mut moved) = (buffer.as_ptr() as usize, 0);
+        let _ = for_each_stored(live, &mut notes, |record, _| {
+            moved += u64::from(record.kind == Kind::Moved);
+            take(record, (record.payload.as_ptr() as usize).wrapping_sub(base));
             ControlFlow::Continue(())
         });
+        unfold(live, &mut notes, unfolded, moved);
+        for (time_ns, at) in unfolded.records() {
+            let start = buffer.len() + at.start;
+            let payload = unfolded.bytes().get(at).unwrap_or(&[]);
+            take(&RecordRef::unfolded(&live.block.header, time_ns, payload), start);
+        }
         if !again {
             self.notes.damage.append(&mut notes.damage);
         }
@@ -403,6 +437,7 @@ impl<S: Storage> Sweep<'_, S> {
     fn make_room(&mut self, bytes: usize) -> Result<()> {
         self.spare.truncate(4);
         self.spare_entries.truncate(4);
+        self.spare_unfolded.truncate(4);
         while self.held_bytes + bytes > self.reading.memory_bytes && !self.held.is_empty() {
             let key = |number: &usize| {
                 let loaded = self.slots.get(*number).and_then(|slot| slot.loaded.as_ref());
@@ -423,6 +458,7 @@ impl<S: Storage> Sweep<'_, S> {
             slot.next = loaded.next as u32;
             self.spare.push(loaded.buffer);
             self.spare_entries.push(loaded.entries);
+            self.spare_unfolded.push(loaded.unfolded);
             self.held.retain(|other| *other != number);
         }
         if done {
@@ -448,9 +484,9 @@ impl<S: Storage> Sweep<'_, S> {
         let Some(loaded) = self.slots.get_mut(number).and_then(|slot| slot.loaded.as_mut()) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let mut count = 0;
+        let (mut count, mut next) = (0, loaded.next);
         let flow = loop {
-            let Some(entry) = loaded.entries.get(loaded.next) else {
+            let Some(entry) = loaded.entries.get(next) else {
                 break ControlFlow::Continue(());
             };
             let after = frontier.is_some_and(|frontier| entry.key.0 >= frontier)
@@ -458,18 +494,18 @@ impl<S: Storage> Sweep<'_, S> {
             if after {
                 break ControlFlow::Continue(());
             }
-            let (start, length) = (entry.start as usize, entry.length as usize);
-            let payload = loaded.buffer.get(start..start + length).unwrap_or(&[]);
+            let payload = loaded.payload(entry);
             let (time_ns, session, sequence, producer) = entry.key;
             let (kind, stream) = (entry.kind, entry.stream);
-            loaded.next += 1;
+            next += 1;
             count += 1;
             let record = RecordRef { session, producer, sequence, time_ns, kind, stream, payload };
             if each(&record).is_break() {
                 break ControlFlow::Break(());
             }
         };
-        let next = loaded.entries.get(loaded.next).map(|entry| entry.key);
+        loaded.next = next;
+        let next = loaded.entries.get(next).map(|entry| entry.key);
         self.notes.records += count;
         match next {
             Some(key) => self.open.push(Reverse((key, number))),

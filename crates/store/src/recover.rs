@@ -6,11 +6,12 @@
 mod copy;
 
 use crate::damage::Damage;
-use crate::store::{Store, for_each_record};
+use crate::read::LiveBlock;
+use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
-use baro_ondisk::{Kind, StoreId, Type, WhenFull};
-use baro_recorder::log::{Declared, Geometry, init};
+use baro_ondisk::{Kind, Samples, StoreId, Type, UnfoldedSamples, WhenFull};
+use baro_recorder::log::{Geometry, init};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use copy::Copy;
@@ -68,22 +69,40 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     }
     let mut id = StoreId::default();
     baro_sys::identity::random(&mut id.0)?;
-    let geometry = geometry(store);
+    let geometry = geometry(store)?;
     let now_ns = baro_sys::clock::realtime_ns();
     let identity = init(&target, path, id, now_ns, &geometry, |_| {})?;
     let mut copy = Copy::new(&target, identity)?;
     let mut strange: BTreeMap<u32, Type> = BTreeMap::new();
-    let total = store.index.segments.iter().map(|s| s.blocks).sum();
+    let mut unfolded = UnfoldedSamples::default();
+    let total = store.index()?.segments.iter().map(|s| s.blocks).sum();
     let notes = store.blocks_with(store.access, |live, notes| {
         let mut failed = None;
-        let _ = for_each_record(live, notes, |record| {
+        // A section is copied as it is, with the records that lead to it. One that cannot be read
+        // is lost with them.
+        let unread = notes.damage.len();
+        let (records, samples) = moved(live);
+        unfold(live, notes, &mut unfolded, records);
+        let whole = notes.damage.len() == unread && samples == Some(unfolded.samples());
+        let section = if whole { live.block.section_bytes() } else { &[] };
+        if !section.is_empty() {
+            copy.start_block(&live.block.header)?;
+        }
+        let _ = for_each_stored(live, notes, |record, notes| {
+            if record.kind == Kind::Moved && section.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            notes.records += 1;
             let mut see = |id: u32, kind: Type| {
-                if store.catalog.id(id).is_none() {
+                if store.catalog.kind(id).is_none() {
                     strange.entry(id).or_insert(kind);
                 }
             };
             if record.kind == Kind::Frame {
                 see(record.stream, Type::Channel);
+            }
+            if record.kind == Kind::Text {
+                see(record.stream, Type::Text);
             }
             for (id, _, _) in record.samples().iter().flat_map(|samples| samples.iter()) {
                 see(id, Type::F64);
@@ -96,20 +115,29 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
                 }
             }
         });
+        if !section.is_empty() && failed.is_none() {
+            for (time_ns, at) in unfolded.records() {
+                let payload = unfolded.bytes().get(at).unwrap_or(&[]);
+                let samples = Samples::decode(payload, time_ns).map_err(Error::Format)?;
+                for (id, _, _) in samples.iter().filter(|one| store.catalog.kind(one.0).is_none()) {
+                    strange.entry(id).or_insert(Type::F64);
+                }
+            }
+            let mut times = unfolded.records().map(|(time_ns, _)| time_ns);
+            let first = times.next();
+            copy.end_block(section, first, times.last().or(first))?;
+        }
         progress(notes.blocks, total);
         failed.map_or(Ok(ControlFlow::Continue(())), Err)
     })?;
     let session = copy.finish()?;
-    let mut declared: Vec<Declared> = store.catalog.entries().to_vec();
-    // Id 0 is no id that a declaration can have.
-    for (id, kind) in strange.iter().filter(|(id, _)| **id != 0) {
-        let (name, unit) = (format!("unknown-{id}"), String::new());
-        declared.push(Declared { id: *id, kind: *kind, name, unit, layout: None });
-    }
-    copy::declare(&target, session, &declared)?;
+    copy::declare(store, &target, session, &strange)?;
     let new = Store::open_in(target.clone(), path, Access::Read)?;
     let checked = verify(&new, Access::Read, |_, _| {})?;
-    let damage = store.damage().iter().cloned().chain(notes.damage).collect();
+    let mut damage = store.damage();
+    damage
+        .extend(store.catalog.damage().into_iter().filter(|found| !store.damage().contains(found)));
+    damage.extend(notes.damage);
     let placeholders = strange.into_keys().collect();
     Ok(Recovered {
         records: notes.records,
@@ -120,20 +148,40 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     })
 }
 
+/// How many records of a block have their samples in its section, and how many samples these are;
+/// samples are `None` if not all of its records can be read.
+fn moved(live: &LiveBlock<'_>) -> (u64, Option<u64>) {
+    let (mut records, mut samples) = (0, Some(0));
+    for chunk in live.block.chunks() {
+        let Ok(chunk) = chunk else { return (records, None) };
+        for record in chunk.records() {
+            match record {
+                Ok(record) if record.kind == Kind::Moved => {
+                    records += 1;
+                    let count = record.moved().ok().map(u64::from);
+                    samples = samples.zip(count).map(|(sum, count)| sum + count);
+                }
+                Ok(_) => {}
+                Err(_) => samples = None,
+            }
+        }
+    }
+    (records, samples)
+}
+
 /// The same geometry, so that recording can go on in the copy; larger where that would not hold it.
-fn geometry<S: Storage>(store: &Store<S>) -> Geometry {
+fn geometry<S: Storage>(store: &Store<S>) -> Result<Geometry> {
     let identity = &store.identity;
-    let needed = store.index.segments.len() as u32 + 2;
-    let names: usize = store.catalog.entries().iter().map(|e| e.name.len() + e.unit.len()).sum();
-    let names = (names + store.catalog.entries().len() * 40) as u64 * 2;
+    let needed = store.index()?.segments.len() as u32 + 2;
+    let names = store.catalog.len() as u64 * 16;
     let catalog_bytes = store.catalog.bytes.max(names).div_ceil(SEGMENT_BYTES_MIN).max(1);
     let guessed = store.damage().iter().any(|damage| damage.loss == crate::Loss::Identity);
-    Geometry {
+    Ok(Geometry {
         segment_bytes: identity.segment_bytes,
         // A guessed number of segments may be that of one strange file name.
         segments: if guessed { needed } else { identity.segments.max(needed) }.min(SEGMENTS_MAX),
         catalog_bytes: (catalog_bytes * SEGMENT_BYTES_MIN).min(SEGMENT_BYTES_MAX),
         // A guess must not lead to what was saved being recycled.
         when_full: if guessed { WhenFull::Stop } else { identity.when_full },
-    }
+    })
 }

@@ -10,7 +10,7 @@ use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What,
 };
-use baro_recorder::log::{Blocks, FoundHeader, KEPT, kept_name, segment_name};
+use baro_recorder::log::{Blocks, FoundHeader, kept_epochs, kept_name, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeSet;
@@ -57,8 +57,16 @@ pub(crate) struct Segments {
     pub(crate) damage: Vec<Damage>,
     /// Of the newest header: blocks that are valid and dead all the same.
     pub(crate) dead: Vec<DeadTail>,
-    /// Epoch of that header.
-    dead_epoch: u64,
+    /// Epoch of that header; 0 if there is none.
+    pub(crate) newest_epoch: u64,
+}
+
+impl Segments {
+    /// Those of this epoch and later ones.
+    pub(crate) fn since(&self, epoch: u64) -> Segments {
+        let started = self.started.iter().filter(|s| s.header.epoch >= epoch).copied().collect();
+        Segments { started, dead: self.dead.clone(), ..Segments::default() }
+    }
 }
 
 /// Reads all headers. Beside a writer one pass is no snapshot: a segment may be started after it
@@ -146,16 +154,8 @@ fn read_kept<S: Storage>(
     in_log: &BTreeSet<u64>,
     found: &mut Segments,
 ) -> Result<()> {
-    let names = match storage.list(KEPT) {
-        Err(error) if error.is_missing() => return Ok(()),
-        other => other?,
-    };
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-    let epochs = names.iter().filter_map(|name| name.strip_suffix(".seg"));
-    for epoch in epochs.filter_map(|digits| u64::from_str_radix(digits, 16).ok()) {
-        if in_log.contains(&epoch) {
-            continue;
-        }
+    for epoch in kept_epochs(storage)?.difference(in_log).copied() {
         let file = SegmentFile::Kept(epoch);
         let read = match storage.open(&file.name(), access).and_then(|f| f.read_at(0, &mut unit)) {
             // Released meanwhile.
@@ -244,8 +244,8 @@ fn look<F: StorageFile>(
         found.blank += 1;
         return Ok(None);
     }
-    if header.epoch > found.dead_epoch {
-        found.dead_epoch = header.epoch;
+    if header.epoch > found.newest_epoch {
+        found.newest_epoch = header.epoch;
         found.dead = SegmentHeader::dead_tails(unit).collect();
         found.wear = Wear::of(unit);
     }

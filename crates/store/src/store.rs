@@ -5,18 +5,21 @@
 //! the open is seen after [`Store::refresh`].
 
 use crate::catalog::Catalog;
-use crate::damage::Damage;
+use crate::damage::{Damage, Loss, Source};
 use crate::index::{Index, Patience, Tail};
 use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
+use crate::runs::Runs;
 use crate::salvage;
 use crate::segments::{Segments, read_segments};
+use crate::unsettled::Unsettled;
 use crate::{Error, Result};
-use baro_ondisk::{Identity, Pin};
-use baro_recorder::log::{Blocks, Pins, read_identity};
+use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples, WhenFull};
+use baro_recorder::log::{Blocks, FOLDER, Pins, open_folder, read_identity};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// See the module.
 #[derive(Debug)]
@@ -25,23 +28,17 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) identity: Identity,
-    pub(crate) catalog: Catalog,
+    pub(crate) catalog: Catalog<S::File>,
     pub(crate) segments: Segments,
-    pub(crate) index: Index,
+    /// Of the whole log, once somebody needs it.
+    index: OnceLock<Index>,
+    /// Of the segments that may hold blocks which are in no run.
+    recent: OnceLock<Index>,
+    pub(crate) runs: Runs<S::File>,
+    /// What of the log is in no run, once somebody has asked for it.
+    pub(crate) held: OnceLock<Unsettled>,
     opening: Vec<Damage>,
-    damage: Vec<Damage>,
     pins: Pins,
-}
-
-/// The store's folder; without one the next step is to make a store, not to make a folder.
-fn folder(path: &Path) -> Result<Disk> {
-    Disk::open(path).map_err(|error| {
-        if error.is_missing() {
-            let path = path.to_owned();
-            return Error::Store(baro_recorder::Error::NotAStore { path });
-        }
-        error.into()
-    })
 }
 
 impl Store<Disk> {
@@ -52,7 +49,7 @@ impl Store<Disk> {
     /// It is no store, or its identity is damaged (then see [`Store::salvage`]), or the operating
     /// system refuses. Any other damage is in [`Store::damage`].
     pub fn open(path: &Path) -> Result<Self> {
-        Store::open_in(folder(path)?, path, Access::ReadDirect)
+        Store::open_in(open_folder(path)?, path, Access::ReadDirect)
     }
 
     /// Opens what is left of a store whose identity is damaged or missing: the geometry is taken
@@ -61,7 +58,7 @@ impl Store<Disk> {
     /// # Errors
     /// No segment file tells a geometry, or the operating system refuses.
     pub fn salvage(path: &Path) -> Result<Self> {
-        Store::salvage_in(folder(path)?, path, Access::ReadDirect)
+        Store::salvage_in(open_folder(path)?, path, Access::ReadDirect)
     }
 }
 
@@ -102,9 +99,11 @@ impl<S: Storage> Store<S> {
             identity,
             catalog: Catalog::default(),
             segments: Segments::default(),
-            index: Index::default(),
+            index: OnceLock::new(),
+            recent: OnceLock::new(),
+            runs: Runs::default(),
+            held: OnceLock::new(),
             opening,
-            damage: Vec::new(),
             pins: Pins::default(),
         };
         store.refresh()?;
@@ -121,11 +120,11 @@ impl<S: Storage> Store<S> {
         self.pins = Pins::read(storage, self.identity.store)?;
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
-        self.index = Index::build(storage, access, self.identity.when_full, &self.segments)?;
-        self.catalog = Catalog::read(storage, self.identity.store, access)?;
-        self.damage = self.opening.clone();
-        let parts = [&self.catalog.damage, &self.segments.damage, &self.index.damage];
-        self.damage.extend(parts.into_iter().flatten().cloned());
+        (self.index, self.recent) = (OnceLock::new(), OnceLock::new());
+        // After the log: what was recycled meanwhile is in a run that is found now.
+        self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
+        self.held = OnceLock::new();
+        self.catalog = Catalog::open(storage, self.identity.store, access)?;
         Ok(())
     }
 
@@ -143,15 +142,55 @@ impl<S: Storage> Store<S> {
 
     /// Series and channels.
     #[must_use]
-    pub fn catalog(&self) -> &Catalog {
+    pub fn catalog(&self) -> &Catalog<S::File> {
         &self.catalog
     }
 
-    /// Damage that the open has found: identity, catalog, headers. Payloads are looked at when
-    /// they are read.
+    /// Damage of identity, catalog, runs and all headers of the log, which are read now if nobody
+    /// needed them before. Payloads are looked at when they are read.
     #[must_use]
-    pub fn damage(&self) -> &[Damage] {
-        &self.damage
+    pub fn damage(&self) -> Vec<Damage> {
+        let failed = self.index().err().map(|error| Damage {
+            file: FOLDER.to_owned(),
+            offset: 0,
+            source: Source::Unreadable(error.to_string()),
+            loss: Loss::Segment,
+        });
+        self.damage_so_far().into_iter().chain(failed).collect()
+    }
+
+    /// The same, as far as it has been met: a query need not read all headers.
+    #[must_use]
+    pub fn damage_so_far(&self) -> Vec<Damage> {
+        let index = self.index.get().or(self.recent.get());
+        let index = index.map_or(&[][..], |index| &index.damage);
+        let parts =
+            [&self.opening, &self.catalog.opening, &self.segments.damage, &self.runs.damage];
+        parts.into_iter().flatten().chain(index).cloned().collect()
+    }
+
+    /// Which blocks of the log are live. Reads the headers of all blocks once.
+    pub(crate) fn index(&self) -> Result<&Index> {
+        self.index_of(&self.index, 0)
+    }
+
+    /// Which blocks are live, of the segments that may hold some which are in no run.
+    pub(crate) fn recent(&self) -> Result<&Index> {
+        match self.settled().epoch {
+            0 => self.index(),
+            epoch => self.index_of(&self.recent, epoch),
+        }
+    }
+
+    fn index_of<'a>(&'a self, place: &'a OnceLock<Index>, epoch: u64) -> Result<&'a Index> {
+        if let Some(index) = place.get() {
+            return Ok(index);
+        }
+        // Segments before the first one that is looked at are no more missing than recycled ones.
+        let when_full = if epoch > 0 { WhenFull::Recycle } else { self.identity.when_full };
+        let segments = self.segments.since(epoch);
+        let index = Index::build(&self.storage, self.access, when_full, &segments)?;
+        Ok(place.get_or_init(|| index))
     }
 
     /// Pins: windows kept from recycling, by id. What each holds is read as
@@ -177,9 +216,11 @@ impl<S: Storage> Store<S> {
     }
 
     /// Ends of sessions that a crash seems to have torn: normal, and told for those who look.
-    #[must_use]
-    pub fn tails(&self) -> &[Tail] {
-        &self.index.tails
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn tails(&self) -> Result<&[Tail]> {
+        Ok(&self.index()?.tails)
     }
 
     /// Calls `each` with every live block in the order of writing, until it breaks.
@@ -197,7 +238,7 @@ impl<S: Storage> Store<S> {
     ) -> Result<Notes> {
         let mut buffer = Blocks::new()?;
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
-        for entry in &self.index.segments {
+        for entry in &self.index()?.segments {
             let flow = read_segment(
                 &self.storage,
                 access,
@@ -223,17 +264,66 @@ impl<S: Storage> Store<S> {
         &self,
         mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
+        let mut unfolded = UnfoldedSamples::default();
         self.blocks_with(self.access, |live, notes| {
-            Ok(for_each_record(live, notes, |record| each(record)))
+            Ok(for_each_record(live, notes, &mut unfolded, |record| each(record)))
         })
     }
 }
 
-/// The records of a block; what cannot be decoded goes to the notes.
+/// The records of a block, its section unfolded into samples records by way of `unfolded`; what
+/// cannot be decoded goes to the notes.
 pub(crate) fn for_each_record(
     live: &LiveBlock<'_>,
     notes: &mut Notes,
+    unfolded: &mut UnfoldedSamples,
     mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut moved = 0;
+    for_each_stored(live, notes, |record, notes| {
+        if record.kind == Kind::Moved {
+            moved += 1;
+            return ControlFlow::Continue(());
+        }
+        notes.records += 1;
+        each(record)
+    })?;
+    unfold(live, notes, unfolded, moved);
+    for (time_ns, at) in unfolded.records() {
+        notes.records += 1;
+        let payload = unfolded.bytes().get(at).unwrap_or(&[]);
+        each(&RecordRef::unfolded(&live.block.header, time_ns, payload))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Unfolds the section of a block that `moved` records lead to; what cannot be decoded goes to the
+/// notes.
+pub(crate) fn unfold(
+    live: &LiveBlock<'_>,
+    notes: &mut Notes,
+    unfolded: &mut UnfoldedSamples,
+    moved: u64,
+) {
+    unfolded.clear();
+    let unfold = |section: Option<Section<'_>>| match section {
+        Some(section) => {
+            unfolded.unfold(&section).map_err(|error| error.at(live.block.section_offset()))
+        }
+        None => Ok(()),
+    };
+    if let Err(error) = live.block.section().and_then(unfold) {
+        let records = u64::from(live.block.header.records);
+        notes.undecoded(live, error, records.saturating_sub(moved));
+    }
+}
+
+/// The records of a block as they are stored: samples that were moved are not among them. What
+/// cannot be decoded goes to the notes.
+pub(crate) fn for_each_stored(
+    live: &LiveBlock<'_>,
+    notes: &mut Notes,
+    mut each: impl FnMut(&RecordRef<'_>, &mut Notes) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let session = live.block.header.session;
     let mut taken = 0;
@@ -250,8 +340,7 @@ pub(crate) fn for_each_record(
             match record {
                 Ok(record) => {
                     taken += 1;
-                    notes.records += 1;
-                    each(&RecordRef::new(session, &chunk, &record))?;
+                    each(&RecordRef::new(session, &chunk, &record), notes)?;
                 }
                 Err(error) => notes.undecoded(live, error, taken),
             }

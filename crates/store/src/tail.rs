@@ -5,8 +5,8 @@ use crate::Result;
 use crate::index::{BlockPlace, Patience};
 use crate::read::{LiveBlock, Notes};
 use crate::store::{Store, for_each_record};
-use baro_ondisk::Kind;
 use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Kind, UnfoldedSamples};
 use baro_recorder::log::{Blocks, FoundHeader};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
@@ -27,6 +27,8 @@ pub struct Row {
 pub enum Value {
     /// Of a sample: the bits of an f64 or i64, or 0 or 1.
     Bits(u64),
+    /// Of a sample of a text series.
+    Text(String),
     /// Of a channel.
     Frame(Vec<u8>),
 }
@@ -42,7 +44,7 @@ impl<S: Storage> Store<S> {
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
         let mut headers = Blocks::new()?;
         let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
-        for entry in self.index.segments.iter().rev() {
+        for entry in self.index()?.segments.iter().rev() {
             let name = entry.segment.file.name();
             let file = self.storage.open(&name, self.access)?;
             let mut blocks: Vec<BlockPlace> = Vec::new();
@@ -95,7 +97,12 @@ impl<S: Storage> Store<S> {
 fn take(live: &LiveBlock<'_>, rows: usize, found: &mut HashMap<u32, Vec<Row>>, notes: &mut Notes) {
     let mut here: HashMap<u32, Vec<Row>> = HashMap::new();
     let wanted = |id: &u32| found.get(id).is_some_and(|have| have.len() < rows);
-    let _ = for_each_record(live, notes, |record| {
+    let mut unfolded = UnfoldedSamples::default();
+    let _ = for_each_record(live, notes, &mut unfolded, |record| {
+        if let Some(text) = record.text().filter(|_| wanted(&record.stream)) {
+            let value = Value::Text(text.to_owned());
+            here.entry(record.stream).or_default().push(Row { time_ns: record.time_ns, value });
+        }
         if record.kind == Kind::Frame && wanted(&record.stream) {
             let value = Value::Frame(record.payload.to_vec());
             here.entry(record.stream).or_default().push(Row { time_ns: record.time_ns, value });

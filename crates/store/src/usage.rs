@@ -103,7 +103,7 @@ impl<S: Storage> Store<S> {
     /// # Errors
     /// The operating system refuses.
     pub fn parts(&self) -> Result<Parts> {
-        let info = self.info();
+        let info = self.info()?;
         let grown = u64::from(info.segments_grown);
         Ok(Parts {
             log_bytes: grown * self.identity().segment_bytes,

@@ -9,7 +9,9 @@ use crate::damage::{Damage, Loss};
 use crate::index::Tail;
 use crate::read::{LiveBlock, Notes};
 use crate::store::Store;
-use baro_ondisk::{Error as Format, Gap, Kind, Record, Samples, What};
+use baro_ondisk::{
+    Error as Format, Gap, Kind, Record, SampleColumns, Samples, Section, What, text,
+};
 use baro_recorder::log::CATALOG;
 use baro_sys::storage::{Access, Storage};
 use std::collections::{BTreeSet, HashMap};
@@ -30,7 +32,7 @@ pub struct VerifyReport {
     pub records: u64,
     /// Frames.
     pub frames: u64,
-    /// Samples in samples records.
+    /// Samples: in sections, in samples records that were not moved, and texts.
     pub samples: u64,
     /// Clock steps.
     pub clock_steps: u64,
@@ -46,7 +48,7 @@ pub struct VerifyReport {
     pub records_repeated: u64,
     /// Producers.
     pub producers: u64,
-    /// Earliest and latest record time; `None` without records.
+    /// Earliest and latest time of records and samples; `None` without records.
     pub times_ns: Option<(i64, i64)>,
     /// Damage.
     pub damage: Vec<Damage>,
@@ -79,20 +81,29 @@ pub fn verify<S: Storage>(
     access: Access,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<VerifyReport> {
-    let total = store.index.segments.iter().map(|s| s.bytes).sum();
+    let index = store.index()?;
+    let total = index.segments.iter().map(|s| s.bytes).sum();
+    let mut ids = Vec::new();
+    let mut damage = store.damage();
+    for found in store.catalog.check(|id| ids.push(id)) {
+        if !damage.contains(&found) {
+            damage.push(found);
+        }
+    }
     let mut pass = Pass {
         report: VerifyReport {
-            damage: store.damage().to_vec(),
-            tails: store.tails().to_vec(),
-            dead_blocks: store.index.dead_blocks,
-            recycled_while_reading: store.index.recycled,
+            damage,
+            tails: index.tails.clone(),
+            dead_blocks: index.dead_blocks,
+            recycled_while_reading: index.recycled,
             ..VerifyReport::default()
         },
-        declared: Declared::new(store.catalog.entries().iter().map(|entry| entry.id)),
+        declared: Declared::new(ids.into_iter()),
         producers: HashMap::new(),
         session: None,
         next_block: 0,
         holes: 0,
+        columns: SampleColumns::default(),
         whole_log: store.identity.when_full == baro_ondisk::WhenFull::Stop,
     };
     let notes = store.blocks_with(access, |live, notes| {
@@ -108,7 +119,7 @@ pub fn verify<S: Storage>(
         let source = Format::Mismatch {
             what: What::Declaration,
             field: "id",
-            offset: store.catalog.end,
+            offset: store.catalog.used_bytes(),
             expected: u64::from(*first),
             found: 0,
         };
@@ -126,6 +137,7 @@ struct Pass {
     next_block: u64,
     holes: u64,
     whole_log: bool,
+    columns: SampleColumns,
 }
 
 impl Pass {
@@ -183,6 +195,7 @@ impl Pass {
         taken: &mut u64,
         times: &mut (i64, i64),
     ) -> std::result::Result<(), Format> {
+        let mut moved = 0;
         for chunk in live.block.chunks() {
             let chunk = chunk?;
             self.meets(chunk.producer, chunk.first_sequence);
@@ -193,9 +206,49 @@ impl Pass {
                 *taken += 1;
                 *times = (times.0.min(record.time_ns), times.1.max(record.time_ns));
                 self.record(&record)?;
+                if record.kind == Kind::Moved {
+                    moved += u64::from(record.moved()?);
+                }
             }
             self.producers.insert(chunk.producer, (next, self.holes));
         }
+        let section = live.block.section()?;
+        let base = live.block.section_offset();
+        let found = section.map_or(0, |section| section.samples() as u64);
+        if found != moved {
+            let (what, field, offset) = (What::Section, "samples", base);
+            return Err(Format::Mismatch { what, field, offset, expected: moved, found });
+        }
+        section.map_or(Ok(()), |section| self.section(&section, times)).map_err(|e| e.at(base))
+    }
+
+    /// Decodes all samples of a section, which must be in order from strip to strip too.
+    fn section(
+        &mut self,
+        section: &Section<'_>,
+        times: &mut (i64, i64),
+    ) -> std::result::Result<(), Format> {
+        let mut last = None;
+        for at in 0..section.strips() {
+            section.decode_strip(at, &mut self.columns)?;
+            let columns = &self.columns;
+            let ends = |at: usize| Some((*columns.series.get(at)?, *columns.times_ns.get(at)?));
+            if last.is_some_and(|last| Some(last) > ends(0)) {
+                let (what, field, offset) = (What::Section, "order of strips", 4);
+                let (expected, found) = (at as u64 - 1, at as u64);
+                return Err(Format::Mismatch { what, field, offset, expected, found });
+            }
+            last = ends(columns.len() - 1);
+            columns.series.chunk_by(|a, b| a == b).for_each(|run| {
+                if let Some(id) = run.first() {
+                    self.declared.see(*id);
+                }
+            });
+            if let Some(entry) = section.strip(at) {
+                *times = (times.0.min(entry.time_min_ns), times.1.max(entry.time_max_ns));
+            }
+        }
+        self.report.samples += section.samples() as u64;
         Ok(())
     }
 
@@ -222,8 +275,13 @@ impl Pass {
                 lost.damaged = lost.damaged.saturating_add(gap.damaged);
                 lost.unknown = lost.unknown.saturating_add(gap.unknown);
             }
+            Kind::Text => {
+                text(record.payload)?;
+                report.samples += 1;
+                self.declared.see(record.stream);
+            }
             Kind::Clock => report.clock_steps += 1,
-            Kind::Declare => {}
+            Kind::Declare | Kind::Moved => {}
         }
         Ok(())
     }

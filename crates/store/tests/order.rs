@@ -17,7 +17,7 @@ fn time_order_is_exact_whatever_the_memory() {
     let mut expected = record(&folder.0, 3, 3, 600, 40_000);
     expected.sort();
     let store = Store::open(&folder.0).unwrap();
-    assert!(store.damage().is_empty() && store.tails().is_empty());
+    assert!(store.damage().is_empty() && store.tails().unwrap().is_empty());
     assert!(in_time_order(&store, Interval::ALL, &Reading::default()) == expected);
     let tight = Reading { memory_bytes: 1, ..Reading::default() };
     let mut found = Vec::new();
@@ -77,7 +77,7 @@ fn a_whole_store_verifies_and_its_order_of_writing_is_that_of_each_producer() {
         };
         assert!(of(&found) == of(&expected));
     }
-    let info = store.info();
+    let info = store.info().unwrap();
     assert_eq!((info.records, info.sessions.len()), (2000, 2));
     assert_eq!((info.series, info.channels, info.damaged), (2, 1, 0));
     assert!(info.sessions.iter().all(|s| s.from_start && s.records == 1000));
@@ -110,7 +110,8 @@ fn samples_are_filtered_counted_and_tailed() {
         let filter = Filter::ids(ids).data_only();
         store.records(Interval::ALL, &filter, &Reading::default(), each).unwrap().records
     };
-    assert_eq!((count(&[1]), count(&[2]), count(&[3]), count(&[2, 3])), (600, 300, 3, 303));
+    // Samples of one time are one record, whichever records they were pushed in.
+    assert_eq!((count(&[1]), count(&[2]), count(&[3]), count(&[2, 3])), (300, 300, 3, 303));
     let (listed, _) = store.counts().unwrap();
     let rows: Vec<_> = listed.iter().map(|l| (l.id, l.rows, l.times_ns.unwrap())).collect();
     assert_eq!(rows, [(1, 600, (0, 2990)), (2, 300, (0, 2990)), (3, 3, (0, 2000))]);

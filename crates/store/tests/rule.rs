@@ -228,3 +228,22 @@ fn missing_beginnings_are_normal_only_where_segments_are_recycled() {
         assert_eq!(losses, expected);
     }
 }
+
+#[test]
+fn wear_is_what_the_newest_header_counts_and_what_came_behind_it() {
+    let (folder, epoch) = hand("wear", WhenFull::Stop);
+    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+    // As a reader counts it, and as the next recorder does.
+    let log_bytes = || {
+        let read = Store::open(&folder.0).unwrap().info().unwrap().wear.log_bytes;
+        let disk = baro_sys::disk::Disk::open(&folder.0).unwrap();
+        (read, baro_recorder::log::recover(&disk, &folder.0).unwrap().wear.log_bytes)
+    };
+    let unit = UNIT_BYTES as u64;
+    assert_eq!(log_bytes(), (0, 0));
+    hand.segment(0, 0..3, 1, 1);
+    assert_eq!(log_bytes(), (4 * unit, 4 * unit));
+    // Of the next there is only the header, which would count what came before; by hand it has 0.
+    hand.segment(1, 3..3, 1, 1);
+    assert_eq!(log_bytes(), (unit, unit));
+}

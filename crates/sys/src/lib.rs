@@ -11,6 +11,7 @@ pub mod counters;
 pub mod dirty;
 pub mod disk;
 mod error;
+pub mod footprint;
 pub mod fork;
 pub mod host;
 pub mod identity;

@@ -2,7 +2,10 @@
 //! every branch at once. The segment target calls the same functions.
 
 use crate::Target;
-use baro_ondisk::{Declaration, Gap, Layout, Samples, Type};
+use baro_ondisk::{
+    Declaration, DeclarationBatch, Gap, Layout, NameParser, SampleColumns, SampleStage, Samples,
+    Section, Type, UnfoldedSamples, section_bytes_max,
+};
 use std::borrow::Cow;
 
 const LAYOUT_SEED: &str = "speed:f32@0,temp:i16be@4*0.1-40(°C),cell:u16[3]@6*0.001(V),on:bool@12";
@@ -16,10 +19,17 @@ pub(crate) const SAMPLES: Target = Target {
     fix_up: nothing_to_fix,
 };
 
+pub(crate) const SECTION: Target = Target {
+    name: "section",
+    fuzz_one: section,
+    seeds: || (0..4).map(section_seed).collect(),
+    fix_up: nothing_to_fix,
+};
+
 pub(crate) const DECLARATION: Target = Target {
     name: "declaration",
     fuzz_one: declaration,
-    seeds: || vec![declaration_seed(), channel_seed()],
+    seeds: || vec![declaration_seed(), channel_seed(), batch_seed()],
     fix_up: nothing_to_fix,
 };
 
@@ -45,7 +55,63 @@ pub(crate) fn samples(payload: &[u8]) {
     }
 }
 
+/// Decoded strips are sorted and as long as the directory says, and unfold to the same samples.
+pub(crate) fn section(bytes: &[u8]) {
+    let Ok(section) = Section::decode(bytes) else { return };
+    let (mut columns, mut samples) = (SampleColumns::default(), 0);
+    let mut whole = true;
+    for at in 0..section.strips() {
+        if section.decode_strip(at, &mut columns).is_err() {
+            assert!(columns.is_empty());
+            whole = false;
+            continue;
+        }
+        samples += columns.len();
+        let keys = || columns.series.iter().zip(&columns.times_ns);
+        assert!(keys().is_sorted(), "samples in order");
+        assert_eq!(columns.bits.len(), columns.len());
+        let entry = section.strip(at);
+        assert_eq!(entry.map(|entry| entry.samples as usize), Some(columns.len()));
+        for series in [columns.series.first(), columns.series.last()].into_iter().flatten() {
+            assert!(section.find(*series).contains(&at), "found by its series");
+        }
+    }
+    let mut unfolded = UnfoldedSamples::default();
+    assert_eq!(unfolded.unfold(&section).is_ok(), whole);
+    if whole {
+        assert_eq!((section.samples(), unfolded.samples()), (samples, samples as u64));
+        assert!(unfolded.records().map(|(time_ns, _)| time_ns).is_sorted());
+        unfolded.records().for_each(|(_, at)| self::samples(&unfolded.bytes()[at]));
+    }
+}
+
+/// A name: what is canonical stays so, and labels come back by rising name.
+pub(crate) const NAME: Target = Target {
+    name: "name",
+    fuzz_one: name,
+    seeds: || vec![b"temp{site=\"a\\\"b\", line = \"3\",}".to_vec(), b"a{b=\"\"}".to_vec()],
+    fix_up: nothing_to_fix,
+};
+
+fn name(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let mut parser = NameParser::new();
+    let canonical = parser.canonical(text).to_owned();
+    assert_eq!(parser.canonical(&canonical), canonical);
+    assert!(parser.parse(&canonical) || canonical == text);
+    let label = |at: usize| parser.label_at(&canonical, at).map(|(label, _)| label.to_owned());
+    let labels: Vec<_> = (0..parser.len()).filter_map(label).collect();
+    assert!(labels.len() == parser.len() && labels.is_sorted());
+}
+
 pub(crate) fn declaration(payload: &[u8]) {
+    let mut declared = Vec::new();
+    let decoded = Declaration::decode_each(payload, |one| {
+        assert!(one.id > 0 && one.check().is_ok());
+        declared.push(one.id);
+    });
+    assert!(declared.len() <= payload.len(), "a count larger than its bytes");
+    assert!(declared.is_sorted() && (decoded.is_err() || !declared.is_empty()));
     if let Ok(declaration) = Declaration::decode(payload) {
         let encoded = declaration.encode();
         let again = encoded.as_ref().map(|bytes| Declaration::decode(bytes));
@@ -87,6 +153,28 @@ pub(crate) fn samples_seed(times: bool) -> Vec<u8> {
     payload
 }
 
+/// Few and regular samples, then ever more and wilder ones.
+pub(crate) fn section_seed(number: u64) -> Vec<u8> {
+    let count = [5, 200, 700, 5_000].get(number as usize).copied().unwrap_or(1);
+    let mut stage = SampleStage::new(section_bytes_max(count));
+    let mut bytes = vec![0; section_bytes_max(count)];
+    if let Some((series, times_ns, bits)) = stage.add(count) {
+        for at in 0..count {
+            let wild = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let n = at as u32;
+            (series[at], times_ns[at], bits[at]) = match number {
+                0 => (n, 7, wild),
+                1 => (n % 3, i64::from(n) * 1_000_000, (f64::from(n) / 8.0).to_bits()),
+                2 => (n / 9, wild as i64, if n.is_multiple_of(2) { wild } else { 0 }),
+                _ => (n % 2_000, i64::from(n / 2_000), wild >> 50),
+            };
+        }
+    }
+    let encoded = stage.encode(&mut bytes).map_or(0, |encoded| encoded.bytes);
+    bytes.truncate(encoded);
+    bytes
+}
+
 pub(crate) fn declaration_seed() -> Vec<u8> {
     let (kind, name, unit) = (Type::F64, "t{site=\"ä\"}", "°C");
     let declaration = Declaration { id: 3, kind, name, unit, layout: None };
@@ -102,6 +190,15 @@ fn layout_seed(text: bool) -> Vec<u8> {
         None => {}
     }
     bytes
+}
+
+fn batch_seed() -> Vec<u8> {
+    let mut batch = DeclarationBatch::default();
+    let _ = batch.start(9, Type::I64, "1/s");
+    for name in ["t{a=\"1\",b=\"20\"}", "t{a=\"2\",b=\"9\"}", "u", "a long name without labels"] {
+        let _ = batch.push(name, 1000);
+    }
+    batch.finish().to_vec()
 }
 
 fn channel_seed() -> Vec<u8> {

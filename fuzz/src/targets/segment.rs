@@ -5,8 +5,8 @@ use crate::Target;
 use crate::targets::payloads;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, DeadTail, Gap, Identity, Kind, Pin,
-    PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, WhenFull, crc32c,
+    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, DeadTail, Encoded, Gap, Identity, Kind,
+    Pin, PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, WhenFull, crc32c, text,
 };
 
 pub(crate) const SEGMENT: Target = Target {
@@ -105,13 +105,20 @@ fn records(block: &Block<'_>) {
                 Kind::Samples => payloads::samples(record.payload),
                 Kind::Declare => payloads::declaration(record.payload),
                 Kind::Gap => payloads::gap(record.payload),
+                Kind::Moved => assert_ne!(record.moved(), Ok(0)),
+                Kind::Text => {
+                    assert!(text(record.payload).is_err() || record.payload.len() <= 65_536)
+                }
                 _ => {}
             }
         }
     }
+    if block.section().is_ok_and(|section| section.is_some()) {
+        payloads::section(block.section_bytes());
+    }
 }
 
-/// A segment's header and three blocks: two producers, every kind of record.
+/// A segment's header and three blocks: two producers, every kind of record, a section in two.
 fn image(kind: SegmentKind) -> Vec<u8> {
     let header = SegmentHeader {
         kind,
@@ -130,13 +137,14 @@ fn image(kind: SegmentKind) -> Vec<u8> {
     let mut bytes = unit.to_vec();
     let mut builder = BlockBuilder::new(8);
     let gap = Gap { ring_full: 3, ..Gap::default() }.encode();
-    let contents: [(u64, Kind, Vec<u8>); 6] = [
+    let contents: [(u64, Kind, Vec<u8>); 7] = [
         (5, Kind::Frame, vec![0xab; 300]),
         (5, Kind::Frame, vec![0xac; 300]),
         (6, Kind::Samples, payloads::samples_seed(true)),
         (6, Kind::Gap, gap.to_vec()),
         (0, Kind::Declare, payloads::declaration_seed()),
         (0, Kind::Clock, vec![0; 16]),
+        (0, Kind::Text, "a text with an ä".into()),
     ];
     for n in 0..3 {
         let mut block = vec![0; 2 * UNIT_BYTES];
@@ -145,6 +153,16 @@ fn image(kind: SegmentKind) -> Vec<u8> {
             let (len, fill) = (payload.len(), |place: &mut [u8]| place.copy_from_slice(payload));
             let fits = builder.push(&mut block, *producer, *kind, 2, sequence, time_ns, len, fill);
             assert!(fits, "the seed's records fit into its block");
+        }
+        if n < 2 {
+            let section = payloads::section_seed(n);
+            let count = number(&section, 0);
+            assert!(builder.push_moved(&mut block, 6, n * 100 + 8, 1_000, count, section.len()));
+            let made = builder.put_section(&mut block, |room| {
+                room.get_mut(..section.len())?.copy_from_slice(&section);
+                Some(Encoded { bytes: section.len(), time_min_ns: 0, time_max_ns: 200_000_000 })
+            });
+            assert!(made, "the seed's section fits into its block");
         }
         let start = BlockHeader {
             store: header.store,
@@ -180,7 +198,8 @@ fn fix_up(bytes: &mut [u8]) {
     let mut previous_crc = number(head, 12);
     while rest.len() >= BLOCK_HEADER_BYTES {
         let (body_bytes, chunks) = (number(rest, 92) as usize, number(rest, 96) as usize);
-        let payload_end = BLOCK_HEADER_BYTES + body_bytes + chunks * 32;
+        let section_bytes = if rest[6] == 1 { number(rest, 108) as usize } else { 0 };
+        let payload_end = BLOCK_HEADER_BYTES + body_bytes + section_bytes + chunks * 32;
         if let Some(payload) = rest.get(BLOCK_HEADER_BYTES..payload_end) {
             let crc = crc32c(0, payload);
             rest[100..104].copy_from_slice(&crc.to_le_bytes());
@@ -216,7 +235,7 @@ mod tests {
     #[test]
     fn the_seeds_are_valid_and_the_fix_up_keeps_them_so() {
         for seed in (SEGMENT.seeds)() {
-            assert_eq!(blocks(&seed), (3, 18));
+            assert_eq!(blocks(&seed), (3, 23));
             let mut fixed = seed.clone();
             fix_up(&mut fixed);
             assert!(fixed == seed, "fix-up changed a valid segment");
@@ -230,6 +249,6 @@ mod tests {
         bytes[UNIT_BYTES + BLOCK_HEADER_BYTES + 50] ^= 1;
         assert!(SegmentHeader::decode(&bytes).is_err());
         fix_up(&mut bytes);
-        assert_eq!(blocks(&bytes), (3, 18));
+        assert_eq!(blocks(&bytes), (3, 23));
     }
 }

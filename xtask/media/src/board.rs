@@ -48,32 +48,20 @@ pub(crate) struct Options {
 pub(crate) fn parse(
     arguments: impl IntoIterator<Item = String>,
 ) -> Result<Option<Options>, String> {
-    let mut arguments = arguments.into_iter();
     let (mut memory_bytes, mut percent, mut period_us, mut processor) = (1 << 30, 33, 5_000, 0);
     let mut report = None;
-    loop {
-        let Some(name) = arguments.next() else {
-            return Err("no command: give it after --".to_owned());
-        };
-        match name.as_str() {
-            "--" => break,
-            "-h" | "--help" => return Ok(None),
-            _ => {}
-        }
-        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-        match name.as_str() {
-            "--memory" => memory_bytes = options::bytes(&name, &value)?,
-            "--cpu-percent" => percent = options::count(&name, &value)?,
-            "--period-us" => period_us = options::count(&name, &value)?,
-            "--processor" => processor = options::count(&name, &value)?,
+    let command = options::split(arguments, |name, value| {
+        match name {
+            "--memory" => memory_bytes = options::bytes(name, &value)?,
+            "--cpu-percent" => percent = options::count(name, &value)?,
+            "--period-us" => period_us = options::count(name, &value)?,
+            "--processor" => processor = options::count(name, &value)?,
             "--report" => report = Some(PathBuf::from(value)),
             _ => return Err(format!("unknown option {name}")),
         }
-    }
-    let command: Vec<String> = arguments.collect();
-    if command.is_empty() {
-        return Err("no command after --".to_owned());
-    }
+        Ok(())
+    })?;
+    let Some(command) = command else { return Ok(None) };
     let period_us = u64::from(period_us);
     let quota_us = period_us * u64::from(percent) / 100;
     if !(1..=100).contains(&percent) || period_us > 1_000_000 || quota_us < QUOTA_MIN_US {

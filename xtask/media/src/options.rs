@@ -46,7 +46,6 @@ pub(crate) struct Options {
 pub(crate) fn parse(
     arguments: impl IntoIterator<Item = String>,
 ) -> Result<Option<Options>, String> {
-    let mut arguments = arguments.into_iter();
     let mut speed = Speed {
         read_bytes_per_s: 40 << 20,
         write_bytes_per_s: 12 << 20,
@@ -63,6 +62,44 @@ pub(crate) fn parse(
         dir: std::env::temp_dir(),
         command: Vec::new(),
     };
+    let command = split(arguments, |name, value| {
+        match name {
+            "--size" => options.size_bytes = bytes(name, &value)?,
+            "--write" => speed.write_bytes_per_s = bytes(name, &value)?,
+            "--read" => speed.read_bytes_per_s = bytes(name, &value)?,
+            "--op-latency-us" => speed.operation_latency_ns = scaled(name, &value, 1e3)?,
+            "--flush-ms" => speed.flush_ns = scaled(name, &value, 1e6)?,
+            "--queue-depth" => options.queue.push(("nr_requests", count(name, &value)?)),
+            "--request-kb" => options.queue.push(("max_sectors_kb", count(name, &value)?)),
+            "--mkfs-opts" => {
+                options.mkfs_options = value.split_whitespace().map(str::to_owned).collect();
+            }
+            "--mount-opts" => options.mount_options = Some(value),
+            "--dir" => options.dir = PathBuf::from(value),
+            "--rate" if value == "none" => modelled = false,
+            "--rate" => return Err(format!("--rate {value}: only \"none\" is known")),
+            _ => return Err(format!("unknown option {name}")),
+        }
+        Ok(())
+    })?;
+    let Some(command) = command else { return Ok(None) };
+    options.command = command;
+    if options.size_bytes < 16 << 20 {
+        return Err("--size: an ext4 with a journal needs at least 16M".to_owned());
+    }
+    // Whole sectors of the largest usual size.
+    options.size_bytes &= !4095;
+    options.speed = modelled.then_some(speed);
+    Ok(Some(options))
+}
+
+/// Hands each option and its value to `option`; returns the command behind `--`, or `None` if help
+/// was asked for.
+pub(crate) fn split(
+    arguments: impl IntoIterator<Item = String>,
+    mut option: impl FnMut(&str, String) -> Result<(), String>,
+) -> Result<Option<Vec<String>>, String> {
+    let mut arguments = arguments.into_iter();
     loop {
         let Some(name) = arguments.next() else {
             return Err("no command: give it after --".to_owned());
@@ -73,35 +110,13 @@ pub(crate) fn parse(
             _ => {}
         }
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-        match name.as_str() {
-            "--size" => options.size_bytes = bytes(&name, &value)?,
-            "--write" => speed.write_bytes_per_s = bytes(&name, &value)?,
-            "--read" => speed.read_bytes_per_s = bytes(&name, &value)?,
-            "--op-latency-us" => speed.operation_latency_ns = scaled(&name, &value, 1e3)?,
-            "--flush-ms" => speed.flush_ns = scaled(&name, &value, 1e6)?,
-            "--queue-depth" => options.queue.push(("nr_requests", count(&name, &value)?)),
-            "--request-kb" => options.queue.push(("max_sectors_kb", count(&name, &value)?)),
-            "--mkfs-opts" => {
-                options.mkfs_options = value.split_whitespace().map(str::to_owned).collect();
-            }
-            "--mount-opts" => options.mount_options = Some(value),
-            "--dir" => options.dir = PathBuf::from(value),
-            "--rate" if value == "none" => modelled = false,
-            "--rate" => return Err(format!("--rate {value}: only \"none\" is known")),
-            _ => return Err(format!("unknown option {name}")),
-        }
+        option(&name, value)?;
     }
-    options.command = arguments.collect();
-    if options.command.is_empty() {
+    let command: Vec<String> = arguments.collect();
+    if command.is_empty() {
         return Err("no command after --".to_owned());
     }
-    if options.size_bytes < 16 << 20 {
-        return Err("--size: an ext4 with a journal needs at least 16M".to_owned());
-    }
-    // Whole sectors of the largest usual size.
-    options.size_bytes &= !4095;
-    options.speed = modelled.then_some(speed);
-    Ok(Some(options))
+    Ok(Some(command))
 }
 
 pub(crate) fn count(name: &str, value: &str) -> Result<u32, String> {

@@ -15,14 +15,14 @@ pub(super) struct Verdict {
 
 /// Median, smallest and largest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Spread {
-    median: f64,
-    min: f64,
-    max: f64,
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
 }
 
 /// Of the runs that have the number; None if one has not.
-fn spread(runs: &[&Value], pick: impl Fn(&Value) -> Option<f64>) -> Option<Spread> {
+pub(super) fn spread(runs: &[&Value], pick: impl Fn(&Value) -> Option<f64>) -> Option<Spread> {
     let mut all = runs.iter().map(|run| pick(run)).collect::<Option<Vec<f64>>>()?;
     all.sort_by(f64::total_cmp);
     let middle = all.len() / 2;
@@ -33,18 +33,18 @@ fn spread(runs: &[&Value], pick: impl Fn(&Value) -> Option<f64>) -> Option<Sprea
     Some(Spread { median, min: *all.first()?, max: *all.last()? })
 }
 
-fn key<'a>(name: &'a str) -> impl Fn(&Value) -> Option<f64> + 'a {
+pub(super) fn key<'a>(name: &'a str) -> impl Fn(&Value) -> Option<f64> + 'a {
     move |run| run[name].as_f64()
 }
 
 impl Spread {
-    fn show(self, unit: fn(f64) -> String) -> String {
+    pub(super) fn show(self, unit: fn(f64) -> String) -> String {
         let (median, min, max) = (unit(self.median), unit(self.min), unit(self.max));
         if min == max { median } else { format!("{median} ({min} to {max})") }
     }
 }
 
-fn time(ns: f64) -> String {
+pub(super) fn time(ns: f64) -> String {
     match ns {
         ..1e3 => format!("{ns:.0} ns"),
         ..1e6 => format!("{:.1} us", ns / 1e3),
@@ -60,7 +60,7 @@ fn rate(bytes_per_s: f64) -> String {
     }
 }
 
-fn two(ratio: f64) -> String {
+pub(super) fn two(ratio: f64) -> String {
     format!("{ratio:.2}")
 }
 
@@ -68,7 +68,7 @@ fn count(number: f64) -> String {
     format!("{number:.0}")
 }
 
-fn mib(bytes: f64) -> String {
+pub(super) fn mib(bytes: f64) -> String {
     format!("{:.1} MiB", bytes / f64::from(1 << 20))
 }
 

@@ -88,6 +88,32 @@ pub(super) fn measure(context: &Context, row: &Row, emit: &mut Emit<'_>) -> Resu
                 emit(parsed(&shell.output(&text)?)?, &text)?;
             }
         }
+        What::Store(options) => {
+            let text = store(options, context.quick);
+            for _ in 0..runs {
+                emit(parsed(&shell.output(&text)?)?, &text)?;
+            }
+        }
+        What::StoreSweep(all) => {
+            // In turns, so that a change of the machine's mood meets all of them.
+            for _ in 0..runs {
+                for series in all {
+                    let options = format!("--series {series} --samples 20000000 --seed 1");
+                    let text = store(&options, context.quick);
+                    emit(parsed(&shell.output(&text)?)?, &text)?;
+                }
+            }
+        }
+        What::StoreSteady(options) => {
+            let text = store(options, context.quick);
+            for _ in 0..runs {
+                emit(parsed(&shell.output(&text)?)?, &text)?;
+            }
+        }
+        What::StoreReal(record) => {
+            let record = if context.quick { "3s" } else { record };
+            real(&shell, runs, record, &mut emit)?;
+        }
         What::Verify => verify(context, &shell, runs, &mut emit)?,
         What::Recovery => recovery(context, &shell, runs, &mut emit)?,
         What::Memory => memory(context, &shell, runs, &mut emit)?,
@@ -113,6 +139,32 @@ fn push(options: &str, quick: bool) -> String {
         text += &format!(" {word} {value}");
     }
     text
+}
+
+fn store(options: &str, quick: bool) -> String {
+    let text = format!("baro bench store --dir $MEDIA_DIR --format json {options}");
+    if quick {
+        text.replace("--samples 20000000", "--samples 500000 --budget 100ms")
+            .replace("--for 1h", "--for 1m")
+    } else {
+        text
+    }
+}
+
+/// The set is fetched first; kernel counters are recorded by the bench itself.
+fn real(shell: &Shell, runs: u32, record: &str, emit: &mut Emit<'_>) -> Result<(), String> {
+    const FETCH: &str = "scripts/real-data.py";
+    let fetch = crate::shell::root().join(FETCH);
+    let path = shell.output(&format!("python3 '{}' $MEDIA_DIR", fetch.display()))?;
+    let name = path.trim().rsplit('/').next().unwrap_or_default().to_owned();
+    let public = store(&format!("--data $MEDIA_DIR/{name}"), false);
+    let counters = store(&format!("--data proc --record {record}"), false);
+    for _ in 0..runs {
+        let text = format!("{FETCH} $MEDIA_DIR; {public}");
+        emit(parsed(&shell.output(&public)?)?, &text)?;
+        emit(parsed(&shell.output(&counters)?)?, &counters)?;
+    }
+    Ok(())
 }
 
 fn keep(options: &str, quick: bool) -> String {

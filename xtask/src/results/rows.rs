@@ -5,6 +5,7 @@
 //! below.
 
 use super::judge::{self, Verdict};
+use super::judge_store as store;
 use serde_json::Value;
 
 /// A plain loop device with direct I/O.
@@ -42,6 +43,14 @@ pub(super) enum What {
     },
     /// `baro bench producers` with these options.
     Producers(&'static str),
+    /// `baro bench store` with these options.
+    Store(&'static str),
+    /// The same at equal input for each number of series.
+    StoreSweep(&'static [u32]),
+    /// `baro bench store --rate` with these options.
+    StoreSteady(&'static str),
+    /// Real data: a public set, and kernel counters recorded for so long.
+    StoreReal(&'static str),
     Verify,
     Recovery,
     Memory,
@@ -198,6 +207,35 @@ pub(super) static ROWS: &[Row] = &[
     row!("memory", "<= ring + 16 MiB", None, PLAIN, What::Memory, judge::memory),
     row!("idle-cpu", "<= 1 % of a processor when nothing comes", Some(1), PLAIN, What::IdleCpu,
          judge::idle_cpu),
+    row!("store-1k", store::GOAL_1K, None, PLAIN,
+         What::Store("--series 1000 --samples 20000000 --seed 1"), store::at_1k),
+    row!("store-100k", store::GOAL_100K, None, PLAIN,
+         What::Store("--series 100000 --samples 20000000 --seed 1"), store::at_100k),
+    row!("store-1m", store::GOAL_1M, None, PLAIN,
+         What::Store("--series 1000000 --samples 20000000 --seed 1"), store::at_1m),
+    row!("store-order-shuffled-1k", store::GOAL_SHUFFLED, Some(3), PLAIN,
+         What::Store("--series 1000 --samples 20000000 --seed 1 --order shuffled"),
+         store::shuffled),
+    row!("store-order-shuffled", store::GOAL_SHUFFLED, Some(3), PLAIN,
+         What::Store("--series 100000 --samples 20000000 --seed 1 --order shuffled"),
+         store::shuffled),
+    row!("store-order-shuffled-1m", store::GOAL_SHUFFLED, Some(3), PLAIN,
+         What::Store("--series 1000000 --samples 20000000 --seed 1 --order shuffled"),
+         store::shuffled),
+    row!("store-order-bursty", "each series 50 ticks at once, 100,000 series: stated", Some(3), PLAIN,
+         What::Store("--series 100000 --samples 20000000 --seed 1 --order bursty"), store::stated),
+    row!("store-order-late", "1 % late by up to a tenth of the range, 100,000 series: stated",
+         Some(3), PLAIN,
+         What::Store("--series 100000 --samples 20000000 --seed 1 --order late"), store::stated),
+    row!("store-sweep", "20 million samples of 1 to 4,000,000 series: at 1,000,000 >= 0.8 x at 1",
+         Some(3), PLAIN,
+         What::StoreSweep(&[1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 4_000_000]),
+         store::sweep),
+    row!("store-steady", "1,000,000 samples/s of 100,000 series for an hour, log recycled: 0 lost, \
+          nothing grows", Some(1), PLAIN,
+         What::StoreSteady("--series 100000 --rate 1000000 --for 1h --log 256M"), store::steady),
+    row!("store-real", "a public data set, and kernel counters: bytes a sample stated", Some(1), PLAIN,
+         What::StoreReal("60s"), store::real),
     row!("libbaro", "static on armv7 <= 1 MiB; resident beside the ring <= 8 MiB", Some(0), &[],
          What::Document("docs/c.md"), judge::nothing),
     row!("package", "installed in a clean root, started, recorded, upgraded, removed: data kept",

@@ -12,8 +12,8 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// More than the longest measurement takes: half an hour, with making and draining a store.
-const LIMIT: Duration = Duration::from_secs(50 * 60);
+/// More than the longest measurement takes: an hour, with making and draining a store.
+const LIMIT: Duration = Duration::from_secs(80 * 60);
 const POLL: Duration = Duration::from_millis(20);
 
 /// What `baro` exits with when it finished and data was lost: a result, no failure.

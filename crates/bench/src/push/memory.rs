@@ -12,6 +12,8 @@ use std::path::Path;
 pub struct Memory {
     /// Resident at most so far; a page counts each time it is mapped, those of the ring twice.
     pub peak_bytes: Option<u64>,
+    /// Resident now.
+    pub resident_bytes: Option<u64>,
     /// Resident and of this process alone (kernel 4.5).
     pub private_bytes: Option<u64>,
     /// Resident pages of files.
@@ -19,7 +21,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub(super) fn now() -> Memory {
+    /// As it is now.
+    #[must_use]
+    pub fn now() -> Memory {
         let path = Path::new("/proc/self/status");
         baro_sys::host::read_text(path, 64 << 10)
             .map_or_else(|_| Memory::default(), |text| of(&text))
@@ -33,6 +37,7 @@ fn of(status: &str) -> Memory {
     };
     Memory {
         peak_bytes: field("VmHWM:"),
+        resident_bytes: field("VmRSS:"),
         private_bytes: field("RssAnon:"),
         file_bytes: field("RssFile:"),
     }
@@ -45,8 +50,12 @@ mod tests {
     #[test]
     fn what_is_not_told_is_unknown() {
         let found = of("Name:\tbaro\nVmHWM:\t    2048 kB\nRssFile:\t  4 kB\n");
-        let expected =
-            Memory { peak_bytes: Some(2 << 20), private_bytes: None, file_bytes: Some(4096) };
+        let expected = Memory {
+            peak_bytes: Some(2 << 20),
+            resident_bytes: None,
+            private_bytes: None,
+            file_bytes: Some(4096),
+        };
         assert_eq!(found, expected);
         assert_eq!(of(""), Memory::default());
     }

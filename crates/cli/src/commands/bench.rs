@@ -4,9 +4,14 @@ mod keep;
 pub(crate) mod load;
 mod producers;
 pub(crate) mod push;
+mod store;
 
+use super::init;
 use crate::failure::{Outcome, Result};
+use baro_sys::disk::{self, Disk};
+use baro_sys::termination;
 use clap::Subcommand;
+use std::path::Path;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -19,6 +24,8 @@ pub(crate) enum Command {
     Producer(producers::One),
     /// A log that is recycled many times, with pins or without: does anything grow
     Keep(keep::Arguments),
+    /// A store of any number of sensors: ingest, bytes, memory, opening, queries
+    Store(Box<store::Arguments>),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -29,6 +36,26 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Producers(arguments) => producers::run(&arguments),
         Command::Producer(arguments) => producers::one(&arguments),
         Command::Keep(arguments) => keep::run(&arguments),
+        Command::Store(arguments) => store::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
+}
+
+/// Makes a whole store in a folder of its own below `dir` for `measure`, and removes it, however
+/// that ends. SIGINT and SIGTERM do not end the program meanwhile: whoever measures asks for them.
+fn in_new_store<T>(
+    dir: &Path,
+    log_bytes: u64,
+    recycle: bool,
+    measure: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
+    termination::watch()?;
+    Disk::open(dir)?;
+    let folder = dir.join(format!("baro-bench-{}", std::process::id()));
+    init::make(&folder, log_bytes, init::How { recycle, grow: false }, true)?;
+    let result = measure(&folder);
+    let removed = disk::remove_folder(&folder);
+    let value = result?;
+    removed?;
+    Ok(value)
 }

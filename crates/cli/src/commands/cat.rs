@@ -31,7 +31,8 @@ pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
     /// Only these, by name: series, channels (frames as they are), fields of a channel as
-    /// CHANNEL.FIELD, CHANNEL.*; without names all, fields instead of frames
+    /// CHANNEL.FIELD, CHANNEL.*; or selectors as temp{site="a",line=~"3.*"}; without any of them
+    /// all, fields instead of frames
     series: Vec<String>,
     /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, or -30s for a time before now
     #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
@@ -61,7 +62,7 @@ struct Printer<W> {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
     let selection = if arguments.series.is_empty() {
-        Selection::all(store.catalog(), arguments.format != RowFormat::Raw)
+        Selection::all(store.catalog(), arguments.format != RowFormat::Raw)?
     } else {
         Selection::named(store.catalog(), &arguments.series)?
     };
@@ -95,10 +96,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if printer.short > 0 {
         eprintln!("note: {} values are missing: frames ended before their fields", printer.short);
     }
-    for damage in store.damage().iter().chain(&notes.damage) {
+    let headers = store.damage_so_far();
+    for damage in headers.iter().chain(&notes.damage) {
         eprintln!("damage: {damage}");
     }
-    let damaged = store.damage().iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
+    let damaged = headers.iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
     Ok(Outcome::lost_if(damaged || printer.lost > 0))
 }
 
@@ -112,7 +114,7 @@ impl Printer<BufWriter<std::io::StdoutLock<'static>>> {
 impl<W: Write> Printer<W> {
     fn record(&mut self, record: &RecordRef<'_>) -> Result<()> {
         match record.kind {
-            Kind::Frame | Kind::Samples => {
+            Kind::Frame | Kind::Samples | Kind::Text => {
                 let Printer { out, selection, format, .. } = self;
                 let mut result = Ok(());
                 self.short += selection.unfold(record, |point| {
@@ -128,7 +130,7 @@ impl<W: Write> Printer<W> {
                 self.note(record.time_ns, &format!("{} records lost: {gap:?}", gap.lost()))
             }
             Kind::Clock => self.note(record.time_ns, "the realtime clock was stepped"),
-            Kind::Declare => Ok(()),
+            Kind::Declare | Kind::Moved => Ok(()),
         }
     }
 
@@ -184,6 +186,10 @@ fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<(
             writeln!(out, "{row}")?;
         }
         (RowFormat::Raw, _) => {}
+        // Escaped: a text may hold what moves a terminal's cursor.
+        (RowFormat::Text, Datum::Text(text)) => {
+            writeln!(out, "{}  {name}  {text:?}", time::show(time_ns))?;
+        }
         (RowFormat::Text, value) => {
             write!(out, "{}  {name}  ", time::show(time_ns))?;
             csv::value(out, value)?;
@@ -195,6 +201,7 @@ fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<(
                 Datum::Integer(value) => json!(value),
                 Datum::Unsigned(value) => json!(value),
                 Datum::Boolean(value) => json!(value),
+                Datum::Text(text) => json!(text),
                 Datum::Frame(_) => json!(null),
             };
             writeln!(out, "{}", json!({"time_ns": time_ns, "series": name, "value": value}))?;

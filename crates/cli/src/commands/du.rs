@@ -38,16 +38,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// Names the damage that was met.
 pub(super) fn met(store: &Store, notes: &Notes) -> Outcome {
-    let damage = || store.damage().iter().chain(&notes.damage);
+    let headers = store.damage();
+    let damage = || headers.iter().chain(&notes.damage);
     damage().for_each(|damage| eprintln!("damage: {damage}"));
     Outcome::lost_if(damage().any(baro_store::Damage::is_loss))
 }
 
 /// Name and type of an id.
 pub(super) fn known(catalog: &Catalog, id: u32) -> (String, Option<&'static str>) {
-    match catalog.id(id) {
-        Some(declared) => (declared.name.clone(), Some(declared.kind.name())),
-        None => (format!("(undeclared {id})"), None),
+    match catalog.get(id) {
+        Ok(Some(declared)) => (declared.name, Some(declared.kind.name())),
+        _ => (format!("(undeclared {id})"), None),
     }
 }
 

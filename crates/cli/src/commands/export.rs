@@ -2,7 +2,7 @@
 
 mod columns;
 
-use super::{Format, print_json};
+use super::{Format, pin, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
@@ -54,7 +54,8 @@ pub(crate) struct Arguments {
     /// The window of this pin instead: its name or id (baro pin STORE --list)
     #[arg(long, value_name = "NAME_OR_ID", conflicts_with_all = ["from", "to"])]
     pin: Option<String>,
-    /// Only this series, channel, or field as CHANNEL.FIELD; may be repeated
+    /// Only this series, channel, field as CHANNEL.FIELD, or what a selector such as
+    /// temp{site="a"} selects; may be repeated
     #[arg(long)]
     series: Vec<String>,
     /// Form of the file; without it by the file's name: .csv, .mcap, .parquet or .arrow
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let output = form(arguments)?;
     let store = Store::open(&arguments.store)?;
     let selection = if arguments.series.is_empty() {
-        Selection::all(store.catalog(), true)
+        Selection::all(store.catalog(), true)?
     } else {
         Selection::named(store.catalog(), &arguments.series)?
     };
@@ -112,9 +113,7 @@ fn window(arguments: &Arguments, store: &Store) -> Result<Interval> {
             to_ns: arguments.to.unwrap_or(i64::MAX),
         });
     };
-    let Some(pin) = store.pin(wanted) else {
-        return Err(format!("no pin {wanted}; baro pin STORE --list tells which there are").into());
-    };
+    let pin = pin::find(store, wanted)?;
     if !pin.reason.is_empty() {
         eprintln!("pin {wanted}: {}", pin.reason);
     }
@@ -195,7 +194,8 @@ fn told(store: &Store, exported: &Exported) -> Outcome {
             eprintln!("note: {count} {what}");
         }
     }
-    let damage = || store.damage().iter().chain(&notes.damage);
+    let headers = store.damage_so_far();
+    let damage = || headers.iter().chain(&notes.damage);
     damage().for_each(|damage| eprintln!("damage: {damage}"));
     let damaged = damage().any(baro_store::Damage::is_loss);
     Outcome::lost_if(damaged || exported.lost > 0 || notes.blocks_recycled > 0)

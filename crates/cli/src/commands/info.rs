@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
-    let info = store.info();
+    let info = store.info()?;
     let wear = Wear::new(&info, arguments.tbw);
     let around = Around {
         recorder_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?

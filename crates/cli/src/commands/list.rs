@@ -4,17 +4,21 @@ use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
+use baro_ondisk::{Declaration, Layout};
 use baro_recorder::log::Declared;
-use baro_store::Store;
+use baro_store::{Selector, Store};
 use clap::Args;
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
+    /// Only these: names, or selectors as temp{site="a",line=~"3.*",x!="y"}
+    series: Vec<String>,
     /// Also count rows and bytes, which reads the whole log
     #[arg(long)]
     counts: bool,
@@ -27,33 +31,74 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.counts {
         return counted(arguments, &store);
     }
-    let entries = store.catalog().entries();
-    if arguments.format == Format::Json {
-        let list: Vec<Value> = entries
-            .iter()
-            .map(|e| {
-                json!({"id": e.id, "type": e.kind.name(), "name": e.name, "unit": e.unit,
-                       "fields": fields(e)})
-            })
-            .collect();
-        print_json(&Value::Array(list))?;
-        return Ok(Outcome::Done);
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let json = arguments.format == Format::Json;
+    let mut listed = 0_u64;
+    let mut failed = None;
+    if json {
+        write!(out, "[")?;
     }
-    let mut out = std::io::stdout().lock();
-    for entry in entries {
-        writeln!(out, "{:>6} {:8} {} {}", entry.id, entry.kind.name(), entry.name, entry.unit)?;
-        for field in entry.layout.iter().flat_map(|layout| layout.fields()) {
-            let array = field.elements.map_or(String::new(), |n| format!("[0..{n}]"));
-            let (channel, name, unit) = (&entry.name, &field.name, &field.unit);
-            writeln!(out, "{:>6} {:8} {channel}.{name}{array} {unit}", "", field.kind.name())?;
-        }
+    // Row by row: there may be millions.
+    let each = |found: &Declaration<'_>| {
+        let done = if json { row_json(&mut out, found, listed) } else { row(&mut out, found) };
+        listed += 1;
+        failed = done.err();
+        if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    match selectors(arguments, &store)? {
+        Some(selectors) => store.catalog().scan_selected(&selectors, each)?,
+        None => store.catalog().scan(each)?,
     }
-    Ok(Outcome::Done)
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    if json {
+        writeln!(out, "{}]", if listed > 0 { "\n" } else { "" })?;
+    }
+    out.flush()?;
+    Ok(told(&store))
 }
 
-/// The layout of a channel; null of one that has none, and of a series.
-fn fields(entry: &Declared) -> Value {
-    let Some(layout) = &entry.layout else { return Value::Null };
+/// Says what is damaged, and what that makes of the exit code.
+fn told(store: &Store) -> Outcome {
+    let damage = store.catalog().damage();
+    damage.iter().for_each(|found| eprintln!("damage: {found}"));
+    Outcome::lost_if(damage.iter().any(baro_store::Damage::is_loss))
+}
+
+/// What the names and selectors of the command line select; `None` without any. A name that is one
+/// stands for itself.
+fn selectors(arguments: &Arguments, store: &Store) -> Result<Option<Vec<Selector>>> {
+    let mut selectors = Vec::new();
+    for text in &arguments.series {
+        selectors.push(match store.catalog().lookup(text)? {
+            Some(found) => Selector::name(&found.name),
+            None => Selector::parse(text)?,
+        });
+    }
+    Ok((!selectors.is_empty()).then_some(selectors))
+}
+
+fn row(out: &mut impl Write, found: &Declaration<'_>) -> std::io::Result<()> {
+    writeln!(out, "{:>6} {:8} {} {}", found.id, found.kind.name(), found.name, found.unit)?;
+    for field in found.layout.iter().flat_map(|layout| layout.fields()) {
+        let array = field.elements.map_or(String::new(), |n| format!("[0..{n}]"));
+        let (channel, name, unit) = (&found.name, &field.name, &field.unit);
+        writeln!(out, "{:>6} {:8} {channel}.{name}{array} {unit}", "", field.kind.name())?;
+    }
+    Ok(())
+}
+
+fn row_json(out: &mut impl Write, found: &Declaration<'_>, number: u64) -> std::io::Result<()> {
+    let fields = found.layout.as_deref().map_or(Value::Null, fields);
+    let row = json!({"id": found.id, "type": found.kind.name(), "name": found.name,
+                     "unit": found.unit, "fields": fields});
+    let before = if number == 0 { "\n" } else { ",\n" };
+    write!(out, "{before}  {row}")
+}
+
+/// The layout of a channel.
+fn fields(layout: &Layout) -> Value {
     let field = |field: &baro_ondisk::Field| {
         json!({
             "name": field.name,
@@ -70,7 +115,11 @@ fn fields(entry: &Declared) -> Value {
 }
 
 fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
-    let (listed, _) = store.counts()?;
+    let (mut listed, _) = store.counts()?;
+    if let Some(selectors) = selectors(arguments, store)? {
+        let wanted = store.catalog().select(&selectors)?;
+        listed.retain(|entry| wanted.binary_search(&entry.id).is_ok());
+    }
     let name = |id: u32, declared: &Option<Declared>| {
         declared.as_ref().map_or_else(|| format!("(undeclared {id})"), |found| found.name.clone())
     };

@@ -73,9 +73,7 @@ fn list(arguments: &Arguments) -> Result<Outcome> {
 
 fn release(arguments: &Arguments, wanted: &str) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
-    let Some(pin) = store.pin(wanted) else {
-        return Err(format!("no pin {wanted}; baro pin STORE --list tells which there are").into());
-    };
+    let pin = find(&store, wanted)?;
     release_in_store(&arguments.store, pin.id)?;
     match arguments.format {
         Format::Text => out!("released {:016x} {}", pin.id, pin.name),
@@ -84,10 +82,16 @@ fn release(arguments: &Arguments, wanted: &str) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The pin of this id or name.
+pub(crate) fn find<'a>(store: &'a Store, wanted: &str) -> Result<&'a Pin> {
+    let none = || format!("no pin {wanted}; baro pin STORE --list tells which there are").into();
+    store.pin(wanted).ok_or_else(none)
+}
+
 fn print(pin: &Pin) {
     let (from_ns, to_ns) = pin.window_ns();
     out!(
-        "{:016x} {} {} to {}{}{}",
+        "{:016x} {:5} {} to {}{}{}",
         pin.id,
         state(pin),
         time::show(from_ns),
@@ -100,7 +104,7 @@ fn print(pin: &Pin) {
 fn state(pin: &Pin) -> &'static str {
     match pin.state {
         PinState::Asked => "asked",
-        PinState::Open => "open ",
+        PinState::Open => "open",
         PinState::Whole => "whole",
         PinState::Short => "short",
         PinState::Refused => "refused",
@@ -113,7 +117,7 @@ pub(crate) fn as_json(pin: &Pin) -> Value {
     json!({
         "id": format!("{:016x}", pin.id),
         "name": pin.name,
-        "state": state(pin).trim(),
+        "state": state(pin),
         "reason": pin.reason,
         "from_ns": from_ns,
         "to_ns": to_ns,

@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let selection = selection::of_values(&store, &arguments.selectors)?;
     let done = output.write(&selection, every, |rows| {
         let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
-        let start_ns = store.info().times_ns.map(|times| times.0).filter(|_| whole);
+        let start_ns = store.info()?.times_ns.map(|times| times.0).filter(|_| whole);
         let found = match start_ns {
             Some(start_ns) => {
                 let rows = &mut FromStart { rows, start_ns };
@@ -178,7 +178,8 @@ pub(crate) fn met(store: &Store, notes: &QueryNotes) -> Outcome {
             eprintln!("note: {count} {what}");
         }
     }
-    let damage = || store.damage().iter().chain(&notes.read.damage);
+    let headers = store.damage_so_far();
+    let damage = || headers.iter().chain(&notes.read.damage);
     damage().for_each(|damage| eprintln!("damage: {damage}"));
     Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || recycled > 0)
 }

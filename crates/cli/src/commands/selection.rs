@@ -6,7 +6,7 @@ use baro_store::{Selection, Store};
 /// What `selectors` select; without any everything, fields instead of the frames they are in.
 pub(crate) fn of(store: &Store, selectors: &[String]) -> Result<Selection> {
     if selectors.is_empty() {
-        return Ok(Selection::all(store.catalog(), true));
+        return Ok(Selection::all(store.catalog(), true)?);
     }
     Ok(Selection::named(store.catalog(), selectors)?)
 }

@@ -6,8 +6,8 @@
 
 use super::{Keeper, Log, Moment, PinRequest, Tell, View};
 use crate::log::{
-    LOCK, PINS, Pins, Recovery, list, numbered, pin_name, read_identity, read_message, recover,
-    remove, write_pin,
+    LOCK, PINS, Pins, Recovery, list, numbered, open_folder, pin_name, read_identity, read_message,
+    recover, remove, write_pin,
 };
 use crate::writer::{Engine, Now, PinRefusal, PinStart, Retention, Start};
 use crate::{Error, Result};
@@ -163,12 +163,7 @@ pub fn release_in_store(path: &Path, id: u64) -> Result<()> {
 }
 
 fn open(path: &Path) -> Result<(Disk, baro_ondisk::StoreId)> {
-    let disk = match Disk::open(path) {
-        Err(error) if error.is_missing() => {
-            return Err(Error::NotAStore { path: path.to_owned() });
-        }
-        other => other?,
-    };
+    let disk = open_folder(path)?;
     let store = read_identity(&disk, path)?.store;
     Ok((disk, store))
 }

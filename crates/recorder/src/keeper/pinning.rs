@@ -195,57 +195,46 @@ impl<S: Storage> Keeper<S> {
         }
     }
 
-    /// Starts the next copy, if there is one to be made.
+    /// Starts the copy that the engine wants, if it wants one.
     pub(super) fn start_copy(&mut self, now_ns: u64, log: &mut impl Log) {
-        if now_ns < self.copy_retry_ns {
+        let Some(job) = self.copy.filter(|_| now_ns >= self.copy_retry_ns) else { return };
+        if !self.pins.covers(job.epoch) {
+            self.copy = None;
+            log.tell(Tell::CopyDropped);
             return;
         }
-        while let Some(job) = self.copies.front().copied() {
-            if !self.pins.covers(job.epoch) {
-                self.copies.pop_front();
-                log.tell(Tell::CopyDropped);
-                continue;
+        let room = self.room(self.identity.segment_bytes);
+        let (store, place) = (self.identity.store, (job.epoch, job.index));
+        let made = room.and_then(|()| {
+            Making::copy(&self.storage, store, place, job.dead_from).map_err(|e| e.to_string())
+        });
+        match made {
+            // Nothing in it counts, so nothing is to be kept.
+            Ok(None) => {
+                self.copy = None;
+                log.tell(Tell::CopiedOut(job.epoch));
             }
-            let room = self.room(self.identity.segment_bytes);
-            let place = (job.epoch, job.index);
-            let store = self.identity.store;
-            let made = room.and_then(|()| {
-                Making::copy(&self.storage, store, place, job.dead_from).map_err(|e| e.to_string())
-            });
-            match made {
-                // Nothing in it counts, so nothing is to be kept.
-                Ok(None) => {
-                    self.copies.pop_front();
-                    log.tell(Tell::CopiedOut(job.epoch));
-                }
-                Ok(making) => {
-                    self.making = making;
-                    self.copying = Some(job);
-                    self.copies.pop_front();
-                    self.copy_stopped = None;
-                }
-                Err(why) => {
-                    self.failures += 1;
-                    self.copy_retry_ns = now_ns + RETRY_NS;
-                    self.copy_stopped = Some(why);
-                }
+            Ok(making) => {
+                self.making = making;
+                self.copy_stopped = None;
             }
-            return;
+            Err(why) => self.copy_failed(now_ns, why),
         }
     }
 
     /// The copy in the making is there.
     pub(super) fn copy_done(&mut self, log: &mut impl Log) {
-        let Some(CopyJob { epoch, .. }) = self.copying.take() else { return };
+        let Some(CopyJob { epoch, .. }) = self.copy.take() else { return };
         self.pins.kept.insert(epoch);
         log.tell(Tell::CopiedOut(epoch));
         self.drop_copies(log);
     }
 
-    pub(super) fn copy_failed(&mut self, now_ns: u64, error: &Error) {
-        self.copies.extend(self.copying.take());
+    /// The copy is tried again later.
+    pub(super) fn copy_failed(&mut self, now_ns: u64, why: String) {
+        self.failures += 1;
         self.copy_retry_ns = now_ns + RETRY_NS;
-        self.copy_stopped = Some(error.to_string());
+        self.copy_stopped = Some(why);
     }
 }
 

@@ -1,16 +1,16 @@
 //! The catalog on disk: declarations of series and channels, appended durably, never during a push.
 
+mod append;
+
+pub use append::{CatalogWriter, grown_bytes, read_catalog_header};
+
 use super::names::CATALOG;
+use super::series::{Inserted, SeriesTable};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
-use baro_ondisk::limits::{UNIT_BYTES, round_up_to_unit};
-use baro_ondisk::{
-    BlockBuilder, BlockHeader, Declaration, End, Kind, Layout, Scan, SegmentHeader, Step, Type,
-};
-use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_ondisk::{Declaration, Layout, NameParser, Scan, Type};
+use baro_sys::storage::{Access, Storage};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A declared series or channel.
@@ -55,6 +55,7 @@ impl From<Declaration<'_>> for Declared {
 }
 
 /// What is asked to be declared.
+#[derive(Clone, Copy)]
 struct Wanted<'a> {
     name: &'a str,
     kind: Type,
@@ -65,15 +66,12 @@ struct Wanted<'a> {
 /// All declarations of a store.
 #[derive(Debug)]
 pub struct Catalog {
-    entries: Vec<Declared>,
-    by_name: HashMap<String, usize>,
+    table: SeriesTable,
+    names: NameParser,
     /// Where the next block goes; not used by a reader.
     scan: Scan,
     padding_bytes: u64,
 }
-
-/// Bytes of the block in which declarations are appended.
-const BLOCK_BYTES: usize = 256 << 10;
 
 impl Catalog {
     /// Reads the catalog of a store.
@@ -83,15 +81,12 @@ impl Catalog {
     pub fn read<S: Storage>(storage: &S) -> Result<Self> {
         let damaged = |source| Error::Format { file: CATALOG.to_owned(), source };
         let file = storage.open(CATALOG, Access::ReadDirect)?;
-        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-        let read = file.read_at(0, &mut unit)?;
-        let (header, crc) =
-            SegmentHeader::decode(unit.get(..read).unwrap_or(&[])).map_err(damaged)?;
+        let (header, crc) = read_catalog_header(&file)?;
         let mut blocks = Blocks::new()?;
         let mut walk = blocks.walk(&file, header, crc);
         let mut catalog = Catalog {
-            entries: Vec::new(),
-            by_name: HashMap::new(),
+            table: SeriesTable::default(),
+            names: NameParser::new(),
             scan: walk.scan().clone(),
             padding_bytes: 0,
         };
@@ -103,9 +98,14 @@ impl Catalog {
                     for chunk in block.chunks() {
                         for record in chunk.map_err(|e| damaged(e.at(offset)))?.records() {
                             let record = record.map_err(|e| damaged(e.at(offset)))?;
-                            let found = Declaration::decode(record.payload)
-                                .map_err(|e| damaged(e.at(offset)))?;
-                            catalog.insert(found.into());
+                            let mut inserted = Ok(());
+                            let decoded = Declaration::decode_each(record.payload, |found| {
+                                if inserted.is_ok() {
+                                    inserted = catalog.insert(found);
+                                }
+                            });
+                            decoded.map_err(|e| damaged(e.at(offset)))?;
+                            inserted?;
                         }
                     }
                 }
@@ -122,15 +122,42 @@ impl Catalog {
         Ok(catalog)
     }
 
-    fn insert(&mut self, declared: Declared) {
-        self.by_name.insert(declared.name.clone(), self.entries.len());
-        self.entries.push(declared);
+    fn insert(&mut self, found: Declaration<'_>) -> Result<()> {
+        let layout = found.layout.map(|layout| Arc::new(layout.into_owned()));
+        self.table.insert(found.id, found.kind, (found.name, found.unit), layout)?;
+        Ok(())
+    }
+
+    /// Series and channels declared.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether nothing is declared.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
     }
 
     /// All declarations, in the order in which they were made.
+    pub fn iter(&self) -> impl Iterator<Item = Declaration<'_>> {
+        self.table.iter()
+    }
+
+    /// Declaration `number` in the order in which they were made.
     #[must_use]
-    pub fn entries(&self) -> &[Declared] {
-        &self.entries
+    pub fn entry(&self, number: usize) -> Option<Declared> {
+        let layout = self.table.layout(number).cloned();
+        let found = self.table.get(number)?;
+        let found = Declaration { layout: None, ..found };
+        Some(Declared { layout, ..found.into() })
+    }
+
+    /// Bytes of memory that the declarations take.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes()
     }
 
     /// Highest session that has declared anything; the next one must be above it, since the session
@@ -140,10 +167,32 @@ impl Catalog {
         self.scan.session()
     }
 
-    /// The series or channel of this name.
+    fn find(&self, name: &str) -> Option<usize> {
+        // As it stands first: names were declared before there was a canonical form.
+        self.table.find(name).or_else(|| match NameParser::new().canonical(name) {
+            canonical if canonical == name => None,
+            canonical => self.table.find(canonical),
+        })
+    }
+
+    /// The series or channel of this name, whichever order its labels are in.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Declared> {
-        self.by_name.get(name).and_then(|at| self.entries.get(*at))
+    pub fn get(&self, name: &str) -> Option<Declared> {
+        self.entry(self.find(name)?)
+    }
+
+    /// Id and type of the series or channel of this name; allocates nothing for a name in
+    /// canonical form.
+    #[must_use]
+    pub fn id(&self, name: &str) -> Option<(u32, Type)> {
+        self.table.id_and_kind(self.find(name)?)
+    }
+
+    /// Id of the channel of this name, and its layout if it has one; allocates nothing.
+    #[must_use]
+    pub fn layout(&self, channel: &str) -> Option<(u32, Option<&Arc<Layout>>)> {
+        let number = self.find(channel)?;
+        Some((self.table.id_and_kind(number)?.0, self.table.layout(number)))
     }
 
     /// Ids for these (name, type, unit), declared durably where they are new. Blocks for the
@@ -159,11 +208,22 @@ impl Catalog {
         session: u64,
         wanted: &[(&str, Type, &str)],
     ) -> Result<Vec<u32>> {
-        let wanted: Vec<Wanted<'_>> = wanted
-            .iter()
-            .map(|(name, kind, unit)| Wanted { name, kind: *kind, unit, layout: None })
-            .collect();
-        self.declare_all(storage, session, &wanted)
+        self.declare_many(storage, session, wanted.iter().copied())
+    }
+
+    /// As [`Catalog::declare`] for as many as an iterator gives: one sync for all of them.
+    ///
+    /// # Errors
+    /// As [`Catalog::declare`].
+    pub fn declare_many<'a, S: Storage>(
+        &mut self,
+        storage: &S,
+        session: u64,
+        wanted: impl IntoIterator<Item = (&'a str, Type, &'a str)>,
+    ) -> Result<Vec<u32>> {
+        let wanted = wanted.into_iter();
+        let wanted = wanted.map(|(name, kind, unit)| Wanted { name, kind, unit, layout: None });
+        self.declare_all(storage, session, wanted)
     }
 
     /// The id of a channel whose frames have this layout, declared durably if it is new.
@@ -179,42 +239,82 @@ impl Catalog {
         layout: &Layout,
     ) -> Result<u32> {
         let wanted = Wanted { name, kind: Type::Channel, unit: "", layout: Some(layout) };
-        let ids = self.declare_all(storage, session, &[wanted])?;
+        let ids = self.declare_all(storage, session, std::iter::once(wanted))?;
         ids.first().copied().ok_or(Error::CatalogFull { bytes: 0 })
     }
 
-    fn declare_all<S: Storage>(
+    fn declare_all<'a, S: Storage>(
         &mut self,
         storage: &S,
         session: u64,
-        wanted: &[Wanted<'_>],
+        wanted: impl Iterator<Item = Wanted<'a>>,
     ) -> Result<Vec<u32>> {
-        let mut ids = Vec::with_capacity(wanted.len());
-        let mut fresh: Vec<Declared> = Vec::new();
-        let mut fresh_by_name: HashMap<&str, usize> = HashMap::new();
-        let next_id = self.entries.iter().map(|entry| entry.id).max().unwrap_or(0) + 1;
-        for one in wanted {
-            let name = one.name;
-            let known =
-                self.get(name).or_else(|| fresh_by_name.get(name).and_then(|at| fresh.get(*at)));
-            if let Some(known) = known {
-                check_known(known, one)?;
-                ids.push(known.id);
-                continue;
+        let before = self.table.len();
+        let done = self.take_in(wanted).and_then(|ids| {
+            if self.table.len() > before {
+                self.append(storage, session, before)?;
             }
-            self.check_fields(one)?;
-            let id = next_id + fresh.len() as u32;
-            let (name_, unit) = (name.to_owned(), one.unit.to_owned());
-            let layout = one.layout.cloned().map(Arc::new);
-            fresh_by_name.insert(name, fresh.len());
-            fresh.push(Declared { id, kind: one.kind, name: name_, unit, layout });
-            ids.push(id);
+            Ok(ids)
+        });
+        if done.is_err() {
+            self.table.truncate(before);
         }
-        if !fresh.is_empty() {
-            self.append(storage, session, &fresh)?;
-            fresh.into_iter().for_each(|declared| self.insert(declared));
+        done
+    }
+
+    /// Puts what is new into memory.
+    fn take_in<'a>(&mut self, wanted: impl Iterator<Item = Wanted<'a>>) -> Result<Vec<u32>> {
+        let mut ids = Vec::with_capacity(wanted.size_hint().0);
+        let mut parser = std::mem::take(&mut self.names);
+        for one in wanted {
+            ids.push(self.want(one, &mut parser)?);
         }
+        self.names = parser;
         Ok(ids)
+    }
+
+    fn want(&mut self, wanted: Wanted<'_>, parser: &mut NameParser) -> Result<u32> {
+        if let Some(number) = self.table.find(wanted.name) {
+            return self.check_known(number, &wanted);
+        }
+        let wanted = Wanted { name: parser.canonical(wanted.name), ..wanted };
+        let next_id = self.table.highest_id().checked_add(1);
+        let id = next_id.ok_or(Error::CatalogFull { bytes: self.scan.header().segment_bytes })?;
+        self.check_fields(&wanted)?;
+        let Wanted { name, kind, unit, layout } = wanted;
+        let layout_ = layout.map(Cow::Borrowed);
+        let checked = Declaration { id, kind, name, unit, layout: layout_ }.check();
+        checked.map_err(|source| Error::Format { file: CATALOG.to_owned(), source })?;
+        match self.table.insert(id, kind, (name, unit), layout.cloned().map(Arc::new))? {
+            Inserted::New(_) => Ok(id),
+            Inserted::Name(number) | Inserted::Id(number) => self.check_known(number, &wanted),
+        }
+    }
+
+    /// What is declared stays: the same again is no news, anything else is refused.
+    fn check_known(&self, number: usize, wanted: &Wanted<'_>) -> Result<u32> {
+        let (id, kind) = self.table.id_and_kind(number).unwrap_or((0, wanted.kind));
+        let name = wanted.name;
+        if kind != wanted.kind {
+            return Err(Error::Setting {
+                name: "type of a series",
+                expected: format!("{} as declared for {name}", kind.name()),
+                found: wanted.kind.name().to_owned(),
+            });
+        }
+        let Some(layout) = wanted.layout else { return Ok(id) };
+        let known = self.table.layout(number);
+        if known.map(|known| &**known) == Some(layout) {
+            return Ok(id);
+        }
+        let declared = known.map_or("no layout".to_owned(), |found| found.to_string());
+        Err(Error::Setting {
+            name: "layout of a channel",
+            expected: format!(
+                "{declared}, as declared for {name} (another layout: another channel)"
+            ),
+            found: layout.to_string(),
+        })
     }
 
     /// A new name must not be that of a channel's field, and no field that of a series.
@@ -224,95 +324,34 @@ impl Catalog {
             expected: format!("one that is not a field of the channel {channel}"),
             found: series.to_owned(),
         };
-        let owner = wanted.name.rsplit_once('.').and_then(|(channel, field)| {
-            let layout = self.get(channel)?.layout.as_ref()?;
-            layout.find(field).map(|_| channel)
-        });
-        if let Some(channel) = owner {
+        if self.table.has_layouts()
+            && let Some((channel, field)) = wanted.name.rsplit_once('.')
+            && let Some(number) = self.table.find(channel)
+            && self.table.layout(number).is_some_and(|layout| layout.find(field).is_some())
+        {
             return Err(clash(channel, wanted.name));
         }
         let Some(layout) = wanted.layout else { return Ok(()) };
-        let inside = |entry: &&Declared| {
-            let field = entry.name.strip_prefix(wanted.name).and_then(|f| f.strip_prefix('.'));
-            field.is_some_and(|field| layout.find(field).is_some())
-        };
-        match self.entries.iter().find(inside) {
-            Some(entry) => Err(clash(wanted.name, &entry.name)),
-            None => Ok(()),
+        for number in 0..self.table.len() {
+            let field = self.table.name_bytes(number).strip_prefix(wanted.name.as_bytes());
+            let field = field.and_then(|rest| rest.strip_prefix(b"."));
+            let field = field.and_then(|field| str::from_utf8(field).ok());
+            if field.is_some_and(|field| layout.find(field).is_some()) {
+                let series = String::from_utf8_lossy(self.table.name_bytes(number));
+                return Err(clash(wanted.name, &series));
+            }
         }
-    }
-
-    fn append<S: Storage>(&mut self, storage: &S, session: u64, fresh: &[Declared]) -> Result<()> {
-        let bad = |source| Error::Format { file: CATALOG.to_owned(), source };
-        let file = match storage.open(CATALOG, Access::WriteDirect) {
-            Ok(file) => file,
-            Err(_) => storage.open(CATALOG, Access::Write)?,
-        };
-        let mut buffer = AlignedBuffer::unlocked(BLOCK_BYTES)?;
-        let mut builder = BlockBuilder::new(1);
-        let mut scan = self.scan.clone();
-        let mut padding_bytes = self.padding_bytes;
-        let mut left = fresh.iter().peekable();
-        while left.peek().is_some() {
-            let mut sequence = 0;
-            while let Some(declared) = left.peek() {
-                let payload = declared.declaration().encode().map_err(bad)?;
-                let fill = |to: &mut [u8]| to.copy_from_slice(&payload);
-                let length = payload.len();
-                if !builder.push(&mut buffer, 0, Kind::Declare, 0, sequence, 0, length, fill) {
-                    break;
-                }
-                sequence += 1;
-                left.next();
-            }
-            let start = BlockHeader {
-                store: scan.header().store,
-                session,
-                epoch: scan.header().epoch,
-                sequence: scan.sequence(),
-                durable: self.scan.sequence(),
-                previous_crc: scan.previous_crc(),
-                padding_bytes,
-                ..BlockHeader::default()
-            };
-            let header = builder.finish(&mut buffer, start);
-            padding_bytes = header.padding_bytes;
-            let bytes = round_up_to_unit(header.block_bytes());
-            if scan.offset() + bytes as u64 > scan.header().segment_bytes {
-                return Err(Error::CatalogFull { bytes: scan.header().segment_bytes });
-            }
-            let offset = scan.offset();
-            // What a reader would not take must not be taken for declared.
-            if let Step::End(End::Tail(source)) = scan.step(&buffer) {
-                return Err(bad(source));
-            }
-            file.write_at(offset, buffer.get(..bytes).unwrap_or(&buffer))?;
-        }
-        file.sync_data()?;
-        self.scan = scan;
-        self.padding_bytes = padding_bytes;
         Ok(())
     }
-}
 
-/// What is declared stays: the same again is no news, anything else is refused.
-fn check_known(known: &Declared, wanted: &Wanted<'_>) -> Result<()> {
-    let name = wanted.name;
-    if known.kind != wanted.kind {
-        return Err(Error::Setting {
-            name: "type of a series",
-            expected: format!("{} as declared for {name}", known.kind.name()),
-            found: wanted.kind.name().to_owned(),
-        });
+    /// Writes the entries from number `from` on.
+    fn append<S: Storage>(&mut self, storage: &S, session: u64, from: usize) -> Result<()> {
+        let mut writer =
+            CatalogWriter::open(storage, session, self.scan.clone(), self.padding_bytes)?;
+        for declaration in (from..self.table.len()).filter_map(|number| self.table.get(number)) {
+            writer.add(&declaration)?;
+        }
+        (self.scan, self.padding_bytes) = writer.finish()?;
+        Ok(())
     }
-    let Some(layout) = wanted.layout else { return Ok(()) };
-    if known.layout.as_deref() == Some(layout) {
-        return Ok(());
-    }
-    let declared = known.layout.as_ref().map_or("no layout".to_owned(), |found| found.to_string());
-    Err(Error::Setting {
-        name: "layout of a channel",
-        expected: format!("{declared}, as declared for {name} (another layout: another channel)"),
-        found: layout.to_string(),
-    })
 }

@@ -8,6 +8,12 @@ pub(crate) const IDENTITY_NEW: &str = "store.new";
 pub const LOCK: &str = "lock";
 /// Series and channels.
 pub const CATALOG: &str = "catalog";
+/// A catalog that is being made from a dictionary.
+pub const CATALOG_NEW: &str = "catalog.new";
+/// The names of the catalog, sorted.
+pub const DICTIONARY: &str = "dictionary";
+/// A dictionary that is being made.
+pub const DICTIONARY_NEW: &str = "dictionary.new";
 /// Folder of the segments.
 pub const FOLDER: &str = "log";
 /// A segment that is being added to the log.
@@ -18,6 +24,19 @@ pub const PINS: &str = "pins";
 pub const KEPT: &str = "kept";
 /// A segment that is being copied out.
 pub(crate) const COPY: &str = "kept/copy";
+
+/// Folder of the runs.
+pub const RUNS: &str = "runs";
+/// Which runs count, and how far the log is settled.
+pub const MANIFEST: &str = "runs/manifest";
+/// Held by who settles.
+pub const RUNS_LOCK: &str = "runs/lock";
+
+/// File of a run.
+#[must_use]
+pub fn run_name(id: u64) -> String {
+    format!("{RUNS}/{id:016x}.run")
+}
 
 /// File of segment `index`.
 #[must_use]

@@ -45,9 +45,7 @@ impl Pins {
                 Err(why) => found.damaged.push((name, why)),
             }
         }
-        let kept = list(storage, KEPT)?;
-        let epoch = |name: &String| numbered(name).filter(|(_, end)| *end == "seg").map(|(e, _)| e);
-        found.kept = kept.iter().filter_map(epoch).collect();
+        found.kept = kept_epochs(storage)?;
         Ok(found)
     }
 
@@ -56,6 +54,16 @@ impl Pins {
     pub fn covers(&self, epoch: u64) -> bool {
         self.pins.values().any(|pin| pin.epochs().contains(&epoch))
     }
+}
+
+/// Epochs of the segments that were copied out of the log.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn kept_epochs<S: Storage>(storage: &S) -> Result<BTreeSet<u64>> {
+    let kept = list(storage, KEPT)?;
+    let epoch = |name: &String| numbered(name).filter(|(_, end)| *end == "seg").map(|(e, _)| e);
+    Ok(kept.iter().filter_map(epoch).collect())
 }
 
 /// Names in a folder that may not be there yet.

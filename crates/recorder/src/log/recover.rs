@@ -9,6 +9,7 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{BLOCK_HEADER_BYTES, DeadTail, Identity, SegmentHeader, SegmentKind, Wear};
+use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -60,6 +61,18 @@ pub struct Recovery {
     pub wear: Wear,
     /// Realtime and boottime of the newest block that was found.
     pub last_block_ns: Option<(i64, i64)>,
+}
+
+/// Opens the folder of the store at `path`. Where there is no folder there is no store: the next
+/// step is to make one, not to make a folder.
+///
+/// # Errors
+/// It is not there, or cannot be opened.
+pub fn open_folder(path: &Path) -> Result<Disk> {
+    match Disk::open(path) {
+        Err(error) if error.is_missing() => Err(Error::NotAStore { path: path.to_owned() }),
+        other => Ok(other?),
+    }
 }
 
 /// Reads the identity of the store in `storage`, whose place is named `path` in errors.

@@ -31,6 +31,8 @@ pub struct Walk<'a, F> {
     filled: usize,
     /// The last block was large: for headers, reading ahead would gain nothing.
     large: bool,
+    /// Bytes read at once.
+    at_once: usize,
 }
 
 /// What [`Walk::next_header`] found.
@@ -68,11 +70,17 @@ impl Blocks {
         crc: u32,
     ) -> Walk<'a, F> {
         let scan = Scan::new(header, crc);
-        Walk { file, start: scan.offset(), buffer: &mut self.buffer, scan, filled: 0, large: false }
+        let (start, buffer, at_once) = (scan.offset(), &mut self.buffer, READ_BYTES);
+        Walk { file, start, buffer, scan, filled: 0, large: false, at_once }
     }
 }
 
 impl<F: StorageFile> Walk<'_, F> {
+    /// Reads `bytes` at once from now on: fewer where little is expected.
+    pub fn read_at_once(&mut self, bytes: usize) {
+        self.at_once = bytes.next_multiple_of(UNIT_BYTES);
+    }
+
     /// Where the walk is.
     #[must_use]
     pub fn scan(&self) -> &Scan {
@@ -123,11 +131,19 @@ impl<F: StorageFile> Walk<'_, F> {
     /// # Errors
     /// The file cannot be read.
     pub fn find_proof(&mut self) -> Result<Option<(u64, BlockHeader)>> {
-        let end = self.scan.header().segment_bytes;
+        self.find_proof_within(u64::MAX)
+    }
+
+    /// As [`Walk::find_proof`], but looks no further than `bytes` from here.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn find_proof_within(&mut self, bytes: u64) -> Result<Option<(u64, BlockHeader)>> {
+        let end = self.scan.header().segment_bytes.min(self.scan.offset().saturating_add(bytes));
         let mut at = self.scan.offset() + UNIT_BYTES as u64;
         let (mut first, mut found) = (None, None);
         while at + UNIT_BYTES as u64 <= end {
-            self.load(at, UNIT_BYTES, READ_BYTES)?;
+            self.load(at, UNIT_BYTES, self.at_once)?;
             let from = (at - self.start) as usize;
             let Some(bytes) = self.buffer.get(from..self.filled).filter(|b| !b.is_empty()) else {
                 break;
@@ -187,7 +203,7 @@ impl<F: StorageFile> Walk<'_, F> {
 
     /// Has `bytes` at the scan's offset in the buffer, as far as the file goes; returns their place.
     fn fill(&mut self, bytes: usize) -> Result<usize> {
-        self.load(self.scan.offset(), bytes, READ_BYTES)?;
+        self.load(self.scan.offset(), bytes, self.at_once)?;
         Ok(self.from())
     }
 

@@ -10,11 +10,7 @@ use baro_sys::place::{Place, QueueCache};
 pub(super) fn durable(facts: &Facts) -> Judged {
     let promise = Promise::Durable;
     let Some(target) = facts.target() else {
-        let why = match &facts.place {
-            Some(_) => "the upper layer of this overlayfs cannot be seen from here",
-            None => "the file system cannot be asked",
-        };
-        return Judged::unknown(promise, why);
+        return Judged::unknown(promise, facts.unseen());
     };
     // The second is how Linux 6.18 shows it.
     let volatile =

@@ -89,6 +89,14 @@ impl Facts {
         Some(place)
     }
 
+    /// Why there is no [`Facts::target`], for sentences.
+    pub(super) fn unseen(&self) -> &'static str {
+        match &self.place {
+            Some(_) => "the upper layer of this overlayfs cannot be seen from here",
+            None => "the file system cannot be asked",
+        }
+    }
+
     /// Name of the file system's type, for sentences.
     pub(super) fn kind(&self) -> &str {
         self.target().or(self.place.as_ref()).map_or("unknown", |place| place.kind.as_str())

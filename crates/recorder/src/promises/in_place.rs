@@ -2,7 +2,8 @@
 //!
 //! Both rest on segments that were written once in full, on a file system that overwrites. The
 //! first is looked at in the first segment, the second known by the file system's kind and
-//! options. Invariant: zero forced commits is said to hold on ext4 only, where it is measured.
+//! options. Invariant: zero forced commits is said to hold on ext4 only, where it is measured
+//! (ext2 and ext3 are mounted by the same driver), and where there is no journal.
 //! Test: `promises/tests.rs`; on real ones `tests/real/places.rs` counts commits and allocations.
 
 use super::{Facts, Judged, Promise};
@@ -10,7 +11,7 @@ use baro_sys::place::Place;
 
 pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
     let promise = Promise::NoForcedCommits;
-    let Some(place) = facts.target() else { return Judged::unknown(promise, unseen(facts)) };
+    let Some(place) = facts.target() else { return Judged::unknown(promise, facts.unseen()) };
     if let Some(judged) = spoilt(facts, promise) {
         return judged;
     }
@@ -25,7 +26,9 @@ pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
             Judged::no(promise, "segments have the flag j: their data go through the journal")
                 .remedy("chattr -j on the files in the store's folder log")
         }
-        "ext4" | "ext3" | "ext2" => Judged::yes(promise, "ext4, in place, nothing to commit"),
+        kind @ ("ext4" | "ext3" | "ext2") => {
+            Judged::yes(promise, format!("{kind}, in place, nothing to commit"))
+        }
         "tmpfs" | "ramfs" => Judged::yes(promise, format!("{} has no journal", place.kind)),
         "xfs" => Judged::unknown(
             promise,
@@ -42,7 +45,7 @@ pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
 
 pub(super) fn in_place(facts: &Facts) -> Judged {
     let promise = Promise::InPlace;
-    let Some(place) = facts.target() else { return Judged::unknown(promise, unseen(facts)) };
+    let Some(place) = facts.target() else { return Judged::unknown(promise, facts.unseen()) };
     if let Some(judged) = spoilt(facts, promise) {
         return judged;
     }
@@ -63,13 +66,6 @@ pub(super) fn in_place(facts: &Facts) -> Judged {
         "zfs" | "bcachefs" => Judged::no(promise, format!("{kind}: every write allocates"))
             .remedy("make the store on ext4"),
         _ => Judged::unknown(promise, format!("{kind}: not known to overwrite")),
-    }
-}
-
-fn unseen(facts: &Facts) -> &'static str {
-    match &facts.place {
-        Some(_) => "the upper layer of this overlayfs cannot be seen from here",
-        None => "the file system cannot be asked",
     }
 }
 

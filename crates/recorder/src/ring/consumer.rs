@@ -69,7 +69,7 @@ fn head_at(ring: &Ring, position: u64) -> Option<Head> {
     let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
     let length = (word(0) & 0x0fff_ffff) as usize;
     let kind = Kind::from_number((word(0) >> 28) as u8)
-        .filter(|kind| matches!(kind, Kind::Frame | Kind::Samples))?;
+        .filter(|kind| matches!(kind, Kind::Frame | Kind::Samples | Kind::Text))?;
     // A sequence beyond any real one would make sums wrap.
     (length <= ring.record_bytes_max && long(8) < SEQUENCE_MAX).then_some(Head {
         kind,
@@ -231,8 +231,14 @@ impl RingReader {
     /// The record that [`RingReader::next`] returned: copies its payload, as it is now.
     #[inline]
     pub(crate) fn copy_payload(&self, to: &mut [u8]) {
-        let place = (self.at.bytes + HEAD_BYTES as u64) % self.ring.capacity() as u64;
-        self.ring.read(place as usize, to);
+        self.copy_part(0, to);
+    }
+
+    /// The same from `offset` of the payload on; `to` ends within it.
+    #[inline]
+    pub(crate) fn copy_part(&self, offset: usize, to: &mut [u8]) {
+        let place = self.at.bytes + (HEAD_BYTES + offset) as u64;
+        self.ring.read((place % self.ring.capacity() as u64) as usize, to);
     }
 
     /// Moves behind the record that [`RingReader::next`] returned.

@@ -2,6 +2,7 @@
 
 use super::layout::{PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, record_bytes};
 use super::{consumer, layout};
+use baro_ondisk::limits::TEXT_BYTES_MAX;
 use baro_ondisk::{Kind, Samples};
 use baro_sys::memory::{ForkWiped, Locked, SharedMemory, as_bytes};
 use std::fmt;
@@ -70,7 +71,7 @@ pub enum Refused {
         /// Largest payload in bytes.
         limit_bytes: usize,
     },
-    /// Columns of different lengths.
+    /// Columns of different lengths, or none in a batch with times.
     Uneven,
     /// The writer has closed the ring.
     Closed,
@@ -211,6 +212,94 @@ impl Producer {
         self.push_columns(time_ns, series, as_bytes(values))
     }
 
+    /// Pushes f64 samples, each with a time of its own, in any order. The record's time is that of
+    /// the first.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_batch(
+        &mut self,
+        times_ns: &[i64],
+        series: &[u32],
+        values: &[f64],
+    ) -> Result<u64, Refused> {
+        self.push_timed(times_ns, series, as_bytes(values))
+    }
+
+    /// Pushes i64 samples, or 0 and 1 of bool series; otherwise as [`Producer::push_batch`].
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_integer_batch(
+        &mut self,
+        times_ns: &[i64],
+        series: &[u32],
+        values: &[i64],
+    ) -> Result<u64, Refused> {
+        self.push_timed(times_ns, series, as_bytes(values))
+    }
+
+    /// Pushes one f64 sample. A batch costs less for each.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_sample(&mut self, series: u32, time_ns: i64, value: f64) -> Result<u64, Refused> {
+        self.push_one(series, time_ns, value.to_bits())
+    }
+
+    /// Pushes one i64 sample, or 0 or 1 of a bool series. A batch costs less for each.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_integer(&mut self, series: u32, time_ns: i64, value: i64) -> Result<u64, Refused> {
+        self.push_one(series, time_ns, value.cast_unsigned())
+    }
+
+    /// Pushes one sample of a text series: at most 64 KiB.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_text(&mut self, series: u32, time_ns: i64, text: &str) -> Result<u64, Refused> {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(match self.closed() {
+                true => self.refuse_closed(),
+                false => self.refuse_large(TEXT_BYTES_MAX),
+            });
+        }
+        self.push(Kind::Text, series, time_ns, text.len(), text.as_bytes(), &[])
+    }
+
+    fn push_timed(
+        &mut self,
+        times_ns: &[i64],
+        series: &[u32],
+        values: &[u8],
+    ) -> Result<u64, Refused> {
+        let Some(first_ns) = times_ns.first() else { return Err(Refused::Uneven) };
+        if series.len() * 8 != values.len() || times_ns.len() != series.len() {
+            return Err(Refused::Uneven);
+        }
+        let length = Samples::payload_bytes(series.len(), true);
+        let head = Samples::head(series.len() as u32, true);
+        let columns = [as_bytes(series), as_bytes(times_ns), values];
+        self.push(Kind::Samples, 0, *first_ns, length, &head, &columns)
+    }
+
+    #[inline]
+    fn push_one(&mut self, series: u32, time_ns: i64, bits: u64) -> Result<u64, Refused> {
+        // Head and columns of one sample are so small that they are put together first.
+        let mut payload = [0; Samples::HEAD_BYTES + 12];
+        payload[..8].copy_from_slice(&Samples::head(1, false));
+        payload[8..12].copy_from_slice(&series.to_le_bytes());
+        payload[12..].copy_from_slice(&bits.to_le_bytes());
+        self.push(Kind::Samples, 0, time_ns, payload.len(), &payload, &[])
+    }
+
     fn push_columns(
         &mut self,
         time_ns: i64,
@@ -239,7 +328,7 @@ impl Producer {
             return Err(self.refuse_closed());
         }
         if length > self.ring.record_bytes_max {
-            return Err(self.refuse_large());
+            return Err(self.refuse_large(self.ring.record_bytes_max));
         }
         let bytes = record_bytes(length);
         let end = self.here.get(HEAD) + bytes as u64;
@@ -296,13 +385,13 @@ impl Producer {
     }
 
     #[cold]
-    fn refuse_large(&mut self) -> Refused {
+    fn refuse_large(&mut self, limit_bytes: usize) -> Refused {
         if !self.same_process() {
             return Refused::Forked;
         }
         self.ring.refused_large().fetch_add(1, Ordering::Relaxed);
         self.lose_sequence();
-        Refused::TooLarge { limit_bytes: self.ring.record_bytes_max }
+        Refused::TooLarge { limit_bytes }
     }
 
     fn lose_sequence(&mut self) {

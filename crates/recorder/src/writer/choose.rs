@@ -24,8 +24,8 @@ pub(crate) enum NoNext {
     Full,
     /// Others are being added to the log.
     Growing,
-    /// So many are held by pins, and so many are too young.
-    Held { pinned: u32, young: u32 },
+    /// So many are held by pins, so many are too young, and of so many the samples are not in runs.
+    Held { pinned: u32, young: u32, unsettled: u32 },
 }
 
 /// A segment in use.
@@ -69,6 +69,8 @@ pub(crate) struct Choice {
     /// Segments that growth is still to bring.
     to_come: usize,
     holds: Vec<Hold>,
+    /// Epochs above this hold samples that are in no run, if that counts.
+    settled: Option<u64>,
     /// Epochs of which there is a durable copy outside the log.
     copied: BTreeMap<u64, Option<Span>>,
 }
@@ -111,6 +113,7 @@ impl Choice {
             segments_max: kept,
             to_come: kept.saturating_sub(segments.grown as usize),
             holds: Vec::new(),
+            settled: retention.keep_unsettled.then_some(0),
             copied: BTreeMap::new(),
         };
         (choice, base_ns)
@@ -162,6 +165,7 @@ impl Choice {
             !busy.contains(&segment.index)
                 && !self.holds(segment.epoch)
                 && self.old_enough(segment, running_ns)
+                && self.is_settled(segment)
         })
     }
 
@@ -171,19 +175,32 @@ impl Choice {
         keep_ns == 0 || u64::try_from(age_ns).is_ok_and(|age_ns| age_ns >= keep_ns)
     }
 
+    fn is_settled(&self, segment: &Started) -> bool {
+        self.settled.is_none_or(|through| segment.epoch <= through)
+    }
+
+    /// The samples of all epochs up to this one are in runs.
+    pub(crate) fn settled(&mut self, through: u64) {
+        if let Some(settled) = &mut self.settled {
+            *settled = through.max(*settled);
+        }
+    }
+
     fn why(&self, running_ns: i64) -> NoNext {
         if self.to_come > 0 {
             return NoNext::Growing;
         }
-        let (mut pinned, mut young) = (0, 0);
+        let (mut pinned, mut young, mut unsettled) = (0, 0, 0);
         for segment in &self.started {
             if self.holds(segment.epoch) {
                 pinned += 1;
             } else if !self.old_enough(segment, running_ns) {
                 young += 1;
+            } else if !self.is_settled(segment) {
+                unsettled += 1;
             }
         }
-        NoNext::Held { pinned, young }
+        NoNext::Held { pinned, young, unsettled }
     }
 
     /// A segment with a failed write or sync that holds nothing durable: tried again when all

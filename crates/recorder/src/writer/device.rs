@@ -59,7 +59,7 @@ pub trait Device {
 const OPEN_FILES_MAX: usize = 8;
 /// Writers beside each other. Two keep a fast device busy; behind others' deep queues each write
 /// waits for seconds, and only what is on its way at once makes progress.
-const WRITE_THREADS: usize = 8;
+pub(crate) const WRITE_THREADS: usize = 8;
 
 #[derive(Debug)]
 struct Files<S: Storage> {

@@ -24,7 +24,7 @@ use super::watch::Watch;
 use crate::log::Recovery;
 use crate::ring::RingReader;
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
-use baro_ondisk::{BlockBuilder, DeadTail, StoreId, Wear};
+use baro_ondisk::{BlockBuilder, DeadTail, SampleStage, StoreId, Wear};
 use baro_sys::memory::AlignedBuffer;
 use pins::OpenPin;
 
@@ -65,6 +65,11 @@ const CLOCK_STEP_NS: i64 = 50_000_000;
 /// After a failure with nowhere to go, try again this much later.
 const RETRY_NS: u64 = 200_000_000;
 
+/// Most that the section of a block may take: the rest is for records, and at least for one.
+fn section_room(block_bytes: usize) -> usize {
+    block_bytes - block_bytes / 16
+}
+
 #[derive(Debug)]
 struct Segment {
     index: u32,
@@ -92,6 +97,8 @@ pub struct Engine {
     rings: Vec<RingReader>,
     first_ring: usize,
     builder: BlockBuilder,
+    /// Samples of the block being filled, in order of arrival.
+    stage: SampleStage,
     filling: Option<AlignedBuffer>,
     filling_since_ns: u64,
     free: Vec<AlignedBuffer>,
@@ -168,6 +175,7 @@ impl Engine {
             rings: Vec::new(),
             first_ring: 0,
             builder: BlockBuilder::new(CHUNKS_MAX),
+            stage: SampleStage::new(section_room(start.block_bytes)),
             filling: None,
             filling_since_ns: 0,
             free: buffers(start.buffers.max(2), start.block_bytes)?,

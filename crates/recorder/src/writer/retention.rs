@@ -10,6 +10,9 @@ pub struct Retention {
     /// Nothing younger is recycled, nanoseconds of running time. If the log is full of younger
     /// data, new records are refused and counted.
     pub keep_ns: Option<u64>,
+    /// Nothing is recycled whose samples are not in runs yet. How far they are is what
+    /// `runs/manifest` says, whoever settles; until there is one, nothing is recycled.
+    pub keep_unsettled: bool,
     /// The log grows only as long as its file system has so many bytes free.
     pub min_free_bytes: u64,
 }

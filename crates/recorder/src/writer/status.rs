@@ -18,6 +18,8 @@ pub enum Trouble {
         pinned: u32,
         /// Younger than what is to be kept.
         young: u32,
+        /// With samples that are in no run yet.
+        unsettled: u32,
     },
     /// A write or sync failed; what was not durable is written again elsewhere.
     Device {
@@ -32,10 +34,10 @@ impl fmt::Display for Trouble {
             Trouble::None => Ok(()),
             Trouble::LogFull => f.write_str("the log is full: new records are refused"),
             Trouble::Growing => f.write_str("waits for the log to grow"),
-            Trouble::Held { pinned, young } => write!(
+            Trouble::Held { pinned, young, unsettled } => write!(
                 f,
                 "no segment may be reused: {pinned} are held by pins, {young} are younger than \
-                 what is to be kept; new records are refused"
+                 what is to be kept, {unsettled} are not settled; new records are refused"
             ),
             Trouble::Device { error } => f.write_str(error),
         }
@@ -85,7 +87,7 @@ pub struct Status {
     pub segments_blank: u32,
     /// Segments held by pins, as of the last start of one.
     pub segments_held: u32,
-    /// The oldest segment is older than what is to be kept, as of the last start of one.
+    /// The oldest segment is older than what is to be kept, as of the last attempt to start one.
     pub may_reuse: bool,
     /// Why there is no progress.
     pub trouble: Trouble,

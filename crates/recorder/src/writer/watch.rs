@@ -54,9 +54,16 @@ impl Watch {
     /// Looks at a samples record, which may be anything; the time of the sample with which the
     /// value went beyond the limit.
     pub(crate) fn look(&mut self, payload: &[u8], time_ns: i64) -> Option<i64> {
-        let samples = Samples::decode(payload, time_ns).ok()?;
+        self.look_at(Samples::decode(payload, time_ns).ok()?.iter())
+    }
+
+    /// The same of samples in order of arrival.
+    pub(crate) fn look_at(
+        &mut self,
+        samples: impl Iterator<Item = (u32, i64, u64)>,
+    ) -> Option<i64> {
         let mut fired = None;
-        for (series, time_ns, bits) in samples.iter() {
+        for (series, time_ns, bits) in samples {
             if series != self.trigger.series {
                 continue;
             }

@@ -10,7 +10,50 @@ pub struct Offer {
     pub pushed_ns: i64,
     pub channel: u32,
     pub time_ns: i64,
+    /// Of the payload of a frame.
     pub length: usize,
+    pub form: Form,
+}
+
+/// What a record is; follows from who pushed it, its number and its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Frame,
+    /// So many samples, all of one time.
+    Samples(usize),
+    /// The same, each with a time of its own.
+    Timed(usize),
+}
+
+impl Form {
+    /// A third are frames, as are the smallest.
+    pub fn of(producer: u64, sequence: u64, length: usize) -> Self {
+        let room = length.saturating_sub(8);
+        match (producer ^ sequence.wrapping_mul(5)) % 3 {
+            1 if room >= 12 => Form::Samples(room / 12),
+            2 if room >= 20 => Form::Timed(room / 20),
+            _ => Form::Frame,
+        }
+    }
+}
+
+/// The samples of a record: (series, time, bits). Few series, so that many records have the same,
+/// and times out of order; bits tell whose they are, some as decimals.
+pub fn samples(producer: u64, sequence: u64, offer: &Offer) -> Vec<(u32, i64, u64)> {
+    let (count, timed) = match offer.form {
+        Form::Frame => (0, false),
+        Form::Samples(count) => (count, false),
+        Form::Timed(count) => (count, true),
+    };
+    let word = |at: u64| (producer << 40 ^ sequence << 12 ^ at).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let one = |at: u64| {
+        let word = word(at);
+        let series = if offer.channel == 0 { word >> 40 } else { word % 40 } as u32;
+        let time_ns = offer.time_ns + if timed { (word >> 50) as i64 } else { 0 };
+        let decimal = (sequence as f64 * 1000.0 + at as f64) / 1000.0;
+        (series, time_ns, if offer.channel == 1 { decimal.to_bits() } else { word })
+    };
+    (0..count as u64).map(one).collect()
 }
 
 /// One producer's records.

@@ -25,7 +25,7 @@ fn whole(disk: &SimDisk) {
     let segments = Segments::read(disk, &identity).unwrap();
     assert!(segments.damaged.is_empty() && segments.started.is_empty());
     assert_eq!(segments.blank, [0, 1, 2]);
-    assert!(Catalog::read(disk).unwrap().entries().is_empty());
+    assert!(Catalog::read(disk).unwrap().is_empty());
     for name in disk.files() {
         let size = disk.open(&name, Access::Read).unwrap().size_bytes().unwrap();
         assert_eq!(size, if name == IDENTITY { 4096 } else { 1 << 20 }, "{name}");
@@ -89,11 +89,11 @@ fn a_failed_init_leaves_no_store_and_a_second_one_works() {
 /// Names of the catalog after a crash, which must be those declared, and perhaps some of `tried`.
 fn declared(disk: &SimDisk, sure: &[String], tried: &[String]) -> Vec<String> {
     let catalog = Catalog::read(disk).unwrap();
-    let names: Vec<String> = catalog.entries().iter().map(|d| d.name.clone()).collect();
+    let names: Vec<String> = catalog.iter().map(|d| d.name.to_owned()).collect();
     assert!(names.starts_with(sure), "declared {sure:?}, found {names:?}");
     assert!(names[sure.len()..].iter().all(|name| tried.contains(name)), "{names:?} {tried:?}");
-    for (at, entry) in (1..).zip(catalog.entries()) {
-        assert_eq!((entry.id, entry.unit.as_str()), (at, "K"));
+    for (at, entry) in (1..).zip(catalog.iter()) {
+        assert_eq!((entry.id, entry.unit), (at, "K"));
     }
     names
 }

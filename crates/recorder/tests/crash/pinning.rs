@@ -8,10 +8,10 @@
 use crate::ledger::Promise;
 use crate::reading::{Contents, check};
 use crate::seeds;
-use crate::world::{Cuts, Plan, SMALL, World};
-use baro_ondisk::{Pin, PinState, StoreId, WhenFull};
+use crate::world::{Cuts, Plan, SEGMENT_BYTES, SMALL, World};
+use baro_ondisk::{Manifest, Pin, PinState, Settled, StoreId, WhenFull};
 use baro_recorder::keeper::{Keeper, Log, Tell, View};
-use baro_recorder::log::{Pins, Recovery};
+use baro_recorder::log::{MANIFEST, Pins, RUNS, Recovery};
 use baro_recorder::writer::{Engine, Event, PinStart};
 use baro_recorder::{Error, Moment, PinRequest, Retention, Trouble};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
@@ -60,7 +60,8 @@ impl Log for Direct<'_> {
 impl World {
     pub fn retention(&self) -> Retention {
         let keep_ns = (self.plan.keep_ns > 0).then_some(self.plan.keep_ns);
-        Retention { keep_ns, ..Retention::default() }
+        let Plan { keep_unsettled, min_free_bytes, .. } = self.plan;
+        Retention { keep_ns, keep_unsettled, min_free_bytes, ..Retention::default() }
     }
 
     /// Segments that are there from the start.
@@ -335,20 +336,64 @@ fn every_crash_point_while_the_log_grows_and_is_pinned() {
     assert!(total.grown == 5 && total.granted > 0, "{total:?}");
 }
 
+/// Runs a log that has room for three of its five segments, which says why; then there is more.
+fn stops_at_three_and_grows_when_it_can(world: &mut World, said: &str) {
+    world.run(300, true).unwrap();
+    let growth = world.keeper.as_ref().unwrap().growth().clone();
+    assert_eq!((growth.grown, growth.target), (3, 5));
+    let why = growth.stopped.unwrap();
+    assert!(why.contains(said), "{why}");
+    assert!(world.engine.as_ref().unwrap().status().segments_started > 6, "recycles meanwhile");
+    world.disk.heal();
+    run_for(world, 11_000_000_000);
+    assert_eq!(world.keeper.as_ref().unwrap().growth().grown, 5);
+    world.close().unwrap();
+}
+
 #[test]
 fn a_log_that_cannot_grow_goes_on_with_what_there_is_and_grows_when_it_can() {
     let plan = Plan { init_segments: 2, segments: 5, pins: 0, keep_ns: 0, ..pinned(1) };
     let mut world = World::new(1, plan);
     world.disk.inject(Fault::Full(world.disk.used_bytes() + (1 << 20) + 5000));
     world.open().unwrap();
+    stops_at_three_and_grows_when_it_can(&mut world, "No space");
+}
+
+#[test]
+fn growth_leaves_free_what_is_to_stay_free_and_goes_on_when_there_is_more() {
+    let min_free_bytes = 3 << 20;
+    let plan = Plan { init_segments: 2, segments: 5, pins: 0, keep_ns: 0, ..pinned(6) };
+    let mut world = World::new(6, Plan { cuts: Cuts::Never, min_free_bytes, ..plan });
+    world.open().unwrap();
+    // Room for one segment beside what is to stay free, and not quite for two.
+    let room = min_free_bytes + 2 * SEGMENT_BYTES - 1;
+    world.disk.inject(Fault::Full(world.disk.used_bytes() + room));
+    let said = format!("{min_free_bytes} are to stay free");
+    stops_at_three_and_grows_when_it_can(&mut world, &said);
+}
+
+#[test]
+fn a_log_whose_old_segments_are_all_pinned_grows() {
+    // Growth rests while there is something old enough to be reused; then a pin takes all of that.
+    let plan = Plan { init_segments: 2, segments: 60, pins: 0, keep_ns: 1_000_000, ..pinned(5) };
+    let mut world = World::new(5, Plan { cuts: Cuts::Never, ..plan });
+    world.open().unwrap();
     world.run(300, true).unwrap();
-    let growth = world.keeper.as_ref().unwrap().growth().clone();
-    assert_eq!((growth.grown, growth.target), (3, 5));
-    assert!(growth.stopped.is_some_and(|why| why.contains("No space")), "it says why");
-    assert!(world.engine.as_ref().unwrap().status().segments_started > 6, "recycles meanwhile");
-    world.disk.heal();
-    run_for(&mut world, 11_000_000_000);
-    assert_eq!(world.keeper.as_ref().unwrap().growth().grown, 5);
+    let grown = world.keeper.as_ref().unwrap().growth().grown;
+    let (mut keeper, mut engine) = (world.keeper.take().unwrap(), world.engine.take().unwrap());
+    let before_ns = 3_600_000_000_000;
+    let request = PinRequest { before_ns, ..PinRequest::default() };
+    let now = world.now();
+    let moment = Moment { realtime_ns: now.realtime_ns, boottime_ns: now.boottime_ns };
+    keeper.pin(9, &request, moment, &mut Direct(&mut engine)).unwrap();
+    let started = engine.status().segments_started;
+    (world.keeper, world.engine) = (Some(keeper), Some(engine));
+    world.ledger.pinning = true;
+    world.run(300, true).unwrap();
+    let after = world.keeper.as_ref().unwrap().growth().grown;
+    assert!(after > grown && after < 60, "{grown}, then {after}");
+    let status = world.engine.as_ref().unwrap().status();
+    assert!(status.segments_started > started + 6, "{started}, then {status:?}");
     world.close().unwrap();
 }
 
@@ -359,9 +404,35 @@ fn what_is_younger_than_is_to_be_kept_is_refused_room_and_counted() {
     world.open().unwrap();
     world.run(400, true).unwrap();
     let status = world.engine.as_ref().unwrap().status();
-    assert!(matches!(status.trouble, Trouble::Held { pinned: 0, young: 4 }), "{status:?}");
+    assert!(
+        matches!(status.trouble, Trouble::Held { pinned: 0, young: 4, unsettled: 0 }),
+        "{status:?}"
+    );
     let refused: u64 = world.producers.iter().map(|p| p.report().refused_full).sum();
     assert!(refused > 0);
+    world.close().unwrap();
+}
+
+#[test]
+fn what_is_not_settled_is_not_recycled() {
+    let plan = Plan { segments: 4, init_segments: 0, pins: 1_000_000, keep_ns: 0, ..pinned(3) };
+    let mut world = World::new(3, Plan { keep_unsettled: true, ..plan });
+    world.open().unwrap();
+    world.run(400, true).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
+    assert_eq!((status.trouble, status.segments_started), (held, 4));
+    // Whoever settles says so in the manifest: the first two epochs, and a part of the third.
+    let settled = Settled { epoch: 3, end: u64::MAX };
+    let manifest = Manifest { store: STORE, settled, ..Manifest::default() };
+    world.disk.create_folder(RUNS).unwrap();
+    let file = world.disk.create(MANIFEST).unwrap();
+    file.write_at(0, &manifest.encode()).unwrap();
+    run_for(&mut world, 2_000_000_000);
+    world.run(400, true).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
+    assert_eq!((status.trouble, status.segments_started), (held, 6));
     world.close().unwrap();
 }
 
@@ -403,7 +474,7 @@ fn a_crash_at_any_operation_on_pins_leaves_them_old_or_new() {
 fn requests_of_other_processes_are_granted_refused_and_survive_garbage() {
     let mut world = World::new(4, Plan { cuts: Cuts::Never, pins: 1_000_000, ..pinned(4) });
     world.open().unwrap();
-    world.run(100, true).unwrap();
+    world.run(400, true).unwrap();
     let put = |disk: &SimDisk, name: &str, bytes: &[u8]| {
         let _ = disk.create_folder("pins");
         disk.create(&format!("pins/{name}")).unwrap().write_at(0, bytes).unwrap();

@@ -1,7 +1,7 @@
 //! Reads a whole log by the reader's rule and holds it against the ledger.
 
-use crate::ledger::{Ledger, payload};
-use baro_ondisk::{Block, Gap, Kind, Record, SegmentHeader};
+use crate::ledger::{Form, Ledger, payload, samples};
+use baro_ondisk::{Block, Gap, Kind, Record, SampleColumns, Samples, SegmentHeader};
 use baro_recorder::log::{
     Blocks, Extent, Found, Pins, Segments, judge, kept_name, read_identity, segment_name,
 };
@@ -220,6 +220,7 @@ fn promises(contents: &Contents, ledger: &Ledger) -> Result<(), String> {
 
 fn see(block: &Block<'_>, ledger: &Ledger, records: &mut Vec<Seen>) {
     let number = block.header.sequence;
+    let mut samples = Vec::new();
     for chunk in block.chunks() {
         let chunk = match chunk {
             Ok(chunk) => chunk,
@@ -233,12 +234,37 @@ fn see(block: &Block<'_>, ledger: &Ledger, records: &mut Vec<Seen>) {
                     sequence: record.sequence,
                     next: record.next_sequence(),
                     gap: record.kind == Kind::Gap,
-                    wrong: wrong(ledger, chunk.producer, &record),
+                    wrong: wrong(ledger, chunk.producer, &record, &mut samples),
                 }),
                 Err(error) => records.push(Seen::wrong(number, error.to_string())),
             }
         }
     }
+    // Samples of one series and time stay in the order in which they came.
+    samples.sort_by_key(|(series, time_ns, _)| (*series, *time_ns));
+    match section(block) {
+        Ok(found) if found == samples => {}
+        Ok(found) => {
+            let (found, expected) = (found.len(), samples.len());
+            let wrong = format!("{found} samples in the section, and not the {expected} pushed");
+            records.push(Seen::wrong(number, wrong));
+        }
+        Err(error) => records.push(Seen::wrong(number, error.to_string())),
+    }
+}
+
+type Sample = (u32, i64, u64);
+
+fn section(block: &Block<'_>) -> Result<Vec<Sample>, baro_ondisk::Error> {
+    let mut samples = Vec::new();
+    let mut columns = SampleColumns::default();
+    if let Some(section) = block.section()? {
+        for at in 0..section.strips() {
+            section.decode_strip(at, &mut columns)?;
+            samples.extend(columns.iter());
+        }
+    }
+    Ok(samples)
 }
 
 impl Seen {
@@ -247,8 +273,14 @@ impl Seen {
     }
 }
 
-/// What is wrong with a record, compared with what its producer offered.
-fn wrong(ledger: &Ledger, producer: u64, record: &Record<'_>) -> Option<String> {
+/// What is wrong with a record, compared with what its producer offered; samples that should be in
+/// the block's section are added to `moved`.
+fn wrong(
+    ledger: &Ledger,
+    producer: u64,
+    record: &Record<'_>,
+    moved: &mut Vec<Sample>,
+) -> Option<String> {
     let sequence = record.sequence;
     if producer == 0 {
         return (record.kind != Kind::Clock).then(|| format!("own record of {:?}", record.kind));
@@ -267,9 +299,28 @@ fn wrong(ledger: &Ledger, producer: u64, record: &Record<'_>) -> Option<String> 
     let Some(Some(offer)) = book.offers.get(sequence as usize) else {
         return Some(format!("producer {producer}: record {sequence} was not offered"));
     };
-    let same = record.kind == Kind::Frame
-        && (record.stream, record.time_ns) == (offer.channel, offer.time_ns)
-        && record.payload == payload(producer, sequence, offer.length);
+    let same = match offer.form {
+        Form::Frame => {
+            record.kind == Kind::Frame
+                && (record.stream, record.time_ns) == (offer.channel, offer.time_ns)
+                && record.payload == payload(producer, sequence, offer.length)
+        }
+        Form::Samples(count) | Form::Timed(count) => {
+            let pushed = samples(producer, sequence, offer);
+            let first_ns = pushed.first().map(|sample| sample.1);
+            let same = match record.kind {
+                // Larger than any section.
+                Kind::Samples => Samples::decode(record.payload, record.time_ns)
+                    .is_ok_and(|found| found.iter().eq(pushed.iter().copied())),
+                Kind::Moved => record.moved() == Ok(count as u32),
+                _ => false,
+            };
+            if record.kind == Kind::Moved {
+                moved.extend(pushed);
+            }
+            same && (record.stream, Some(record.time_ns)) == (0, first_ns)
+        }
+    };
     (!same).then(|| format!("producer {producer}: record {sequence} has other contents"))
 }
 

@@ -2,7 +2,7 @@
 //! At crash points it asks what a power cut right now would leave, and checks that.
 
 use crate::device::{Event, SimDevice};
-use crate::ledger::{Ledger, Offer, payload};
+use crate::ledger::{Form, Ledger, Offer, payload, samples};
 use crate::pinning::Kept;
 use crate::reading::{Contents, check};
 use baro_ondisk::{StoreId, WhenFull};
@@ -12,6 +12,9 @@ use baro_recorder::writer::{Engine, Now, Start};
 use baro_recorder::{Producer, Refused, Trouble};
 use baro_sys::sim::{Rng, SimDisk, Survival};
 use std::path::Path;
+
+/// Of each segment.
+pub const SEGMENT_BYTES: u64 = 1 << 20;
 
 /// When power cuts are tried out.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +48,8 @@ pub struct Plan {
     /// Pins are asked for and released, one in so many steps; 0 never.
     pub pins: u64,
     pub keep_ns: u64,
+    pub keep_unsettled: bool,
+    pub min_free_bytes: u64,
 }
 
 pub const SMALL: Plan = Plan {
@@ -63,6 +68,8 @@ pub const SMALL: Plan = Plan {
     init_segments: 0,
     pins: 0,
     keep_ns: 0,
+    keep_unsettled: false,
+    min_free_bytes: 0,
 };
 
 impl Plan {
@@ -130,7 +137,7 @@ impl World {
         let mut rng = Rng::new(seed);
         let disk = SimDisk::new(rng.next());
         let geometry = Geometry {
-            segment_bytes: 1 << 20,
+            segment_bytes: SEGMENT_BYTES,
             segments: plan.segments,
             catalog_bytes: 1 << 20,
             when_full: plan.when_full,
@@ -240,11 +247,23 @@ impl World {
         let producer = &mut self.producers[at];
         let (id, sequence) = (producer.report().producer, producer.next_sequence());
         let (channel, time_ns) = (self.rng.below(3) as u32, self.rng.below(1 << 40) as i64);
-        let pushed = producer.push_frame(channel, time_ns, &payload(id, sequence, length));
+        let form = Form::of(id, sequence, length);
+        let offer = Offer { pushed_ns, channel, time_ns, length, form };
+        let samples = samples(id, sequence, &offer);
+        let series: Vec<u32> = samples.iter().map(|sample| sample.0).collect();
+        let values: Vec<i64> = samples.iter().map(|sample| sample.2.cast_signed()).collect();
+        let pushed = match form {
+            Form::Frame => producer.push_frame(channel, time_ns, &payload(id, sequence, length)),
+            Form::Samples(_) => producer.push_integers(time_ns, &series, &values),
+            Form::Timed(_) => {
+                let times_ns: Vec<i64> = samples.iter().map(|sample| sample.1).collect();
+                producer.push_integer_batch(&times_ns, &series, &values)
+            }
+        };
         let offers = &mut self.ledger.books.entry(id).or_default().offers;
         assert_eq!(offers.len() as u64, sequence);
         match pushed {
-            Ok(_) => offers.push(Some(Offer { pushed_ns, channel, time_ns, length })),
+            Ok(_) => offers.push(Some(offer)),
             Err(Refused::RingFull | Refused::TooLarge { .. }) => offers.push(None),
             Err(Refused::Closed) => {}
             Err(error) => panic!("{error}"),

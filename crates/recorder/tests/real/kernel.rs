@@ -3,7 +3,7 @@
 //! (`commit=`), so that every commit would be one that the recording forced.
 
 use super::machine::{Mount, alone, folder};
-use super::process::{command, sleep_ms};
+use super::process::{play_with_own_tracefs, sleep_ms};
 use super::reading::read;
 use super::scene::{Owned, Scene};
 use baro_ondisk::WhenFull;
@@ -12,7 +12,6 @@ use baro_sys::tracefs::{TraceInstance, device_filter};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 const FRAMES: u64 = 1000;
 const COMMIT: &str = "jbd2_end_commit";
@@ -30,20 +29,7 @@ fn a_recording_forces_no_commit_and_allocates_nothing() {
     let options = "noatime,commit=600";
     let Some(mount) = folder("commit").and_then(|at| Mount::new(at, 96, options)) else { return };
     let Some(scene) = Scene::without_store("commit", &mount.path()).map(Owned) else { return };
-    // A mount namespace of its own, for a tracefs that nobody else sees.
-    let mount_and_run = "mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec \"$@\"";
-    let program = std::env::current_exe().unwrap();
-    let role = command(program, "journal", &scene);
-    let mut unshare = Command::new("unshare");
-    unshare.args(["--mount", "sh", "-c", mount_and_run, "sh"]);
-    unshare.arg(role.get_program()).args(role.get_args()).stdout(Stdio::inherit());
-    for (name, value) in role.get_envs() {
-        value.map(|value| unshare.env(name, value));
-    }
-    match unshare.status() {
-        Ok(status) => assert!(status.success(), "{status}"),
-        Err(reason) => println!("skipped: unshare: {reason}"),
-    }
+    play_with_own_tracefs("journal", &scene);
 }
 
 /// Sizes and allocated blocks of the store's files.

@@ -24,6 +24,27 @@ pub fn command(program: impl AsRef<OsStr>, role: &str, scene: &Scene) -> Command
     command
 }
 
+/// Plays `role` to its end with a tracefs that nobody else sees, in a mount namespace of its own.
+/// `false`, said why, where there is no such thing.
+pub fn play_with_own_tracefs(role: &str, scene: &Scene) -> bool {
+    let mount_and_run = "mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec \"$@\"";
+    let role = command(std::env::current_exe().unwrap(), role, scene);
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-c", mount_and_run, "sh"]);
+    unshare.arg(role.get_program()).args(role.get_args()).stdout(Stdio::inherit());
+    for (name, value) in role.get_envs() {
+        value.map(|value| unshare.env(name, value));
+    }
+    match unshare.status() {
+        Ok(status) => assert!(status.success(), "{status}"),
+        Err(reason) => {
+            println!("skipped: unshare: {reason}");
+            return false;
+        }
+    }
+    true
+}
+
 impl Role {
     pub fn start(role: &str, scene: &Scene) -> Self {
         let program = std::env::current_exe().unwrap();

@@ -51,6 +51,11 @@ fn push(producer: &mut Producer, count: u64, bytes: usize) -> impl FnMut() {
             taken += u64::from(producer.push_frame(1, n as i64, &payload).is_ok());
             if n % 1000 == 0 {
                 let _ = black_box(producer.push_samples(n as i64, &series, &[0.5; 8]));
+                let _ = black_box(producer.push_batch(&[n as i64; 8], &series, &[0.5; 8]));
+                let _ = black_box(producer.push_integer_batch(&[n as i64; 8], &series, &[1; 8]));
+                let _ = black_box(producer.push_sample(1, n as i64, 0.5));
+                let _ = black_box(producer.push_integer(2, n as i64, 5));
+                let _ = black_box(producer.push_text(3, n as i64, "a text"));
                 black_box((producer.durable(), producer.written(), producer.free_bytes()));
             }
         }
@@ -124,9 +129,10 @@ fn a_forked_childs_producer_refuses() {
     let code = baro_sys::fork::exit_code_of(|| {
         let refused = producer.push_frame(1, 0, b"child") == Err(Refused::Forked);
         let samples = producer.push_samples(0, &[1], &[0.5]) == Err(Refused::Forked);
-        u8::from(refused) + u8::from(samples)
+        let text = producer.push_text(1, 0, &"x".repeat(70_000)) == Err(Refused::Forked);
+        u8::from(refused) + u8::from(samples) + u8::from(text)
     });
-    assert_eq!(code.unwrap(), 2);
+    assert_eq!(code.unwrap(), 3);
     assert_eq!(producer.push_frame(1, 0, b"parent"), Ok(1));
     drop(producer);
     let closed = recorder.close();

@@ -4,13 +4,10 @@
 //! not end the recording. So an error says line, column, what was expected and what stood there,
 //! enough to find it in the file without the parser.
 //!
-//! Invariant: an error quotes at most `FOUND_CHARS_MAX` characters, so that a hostile line does
-//! not fill the log. Held by `super::tests::errors_quote_little`.
+//! Invariant: an error quotes little of the input, so that a hostile line does not fill the log.
+//! Held by `super::tests::errors_quote_little`.
 
 use std::fmt;
-
-/// How much of the input an error quotes.
-const FOUND_CHARS_MAX: usize = 40;
 
 /// A line that was skipped because of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,15 +75,6 @@ pub enum CsvProblem {
         /// What it is.
         found: String,
     },
-}
-
-/// The start of `text`, for an error.
-pub(super) fn quote(text: &str) -> String {
-    let mut found: String = text.chars().take(FOUND_CHARS_MAX).collect();
-    if found.len() < text.len() {
-        found.push_str("...");
-    }
-    found
 }
 
 impl fmt::Display for CsvError {

@@ -4,9 +4,6 @@
 
 use std::fmt;
 
-/// How much of the input an error quotes.
-const FOUND_CHARS_MAX: usize = 60;
-
 /// A line that was skipped because of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonError {
@@ -65,15 +62,6 @@ pub enum JsonProblem {
         /// What it is.
         found: String,
     },
-}
-
-/// The start of `text`, for an error.
-pub(super) fn quote(text: &str) -> String {
-    let mut found: String = text.chars().take(FOUND_CHARS_MAX).collect();
-    if found.len() < text.len() {
-        found.push_str("...");
-    }
-    found
 }
 
 impl fmt::Display for JsonError {

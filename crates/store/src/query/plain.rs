@@ -7,7 +7,7 @@ use crate::records::{Interval, Reading};
 use crate::{Result, Selection, Store};
 use baro_sys::storage::Storage;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 fn number(value: Datum<'_>) -> Option<f64> {
     Some(match value {
@@ -15,7 +15,7 @@ fn number(value: Datum<'_>) -> Option<f64> {
         Datum::Integer(value) => value as f64,
         Datum::Unsigned(value) => value as f64,
         Datum::Boolean(value) => f64::from(u8::from(value)),
-        Datum::Frame(_) => return None,
+        Datum::Frame(_) | Datum::Text(_) => return None,
     })
 }
 
@@ -23,13 +23,14 @@ fn number(value: Datum<'_>) -> Option<f64> {
 pub(super) fn query<S: Storage>(
     store: &Store<S>,
     selection: &Selection,
+    places: Range<usize>,
     query: &Query,
     mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
 ) -> Result<QueryNotes> {
     let mut notes = QueryNotes::default();
     let mut series: BTreeMap<usize, BTreeMap<i64, f64>> = BTreeMap::new();
     let (read, short) = store.points(query.interval, selection, &Reading::default(), |point| {
-        if let (Some(_), Some(value)) = (point.column, number(point.value)) {
+        if let Some(value) = number(point.value).filter(|_| places.contains(&point.place)) {
             series.entry(point.place).or_default().insert(point.time_ns, value);
         }
         ControlFlow::Continue(())

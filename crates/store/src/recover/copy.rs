@@ -2,22 +2,23 @@
 //! Every few blocks are synced, so that each block's `durable` is true and later damage provable.
 
 use crate::read::RecordRef;
-use crate::{Error, Result};
+use crate::{Error, Result, Store};
 use baro_ondisk::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
 };
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Identity, Kind, Scan, SegmentHeader,
-    SegmentKind, Step,
+    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Kind, Scan,
+    SegmentHeader, SegmentKind, Step, Type,
 };
-use baro_recorder::log::{CATALOG, Declared, segment_name};
+use baro_recorder::log::{CATALOG, CatalogWriter, read_catalog_header, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 const BLOCK_BYTES: usize = 1 << 20;
 /// Blocks from sync to sync: what no later block proves durable is read in full at every open.
 const SYNC_BLOCKS: u64 = 16;
-const CATALOG_BLOCK_BYTES: usize = 256 << 10;
 
 struct Segment<F> {
     file: F,
@@ -66,14 +67,50 @@ impl<'a, T: Storage> Copy<'a, T> {
         })
     }
 
-    /// Adds a record, which came in the block of header `source`.
-    pub(super) fn push(&mut self, record: &RecordRef<'_>, source: &BlockHeader) -> Result<()> {
-        if self.session != record.session {
+    /// Begins a block that takes over the section of one with this header: the records that follow
+    /// are that block's, until [`Copy::end_block`].
+    pub(super) fn start_block(&mut self, source: &BlockHeader) -> Result<()> {
+        self.seal()?;
+        self.start_session(source.session)?;
+        let bytes = source.block_bytes();
+        if self.buffer.len() < bytes {
+            self.buffer = AlignedBuffer::unlocked(bytes)?;
+        }
+        self.clocks = (source.realtime_ns, source.boottime_ns);
+        let left = self.segment.as_ref().map_or(0, |s| self.identity.segment_bytes - s.offset);
+        if left < bytes as u64 { self.start_segment() } else { Ok(()) }
+    }
+
+    /// Puts the section behind the records since [`Copy::start_block`].
+    pub(super) fn end_block(
+        &mut self,
+        section: &[u8],
+        time_min_ns: Option<i64>,
+        time_max_ns: Option<i64>,
+    ) -> Result<()> {
+        let (time_min_ns, time_max_ns) =
+            (time_min_ns.unwrap_or(i64::MAX), time_max_ns.unwrap_or(i64::MIN));
+        let bytes = section.len();
+        self.builder.put_section(&mut self.buffer, |room| {
+            room.get_mut(..bytes)?.copy_from_slice(section);
+            Some(Encoded { bytes, time_min_ns, time_max_ns })
+        });
+        self.seal()
+    }
+
+    fn start_session(&mut self, session: u64) -> Result<()> {
+        if self.session != session {
             self.seal()?;
             self.end_segment()?;
-            self.session = record.session;
+            self.session = session;
             (self.sequence, self.durable, self.previous_crc, self.padding_bytes) = (0, 0, 0, 0);
         }
+        Ok(())
+    }
+
+    /// Adds a record, which came in the block of header `source`.
+    pub(super) fn push(&mut self, record: &RecordRef<'_>, source: &BlockHeader) -> Result<()> {
+        self.start_session(record.session)?;
         self.clocks = (source.realtime_ns, source.boottime_ns);
         let RecordRef { producer, sequence, time_ns, kind, stream, payload, .. } = *record;
         // A full block, then too small a buffer, then a full segment: each can happen once.
@@ -175,47 +212,31 @@ impl<'a, T: Storage> Copy<'a, T> {
     }
 }
 
-/// Writes declarations, with the ids that they have, into the blank catalog of a new store.
-pub(super) fn declare<T: Storage>(target: &T, session: u64, all: &[Declared]) -> Result<()> {
-    let file = open(target, CATALOG)?;
-    let mut buffer = AlignedBuffer::unlocked(CATALOG_BLOCK_BYTES)?;
-    let unit = buffer.get_mut(..UNIT_BYTES).unwrap_or(&mut []);
-    file.read_at(0, unit)?;
-    let (header, crc) = SegmentHeader::decode(unit).map_err(Error::Format)?;
-    let mut scan = Scan::new(header, crc);
-    let mut builder = BlockBuilder::new(1);
-    let mut padding_bytes = 0;
-    let mut left = all.iter().peekable();
-    while left.peek().is_some() {
-        let mut sequence = 0;
-        while let Some(declared) = left.peek() {
-            let declaration = declared.declaration();
-            let payload = declaration.encode().map_err(Error::Format)?;
-            let fill = |to: &mut [u8]| to.copy_from_slice(&payload);
-            let length = payload.len();
-            if !builder.push(&mut buffer, 0, Kind::Declare, 0, sequence, 0, length, fill) {
-                break;
-            }
-            sequence += 1;
-            left.next();
-        }
-        let start = BlockHeader {
-            store: scan.header().store,
-            session: session.max(1),
-            epoch: scan.header().epoch,
-            sequence: scan.sequence(),
-            previous_crc: scan.previous_crc(),
-            padding_bytes,
-            ..BlockHeader::default()
-        };
-        let header = builder.finish(&mut buffer, start);
-        padding_bytes = header.padding_bytes;
-        let offset = scan.offset();
-        if !matches!(scan.step(&buffer), Step::Block(_)) {
-            let bytes = scan.header().segment_bytes;
-            return Err(Error::Store(baro_recorder::Error::CatalogFull { bytes }));
-        }
-        file.write_at(offset, buffer.get(..header.block_bytes()).unwrap_or(&buffer))?;
+/// Writes the declarations of a store, with the ids that they have, into the blank catalog of a new
+/// one; and placeholders for ids whose declaration is lost.
+pub(super) fn declare<S: Storage, T: Storage>(
+    store: &Store<S>,
+    target: &T,
+    session: u64,
+    strange: &BTreeMap<u32, Type>,
+) -> Result<()> {
+    let (header, crc) = read_catalog_header(&open(target, CATALOG)?)?;
+    let scan = Scan::new(header, crc);
+    let mut writer = CatalogWriter::open(target, session.max(1), scan, 0)?;
+    let mut failed = None;
+    store.catalog().scan_by_id(|found| {
+        failed = writer.add(found).err();
+        if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if let Some(error) = failed {
+        return Err(error.into());
     }
-    Ok(file.sync_data()?)
+    // Id 0 is no id that a declaration can have.
+    for (id, kind) in strange.iter().filter(|(id, _)| **id != 0) {
+        let name = format!("unknown-{id}");
+        let (id, kind, unit, layout) = (*id, *kind, "", None);
+        writer.add(&Declaration { id, kind, name: &name, unit, layout })?;
+    }
+    writer.finish()?;
+    Ok(())
 }

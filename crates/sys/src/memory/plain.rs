@@ -25,3 +25,13 @@ pub fn as_bytes<T: Plain>(column: &[T]) -> &[u8] {
     // SAFETY: `Plain` is sealed to numbers without padding; u8 has no alignment; same lifetime.
     unsafe { std::slice::from_raw_parts(column.as_ptr().cast(), size_of_val(column)) }
 }
+
+/// The bytes of a column, to be filled in: any bytes are a number.
+#[must_use]
+#[inline]
+pub fn as_bytes_mut<T: Plain>(column: &mut [T]) -> &mut [u8] {
+    let bytes = size_of_val(column);
+    // SAFETY: `Plain` is sealed to numbers without padding, of which every bit pattern is one; u8
+    // has no alignment; same lifetime, and the borrow is exclusive.
+    unsafe { std::slice::from_raw_parts_mut(column.as_mut_ptr().cast(), bytes) }
+}

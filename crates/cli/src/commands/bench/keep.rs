@@ -1,13 +1,14 @@
 //! `baro bench keep`: see `baro_bench::keep`. Reads the pinned window back and compares it with
 //! what was pushed in it.
 
-use crate::commands::{Format, init, print_json};
+use super::in_new_store;
+use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_bench::keep::{KeepReport, KeepSpec, run as measure};
 use baro_recorder::{Options, Retention};
 use baro_store::{Filter, Interval, Reading, Store};
-use baro_sys::disk::{self, Disk};
+use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, termination};
 use clap::Args;
@@ -56,13 +57,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    termination::watch()?;
-    Disk::open(&arguments.dir)?;
-    let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
-    init::make(&folder, arguments.log, init::How { recycle: true, grow: false }, true)?;
-    let result = run_in(arguments, &folder);
-    disk::remove_folder(&folder)?;
-    let (report, found) = result?;
+    let (report, found) =
+        in_new_store(&arguments.dir, arguments.log, true, |folder| run_in(arguments, folder))?;
     let value = as_json(arguments, &report, &found);
     match arguments.format {
         Format::Json => print_json(&value)?,

@@ -1,15 +1,15 @@
 //! `baro bench producers`: see `baro_bench::producers`. This process records; the producers are
 //! this program once more, attached to its rings.
 
-use crate::commands::{Format, init, print_json};
+use super::in_new_store;
+use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_ns};
 use baro_bench::producers::{Checked, ProducerSpec, check, produce};
 use baro_ondisk::Type;
 use baro_recorder::{Closed, Options, Recorder, attach};
 use baro_store::Store;
-use baro_sys::disk::{self, Disk};
-use baro_sys::{clock, termination};
+use baro_sys::clock;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -90,13 +90,8 @@ impl Drop for Producers {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    termination::watch()?;
-    Disk::open(&arguments.dir)?;
-    let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
-    init::make(&folder, arguments.log, init::How { recycle: false, grow: false }, true)?;
-    let result = measure(arguments, &folder);
-    disk::remove_folder(&folder)?;
-    let (reports, closed, checked) = result?;
+    let (reports, closed, checked) =
+        in_new_store(&arguments.dir, arguments.log, false, |folder| measure(arguments, folder))?;
     let sum = |name: &str| -> u64 { reports.iter().filter_map(|r| r[name].as_u64()).sum() };
     let most = |name: &str| reports.iter().filter_map(|r| r[name].as_u64()).max().unwrap_or(0);
     let (pushed, refused) = (sum("pushed"), sum("refused"));

@@ -1,12 +1,13 @@
 //! `baro bench push`: see `baro_bench::push`.
 
+use super::in_new_store;
 use crate::commands::queue::ShortQueue;
-use crate::commands::{Format, init, print_json};
+use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_bench::push::{PushReport, PushSpec, run as measure};
 use baro_recorder::Options;
-use baro_sys::disk::{self, Disk};
+use baro_sys::disk::Disk;
 use baro_sys::{clock, termination};
 use clap::Args;
 use serde_json::json;
@@ -117,18 +118,14 @@ impl Drop for Beside {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    termination::watch()?;
-    Disk::open(&arguments.dir)?;
-    let folder = arguments.dir.join(format!("baro-bench-{}", std::process::id()));
-    let mut queue = ShortQueue::below(&arguments.dir, arguments.short_queue);
-    init::make(&folder, arguments.log, init::How { recycle: true, grow: false }, true)?;
-    // Before the load: a queue has to run dry before it can be made shorter.
-    queue.look();
-    let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);
-    let result = Beside::start(&arguments.load, load_dir, arguments.load_rate)
-        .and_then(|_beside| run_in(arguments, &folder, &mut queue));
-    disk::remove_folder(&folder)?;
-    let report = result?;
+    let report = in_new_store(&arguments.dir, arguments.log, true, |folder| {
+        let mut queue = ShortQueue::below(&arguments.dir, arguments.short_queue);
+        // Before the load: a queue has to run dry before it can be made shorter.
+        queue.look();
+        let load_dir = arguments.load_dir.as_deref().unwrap_or(&arguments.dir);
+        let _beside = Beside::start(&arguments.load, load_dir, arguments.load_rate)?;
+        run_in(arguments, folder, &mut queue)
+    })?;
     match arguments.format {
         Format::Text => print_text(arguments, &report),
         Format::Json => print_json(&as_json(arguments, &report))?,

@@ -46,7 +46,7 @@ impl Target {
     pub(super) fn declared(&self, name: &str) -> Option<(u32, Type)> {
         let found = match &self.writer {
             Writer::Own(recorder) => recorder.declared(name),
-            Writer::Other(catalog) => catalog.get(name).cloned(),
+            Writer::Other(catalog) => catalog.get(name),
         };
         found.map(|declared| (declared.id, declared.kind))
     }

@@ -63,7 +63,7 @@ fn condition(text: &str) -> std::result::Result<Condition, String> {
 impl Keeping {
     pub(crate) fn retention(&self) -> Retention {
         let (keep_bytes, keep_ns) = (self.keep_bytes, self.keep);
-        Retention { keep_bytes, keep_ns, min_free_bytes: self.min_free }
+        Retention { keep_bytes, keep_ns, min_free_bytes: self.min_free, ..Retention::default() }
     }
 
     /// Begins to watch.

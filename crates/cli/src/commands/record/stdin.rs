@@ -62,41 +62,46 @@ fn pieces(stop: &AtomicBool, mut each: impl FnMut(&[u8]) -> Result<()>) -> Resul
     }
 }
 
-/// A parser's item: a sample, or a complaint about a line.
-fn item<E: Display>(
-    samples: &mut Samples<'_>,
-    result: &mut Result<()>,
-    item: std::result::Result<Sample<'_>, E>,
-) {
-    match item {
-        Ok(sample) if result.is_ok() => *result = samples.take_now(&sample),
-        Ok(_) => {}
-        Err(error) => samples.fed.complain(|| error.to_string()),
-    }
+/// What a parser makes of a line: a sample, or a complaint.
+type Item<'a, E> = std::result::Result<Sample<'a>, E>;
+
+/// Samples of lines. `parse` takes the next bytes, or `None` at their end, and hands on what they
+/// complete.
+fn lines<E: Display>(
+    recorder: &Recorder,
+    stop: &AtomicBool,
+    mut parse: impl FnMut(Option<&[u8]>, &mut dyn FnMut(Item<'_, E>)),
+) -> Result<Fed> {
+    let mut samples = Samples::new(recorder, "stdin", Some(stop), usize::MAX)?;
+    let mut take = |bytes: Option<&[u8]>| {
+        let mut result = Ok(());
+        parse(bytes, &mut |item| match item {
+            Ok(sample) if result.is_ok() => result = samples.take_now(&sample),
+            Ok(_) => {}
+            Err(error) => samples.fed.complain(|| error.to_string()),
+        });
+        result
+    };
+    pieces(stop, |piece| take(Some(piece)))?;
+    let result = take(None);
+    samples.flush();
+    result.map(|()| samples.fed)
 }
 
 pub(super) fn csv(recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
-    let mut samples = Samples::new(recorder, "stdin", Some(stop), usize::MAX)?;
-    let (mut parser, mut result) = (CsvParser::new(), Ok(()));
-    pieces(stop, |piece| {
-        parser.feed(piece, |found| item(&mut samples, &mut result, found));
-        std::mem::replace(&mut result, Ok(()))
-    })?;
-    parser.finish(|found| item(&mut samples, &mut result, found));
-    samples.flush();
-    result.map(|()| samples.fed)
+    let mut parser = CsvParser::new();
+    lines(recorder, stop, |bytes, item| match bytes {
+        Some(bytes) => parser.feed(bytes, item),
+        None => parser.finish(item),
+    })
 }
 
 pub(super) fn json(recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
-    let mut samples = Samples::new(recorder, "stdin", Some(stop), usize::MAX)?;
-    let (mut parser, mut result) = (JsonParser::new(), Ok(()));
-    pieces(stop, |piece| {
-        parser.feed(piece, |found| item(&mut samples, &mut result, found));
-        std::mem::replace(&mut result, Ok(()))
-    })?;
-    parser.finish(|found| item(&mut samples, &mut result, found));
-    samples.flush();
-    result.map(|()| samples.fed)
+    let mut parser = JsonParser::new();
+    lines(recorder, stop, |bytes, item| match bytes {
+        Some(bytes) => parser.feed(bytes, item),
+        None => parser.finish(item),
+    })
 }
 
 pub(super) fn raw(

@@ -1,10 +1,15 @@
-//! Records on their way from the rings into a block.
+//! Records on their way from the rings into a block, and samples into the stage from which the
+//! block's section is made when it is sealed.
+//!
+//! Invariant: the samples on the stage are those of the block's moved records, in their order; room
+//! for the section that they may become is kept in the block.
 
 use super::{CLOCK_STEP_NS, Engine, Event, Now};
-use crate::ring::{Next, RingReader};
+use crate::ring::{Head, Next, RingReader};
 use crate::writer::status::Status;
-use baro_ondisk::{BlockBuilder, Gap, Kind};
-use baro_sys::memory::AlignedBuffer;
+use crate::writer::watch::Watch;
+use baro_ondisk::{BlockBuilder, Gap, Kind, SampleStage, Samples, section_bytes_max};
+use baro_sys::memory::{AlignedBuffer, as_bytes_mut};
 
 impl Engine {
     /// Takes records into the block being filled; true if it is full.
@@ -26,16 +31,11 @@ impl Engine {
                 break;
             }
             let at = (self.first_ring + offset) % count;
-            if let Some(ring) = self.rings.get_mut(at) {
-                let now_ns = self.now.realtime_ns;
-                let mut look = |payload: &[u8], time_ns: i64| {
-                    for watch in &mut self.watches {
-                        let fired = watch.look(payload, time_ns);
-                        self.events.extend(fired.map(|at| fired_event(watch.number, at, self.now)));
-                    }
-                };
-                let (builder, status) = (&mut self.builder, &mut self.status);
-                full = !take_all(ring, builder, &mut buffer, now_ns, status, &mut look);
+            let Engine { rings, builder, stage, status, watches, events, now, .. } = self;
+            if let Some(ring) = rings.get_mut(at) {
+                let mut look = Looking { watches, events, now: *now };
+                let mut target = Target { builder, stage, buffer: &mut buffer };
+                full = !target.take_all(ring, now.realtime_ns, status, &mut look);
                 if full {
                     // The others come first next time.
                     self.first_ring = (at + 1) % count;
@@ -76,52 +76,132 @@ fn fired_event(trigger: usize, time_ns: i64, now: Now) -> Event {
     Event::Fired { trigger, realtime_ns, boottime_ns }
 }
 
-/// Takes what a ring has into the block; false if the block is full.
-fn take_all(
-    ring: &mut RingReader,
-    builder: &mut BlockBuilder,
-    buffer: &mut AlignedBuffer,
-    now_ns: i64,
-    status: &mut Status,
-    look: &mut impl FnMut(&[u8], i64),
-) -> bool {
-    let producer = ring.producer();
-    loop {
-        match ring.next() {
-            Next::Empty => return true,
-            Next::Record(head) => {
-                let (stream, sequence, time_ns) = (head.stream, head.sequence, head.time_ns);
-                let fill = |to: &mut [u8]| {
-                    ring.copy_payload(to);
-                    if head.kind == Kind::Samples {
-                        look(to, time_ns);
+/// Where records go.
+struct Target<'a> {
+    builder: &'a mut BlockBuilder,
+    stage: &'a mut SampleStage,
+    buffer: &'a mut [u8],
+}
+
+impl Target<'_> {
+    /// Takes what a ring has into the block; false if the block is full.
+    fn take_all(
+        &mut self,
+        ring: &mut RingReader,
+        now_ns: i64,
+        status: &mut Status,
+        look: &mut Looking<'_>,
+    ) -> bool {
+        let producer = ring.producer();
+        loop {
+            match ring.next() {
+                Next::Empty => return true,
+                Next::Record(head) => {
+                    let taken = match self.movable(ring, &head) {
+                        Some((count, times)) => self.take_samples(ring, &head, count, times, look),
+                        None => self.take_record(ring, &head, look),
+                    };
+                    if !taken {
+                        return false;
                     }
-                };
-                if !builder.push(
-                    buffer,
-                    producer,
-                    head.kind,
-                    stream,
-                    sequence,
-                    time_ns,
-                    head.length,
-                    fill,
-                ) {
-                    return false;
+                    ring.take_record(&head);
+                    status.payload_bytes += head.length as u64;
                 }
-                ring.take_record(&head);
-                status.payload_bytes += head.length as u64;
-            }
-            Next::Gap(gap) => {
-                let fill = |to: &mut [u8]| to.copy_from_slice(&gap.encode());
-                let sequence = ring.sequence();
-                if !builder.push(buffer, producer, Kind::Gap, 0, sequence, now_ns, Gap::BYTES, fill)
-                {
-                    return false;
+                Next::Gap(gap) => {
+                    let fill = |to: &mut [u8]| to.copy_from_slice(&gap.encode());
+                    let (kind, sequence, bytes) = (Kind::Gap, ring.sequence(), Gap::BYTES);
+                    let builder = &mut self.builder;
+                    if !builder.push(self.buffer, producer, kind, 0, sequence, now_ns, bytes, fill)
+                    {
+                        return false;
+                    }
+                    ring.take_gap(&gap);
+                    status.lost += gap.lost();
                 }
-                ring.take_gap(&gap);
-                status.lost += gap.lost();
             }
+        }
+    }
+
+    /// Whether a record's samples go to the section: how many, and whether each has a time. Not
+    /// if it is no valid samples record, or holds more than any block's section takes.
+    fn movable(&self, ring: &RingReader, head: &Head) -> Option<(usize, bool)> {
+        if head.kind != Kind::Samples || head.length <= Samples::HEAD_BYTES {
+            return None;
+        }
+        let mut first = [0; Samples::HEAD_BYTES];
+        ring.copy_payload(&mut first);
+        let shape = Samples::shape(first, head.length);
+        shape.filter(|(count, _)| *count <= self.stage.samples_max())
+    }
+
+    fn take_samples(
+        &mut self,
+        ring: &RingReader,
+        head: &Head,
+        count: usize,
+        times: bool,
+        look: &mut Looking<'_>,
+    ) -> bool {
+        let (producer, sequence, time_ns) = (ring.producer(), head.sequence, head.time_ns);
+        let all = self.stage.len() + count;
+        let reserve = section_bytes_max(all);
+        if all > self.stage.samples_max()
+            || !self.builder.push_moved(
+                self.buffer,
+                producer,
+                sequence,
+                time_ns,
+                count as u32,
+                reserve,
+            )
+        {
+            return false;
+        }
+        let Some((series, times_ns, bits)) = self.stage.add(count) else { return false };
+        let mut at = Samples::HEAD_BYTES;
+        ring.copy_part(at, as_bytes_mut(series));
+        at += count * 4;
+        if times {
+            ring.copy_part(at, as_bytes_mut(times_ns));
+            at += count * 8;
+        } else {
+            times_ns.fill(time_ns);
+        }
+        ring.copy_part(at, as_bytes_mut(bits));
+        if !look.watches.is_empty() {
+            let values = times_ns.iter().zip(bits.iter());
+            let samples = series.iter().zip(values).map(|(s, (t, b))| (*s, *t, *b));
+            look.each(|watch| watch.look_at(samples.clone()));
+        }
+        true
+    }
+
+    fn take_record(&mut self, ring: &RingReader, head: &Head, look: &mut Looking<'_>) -> bool {
+        let Head { kind, stream, sequence, time_ns, length } = *head;
+        let fill = |to: &mut [u8]| {
+            ring.copy_payload(to);
+            if kind == Kind::Samples {
+                look.each(|watch| watch.look(to, time_ns));
+            }
+        };
+        let producer = ring.producer();
+        self.builder.push(self.buffer, producer, kind, stream, sequence, time_ns, length, fill)
+    }
+}
+
+/// What looks at samples while they are taken.
+struct Looking<'a> {
+    watches: &'a mut Vec<Watch>,
+    events: &'a mut Vec<Event>,
+    now: Now,
+}
+
+impl Looking<'_> {
+    fn each(&mut self, mut look: impl FnMut(&mut Watch) -> Option<i64>) {
+        for watch in self.watches.iter_mut() {
+            let fired = look(watch);
+            let number = watch.number;
+            self.events.extend(fired.map(|at| fired_event(number, at, self.now)));
         }
     }
 }

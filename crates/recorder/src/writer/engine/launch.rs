@@ -16,6 +16,12 @@ impl Engine {
         if self.flights.len() >= FLIGHTS_MAX || self.builder.is_empty() {
             return false;
         }
+        if !self.stage.is_empty() && !self.builder.has_section() {
+            let Some(buffer) = &mut self.filling else { return false };
+            let stage = &mut self.stage;
+            let made = self.builder.put_section(buffer, |room| stage.encode(room));
+            debug_assert!(made, "room was kept for {} samples", self.stage.len());
+        }
         let bytes = baro_ondisk::limits::round_up_to_unit(self.builder.used_bytes()) as u64;
         let room = |segment: &Segment| segment.offset + bytes <= self.segment_bytes;
         if !self.segment.as_ref().is_some_and(room) && !self.start_segment(device) {
@@ -38,6 +44,7 @@ impl Engine {
             ..BlockHeader::default()
         };
         let header = self.builder.finish(&mut buffer, header);
+        self.stage.clear();
         let (offset, bytes) = (segment.offset, header.block_bytes());
         let index = segment.index;
         segment.offset += bytes as u64;
@@ -73,12 +80,18 @@ impl Engine {
             match self.choice.next(&busy, self.epoch + 1, running_ns) {
                 Ok(next) => next,
                 Err(why) => {
+                    if why == NoNext::Growing {
+                        // What was free to be reused has been pinned since: growth rests no longer.
+                        self.status.may_reuse = false;
+                    }
                     let device = matches!(self.status.trouble, Trouble::Device { .. });
                     if self.flights.is_empty() && !device {
                         self.status.trouble = match why {
                             NoNext::Full => Trouble::LogFull,
                             NoNext::Growing => Trouble::Growing,
-                            NoNext::Held { pinned, young } => Trouble::Held { pinned, young },
+                            NoNext::Held { pinned, young, unsettled } => {
+                                Trouble::Held { pinned, young, unsettled }
+                            }
                         };
                     }
                     return false;

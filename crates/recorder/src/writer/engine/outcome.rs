@@ -107,6 +107,7 @@ impl Engine {
         self.note_dead();
         self.flights.clear();
         self.builder.clear();
+        self.stage.clear();
         self.free.extend(self.filling.take());
         self.rings.iter_mut().for_each(RingReader::rewind);
         self.next_block = self.durable_block;

@@ -186,6 +186,7 @@ impl Engine {
             Tell::SetGrowth(0) => self.choice.end_growth(),
             Tell::SetGrowth(to_come) => self.choice.resume_growth(to_come),
             Tell::OtherBytes(bytes) => self.status.other_bytes += bytes,
+            Tell::Settled(through) => self.choice.settled(through),
             Tell::Watch(number, trigger) => self.watches.push(Watch::new(number, trigger)),
         }
     }

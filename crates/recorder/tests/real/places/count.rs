@@ -1,14 +1,13 @@
 //! What the kernel does while a store is recorded into, counted by its own tracepoints, in a
 //! process with a mount namespace (and so a tracefs) of its own.
 
-use crate::process::{command, sleep_ms};
+use crate::process::{play_with_own_tracefs, sleep_ms};
 use crate::scene::Scene;
 use baro_recorder::{Options, Recorder};
 use baro_sys::place::Place;
 use baro_sys::tracefs::{TraceInstance, TraceLine};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
 
 const FRAMES: u64 = 300;
 const REQUEST: &str = "block/block_rq_issue";
@@ -29,21 +28,8 @@ impl Counted {
     /// Records into the scene's store; `None`, said why, where the kernel cannot count.
     pub fn of(scene: &Scene, events: &[&str]) -> Option<Self> {
         scene.signal("events", &events.join(" "));
-        let mount_and_run = "mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec \"$@\"";
-        let program = std::env::current_exe().unwrap();
-        let role = command(program, "places", scene);
-        let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "sh", "-c", mount_and_run, "sh"]);
-        unshare.arg(role.get_program()).args(role.get_args()).stdout(Stdio::inherit());
-        for (name, value) in role.get_envs() {
-            value.map(|value| unshare.env(name, value));
-        }
-        match unshare.status() {
-            Ok(status) => assert!(status.success(), "{status}"),
-            Err(reason) => {
-                println!("skipped: unshare: {reason}");
-                return None;
-            }
+        if !play_with_own_tracefs("places", scene) {
+            return None;
         }
         let text = scene.signalled("counted")?;
         let mut counted = BTreeMap::new();

@@ -1,0 +1,40 @@
+//! Calls of the program as a user makes them, and what they print.
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+pub(crate) fn baro(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    baro(arguments).output().unwrap()
+}
+
+pub(crate) fn feed(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = baro(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// What was printed, by a call that must end with this code.
+pub(crate) fn text(output: &Output, code: i32) -> String {
+    assert_eq!(output.status.code(), Some(code), "{}", stderr(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn json(output: &Output, code: i32) -> Value {
+    serde_json::from_str(&text(output, code)).unwrap()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

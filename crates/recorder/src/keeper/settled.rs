@@ -1,0 +1,40 @@
+//! How far the log is settled into runs: read from the manifest, which whoever settles replaces, be
+//! it this process or another. The engine is told, so that nothing unsettled is recycled.
+//!
+//! Invariant: a segment with unsettled samples is not recycled. Held by
+//! `what_is_not_settled_is_not_recycled` (`tests/crash/pinning.rs`).
+
+use super::{Keeper, Log, Tell};
+use crate::log::MANIFEST;
+use baro_ondisk::Manifest;
+use baro_sys::storage::{Access, Storage, StorageFile};
+
+/// Between two looks at the manifest.
+const LOOK_NS: u64 = 250_000_000;
+
+impl<S: Storage> Keeper<S> {
+    /// Tells the engine if more is settled than before. A manifest that cannot be read settles
+    /// nothing: its reader in the store says so.
+    pub(super) fn look_for_settled(&mut self, now_ns: u64, log: &mut impl Log) {
+        if !self.retention.keep_unsettled || now_ns < self.settled_at_ns {
+            return;
+        }
+        self.settled_at_ns = now_ns + LOOK_NS;
+        let Some(through) = self.read_settled() else { return };
+        if through > self.settled {
+            self.settled = through;
+            log.tell(Tell::Settled(through));
+        }
+    }
+
+    /// The last epoch that is settled whole.
+    fn read_settled(&self) -> Option<u64> {
+        let file = self.storage.open(MANIFEST, Access::Read).ok()?;
+        let bytes = usize::try_from(file.size_bytes().ok()?).ok()?;
+        let mut manifest = vec![0; bytes.min(Manifest::BYTES_MAX)];
+        let read = file.read_at(0, &mut manifest).ok()?;
+        let manifest = Manifest::decode(manifest.get(..read)?).ok()?;
+        let ours = manifest.store == self.identity.store;
+        ours.then(|| manifest.settled.epoch.saturating_sub(1))
+    }
+}

@@ -1,0 +1,183 @@
+//! Chooses how far the next portion reaches and collects what belongs to it.
+
+use super::part::{Key, Part, Piece};
+use super::portion::Portion;
+use crate::Result;
+use crate::columns::Columns;
+use crate::records::Interval;
+
+/// What of the parts is wanted; the rest is passed over, pieces without anything wanted are not
+/// decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// Sorted ids; `None`: all.
+    pub(crate) series: Option<&'a [u32]>,
+    pub(crate) interval: Interval,
+}
+
+impl Wanted<'_> {
+    /// Everything.
+    pub(crate) const ALL: Wanted<'static> =
+        Wanted { series: None, interval: Interval { from_ns: i64::MIN, to_ns: i64::MAX } };
+
+    fn piece(&self, piece: &Piece) -> bool {
+        let Interval { from_ns, to_ns } = self.interval;
+        // The end of the interval of everything is the last time there is.
+        let before_end = piece.time_min_ns < to_ns || to_ns == i64::MAX;
+        piece.samples > 0 && piece.time_max_ns >= from_ns && before_end && self.any(piece)
+    }
+
+    fn any(&self, piece: &Piece) -> bool {
+        let Some(series) = self.series else { return true };
+        let at = series.partition_point(|id| *id < piece.first_series);
+        series.get(at).is_some_and(|id| *id <= piece.last_series)
+    }
+}
+
+/// A part and how far it has been taken.
+#[derive(Debug)]
+struct Cursor<P> {
+    part: P,
+    /// Next piece to decode.
+    next: usize,
+    /// Decoded and not taken.
+    held: Columns,
+    at: usize,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Gather<'a, P> {
+    cursors: Vec<Cursor<P>>,
+    wanted: Wanted<'a>,
+    /// Starts of the wanted pieces of all parts, with their samples, sorted.
+    starts: Vec<(Key, u32)>,
+    next_start: usize,
+    portion_samples: usize,
+}
+
+impl<'a, P: Part> Gather<'a, P> {
+    /// Merges `parts`, the oldest first, in portions of about `portion_samples` (more where that
+    /// many begin at one place, and up to a piece of each part beside).
+    pub(crate) fn new(parts: Vec<P>, wanted: Wanted<'a>, portion_samples: usize) -> Self {
+        let mut starts = Vec::new();
+        for part in &parts {
+            let pieces = (0..part.pieces()).map(|at| part.piece(at));
+            starts
+                .extend(pieces.filter(|piece| wanted.piece(piece)).map(|p| (p.start(), p.samples)));
+        }
+        starts.sort_unstable();
+        let cursor = |part| Cursor { part, next: 0, held: Columns::default(), at: 0 };
+        let cursors = parts.into_iter().map(cursor).collect();
+        Gather { cursors, wanted, starts, next_start: 0, portion_samples }
+    }
+
+    /// Fills `portion` with what comes next, sorted, each series and time once. False if there is
+    /// nothing more; a portion may be empty although more follows.
+    ///
+    /// # Errors
+    /// A part cannot be read.
+    pub(crate) fn next(&mut self, portion: &mut Portion) -> Result<bool> {
+        portion.clear();
+        if self.next_start >= self.starts.len() && self.cursors.iter().all(|c| c.at >= c.held.len())
+        {
+            return Ok(false);
+        }
+        let before = self.reach();
+        for cursor in &mut self.cursors {
+            cursor.take(before, &self.wanted, portion.gathered())?;
+        }
+        portion.sort();
+        Ok(true)
+    }
+
+    /// Keys below this belong to the next portion; `None`: all that is left.
+    fn reach(&mut self) -> Option<Key> {
+        let mut samples = 0;
+        while let Some((start, count)) = self.starts.get(self.next_start).copied() {
+            let new = self.next_start == 0
+                || self.starts.get(self.next_start - 1).is_none_or(|before| before.0 < start);
+            if samples >= self.portion_samples && new {
+                return Some(start);
+            }
+            samples += count as usize;
+            self.next_start += 1;
+        }
+        None
+    }
+
+    /// The parts, once everything is taken.
+    pub(crate) fn into_parts(self) -> impl Iterator<Item = P> {
+        self.cursors.into_iter().map(|cursor| cursor.part)
+    }
+}
+
+impl<P: Part> Cursor<P> {
+    /// Appends what comes before the key.
+    fn take(&mut self, before: Option<Key>, wanted: &Wanted<'_>, to: &mut Columns) -> Result<()> {
+        loop {
+            let end = match before {
+                None => self.held.len(),
+                Some(key) => self.end(key),
+            };
+            append(&self.held, self.at..end, wanted, to);
+            self.at = end;
+            if self.at < self.held.len() {
+                return Ok(());
+            }
+            self.held.clear();
+            self.at = 0;
+            loop {
+                if self.next >= self.part.pieces() {
+                    return Ok(());
+                }
+                let piece = self.part.piece(self.next);
+                if wanted.piece(&piece) {
+                    if before.is_some_and(|key| piece.start() >= key) {
+                        return Ok(());
+                    }
+                    break;
+                }
+                self.next += 1;
+            }
+            self.part.decode(self.next, &mut self.held)?;
+            self.next += 1;
+        }
+    }
+
+    /// First place at or behind the key among those held and not taken.
+    fn end(&self, key: Key) -> usize {
+        let series = self.held.series.get(self.at..).unwrap_or(&[]);
+        let start = self.at + series.partition_point(|id| *id < key.series);
+        let end = self.at + series.partition_point(|id| *id <= key.series);
+        let times_ns = self.held.times_ns.get(start..end).unwrap_or(&[]);
+        start + times_ns.partition_point(|time_ns| *time_ns < key.time_ns)
+    }
+}
+
+fn append(from: &Columns, range: std::ops::Range<usize>, wanted: &Wanted<'_>, to: &mut Columns) {
+    let Interval { from_ns, to_ns } = wanted.interval;
+    if wanted.series.is_none() && from_ns == i64::MIN && to_ns == i64::MAX {
+        to.extend(from, range);
+        return;
+    }
+    let mut at = range.start;
+    while let Some(series) = from.series.get(at).copied().filter(|_| at < range.end) {
+        let rest = from.series.get(at..range.end).unwrap_or(&[]);
+        let end = at + rest.partition_point(|id| *id <= series);
+        if wanted.series.is_none_or(|ids| ids.binary_search(&series).is_ok()) {
+            let times_ns = from.times_ns.get(at..end).unwrap_or(&[]);
+            let first = at + times_ns.partition_point(|time_ns| *time_ns < from_ns);
+            let last = if to_ns == i64::MAX {
+                end
+            } else {
+                at + times_ns.partition_point(|time_ns| *time_ns < to_ns)
+            };
+            to.extend(from, first..last.max(first));
+        }
+        at = end;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Hands rows out in batches of one series, in the type of the series, and stops at the limits.
+
+use super::{Aggregate, Batch, Query, QueryNotes, Target, Texts, Values};
+use baro_ondisk::Type;
+use std::ops::ControlFlow;
+
+/// Most rows of a batch.
+pub(super) const BATCH_ROWS: usize = 65_536;
+
+/// See the module.
+pub(super) struct Emitter<'a> {
+    each: &'a mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
+    pub(super) notes: QueryNotes,
+    /// Rows that may still go out.
+    left: u64,
+    last: Option<usize>,
+    aggregate: Option<Aggregate>,
+    target: Target,
+    kind: Type,
+    times_ns: Vec<i64>,
+    bits: Vec<u64>,
+    /// Texts instead of bits.
+    ends: Vec<u32>,
+    letters: String,
+    floats: Vec<f64>,
+    integers: Vec<i64>,
+    truths: Vec<bool>,
+}
+
+impl std::fmt::Debug for Emitter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Emitter").field("notes", &self.notes).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Emitter<'a> {
+    pub(super) fn new(
+        query: &Query,
+        each: &'a mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
+    ) -> Self {
+        Emitter {
+            each,
+            notes: QueryNotes::default(),
+            left: query.limit.unwrap_or(u64::MAX),
+            last: query.last,
+            aggregate: query.every.map(|every| every.aggregate),
+            target: Target { id: 0, place: 0 },
+            kind: Type::F64,
+            times_ns: Vec::new(),
+            bits: Vec::new(),
+            ends: Vec::new(),
+            letters: String::new(),
+            floats: Vec::new(),
+            integers: Vec::new(),
+            truths: Vec::new(),
+        }
+    }
+
+    /// What follows is of this series.
+    pub(super) fn series(&mut self, target: Target, kind: Type) {
+        (self.target, self.kind) = (target, kind);
+    }
+
+    /// Rows by rising time. With `last` they are held until [`Emitter::end`].
+    pub(super) fn rows(&mut self, times_ns: &[i64], bits: &[u64]) -> ControlFlow<()> {
+        if self.last.is_none() && self.times_ns.is_empty() {
+            // Straight through, without a copy.
+            for (times_ns, bits) in times_ns.chunks(BATCH_ROWS).zip(bits.chunks(BATCH_ROWS)) {
+                self.hand_out(times_ns, bits)?;
+            }
+            return ControlFlow::Continue(());
+        }
+        self.times_ns.extend_from_slice(times_ns);
+        self.bits.extend_from_slice(bits);
+        self.bound()
+    }
+
+    /// A step.
+    pub(super) fn step(&mut self, start_ns: i64, value: f64, count: u64) -> ControlFlow<()> {
+        let counts = self.aggregate == Some(Aggregate::Count);
+        self.times_ns.push(start_ns);
+        self.bits.push(if counts { count } else { value.to_bits() });
+        if self.times_ns.len() >= 2 * BATCH_ROWS {
+            return self.bound();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A text.
+    pub(super) fn text(&mut self, time_ns: i64, text: &str) -> ControlFlow<()> {
+        self.times_ns.push(time_ns);
+        self.letters.push_str(text);
+        self.ends.push(u32::try_from(self.letters.len()).unwrap_or(u32::MAX));
+        if self.last.is_none() && (self.ends.len() >= BATCH_ROWS || self.letters.len() > 1 << 20) {
+            return self.texts();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Keeps what is held within bounds.
+    fn bound(&mut self) -> ControlFlow<()> {
+        if let Some(last) = self.last {
+            let more = self.times_ns.len().saturating_sub(last);
+            if more > BATCH_ROWS {
+                self.times_ns.drain(..more);
+                self.bits.drain(..more);
+            }
+            return ControlFlow::Continue(());
+        }
+        self.release()
+    }
+
+    /// The series is over.
+    pub(super) fn end(&mut self) -> ControlFlow<()> {
+        if !self.ends.is_empty() {
+            return self.texts();
+        }
+        if let Some(last) = self.last {
+            let more = self.times_ns.len().saturating_sub(last);
+            self.times_ns.drain(..more);
+            self.bits.drain(..more);
+        }
+        self.release()
+    }
+
+    fn release(&mut self) -> ControlFlow<()> {
+        if self.times_ns.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let (times_ns, bits) = (std::mem::take(&mut self.times_ns), std::mem::take(&mut self.bits));
+        let mut flow = ControlFlow::Continue(());
+        for (times_ns, bits) in times_ns.chunks(BATCH_ROWS).zip(bits.chunks(BATCH_ROWS)) {
+            flow = self.hand_out(times_ns, bits);
+            if flow.is_break() {
+                break;
+            }
+        }
+        (self.times_ns, self.bits) = (times_ns, bits);
+        self.times_ns.clear();
+        self.bits.clear();
+        flow
+    }
+
+    fn texts(&mut self) -> ControlFlow<()> {
+        let rows = self.ends.len();
+        let skip = self.last.map_or(0, |last| rows.saturating_sub(last));
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let end = rows.min(skip.saturating_add(left));
+        let start = skip.checked_sub(1).and_then(|at| self.ends.get(at).copied()).unwrap_or(0);
+        let ends: Vec<u32> =
+            self.ends.get(skip..end).unwrap_or(&[]).iter().map(|end| end - start).collect();
+        let last = ends.last().copied().unwrap_or(0) as usize;
+        let bytes = self.letters.get(start as usize..start as usize + last).unwrap_or("");
+        let texts = Texts { ends: &ends, bytes };
+        let times_ns = self.times_ns.get(skip..end).unwrap_or(&[]);
+        let mut flow = ControlFlow::Continue(());
+        if !ends.is_empty() {
+            self.left -= ends.len() as u64;
+            self.notes.rows += ends.len() as u64;
+            self.notes.batches += 1;
+            let batch = Batch { target: self.target, times_ns, values: Values::Text(texts) };
+            flow = (self.each)(&batch);
+        }
+        self.ends.clear();
+        self.letters.clear();
+        self.times_ns.clear();
+        if self.left == 0 { ControlFlow::Break(()) } else { flow }
+    }
+
+    fn hand_out(&mut self, times_ns: &[i64], bits: &[u64]) -> ControlFlow<()> {
+        let rows = times_ns.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let (times_ns, bits) =
+            (times_ns.get(..rows).unwrap_or(&[]), bits.get(..rows).unwrap_or(&[]));
+        if rows == 0 {
+            return ControlFlow::Continue(());
+        }
+        let kind = match self.aggregate {
+            Some(Aggregate::Count) => Type::I64,
+            Some(_) => Type::F64,
+            None => self.kind,
+        };
+        let values = match kind {
+            Type::I64 | Type::Text | Type::Channel => {
+                self.integers.clear();
+                self.integers.extend(bits.iter().map(|bits| bits.cast_signed()));
+                Values::I64(&self.integers)
+            }
+            Type::Bool => {
+                self.truths.clear();
+                self.truths.extend(bits.iter().map(|bits| *bits != 0));
+                Values::Bool(&self.truths)
+            }
+            Type::F64 => {
+                self.floats.clear();
+                self.floats.extend(bits.iter().map(|bits| f64::from_bits(*bits)));
+                Values::F64(&self.floats)
+            }
+        };
+        self.left -= rows as u64;
+        self.notes.rows += rows as u64;
+        self.notes.batches += 1;
+        (self.each)(&Batch { target: self.target, times_ns, values })?;
+        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// The value of a sample as a number, by the type of its series.
+pub(super) fn number(kind: Type, bits: u64) -> f64 {
+    match kind {
+        Type::F64 => f64::from_bits(bits),
+        Type::Bool => f64::from(u8::from(bits != 0)),
+        Type::I64 | Type::Text | Type::Channel => bits.cast_signed() as f64,
+    }
+}

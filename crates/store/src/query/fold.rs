@@ -1,0 +1,231 @@
+//! Folding samples of one series, in time order, into steps of time.
+//!
+//! Rules, the same whether samples are read or aggregates of a run are used: NaN counts as a
+//! sample and makes mean and sum NaN; min and max pass over it, and are NaN only where there is
+//! nothing else; first and last are what they are.
+
+use super::aggregate::{Aggregate, Every};
+use super::emit::Emitter;
+use crate::damage::Damage;
+use crate::records::Interval;
+use crate::runs::{PageAt, RunFile};
+use crate::{Error, Result};
+use baro_runs::PageEntry;
+use baro_sys::storage::StorageFile;
+use std::ops::ControlFlow;
+
+/// Most samples of a step of which a percentile is taken: they are held in memory.
+pub(super) const PERCENTILE_SAMPLES_MAX: usize = 4 << 20;
+
+/// Samples of a tile in a page of one series: below that a step gains nothing by aggregates.
+const TILE_SAMPLES: u64 = 2048;
+
+/// What a step has come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) count: u64,
+    pub(super) sum: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) first: f64,
+    pub(super) last: f64,
+}
+
+impl Step {
+    pub(super) const EMPTY: Step =
+        Step { count: 0, sum: 0.0, min: f64::NAN, max: f64::NAN, first: 0.0, last: 0.0 };
+
+    #[inline]
+    pub(super) fn add(&mut self, value: f64) {
+        if self.count == 0 {
+            self.first = value;
+        }
+        self.count += 1;
+        self.sum += value;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.last = value;
+    }
+
+    /// Adds what comes later.
+    pub(super) fn join(&mut self, later: &Step) {
+        if later.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *later;
+            return;
+        }
+        self.count += later.count;
+        self.sum += later.sum;
+        self.min = self.min.min(later.min);
+        self.max = self.max.max(later.max);
+        self.last = later.last;
+    }
+
+    /// The value asked for; not for percentiles.
+    pub(super) fn value(&self, aggregate: Aggregate) -> f64 {
+        match aggregate {
+            Aggregate::Mean => self.sum / self.count as f64,
+            Aggregate::Min => self.min,
+            Aggregate::Max => self.max,
+            Aggregate::Sum => self.sum,
+            Aggregate::Count => self.count as f64,
+            Aggregate::First => self.first,
+            Aggregate::Last | Aggregate::P99 => self.last,
+        }
+    }
+}
+
+impl From<&baro_runs::Aggregate> for Step {
+    fn from(of: &baro_runs::Aggregate) -> Self {
+        Step {
+            count: of.count,
+            sum: of.sum,
+            min: of.min,
+            max: of.max,
+            first: of.first.1,
+            last: of.last.1,
+        }
+    }
+}
+
+impl Every {
+    /// Start of the step that a time of the interval lies in.
+    #[must_use]
+    pub fn step_start_ns(&self, time_ns: i64, interval: Interval) -> i64 {
+        match i64::try_from(self.step_ns) {
+            Ok(step_ns @ 1..) => time_ns.saturating_sub(time_ns.rem_euclid(step_ns)),
+            _ => interval.from_ns,
+        }
+    }
+}
+
+/// Folds one series after another.
+#[derive(Debug)]
+pub(super) struct Fold {
+    every: Every,
+    interval: Interval,
+    start_ns: i64,
+    step: Step,
+    values: Vec<f64>,
+}
+
+impl Fold {
+    pub(super) fn new(every: Every, interval: Interval) -> Self {
+        Fold { every, interval, start_ns: 0, step: Step::EMPTY, values: Vec::new() }
+    }
+
+    /// Adds a sample; the step before goes out if it is over.
+    pub(super) fn add(
+        &mut self,
+        time_ns: i64,
+        value: f64,
+        out: &mut Emitter<'_>,
+    ) -> Result<ControlFlow<()>> {
+        let start_ns = self.every.step_start_ns(time_ns, self.interval);
+        let mut flow = ControlFlow::Continue(());
+        if self.step.count > 0 && start_ns != self.start_ns {
+            flow = self.end(out);
+        }
+        self.start_ns = start_ns;
+        self.step.add(value);
+        if self.every.aggregate == Aggregate::P99 {
+            if self.values.len() >= PERCENTILE_SAMPLES_MAX {
+                return Err(Error::Percentile { limit: PERCENTILE_SAMPLES_MAX });
+            }
+            self.values.push(value);
+        }
+        Ok(flow)
+    }
+
+    /// Whether aggregates can be put together to what is asked for.
+    pub(super) fn joins(&self) -> bool {
+        self.every.aggregate != Aggregate::P99
+    }
+
+    /// Whether asking a page for its steps costs less than reading it: a step has tiles inside.
+    pub(super) fn worth(&self, page: &PageEntry) -> bool {
+        let span_ns = page.time_max_ns.abs_diff(page.time_min_ns).max(1);
+        let steps = if self.every.step_ns == 0 { 0 } else { span_ns / self.every.step_ns };
+        u64::from(page.samples) / (steps + 1) >= TILE_SAMPLES
+    }
+
+    /// Adds the samples of a page that holds one series alone.
+    pub(super) fn page<F: StorageFile>(
+        &mut self,
+        run: &RunFile<F>,
+        entry: &PageEntry,
+        series: u32,
+        interval: Interval,
+        reader: &mut PageAt,
+        out: &mut Emitter<'_>,
+    ) -> Result<std::result::Result<ControlFlow<()>, Damage>> {
+        let from_ns = entry.time_min_ns.max(interval.from_ns);
+        let last_ns = entry.time_max_ns.min(interval.to_ns.saturating_sub(1));
+        let start_ns = self.every.step_start_ns(from_ns, self.interval);
+        let inside = from_ns == entry.time_min_ns && last_ns == entry.time_max_ns;
+        if let Some(aggregate) = entry.aggregate.as_ref().filter(|_| inside)
+            && self.every.step_start_ns(last_ns, self.interval) == start_ns
+        {
+            // The page is not read at all.
+            return Ok(Ok(self.join(start_ns, &Step::from(aggregate), out)));
+        }
+        let (every, whole) = (self.every, self.interval);
+        reader.with(run, entry, |page| {
+            let mut at_ns = from_ns;
+            loop {
+                let start_ns = every.step_start_ns(at_ns, whole);
+                let next_ns = match i64::try_from(every.step_ns) {
+                    Ok(step_ns @ 1..) => start_ns.saturating_add(step_ns).min(interval.to_ns),
+                    _ => interval.to_ns,
+                };
+                if let Some(found) = page.aggregate(series, at_ns, next_ns)? {
+                    let flow = self.join(start_ns, &Step::from(&found), out);
+                    if flow.is_break() {
+                        return Ok(flow);
+                    }
+                }
+                if next_ns > last_ns || next_ns == i64::MAX {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                at_ns = next_ns;
+            }
+        })
+    }
+
+    /// Adds what is known of later samples, all in one step.
+    pub(super) fn join(
+        &mut self,
+        start_ns: i64,
+        later: &Step,
+        out: &mut Emitter<'_>,
+    ) -> ControlFlow<()> {
+        let mut flow = ControlFlow::Continue(());
+        if self.step.count > 0 && start_ns != self.start_ns {
+            flow = self.end(out);
+        }
+        self.start_ns = start_ns;
+        self.step.join(later);
+        flow
+    }
+
+    /// The series, or the step, is over.
+    pub(super) fn end(&mut self, out: &mut Emitter<'_>) -> ControlFlow<()> {
+        if self.step.count == 0 {
+            return ControlFlow::Continue(());
+        }
+        let value = if self.every.aggregate == Aggregate::P99 {
+            let at = (self.values.len() * 99).div_ceil(100).max(1) - 1;
+            let (_, value, _) = self.values.select_nth_unstable_by(at, f64::total_cmp);
+            let value = *value;
+            self.values.clear();
+            value
+        } else {
+            self.step.value(self.every.aggregate)
+        };
+        let count = self.step.count;
+        self.step = Step::EMPTY;
+        out.step(self.start_ns, value, count)
+    }
+}

@@ -1,0 +1,83 @@
+//! Many series at once: all that has them is merged in portions of bounded memory.
+
+use super::Query;
+use super::Target;
+use super::emit::{Emitter, number};
+use super::fold::Fold;
+use super::sources::{AnyPart, Sources};
+use crate::Result;
+use crate::damage::Damage;
+use crate::merge::{Gather, Portion, Wanted};
+use baro_ondisk::Type;
+use baro_sys::storage::StorageFile;
+use std::ops::ControlFlow;
+
+/// Samples merged at once.
+const PORTION_SAMPLES: usize = 128 << 10;
+
+/// Hands out the series `ids` (sorted), one behind the other. Texts are not among them.
+pub(super) fn series<F: StorageFile>(
+    sources: Sources<F>,
+    ids: &[u32],
+    kind: &dyn Fn(u32) -> Type,
+    query: &Query,
+    out: &mut Emitter<'_>,
+) -> Result<Vec<Damage>> {
+    let wanted = Wanted { series: Some(ids), interval: query.interval };
+    let mut gather = Gather::new(sources.into_parts(), wanted, PORTION_SAMPLES);
+    let mut fold = query.every.map(|every| Fold::new(every, query.interval));
+    let mut portion = Portion::default();
+    let mut open: Option<u32> = None;
+    let mut flow = ControlFlow::Continue(());
+    while flow.is_continue() && gather.next(&mut portion)? {
+        let samples = portion.samples();
+        for (series, range) in portion.groups() {
+            if open != Some(series) {
+                flow = end(open, &mut fold, out);
+                if flow.is_break() {
+                    break;
+                }
+                let place = ids.partition_point(|id| *id < series);
+                out.series(Target { id: series, place }, kind(series));
+                open = Some(series);
+            }
+            let times_ns = samples.times_ns.get(range.clone()).unwrap_or(&[]);
+            let bits = samples.bits.get(range).unwrap_or(&[]);
+            flow = match &mut fold {
+                None => out.rows(times_ns, bits),
+                Some(fold) => {
+                    let kind = kind(series);
+                    let mut flow = ControlFlow::Continue(());
+                    for (time_ns, bits) in times_ns.iter().zip(bits) {
+                        flow = fold.add(*time_ns, number(kind, *bits), out)?;
+                        if flow.is_break() {
+                            break;
+                        }
+                    }
+                    flow
+                }
+            };
+            if flow.is_break() {
+                break;
+            }
+        }
+    }
+    if flow.is_continue() {
+        let _ = end(open, &mut fold, out);
+    }
+    let damage = gather.into_parts().flat_map(|part| match part {
+        AnyPart::Run(part) => part.damage,
+        AnyPart::Log(_) => Vec::new(),
+    });
+    Ok(damage.collect())
+}
+
+fn end(open: Option<u32>, fold: &mut Option<Fold>, out: &mut Emitter<'_>) -> ControlFlow<()> {
+    if open.is_none() {
+        return ControlFlow::Continue(());
+    }
+    if let Some(fold) = fold {
+        fold.end(out)?;
+    }
+    out.end()
+}

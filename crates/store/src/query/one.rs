@@ -1,0 +1,314 @@
+//! One series from all that has it: of each run only the pages that can hold it are read, and of a
+//! page only the tiles.
+
+use super::Query;
+use super::emit::{Emitter, number};
+use super::fold::Fold;
+use super::sources::Sources;
+use super::stretch::{Stretch, stretches};
+use crate::Result;
+use crate::columns::Columns;
+use crate::damage::Damage;
+use crate::merge::Part;
+use crate::records::Interval;
+use crate::runs::PageAt;
+use baro_ondisk::Type;
+use baro_sys::storage::StorageFile;
+use std::ops::ControlFlow;
+
+/// Samples of a series that are held at once.
+const SLICE_SAMPLES: u64 = 256 << 10;
+
+/// Reads series one by one; its memory is used again.
+#[derive(Debug)]
+pub(super) struct One<'a, F> {
+    sources: &'a Sources<F>,
+    page: PageAt,
+    strip: Columns,
+    times_ns: Vec<i64>,
+    bits: Vec<u64>,
+    rows: Vec<(i64, u64)>,
+    pub(super) damage: Vec<Damage>,
+}
+
+impl<'a, F: StorageFile> One<'a, F> {
+    pub(super) fn new(sources: &'a Sources<F>) -> Self {
+        One {
+            sources,
+            page: PageAt::new(),
+            strip: Columns::default(),
+            times_ns: Vec::new(),
+            bits: Vec::new(),
+            rows: Vec::new(),
+            damage: Vec::new(),
+        }
+    }
+
+    /// Hands out one series.
+    pub(super) fn series(
+        &mut self,
+        series: u32,
+        kind: Type,
+        query: &Query,
+        fold: Option<&mut Fold>,
+        out: &mut Emitter<'_>,
+    ) -> Result<ControlFlow<()>> {
+        if kind == Type::Text {
+            return self.texts(series, query.interval, out);
+        }
+        let cuts = self.cuts(series, query.interval);
+        let mut fold = fold;
+        let newest_first = query.last.filter(|_| fold.is_none() && cuts.len() > 2);
+        if let Some(last) = newest_first {
+            // From the newest slice back, until there are enough.
+            let mut first = cuts.len() - 1;
+            let mut rows = 0;
+            while first > 0 && rows < last {
+                first -= 1;
+                self.slice(series, slice(&cuts, first))?;
+                rows += self.times_ns.len();
+            }
+            let cuts = cuts.get(first..).unwrap_or(&[]);
+            if self.slices(series, kind, cuts, None, out)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            return Ok(out.end());
+        }
+        if let Some(fold) = fold.as_deref_mut().filter(|fold| fold.joins()) {
+            return self.steps(series, kind, query.interval, fold, out);
+        }
+        if self.slices(series, kind, &cuts, fold.as_deref_mut(), out)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        if let Some(fold) = fold
+            && fold.end(out).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(out.end())
+    }
+
+    /// Folds with the help of aggregates: a page of this series alone whose times nothing else
+    /// touches is asked for its steps; the rest is read.
+    fn steps(
+        &mut self,
+        series: u32,
+        kind: Type,
+        interval: Interval,
+        fold: &mut Fold,
+        out: &mut Emitter<'_>,
+    ) -> Result<ControlFlow<()>> {
+        for stretch in stretches(self.sources, series, interval) {
+            let Stretch { interval, page } = stretch;
+            let whole = page.and_then(|(run, page)| {
+                let run = self.sources.runs.get(run)?;
+                Some((run, run.index.pages().get(page)?))
+            });
+            let flow = match whole.filter(|(_, entry)| fold.worth(entry)) {
+                Some((run, entry)) => {
+                    let found = fold.page(run, entry, series, interval, &mut self.page, out)?;
+                    match found {
+                        Ok(flow) => flow,
+                        Err(damage) => {
+                            self.damage.push(damage);
+                            ControlFlow::Continue(())
+                        }
+                    }
+                }
+                None => {
+                    let cuts = self.cuts(series, interval);
+                    self.slices(series, kind, &cuts, Some(fold), out)?
+                }
+            };
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        if fold.end(out).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(out.end())
+    }
+
+    fn slices(
+        &mut self,
+        series: u32,
+        kind: Type,
+        cuts: &[i64],
+        mut fold: Option<&mut Fold>,
+        out: &mut Emitter<'_>,
+    ) -> Result<ControlFlow<()>> {
+        for at in 0..cuts.len().saturating_sub(1) {
+            self.slice(series, slice(cuts, at))?;
+            let flow = match &mut fold {
+                None => out.rows(&self.times_ns, &self.bits),
+                Some(fold) => {
+                    let mut flow = ControlFlow::Continue(());
+                    for (time_ns, bits) in self.times_ns.iter().zip(&self.bits) {
+                        flow = fold.add(*time_ns, number(kind, *bits), out)?;
+                        if flow.is_break() {
+                            break;
+                        }
+                    }
+                    flow
+                }
+            };
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Cuts the interval so that each slice has a bounded number of samples: start of the first
+    /// slice, of the next ones, and the end.
+    fn cuts(&self, series: u32, interval: Interval) -> Vec<i64> {
+        let mut starts: Vec<(i64, u32)> = Vec::new();
+        let mut total = 0;
+        let mut note = |first, last, (time_min_ns, time_max_ns): (i64, i64), samples: u32| {
+            let inside = time_max_ns >= interval.from_ns
+                && (time_min_ns < interval.to_ns || interval.to_ns == i64::MAX);
+            // Of several series in a page each has few.
+            if inside && first == last {
+                total += u64::from(samples);
+                starts.push((time_min_ns, samples));
+            }
+        };
+        for run in &self.sources.runs {
+            for page in run.index.pages().get(run.index.find(series)).unwrap_or(&[]) {
+                let times = (page.time_min_ns, page.time_max_ns);
+                note(page.first_series, page.last_series, times, page.samples);
+            }
+        }
+        for part in &self.sources.parts {
+            for piece in part.find(series).map(|at| part.piece(at)) {
+                let times = (piece.time_min_ns, piece.time_max_ns);
+                note(piece.first_series, piece.last_series, times, piece.samples);
+            }
+        }
+        let mut cuts = vec![interval.from_ns];
+        if total > SLICE_SAMPLES {
+            starts.sort_unstable();
+            let mut samples = 0;
+            for (start_ns, count) in starts {
+                let last = cuts.last().copied().unwrap_or(i64::MIN);
+                if samples >= SLICE_SAMPLES && start_ns > last {
+                    cuts.push(start_ns);
+                    samples = 0;
+                }
+                samples += u64::from(count);
+            }
+        }
+        cuts.push(interval.to_ns);
+        cuts
+    }
+
+    /// Reads the series' samples of a slice, sorted, each time once.
+    fn slice(&mut self, series: u32, interval: Interval) -> Result<()> {
+        let Interval { from_ns, to_ns } = interval;
+        self.times_ns.clear();
+        self.bits.clear();
+        for run in &self.sources.runs {
+            let pages = run.index.pages().get(run.index.find(series)).unwrap_or(&[]);
+            for entry in pages.iter().filter(|page| page.kind != Type::Text) {
+                let inside = entry.time_max_ns >= from_ns
+                    && (entry.time_min_ns < to_ns || to_ns == i64::MAX);
+                if !inside {
+                    continue;
+                }
+                let before = self.times_ns.len();
+                let (times_ns, bits) = (&mut self.times_ns, &mut self.bits);
+                let done = self
+                    .page
+                    .with(run, entry, |page| page.read(series, from_ns, to_ns, times_ns, bits))?;
+                if let Err(damage) = done {
+                    self.times_ns.truncate(before);
+                    self.bits.truncate(before);
+                    self.damage.push(damage);
+                }
+            }
+        }
+        for at in 0..self.sources.parts.len() {
+            let Some(part) = self.sources.parts.get(at) else { continue };
+            if part.find(series).is_empty() {
+                continue;
+            }
+            let mut part = part.share();
+            for piece in part.find(series) {
+                self.strip.clear();
+                part.decode(piece, &mut self.strip)?;
+                let Columns { series: ids, times_ns, bits } = &self.strip;
+                let start = ids.partition_point(|id| *id < series);
+                let end = ids.partition_point(|id| *id <= series);
+                let times = times_ns.get(start..end).unwrap_or(&[]);
+                let first = start + times.partition_point(|time_ns| *time_ns < from_ns);
+                let open = to_ns == i64::MAX;
+                let last = start + times.partition_point(|time_ns| open || *time_ns < to_ns);
+                let last = last.max(first);
+                self.times_ns.extend_from_slice(times_ns.get(first..last).unwrap_or(&[]));
+                self.bits.extend_from_slice(bits.get(first..last).unwrap_or(&[]));
+            }
+        }
+        self.sort();
+        Ok(())
+    }
+
+    /// By time, the last of equals.
+    fn sort(&mut self) {
+        if self.times_ns.is_sorted_by(|a, b| a < b) {
+            return;
+        }
+        self.rows.clear();
+        self.rows.extend(self.times_ns.iter().copied().zip(self.bits.iter().copied()));
+        self.rows.sort_by_key(|row| row.0);
+        self.times_ns.clear();
+        self.bits.clear();
+        for (at, row) in self.rows.iter().enumerate() {
+            if self.rows.get(at + 1).is_none_or(|next| next.0 != row.0) {
+                self.times_ns.push(row.0);
+                self.bits.push(row.1);
+            }
+        }
+    }
+
+    fn texts(
+        &mut self,
+        series: u32,
+        interval: Interval,
+        out: &mut Emitter<'_>,
+    ) -> Result<ControlFlow<()>> {
+        let mut found: Vec<(i64, String)> = Vec::new();
+        for run in &self.sources.runs {
+            let pages = run.index.pages().get(run.index.find(series)).unwrap_or(&[]);
+            for entry in pages.iter().filter(|page| page.kind == Type::Text) {
+                let before = found.len();
+                let done = self.page.with(run, entry, |page| {
+                    page.read_text(series, interval.from_ns, interval.to_ns, |time_ns, text| {
+                        found.push((time_ns, text.to_owned()));
+                    })
+                })?;
+                if let Err(damage) = done {
+                    found.truncate(before);
+                    self.damage.push(damage);
+                }
+            }
+        }
+        let recent = self.sources.texts.iter().filter(|text| text.series == series);
+        let recent = recent.filter(|text| interval.holds(text.time_ns));
+        found.extend(recent.map(|text| (text.time_ns, text.text.clone())));
+        found.reverse();
+        found.sort_by_key(|row| row.0);
+        found.dedup_by_key(|row| row.0);
+        for (time_ns, text) in found {
+            if out.text(time_ns, &text).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(out.end())
+    }
+}
+
+fn slice(cuts: &[i64], at: usize) -> Interval {
+    let cut = |at: usize| cuts.get(at).copied().unwrap_or(i64::MAX);
+    Interval { from_ns: cut(at), to_ns: cut(at + 1) }
+}

@@ -1,0 +1,96 @@
+//! What a query reads: the runs, and of the log what is in no run yet.
+
+use crate::columns::Columns;
+use crate::merge::{Part, Piece};
+use crate::records::Interval;
+use crate::runs::{RunFile, RunPart};
+use crate::unsettled::LogPart;
+use crate::unsettled::TextSample;
+use crate::{Result, Store};
+use baro_sys::storage::{Storage, StorageFile};
+use std::sync::Arc;
+
+/// See the module. Of several samples of one series and time that of the later source counts, and
+/// the log comes after the runs.
+#[derive(Debug)]
+pub(super) struct Sources<F> {
+    pub(super) runs: Vec<Arc<RunFile<F>>>,
+    pub(super) parts: Vec<LogPart>,
+    /// In the order of recording.
+    pub(super) texts: Vec<TextSample>,
+}
+
+/// Whether times from `min` to `max`, both included, touch an interval.
+pub(super) fn touches((min_ns, max_ns): (i64, i64), interval: Interval) -> bool {
+    max_ns >= interval.from_ns && (min_ns < interval.to_ns || interval.to_ns == i64::MAX)
+}
+
+impl<F: StorageFile> Sources<F> {
+    /// What of the store touches the interval.
+    pub(super) fn of<S: Storage<File = F>>(store: &Store<S>, interval: Interval) -> Result<Self> {
+        let runs = store.runs.files.iter();
+        let runs = runs.filter(|run| {
+            run.entry.samples > 0
+                && touches((run.entry.time_min_ns, run.entry.time_max_ns), interval)
+        });
+        let unsettled = store.unsettled()?;
+        let parts = unsettled.parts.iter().filter(|part| touches(part.times_ns(), interval));
+        let texts = unsettled.texts.iter().filter(|text| interval.holds(text.time_ns));
+        Ok(Sources {
+            runs: runs.cloned().collect(),
+            parts: parts.map(LogPart::share).collect(),
+            texts: texts.cloned().collect(),
+        })
+    }
+
+    /// Whether no two sources have times in common, so that what is known of each may be put
+    /// together. The log counts as one.
+    pub(super) fn apart(&self) -> bool {
+        let mut ranges: Vec<(i64, i64)> =
+            self.runs.iter().map(|run| (run.entry.time_min_ns, run.entry.time_max_ns)).collect();
+        let log = self.parts.iter().map(LogPart::times_ns);
+        ranges.extend(log.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))));
+        ranges.sort_unstable();
+        ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
+    }
+
+    /// All of it as parts to be merged.
+    pub(super) fn into_parts(self) -> Vec<AnyPart<F>> {
+        let run = |run: Arc<RunFile<F>>| {
+            let pages = 0..run.index.pages().len();
+            AnyPart::Run(RunPart::new(run, pages))
+        };
+        let runs = self.runs.into_iter().map(run);
+        runs.chain(self.parts.into_iter().map(AnyPart::Log)).collect()
+    }
+}
+
+/// A part of either kind.
+#[derive(Debug)]
+pub(super) enum AnyPart<F> {
+    Run(RunPart<F>),
+    Log(LogPart),
+}
+
+impl<F: StorageFile> Part for AnyPart<F> {
+    fn pieces(&self) -> usize {
+        match self {
+            AnyPart::Run(part) => part.pieces(),
+            AnyPart::Log(part) => part.pieces(),
+        }
+    }
+
+    fn piece(&self, at: usize) -> Piece {
+        match self {
+            AnyPart::Run(part) => part.piece(at),
+            AnyPart::Log(part) => part.piece(at),
+        }
+    }
+
+    fn decode(&mut self, at: usize, to: &mut Columns) -> Result<()> {
+        match self {
+            AnyPart::Run(part) => part.decode(at, to),
+            AnyPart::Log(part) => part.decode(at, to),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Cuts the time of one series where its pieces do not touch each other, so that a page which has
+//! its times for itself can be asked for aggregates.
+
+use super::sources::{Sources, touches};
+use crate::merge::Part;
+use crate::records::Interval;
+use baro_ondisk::Type;
+use baro_sys::storage::StorageFile;
+
+/// A part of the interval that the pieces of a series fill without a gap between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// Its part of the interval.
+    pub(super) interval: Interval,
+    /// The run and its page, if this is one page and it holds the series alone.
+    pub(super) page: Option<(usize, usize)>,
+}
+
+/// The stretches of a series, by time; what lies between them has no samples.
+pub(super) fn stretches<F: StorageFile>(
+    sources: &Sources<F>,
+    series: u32,
+    interval: Interval,
+) -> Vec<Stretch> {
+    let mut pieces: Vec<(i64, i64, Option<(usize, usize)>)> = Vec::new();
+    for (number, run) in sources.runs.iter().enumerate() {
+        for at in run.index.find(series) {
+            let Some(page) = run.index.pages().get(at).filter(|page| page.kind != Type::Text)
+            else {
+                continue;
+            };
+            let alone = page.first_series == page.last_series;
+            let place = alone.then_some((number, at));
+            pieces.push((page.time_min_ns, page.time_max_ns, place));
+        }
+    }
+    for part in &sources.parts {
+        let found = part.find(series).map(|at| part.piece(at));
+        pieces.extend(found.map(|piece| (piece.time_min_ns, piece.time_max_ns, None)));
+    }
+    pieces.retain(|piece| touches((piece.0, piece.1), interval));
+    pieces.sort_unstable();
+    let mut stretches: Vec<(i64, i64, Option<(usize, usize)>)> = Vec::new();
+    for (min_ns, max_ns, page) in pieces {
+        match stretches.last_mut().filter(|last| last.1 >= min_ns) {
+            Some(last) => (last.1, last.2) = (last.1.max(max_ns), None),
+            None => stretches.push((min_ns, max_ns, page)),
+        }
+    }
+    let clip = |(min_ns, max_ns, page): (i64, i64, Option<(usize, usize)>)| {
+        let from_ns = min_ns.max(interval.from_ns);
+        let to_ns = max_ns.saturating_add(1).min(interval.to_ns);
+        Stretch { interval: Interval { from_ns, to_ns }, page }
+    };
+    stretches.into_iter().map(clip).collect()
+}

@@ -1,0 +1,184 @@
+//! The runs of a store, opened for reading: the manifest says which count, each file tells its
+//! index. What is read of a run is checked by its CRC before it is believed.
+//!
+//! Beside somebody who settles, a run that was merged away may be gone when it is opened; then the
+//! manifest is read again. A run that is open stays readable after its name has gone.
+
+mod page;
+
+pub(crate) use page::{PageAt, RunPart};
+
+use crate::Result;
+use crate::damage::{Damage, Loss, Source};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Manifest, RunEntry, StoreId};
+use baro_recorder::log::{MANIFEST, run_name};
+use baro_runs::RunIndex;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::sync::Arc;
+
+/// A run that is open.
+#[derive(Debug)]
+pub(crate) struct RunFile<F> {
+    pub(crate) entry: RunEntry,
+    pub(crate) index: RunIndex,
+    pub(crate) file: F,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Runs<F> {
+    pub(crate) manifest: Manifest,
+    /// The oldest data first.
+    pub(crate) files: Vec<Arc<RunFile<F>>>,
+    pub(crate) damage: Vec<Damage>,
+}
+
+impl<F> Default for Runs<F> {
+    fn default() -> Self {
+        Runs { manifest: Manifest::default(), files: Vec::new(), damage: Vec::new() }
+    }
+}
+
+/// A manifest may be replaced between reading it and opening its runs; so often it is read again.
+const TRIES: u32 = 8;
+
+/// What the manifest says; `None` if there is none, which means that nothing was ever settled.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read_manifest<S: Storage>(
+    storage: &S,
+    store: StoreId,
+) -> Result<std::result::Result<Option<Manifest>, Damage>> {
+    let file = match storage.open(MANIFEST, Access::Read) {
+        Err(error) if error.is_missing() => return Ok(Ok(None)),
+        other => other?,
+    };
+    let bytes = usize::try_from(file.size_bytes()?).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; bytes.min(Manifest::BYTES_MAX + UNIT_BYTES)];
+    let read = file.read_at(0, &mut buffer)?;
+    let damaged = |source| Damage::format(MANIFEST, source, Loss::Manifest);
+    Ok(match Manifest::decode(buffer.get(..read).unwrap_or(&[])) {
+        Ok(manifest) if manifest.store != store => {
+            let half = |id: StoreId| u128::from_le_bytes(id.0) as u64;
+            Err(damaged(baro_ondisk::Error::Mismatch {
+                what: baro_ondisk::What::Manifest,
+                field: "store id",
+                offset: 16,
+                expected: half(store),
+                found: half(manifest.store),
+            }))
+        }
+        Ok(manifest) => Ok(Some(manifest)),
+        Err(source) => Err(damaged(source)),
+    })
+}
+
+impl<F: StorageFile> Runs<F> {
+    /// Opens the runs that count now; those that `before` has open are taken from there.
+    ///
+    /// # Errors
+    /// The operating system refuses; what is damaged is in [`Runs::damage`].
+    pub(crate) fn open<S: Storage<File = F>>(
+        storage: &S,
+        store: StoreId,
+        before: &[Arc<RunFile<F>>],
+    ) -> Result<Self> {
+        let mut tries = TRIES;
+        loop {
+            let mut found = Runs::default();
+            match read_manifest(storage, store)? {
+                Ok(None) => return Ok(found),
+                Ok(Some(manifest)) => found.manifest = manifest,
+                Err(damage) => {
+                    found.damage.push(damage);
+                    return Ok(found);
+                }
+            }
+            tries -= 1;
+            let mut gone = false;
+            for entry in &found.manifest.runs {
+                let known = before.iter().find(|run| run.entry == *entry);
+                if let Some(run) = known {
+                    found.files.push(Arc::clone(run));
+                    continue;
+                }
+                match open_run(storage, store, entry) {
+                    Ok(run) => found.files.push(Arc::new(run)),
+                    Err(Unopened::Missing(damage)) => {
+                        gone = true;
+                        found.damage.push(damage);
+                    }
+                    Err(Unopened::Damaged(damage)) => found.damage.push(damage),
+                    Err(Unopened::Failed(error)) => return Err(error.into()),
+                }
+            }
+            if !gone || tries == 0 {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Bytes of all runs.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.manifest.runs.iter().map(|run| run.bytes).sum()
+    }
+}
+
+enum Unopened {
+    Missing(Damage),
+    Damaged(Damage),
+    Failed(baro_sys::Error),
+}
+
+impl From<baro_sys::Error> for Unopened {
+    fn from(error: baro_sys::Error) -> Self {
+        Unopened::Failed(error)
+    }
+}
+
+fn open_run<S: Storage>(
+    storage: &S,
+    store: StoreId,
+    entry: &RunEntry,
+) -> std::result::Result<RunFile<S::File>, Unopened> {
+    let name = run_name(entry.id);
+    let damaged = |source: Source| {
+        let loss = Loss::Samples(entry.samples);
+        Unopened::Damaged(Damage { file: name.clone(), offset: 0, source, loss })
+    };
+    let file = match storage.open(&name, Access::Read) {
+        Err(error) if error.is_missing() => {
+            let (source, loss) =
+                (Source::Unreadable(error.to_string()), Loss::Samples(entry.samples));
+            return Err(Unopened::Missing(Damage { file: name, offset: 0, source, loss }));
+        }
+        other => other?,
+    };
+    let bytes = file.size_bytes()?;
+    let run = |error: baro_runs::Error| damaged(Source::Run(error));
+    let footer_bytes = RunIndex::FOOTER_BYTES;
+    let mut footer = vec![0; footer_bytes];
+    let read = file.read_at(bytes.saturating_sub(footer_bytes as u64), &mut footer)?;
+    footer.truncate(read);
+    let place = RunIndex::footer(bytes, &footer).map_err(run)?;
+    let mut index = vec![0; place.bytes];
+    let read = file.read_at(place.offset, &mut index)?;
+    index.truncate(read);
+    let mut header = vec![0; UNIT_BYTES];
+    let read = file.read_at(0, &mut header)?;
+    header.truncate(read);
+    let index = RunIndex::decode(&header, &index, &footer).map_err(run)?;
+    if index.info().store != store || index.info().run != entry.id {
+        let source = baro_ondisk::Error::Mismatch {
+            what: baro_ondisk::What::Manifest,
+            field: "run",
+            offset: 0,
+            expected: entry.id,
+            found: index.info().run,
+        };
+        return Err(damaged(Source::Format(source)));
+    }
+    Ok(RunFile { entry: *entry, index, file })
+}

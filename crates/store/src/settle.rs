@@ -1,0 +1,227 @@
+//! Settling: samples go from the log into runs, and small runs into larger ones.
+//!
+//! A step takes as many unsettled blocks as fit the memory given, merges their sections, writes
+//! one run under another name, syncs and renames it, and then replaces the manifest, which names
+//! the run and says how far the log is settled now. So there is the old state or the new one
+//! whenever the power goes, and a run that no manifest names is removed by the next step.
+//!
+//! Only blocks that are durable for certain are settled: those that a later block of their session
+//! proves, or, if nobody records, all live ones.
+//!
+//! Invariants: a killed settling leaves what is read as it was; each sample that was durable is
+//! read once, from the log or from a run. Held by `tests/settle.rs` and `tests/model.rs`.
+
+mod batch;
+mod output;
+mod retention;
+mod write;
+
+pub use retention::{Dropped, RunRetention};
+
+use crate::damage::Damage;
+use crate::runs::{Runs, read_manifest};
+use crate::{Error, Result, Store};
+use baro_ondisk::{Manifest, RunEntry};
+use baro_recorder::log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
+use baro_sys::disk::Disk;
+use baro_sys::lock::LockFile;
+use baro_sys::storage::{Storage, StorageFile};
+use std::path::Path;
+
+/// How settling goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettleOptions {
+    /// Compressed samples taken from the log at once: what becomes one run. Memory needed beside
+    /// is about half as much.
+    pub memory_bytes: usize,
+    /// Nothing is settled before so many bytes of sections are there (unless all is asked for):
+    /// larger runs are smaller in all and are merged less often.
+    pub least_bytes: u64,
+    /// So many runs of one level become one of the next.
+    pub fan_in: usize,
+    /// No run grows larger than this by merging.
+    pub run_bytes_max: u64,
+    /// What is kept.
+    pub retention: RunRetention,
+    /// Rest after each piece of work as often as it took: 0 settles at full speed, 3 takes a
+    /// quarter of the time.
+    pub rest: u32,
+}
+
+impl Default for SettleOptions {
+    fn default() -> Self {
+        SettleOptions {
+            memory_bytes: 40 << 20,
+            least_bytes: 32 << 20,
+            fan_in: 8,
+            run_bytes_max: 1 << 30,
+            retention: RunRetention::default(),
+            rest: 0,
+        }
+    }
+}
+
+/// How much of the log is to be settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What makes a run worth writing.
+    Enough,
+    /// Everything that is durable for certain.
+    All,
+}
+
+/// What a step did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Samples taken from the log, duplicates included.
+    pub samples_read: u64,
+    /// Samples in the runs written.
+    pub samples: u64,
+    /// Bytes of the runs written.
+    pub bytes: u64,
+    /// Runs written from the log.
+    pub runs: u32,
+    /// Runs written by merging.
+    pub merged: u32,
+    /// Runs dropped because of their age or size.
+    pub dropped: Dropped,
+    /// Damage met; the samples there are in no run.
+    pub damage: Vec<Damage>,
+    /// There is more to do at once.
+    pub more: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Settler<S: Storage = Disk> {
+    store: Store<S>,
+    options: SettleOptions,
+    _lock: Option<LockFile>,
+}
+
+impl Settler<Disk> {
+    /// Opens the store at `path` for settling.
+    ///
+    /// # Errors
+    /// It is no store, or another process settles it.
+    pub fn open(path: &Path, options: SettleOptions) -> Result<Self> {
+        let store = Store::open(path)?;
+        store.storage.create_folder(RUNS)?;
+        store.storage.sync_folder("")?;
+        let lock = LockFile::take(&path.join(RUNS_LOCK))?
+            .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
+        let mut settler = Settler { store, options, _lock: Some(lock) };
+        settler.clean()?;
+        Ok(settler)
+    }
+
+    /// One step: a run from the log, or a merging, or runs dropped. Blocks for the device.
+    ///
+    /// # Errors
+    /// The operating system refuses: what was there before is there still.
+    pub fn step(&mut self, extent: Extent) -> Result<Settled> {
+        let recording = LockFile::holder(&self.store.path.join(LOCK))?.is_some();
+        self.step_with(extent, recording)
+    }
+}
+
+impl<S: Storage> Settler<S> {
+    /// Over a store that is open already, in any storage; the caller sees to it that nobody else
+    /// settles it.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn over(store: Store<S>, options: SettleOptions) -> Result<Self> {
+        store.storage.create_folder(RUNS)?;
+        store.storage.sync_folder("")?;
+        let mut settler = Settler { store, options, _lock: None };
+        settler.clean()?;
+        Ok(settler)
+    }
+
+    /// As [`Settler::step`]; `recording`: somebody records into the store now.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn step_with(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
+        self.store.refresh()?;
+        let mut report = Settled::default();
+        if let Some(damage) = self.store.runs.damage.iter().find(|d| d.file == MANIFEST) {
+            return Err(Error::Manifest { damage: Box::new(damage.clone()) });
+        }
+        self.drop_old(&mut report)?;
+        let taken = self.settle_log(extent, recording, &mut report)?;
+        if !taken {
+            self.merge(&mut report)?;
+        }
+        report.more |= self.mergeable().is_some();
+        Ok(report)
+    }
+
+    /// The store as it is settled.
+    #[must_use]
+    pub fn store(&self) -> &Store<S> {
+        &self.store
+    }
+
+    /// The store, seen anew.
+    #[must_use]
+    pub fn into_store(self) -> Store<S> {
+        self.store
+    }
+
+    /// Removes what a killed settling has left.
+    fn clean(&mut self) -> Result<()> {
+        let storage = &self.store.storage;
+        let manifest = match read_manifest(storage, self.store.identity.store)? {
+            Ok(manifest) => manifest.unwrap_or_default(),
+            // What is damaged is not cleaned up behind.
+            Err(_) => return Ok(()),
+        };
+        for name in storage.list(RUNS)? {
+            let id = name.strip_suffix(".run").and_then(|id| u64::from_str_radix(id, 16).ok());
+            let counts = |id| manifest.runs.iter().any(|run| run.id == id);
+            let left = match id {
+                // A reader may still be about to open a run that was merged away a moment ago; by
+                // the next open of a settler it has read the manifest again.
+                Some(id) => !counts(id),
+                None => name.ends_with(".new"),
+            };
+            if left {
+                storage.remove(&format!("{RUNS}/{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the manifest; from its rename on it counts.
+    fn commit(&mut self, mut manifest: Manifest) -> Result<()> {
+        let storage = &self.store.storage;
+        manifest.store = self.store.identity.store;
+        manifest.generation += 1;
+        let new = format!("{MANIFEST}.new");
+        match storage.remove(&new) {
+            Err(error) if !error.is_missing() => return Err(error.into()),
+            _ => {}
+        }
+        let file = storage.create(&new)?;
+        file.write_at(0, &manifest.encode())?;
+        file.sync_data()?;
+        storage.rename(&new, MANIFEST)?;
+        storage.sync_folder(RUNS)?;
+        let files = std::mem::take(&mut self.store.runs.files);
+        self.store.runs = Runs::open(storage, self.store.identity.store, &files)?;
+        Ok(())
+    }
+
+    /// Removes the files of runs that no manifest names any more.
+    fn remove(&mut self, runs: &[RunEntry]) -> Result<()> {
+        for run in runs {
+            match self.store.storage.remove(&run_name(run.id)) {
+                Err(error) if !error.is_missing() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

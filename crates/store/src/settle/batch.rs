@@ -1,0 +1,86 @@
+//! What one step takes from the log.
+
+use super::{Extent, SettleOptions};
+use crate::read::Notes;
+use crate::unsettled::{LogPart, TextSample, samples_of, texts_of};
+use crate::{Result, Store};
+use baro_ondisk::Settled;
+use baro_sys::storage::Storage;
+use std::ops::ControlFlow;
+
+/// Blocks of the log, the oldest first, and how far the log is settled once they are in a run.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) parts: Vec<LogPart>,
+    pub(super) texts: Vec<TextSample>,
+    pub(super) settled: Settled,
+    pub(super) bytes: u64,
+    /// It was cut off by the memory given.
+    pub(super) full: bool,
+    pub(super) notes: Notes,
+}
+
+/// Bytes that a text takes beside its letters.
+const TEXT_BYTES: u64 = 48;
+
+/// Takes what may be settled.
+pub(super) fn take<S: Storage>(
+    store: &Store<S>,
+    options: &SettleOptions,
+    recording: bool,
+) -> Result<Batch> {
+    let mut batch = Batch { settled: store.settled(), ..Batch::default() };
+    // The newest session may still supersede what it cannot prove durable.
+    let segments = &store.recent()?.segments;
+    let newest = segments.iter().map(|s| s.segment.header.session).max();
+    let of_newest = segments.iter().filter(|s| Some(s.segment.header.session) == newest);
+    let proven = of_newest.map(|s| s.durable).max().unwrap_or(0);
+    let limit = options.memory_bytes as u64;
+    let mut ended = false;
+    let notes = store.unsettled_blocks(
+        |_| true,
+        |segment, live, notes| {
+            let header = &segment.segment.header;
+            let sequence = live.block.header.sequence;
+            if recording && Some(header.session) == newest && sequence >= proven {
+                ended = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            if batch.bytes >= limit {
+                batch.full = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            if let Some(part) = samples_of(live, notes) {
+                batch.bytes += part.bytes() as u64;
+                batch.parts.push(part);
+            }
+            let (texts, bytes) = (&mut batch.texts, &mut batch.bytes);
+            texts_of(live, notes, |text| {
+                *bytes += text.text.len() as u64 + TEXT_BYTES;
+                texts.push(text);
+            });
+            batch.settled = Settled { epoch: header.epoch, end: sequence + 1 };
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    batch.notes = notes;
+    if !ended
+        && !batch.full
+        && !recording
+        && let Some(last) = segments.last()
+    {
+        // The next open starts a segment of its own: this one is settled whole.
+        batch.settled = Settled { epoch: last.segment.header.epoch + 1, end: 0 };
+    }
+    Ok(batch)
+}
+
+impl Batch {
+    /// Whether a run is worth being written.
+    pub(super) fn enough(&self, extent: Extent, options: &SettleOptions) -> bool {
+        match extent {
+            Extent::All => true,
+            Extent::Enough => self.full || self.bytes >= options.least_bytes,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Writing a run through the storage: in pieces, each handed to the device before the next, so
+//! that settling never leaves a long writeback for a recorder to wait for.
+
+use crate::Result;
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_recorder::log::RUNS;
+use baro_sys::clock;
+use baro_sys::storage::{Storage, StorageFile};
+
+/// Bytes written at once.
+const PIECE_BYTES: usize = 1 << 20;
+/// Written pieces after which the device is waited for.
+const WINDOW_BYTES: u64 = 8 << 20;
+/// Longest rest after a window.
+const REST_MAX_NS: u64 = 1_000_000_000;
+
+/// A run in the making.
+#[derive(Debug)]
+pub(super) struct Output<F> {
+    file: F,
+    name: String,
+    piece: Vec<u8>,
+    written: u64,
+    synced: u64,
+    rest: u32,
+    since_ns: u64,
+}
+
+impl<F: StorageFile> Output<F> {
+    /// Makes the file, in place of what a failed attempt has left.
+    pub(super) fn create<S: Storage<File = F>>(storage: &S, rest: u32) -> Result<Self> {
+        let name = format!("{RUNS}/run.new");
+        match storage.remove(&name) {
+            Err(error) if !error.is_missing() => return Err(error.into()),
+            _ => {}
+        }
+        let file = storage.create(&name)?;
+        let piece = Vec::with_capacity(PIECE_BYTES + UNIT_BYTES);
+        let since_ns = clock::monotonic_ns();
+        Ok(Output { file, name, piece, written: 0, synced: 0, rest, since_ns })
+    }
+
+    /// Appends.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= PIECE_BYTES {
+            self.flush()?;
+            if self.written - self.synced >= WINDOW_BYTES {
+                self.file.sync_data()?;
+                self.synced = self.written;
+                self.pause();
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_at(self.written, &self.piece)?;
+        self.written += self.piece.len() as u64;
+        self.piece.clear();
+        Ok(())
+    }
+
+    fn pause(&mut self) {
+        if self.rest > 0 {
+            let took_ns = clock::monotonic_ns() - self.since_ns;
+            clock::sleep_ns((took_ns * u64::from(self.rest)).min(REST_MAX_NS));
+        }
+        self.since_ns = clock::monotonic_ns();
+    }
+
+    /// Makes it durable under its name; returns its bytes.
+    pub(super) fn finish<S: Storage<File = F>>(mut self, storage: &S, name: &str) -> Result<u64> {
+        self.flush()?;
+        self.file.sync_data()?;
+        storage.rename(&self.name, name)?;
+        storage.sync_folder(RUNS)?;
+        Ok(self.written)
+    }
+
+    /// Gives it up; what is left is removed by the next attempt.
+    pub(super) fn abandon<S: Storage<File = F>>(self, storage: &S) {
+        let _ = storage.remove(&self.name);
+    }
+}

@@ -1,0 +1,255 @@
+//! One run from many sorted parts: one thread merges, another encodes and writes.
+
+use super::batch::{Batch, take};
+use super::output::Output;
+use super::{Extent, Settled, Settler};
+use crate::damage::Damage;
+use crate::merge::{Gather, Part, Portion, Wanted};
+use crate::runs::{PageAt, RunFile, RunPart};
+use crate::unsettled::TextSample;
+use crate::{Error, Result};
+use baro_ondisk::{RunEntry, Type};
+use baro_recorder::log::run_name;
+use baro_runs::{RunInfo, RunSummary, RunWriter};
+use baro_sys::storage::Storage;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Samples merged at once, if not more begin at one place.
+const PORTION_SAMPLES: usize = 128 << 10;
+/// Portions on their way between the threads.
+const PORTIONS: usize = 2;
+
+impl<S: Storage> Settler<S> {
+    /// Settles what the log has; false if there was nothing worth it.
+    pub(super) fn settle_log(
+        &mut self,
+        extent: Extent,
+        recording: bool,
+        report: &mut Settled,
+    ) -> Result<bool> {
+        let Batch { mut parts, mut texts, settled, bytes, full, notes } = {
+            let batch = take(&self.store, &self.options, recording)?;
+            if !batch.enough(extent, &self.options) && !batch.parts.is_empty() {
+                return Ok(false);
+            }
+            batch
+        };
+        let _ = bytes;
+        report.damage.extend(notes.damage);
+        let before = self.store.settled();
+        if parts.is_empty() && texts.is_empty() {
+            // Only a whole segment is worth a manifest: it may be recycled then.
+            if settled.epoch > before.epoch {
+                let mut manifest = self.store.runs.manifest.clone();
+                manifest.settled = settled;
+                self.commit(manifest)?;
+            }
+            return Ok(false);
+        }
+        report.samples_read += parts.iter().map(|part| part.samples()).sum::<u64>();
+        report.samples_read += texts.len() as u64;
+        parts.retain(|part| part.pieces() > 0);
+        last_of_each(&mut texts);
+        let (run, _) = self.write_run(0, parts, &texts)?;
+        let mut manifest = self.store.runs.manifest.clone();
+        manifest.settled = settled;
+        manifest.next_run = run.id + 1;
+        if run.samples > 0 {
+            manifest.runs.push(run);
+        }
+        self.commit(manifest)?;
+        report.runs += 1;
+        report.samples += run.samples;
+        report.bytes += run.bytes;
+        report.more = full;
+        Ok(true)
+    }
+
+    /// Makes one run of several neighbours of one level, if there are enough.
+    pub(super) fn merge(&mut self, report: &mut Settled) -> Result<()> {
+        let Some(range) = self.mergeable() else { return Ok(()) };
+        let entries: Vec<RunEntry> =
+            self.store.runs.manifest.runs.get(range.clone()).unwrap_or(&[]).to_vec();
+        let files = self.store.runs.files.iter();
+        let files: Vec<Arc<RunFile<S::File>>> =
+            files.filter(|file| entries.contains(&file.entry)).cloned().collect();
+        if files.len() != entries.len() {
+            // A damaged one stays as it is: merging would hide what is missing.
+            report.damage.extend(self.store.runs.damage.iter().cloned());
+            return Ok(());
+        }
+        let level = entries.iter().map(|run| run.level).max().unwrap_or(0) + 1;
+        let mut texts = Vec::new();
+        for file in &files {
+            if let Some(damage) = read_texts(file, &mut texts)? {
+                report.damage.push(damage);
+                return Ok(());
+            }
+        }
+        last_of_each(&mut texts);
+        let part = |file: &Arc<RunFile<S::File>>| {
+            RunPart::new(Arc::clone(file), 0..file.index.pages().len())
+        };
+        let parts = files.iter().map(part).collect();
+        let (run, parts) = self.write_run(level, parts, &texts)?;
+        let damage: Vec<Damage> = parts.into_iter().flat_map(|part| part.damage).collect();
+        if !damage.is_empty() {
+            report.damage.extend(damage);
+            return self.remove(&[run]);
+        }
+        let mut manifest = self.store.runs.manifest.clone();
+        manifest.next_run = run.id + 1;
+        manifest.runs.splice(range, [run]);
+        self.commit(manifest)?;
+        self.remove(&entries)?;
+        report.merged += 1;
+        report.samples += run.samples;
+        report.bytes += run.bytes;
+        Ok(())
+    }
+
+    /// Neighbours in the manifest that should become one run: by recording order they are
+    /// neighbours in time too, but for what came late.
+    pub(super) fn mergeable(&self) -> Option<std::ops::Range<usize>> {
+        let runs = &self.store.runs.manifest.runs;
+        let mut end = runs.len();
+        while end > 0 {
+            let level = runs.get(end - 1)?.level;
+            let start = runs.get(..end)?.iter().rposition(|run| run.level != level);
+            let start = start.map_or(0, |at| at + 1);
+            let bytes: u64 = runs.get(start..end)?.iter().map(|run| run.bytes).sum();
+            if end - start >= self.options.fan_in.max(2) && bytes <= self.options.run_bytes_max {
+                return Some(start..end);
+            }
+            end = start;
+        }
+        None
+    }
+
+    /// Writes a run of what the parts hold, the oldest first.
+    fn write_run<P: Part + Send>(
+        &mut self,
+        level: u8,
+        parts: Vec<P>,
+        texts: &[TextSample],
+    ) -> Result<(RunEntry, Vec<P>)> {
+        let id = self.store.runs.manifest.next_run;
+        let info = RunInfo { store: self.store.identity.store, run: id, level, note: Vec::new() };
+        let storage = &self.store.storage;
+        let mut output = Output::create(storage, self.options.rest)?;
+        let catalog = &self.store.catalog;
+        // Without a declaration the bits are kept as they are.
+        let kind = |series| catalog.kind(series).unwrap_or(Type::I64);
+        let (full, portions) = sync_channel::<Portion>(PORTIONS);
+        let (empty, spare) = sync_channel::<Portion>(PORTIONS + 1);
+        for _ in 0..PORTIONS {
+            let _ = empty.send(Portion::default());
+        }
+        let written = std::thread::scope(|scope| {
+            let merging = scope.spawn(move || merge_parts(parts, &full, &spare));
+            let written = encode(&info, &portions, &empty, texts, kind, &mut output);
+            // Ends the other thread if this one failed.
+            drop((portions, empty));
+            let merged = merging.join().unwrap_or(Err(Error::Thread { name: "merging" }));
+            let summary = written?;
+            Ok::<_, Error>((summary, merged?))
+        });
+        let (summary, parts) = match written {
+            Ok(written) => written,
+            Err(error) => {
+                output.abandon(storage);
+                return Err(error);
+            }
+        };
+        let bytes = output.finish(storage, &run_name(id))?;
+        let (time_min_ns, time_max_ns) = summary.times_ns.unwrap_or((0, 0));
+        let samples = summary.samples;
+        Ok((RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns }, parts))
+    }
+}
+
+/// Merges until everything is taken or nobody wants more.
+fn merge_parts<P: Part>(
+    parts: Vec<P>,
+    full: &SyncSender<Portion>,
+    spare: &Receiver<Portion>,
+) -> Result<Vec<P>> {
+    let mut gather = Gather::new(parts, Wanted::ALL, PORTION_SAMPLES);
+    while let Ok(mut portion) = spare.recv() {
+        if !gather.next(&mut portion)? || full.send(portion).is_err() {
+            break;
+        }
+    }
+    Ok(gather.into_parts().collect())
+}
+
+/// Encodes portions as they come, texts where their series stand.
+fn encode<F: baro_sys::storage::StorageFile>(
+    info: &RunInfo,
+    portions: &Receiver<Portion>,
+    empty: &SyncSender<Portion>,
+    mut texts: &[TextSample],
+    kind: impl Fn(u32) -> Type,
+    output: &mut Output<F>,
+) -> Result<RunSummary> {
+    let mut writer = RunWriter::new(info, |bytes: &[u8]| output.write(bytes))?;
+    while let Ok(portion) = portions.recv() {
+        let samples = portion.samples();
+        for (series, range) in portion.groups() {
+            let before = texts.partition_point(|text| text.series < series);
+            push_texts(&mut writer, texts.get(..before).unwrap_or(&[]))?;
+            texts = texts.get(before..).unwrap_or(&[]);
+            let times_ns = samples.times_ns.get(range.clone()).unwrap_or(&[]);
+            let bits = samples.bits.get(range).unwrap_or(&[]);
+            writer.push(series, kind(series), times_ns, bits)?;
+        }
+        // Nobody takes it when all is merged.
+        let _ = empty.send(portion);
+    }
+    push_texts(&mut writer, texts)?;
+    writer.finish()
+}
+
+fn push_texts<W: FnMut(&[u8]) -> Result<()>>(
+    writer: &mut RunWriter<W, Error>,
+    texts: &[TextSample],
+) -> Result<()> {
+    for of_series in texts.chunk_by(|a, b| a.series == b.series) {
+        let times_ns: Vec<i64> = of_series.iter().map(|text| text.time_ns).collect();
+        let values: Vec<&str> = of_series.iter().map(|text| text.text.as_str()).collect();
+        let series = of_series.first().map_or(0, |text| text.series);
+        writer.push_text(series, &times_ns, &values)?;
+    }
+    Ok(())
+}
+
+/// Sorts texts, given in the order of recording, and keeps the last of each series and time.
+pub(crate) fn last_of_each(texts: &mut Vec<TextSample>) {
+    texts.reverse();
+    texts.sort_by_key(|text| (text.series, text.time_ns));
+    texts.dedup_by_key(|text| (text.series, text.time_ns));
+}
+
+/// Appends the texts of a run; damage ends it.
+fn read_texts<F: baro_sys::storage::StorageFile>(
+    run: &Arc<RunFile<F>>,
+    texts: &mut Vec<TextSample>,
+) -> Result<Option<Damage>> {
+    let mut page = PageAt::new();
+    for entry in run.index.pages().iter().filter(|page| page.kind == Type::Text) {
+        let done = page.with(run, entry, |page| {
+            let ids: Vec<u32> = page.series().collect();
+            for series in ids {
+                page.read_text(series, i64::MIN, i64::MAX, |time_ns, text| {
+                    texts.push(TextSample { series, time_ns, text: text.to_owned() });
+                })?;
+            }
+            Ok(())
+        })?;
+        if let Err(damage) = done {
+            return Ok(Some(damage));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,291 @@
+//! What of the log is in no run yet: the blocks behind the point that the manifest gives, and
+//! their sample sections as parts that can be merged.
+
+use crate::columns::Columns;
+use crate::index::{Patience, SegmentIndex};
+use crate::merge::{Part, Piece, Portion};
+use crate::read::{LiveBlock, Notes, read_segment};
+use crate::{Error, Result, Store};
+use baro_ondisk::{Kind, SampleColumns, Samples, Section, Settled};
+use baro_recorder::log::Blocks;
+use baro_sys::storage::Storage;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+/// A text sample of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TextSample {
+    pub(crate) series: u32,
+    pub(crate) time_ns: i64,
+    pub(crate) text: String,
+}
+
+/// All of it, as it was when the store was opened or refreshed last.
+#[derive(Debug, Default)]
+pub(crate) struct Unsettled {
+    /// In the order of recording.
+    pub(crate) parts: Vec<LogPart>,
+    pub(crate) texts: Vec<TextSample>,
+    pub(crate) notes: Notes,
+}
+
+/// Most bytes of it that a reader holds: some 30 million samples at least.
+const BYTES_MAX: usize = 512 << 20;
+
+/// The samples of one block.
+#[derive(Debug)]
+pub(crate) struct LogPart {
+    held: Held,
+    pieces: Vec<Piece>,
+    scratch: SampleColumns,
+}
+
+#[derive(Clone, Debug)]
+enum Held {
+    /// The sample section, as it is in the block.
+    Section(Arc<[u8]>),
+    /// Of a block that has its samples in order of arrival: sorted.
+    Columns(Arc<Columns>),
+}
+
+/// Samples of a piece of sorted columns.
+const PIECE_SAMPLES: usize = 1024;
+
+impl LogPart {
+    /// Of a section that has been decoded, and whose bytes these are.
+    pub(crate) fn new(section: &Section<'_>, bytes: Arc<[u8]>) -> Self {
+        let strips = (0..section.strips()).filter_map(|at| section.strip(at));
+        let pieces = strips.map(|strip| Piece {
+            first_series: strip.first_series,
+            last_series: strip.last_series,
+            time_min_ns: strip.time_min_ns,
+            time_max_ns: strip.time_max_ns,
+            samples: strip.samples,
+        });
+        let pieces = pieces.collect();
+        LogPart { held: Held::Section(bytes), pieces, scratch: SampleColumns::default() }
+    }
+
+    /// Of samples in order of arrival.
+    fn sorted(arrived: Columns) -> Self {
+        let sorted = Portion::of(arrived);
+        let pieces = (0..sorted.len()).step_by(PIECE_SAMPLES).filter_map(|start| {
+            let end = sorted.len().min(start + PIECE_SAMPLES);
+            let times_ns = sorted.times_ns.get(start..end)?;
+            Some(Piece {
+                first_series: *sorted.series.get(start)?,
+                last_series: *sorted.series.get(end - 1)?,
+                time_min_ns: *times_ns.iter().min()?,
+                time_max_ns: *times_ns.iter().max()?,
+                samples: (end - start) as u32,
+            })
+        });
+        let pieces = pieces.collect();
+        LogPart { held: Held::Columns(Arc::new(sorted)), pieces, scratch: SampleColumns::default() }
+    }
+
+    /// Another reader of the same section.
+    pub(crate) fn share(&self) -> Self {
+        let (held, pieces) = (self.held.clone(), self.pieces.clone());
+        LogPart { held, pieces, scratch: SampleColumns::default() }
+    }
+
+    /// Earliest and latest time in it.
+    pub(crate) fn times_ns(&self) -> (i64, i64) {
+        let min = self.pieces.iter().map(|piece| piece.time_min_ns).min();
+        let max = self.pieces.iter().map(|piece| piece.time_max_ns).max();
+        (min.unwrap_or(i64::MAX), max.unwrap_or(i64::MIN))
+    }
+
+    /// Pieces that can hold a series.
+    pub(crate) fn find(&self, series: u32) -> Range<usize> {
+        let start = self.pieces.partition_point(|piece| piece.last_series < series);
+        let end = self.pieces.partition_point(|piece| piece.first_series <= series);
+        start..end.max(start)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let held = match &self.held {
+            Held::Section(bytes) => bytes.len(),
+            Held::Columns(columns) => columns.len() * 20,
+        };
+        held + self.pieces.len() * size_of::<Piece>()
+    }
+
+    pub(crate) fn samples(&self) -> u64 {
+        self.pieces.iter().map(|piece| u64::from(piece.samples)).sum()
+    }
+}
+
+impl Part for LogPart {
+    fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    fn piece(&self, at: usize) -> Piece {
+        self.pieces.get(at).copied().unwrap_or(Piece::EMPTY)
+    }
+
+    fn decode(&mut self, at: usize, to: &mut Columns) -> Result<()> {
+        let bytes = match &self.held {
+            Held::Section(bytes) => bytes,
+            Held::Columns(columns) => {
+                let start = at * PIECE_SAMPLES;
+                to.extend(columns, start..columns.len().min(start + PIECE_SAMPLES));
+                return Ok(());
+            }
+        };
+        // The block's CRC was right when its bytes were taken: what does not decode was written so.
+        let section = Section::decode(bytes)?;
+        section.decode_strip(at, &mut self.scratch)?;
+        if to.is_empty() {
+            std::mem::swap(&mut to.series, &mut self.scratch.series);
+            std::mem::swap(&mut to.times_ns, &mut self.scratch.times_ns);
+            std::mem::swap(&mut to.bits, &mut self.scratch.bits);
+        } else {
+            to.series.extend_from_slice(&self.scratch.series);
+            to.times_ns.extend_from_slice(&self.scratch.times_ns);
+            to.bits.extend_from_slice(&self.scratch.bits);
+        }
+        Ok(())
+    }
+}
+
+impl<S: Storage> Store<S> {
+    /// How far the log is settled.
+    pub(crate) fn settled(&self) -> Settled {
+        self.runs.manifest.settled
+    }
+
+    /// Segments that may hold blocks which are in no run.
+    fn unsettled_segments(&self) -> Result<impl Iterator<Item = &SegmentIndex>> {
+        let settled = self.settled();
+        let segments = self.recent()?.segments.iter();
+        Ok(segments.filter(move |s| s.segment.header.epoch >= settled.epoch))
+    }
+
+    /// What is in no run yet; read once, then held until the next refresh.
+    ///
+    /// # Errors
+    /// The operating system refuses, or there is more than a reader should hold: it is to be
+    /// settled first.
+    pub(crate) fn unsettled(&self) -> Result<&Unsettled> {
+        if let Some(held) = self.held.get() {
+            return Ok(held);
+        }
+        let (mut held, mut bytes) = (Unsettled::default(), 0);
+        let notes = self.unsettled_blocks(
+            |_| true,
+            |_, live, notes| {
+                if let Some(part) = samples_of(live, notes) {
+                    bytes += part.bytes();
+                    held.parts.push(part);
+                }
+                texts_of(live, notes, |text| {
+                    bytes += text.text.len() + size_of::<TextSample>();
+                    held.texts.push(text);
+                });
+                Ok(if bytes > BYTES_MAX {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                })
+            },
+        )?;
+        if bytes > BYTES_MAX {
+            return Err(Error::Unsettled { path: self.path.clone(), limit_bytes: BYTES_MAX });
+        }
+        if notes.blocks_recycled > 0 || self.recent()?.recycled > 0 {
+            return Err(Error::Recycled { path: self.path.clone() });
+        }
+        held.notes = notes;
+        Ok(self.held.get_or_init(|| held))
+    }
+
+    /// Calls `each` with every live block that is in no run, in the order of writing, until it
+    /// breaks. Segments for which `segment` says no are passed over.
+    pub(crate) fn unsettled_blocks(
+        &self,
+        mut segment: impl FnMut(&SegmentIndex) -> bool,
+        mut each: impl FnMut(&SegmentIndex, &LiveBlock<'_>, &mut Notes) -> Result<ControlFlow<()>>,
+    ) -> Result<Notes> {
+        let (settled, mut buffer) = (self.settled(), Blocks::new()?);
+        let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
+        for entry in self.unsettled_segments()? {
+            if !segment(entry) {
+                continue;
+            }
+            let flow = read_segment(
+                &self.storage,
+                self.access,
+                &mut buffer,
+                &mut patience,
+                entry,
+                &mut notes,
+                |block, notes| {
+                    if settled.covers(entry.segment.header.epoch, block.block.header.sequence) {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    each(entry, block, notes)
+                },
+            )?;
+            if flow.is_break() {
+                break;
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// The samples of a block, if it has any; damage goes to the notes.
+pub(crate) fn samples_of(live: &LiveBlock<'_>, notes: &mut Notes) -> Option<LogPart> {
+    match live.block.section() {
+        Ok(Some(section)) => {
+            return Some(LogPart::new(&section, live.block.section_bytes().into()));
+        }
+        Ok(None) => {}
+        Err(error) => {
+            notes.undecoded(live, error, 0);
+            return None;
+        }
+    }
+    // What does not decode is told by whoever reads records.
+    let mut arrived = Columns::default();
+    for chunk in live.block.chunks().map_while(std::result::Result::ok) {
+        for record in chunk.records().map_while(std::result::Result::ok) {
+            if record.kind != Kind::Samples {
+                continue;
+            }
+            let Ok(samples) = Samples::decode(record.payload, record.time_ns) else { continue };
+            for (series, time_ns, bits) in samples.iter() {
+                arrived.append(series, &[time_ns], &[bits]);
+            }
+        }
+    }
+    (!arrived.is_empty()).then(|| LogPart::sorted(arrived))
+}
+
+/// The text samples of a block, in order of arrival.
+pub(crate) fn texts_of(live: &LiveBlock<'_>, notes: &mut Notes, mut each: impl FnMut(TextSample)) {
+    for chunk in live.block.chunks() {
+        let Ok(chunk) = chunk else { continue };
+        // What does not decode is told by whoever reads records.
+        for record in chunk.records().map_while(std::result::Result::ok) {
+            if record.kind != Kind::Text {
+                continue;
+            }
+            match std::str::from_utf8(record.payload) {
+                Ok(text) => each(TextSample {
+                    series: record.stream,
+                    time_ns: record.time_ns,
+                    text: text.to_owned(),
+                }),
+                Err(_) => {
+                    let (what, offset) = (baro_ondisk::What::Record, 0);
+                    let error = baro_ondisk::Error::NotUtf8 { what, offset };
+                    notes.undecoded(live, error, u64::from(live.block.header.records) - 1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Random samples through recorder, settling and queries, held against a model in memory: what is
+//! asked for comes back the same whether it lies in the log, in runs, or in both.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod common;
+
+use baro_ondisk::{Type, WhenFull};
+use baro_recorder::Recorder;
+use baro_store::{
+    Aggregate, Batch, Every, Extent, Interval, Query, SettleOptions, Settler, Store, Values,
+};
+use common::{Folder, Random, options};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Value bits by series and time.
+type Model = BTreeMap<(u32, i64), u64>;
+
+const KINDS: [Type; 4] = [Type::F64, Type::I64, Type::Bool, Type::F64];
+
+fn kind(id: u32) -> Type {
+    KINDS[(id as usize - 1) % KINDS.len()]
+}
+
+fn value(random: &mut Random, id: u32) -> u64 {
+    match (kind(id), id % 8) {
+        (Type::Bool, _) => random.below(2),
+        (Type::I64, 2) => random.below(u64::MAX),
+        (Type::I64, _) => random.below(1000),
+        (_, 1) => (random.below(100_000) as f64 / 1000.0).to_bits(),
+        (_, 4) => [f64::NAN, f64::INFINITY, -0.0, 1e300, 0.1][random.below(5) as usize].to_bits(),
+        _ => (random.below(1 << 40) as f64).sqrt().to_bits(),
+    }
+}
+
+fn small() -> SettleOptions {
+    SettleOptions { memory_bytes: 64 << 10, least_bytes: 10 << 10, fan_in: 3, ..Default::default() }
+}
+
+fn record(folder: &Folder, random: &mut Random, series: u32, batches: u64, model: &mut Model) {
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let names: Vec<String> = (1..=series).map(|id| format!("s{id:05}")).collect();
+    let wanted: Vec<_> =
+        names.iter().zip(1..).map(|(name, id)| (name.as_str(), kind(id), "")).collect();
+    assert_eq!(recorder.declare(&wanted).unwrap(), (1..=series).collect::<Vec<_>>());
+    let mut producer = recorder.producer().unwrap();
+    let start_ns = model.keys().map(|key| key.1).max().unwrap_or(0);
+    for batch in 0..batches {
+        let count = 1 + random.below(2000);
+        let (mut ids, mut times_ns, mut bits) = (Vec::new(), Vec::new(), Vec::new());
+        let base_ns = start_ns + batch as i64 * 1000;
+        for number in 0..count {
+            let id = 1 + random.below(u64::from(series)) as u32;
+            // Mostly rising, some late, some twice.
+            let time_ns = match random.below(10) {
+                0 => base_ns - random.below(5000) as i64,
+                _ => base_ns + number as i64 / 4,
+            };
+            let value = value(random, id);
+            model.insert((id, time_ns), value);
+            ids.push(id);
+            times_ns.push(time_ns);
+            bits.push(value.cast_signed());
+        }
+        while producer.free_bytes() < 1 << 16 {
+            std::thread::yield_now();
+        }
+        producer.push_integer_batch(&times_ns, &ids, &bits).unwrap();
+        if random.below(4) == 0 {
+            let sequence = producer.next_sequence();
+            assert!(recorder.wait_durable(&producer, sequence, 10_000_000_000));
+        }
+    }
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost), (0, 0));
+}
+
+type Rows = Vec<(u32, i64, u64)>;
+
+fn take(batch: &Batch<'_>, rows: &mut Rows) {
+    let bits: Vec<u64> = match batch.values {
+        Values::F64(values) => values.iter().map(|value| value.to_bits()).collect(),
+        Values::I64(values) => values.iter().map(|value| value.cast_unsigned()).collect(),
+        Values::Bool(values) => values.iter().map(|value| u64::from(*value)).collect(),
+        _ => panic!("{batch:?}"),
+    };
+    let times = batch.times_ns.iter().zip(bits);
+    rows.extend(times.map(|(time_ns, bits)| (batch.target.id, *time_ns, bits)));
+}
+
+fn asked(store: &Store, ids: &[u32], query: &Query) -> Rows {
+    let mut rows = Vec::new();
+    let notes = store.query_ids(ids, query, |batch| {
+        take(batch, &mut rows);
+        ControlFlow::Continue(())
+    });
+    let notes = notes.unwrap();
+    assert_eq!((notes.read.damage, notes.rows), (vec![], rows.len() as u64));
+    rows
+}
+
+fn within<'a>(
+    model: &'a Model,
+    ids: &'a [u32],
+    interval: Interval,
+) -> impl Iterator<Item = (u32, i64, u64)> + 'a {
+    let keep = move |key: &(u32, i64)| interval.holds(key.1) && ids.binary_search(&key.0).is_ok();
+    model.iter().filter(move |(key, _)| keep(key)).map(|(key, bits)| (key.0, key.1, *bits))
+}
+
+fn number(id: u32, bits: u64) -> f64 {
+    match kind(id) {
+        Type::F64 => f64::from_bits(bits),
+        Type::Bool => bits as f64,
+        _ => bits.cast_signed() as f64,
+    }
+}
+
+/// One row for each step of each series.
+fn folded(model: &Model, ids: &[u32], interval: Interval, every: Every) -> Vec<(u32, i64, f64)> {
+    let mut steps: BTreeMap<(u32, i64), Vec<f64>> = BTreeMap::new();
+    for (id, time_ns, bits) in within(model, ids, interval) {
+        let start_ns = match every.step_ns as i64 {
+            0 => interval.from_ns,
+            step_ns => time_ns.div_euclid(step_ns) * step_ns,
+        };
+        steps.entry((id, start_ns)).or_default().push(number(id, bits));
+    }
+    let one = |values: &mut Vec<f64>| match every.aggregate {
+        Aggregate::Mean => values.iter().sum::<f64>() / values.len() as f64,
+        Aggregate::Sum => values.iter().sum(),
+        Aggregate::Min => values.iter().copied().fold(f64::NAN, f64::min),
+        Aggregate::Max => values.iter().copied().fold(f64::NAN, f64::max),
+        Aggregate::Count => values.len() as f64,
+        Aggregate::First => values[0],
+        Aggregate::Last => values[values.len() - 1],
+        Aggregate::P99 => {
+            values.sort_by(f64::total_cmp);
+            values[(values.len() * 99).div_ceil(100) - 1]
+        }
+    };
+    steps.into_iter().map(|(key, mut values)| (key.0, key.1, one(&mut values))).collect()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+fn check(store: &Store, random: &mut Random, series: u32, model: &Model) {
+    let last_ns = model.keys().map(|key| key.1).max().unwrap_or(0) as u64;
+    for _ in 0..8 {
+        let ids: Vec<u32> = match random.below(3) {
+            0 => vec![1 + random.below(u64::from(series)) as u32],
+            1 => (1..=series + 3).filter(|_| random.below(4) == 0).collect(),
+            _ => (1..=series).collect(),
+        };
+        let from_ns = random.below(last_ns + 2000) as i64 - 1000;
+        let interval = match random.below(3) {
+            0 => Interval::ALL,
+            _ => Interval { from_ns, to_ns: from_ns + random.below(last_ns) as i64 },
+        };
+        let expected: Rows = within(model, &ids, interval).collect();
+        assert_eq!(asked(store, &ids, &Query::raw(interval)), expected);
+        let (last, limit) = (random.below(50) as usize, random.below(500));
+        let mut newest: Rows = Vec::new();
+        for group in expected.chunk_by(|a, b| a.0 == b.0) {
+            newest.extend(&group[group.len().saturating_sub(last)..]);
+        }
+        let query = Query { last: Some(last), ..Query::raw(interval) };
+        assert_eq!(asked(store, &ids, &query), newest);
+        let query = Query { limit: Some(limit), ..Query::raw(interval) };
+        assert_eq!(asked(store, &ids, &query), expected[..expected.len().min(limit as usize)]);
+        let aggregate = Aggregate::ALL[random.below(8) as usize];
+        let every = Every { step_ns: [0, 700, 100_000][random.below(3) as usize], aggregate };
+        let found = asked(store, &ids, &Query::every(interval, every));
+        let folded = folded(model, &ids, interval, every);
+        assert_eq!(found.len(), folded.len(), "{every:?} {interval:?}");
+        for ((id, time_ns, bits), expected) in found.into_iter().zip(folded) {
+            let counts = every.aggregate == Aggregate::Count;
+            let value = if counts { bits as f64 } else { f64::from_bits(bits) };
+            assert!(
+                (id, time_ns) == (expected.0, expected.1) && close(value, expected.2),
+                "{every:?} {interval:?}: ({id}, {time_ns}, {value}) {expected:?}"
+            );
+        }
+    }
+}
+
+fn lives(seed: u64, series: u32, batches: u64) {
+    let folder = Folder::init(&format!("settle-{seed}-{series}"), 24, WhenFull::Stop);
+    let (mut random, mut model) = (Random(seed), Model::new());
+    let (mut runs, mut merged) = (0, 0);
+    for _ in 0..4 {
+        record(&folder, &mut random, series, batches, &mut model);
+        let mut store = Store::open(&folder.0).unwrap();
+        check(&store, &mut random, series, &model);
+        let mut settler = Settler::open(&folder.0, small()).unwrap();
+        let extent = if random.below(2) == 0 { Extent::All } else { Extent::Enough };
+        loop {
+            let done = settler.step(extent).unwrap();
+            assert_eq!(done.damage, []);
+            (runs, merged) = (runs + done.runs, merged + done.merged);
+            // A reader that was open before sees the same, before and after it looks anew.
+            if random.below(3) == 0 {
+                check(&store, &mut random, series, &model);
+                store.refresh().unwrap();
+            }
+            if !done.more {
+                break;
+            }
+        }
+        drop(settler);
+        check(&Store::open(&folder.0).unwrap(), &mut random, series, &model);
+    }
+    assert!(runs > 3 && merged > 0, "{runs} runs, {merged} merged");
+    let names = std::fs::read_dir(folder.0.join("runs")).unwrap().count();
+    assert!(names < 12, "{names} files of runs");
+}
+
+#[test]
+fn a_few_series_read_back_whatever_is_settled() {
+    lives(0x1234_5678_9abc_def1, 3, 15);
+}
+
+#[test]
+fn many_series_read_back_whatever_is_settled() {
+    lives(0x0fed_cba9_8765_4321, 3000, 15);
+}
