@@ -74,7 +74,7 @@ fn an_empty_answer_has_the_columns_of_a_full_one() {
         names(&["t", "a", "b"]),
         ["value_f64 Float64", "value_bool Boolean", "value_text Utf8"]
     );
-    let selection = Selection::all(store.catalog(), true);
+    let selection = Selection::all(store.catalog(), true).unwrap();
     let mut out = Vec::new();
     Json::array(&mut out).finish().unwrap();
     assert_eq!(out, b"[]\n");
@@ -88,7 +88,7 @@ fn many_short_series_share_record_batches_and_long_ones_are_cut() {
     let names: Vec<String> = (0..3000).map(|n| format!("s{n:04}")).collect();
     let series: Vec<_> = names.iter().map(|name| (name.as_str(), Type::F64, "")).collect();
     let (_folder, store) = store("many", &series);
-    let selection = Selection::all(store.catalog(), true);
+    let selection = Selection::all(store.catalog(), true).unwrap();
     let columns = selection.columns();
     let mut out = Vec::new();
     let mut arrow = Arrow::new(&selection, None, &mut out).unwrap();
@@ -127,7 +127,7 @@ fn many_short_series_share_record_batches_and_long_ones_are_cut() {
 #[test]
 fn row_groups_are_bounded_and_have_statistics() {
     let (_folder, store) = store("groups", &[("a", Type::I64, "m"), ("b", Type::I64, "m")]);
-    let selection = Selection::all(store.catalog(), true);
+    let selection = Selection::all(store.catalog(), true).unwrap();
     let path = _folder.0.join("groups.parquet");
     let mut parquet = Parquet::new(&selection, None, File::create(&path).unwrap()).unwrap();
     let values: Vec<i64> = (0..65_536).collect();
@@ -165,7 +165,7 @@ fn row_groups_are_bounded_and_have_statistics() {
 #[test]
 fn values_of_a_type_that_was_not_declared_are_an_error_by_name() {
     let (_folder, store) = store("types", &[("a", Type::F64, "")]);
-    let selection = Selection::all(store.catalog(), true);
+    let selection = Selection::all(store.catalog(), true).unwrap();
     let mut arrow = Arrow::new(&selection, None, Vec::new()).unwrap();
     let target = Target { id: 1, place: 0 };
     let batch = Batch { target, times_ns: &[1], values: Values::Bool(&[true]) };
@@ -176,7 +176,7 @@ fn values_of_a_type_that_was_not_declared_are_an_error_by_name() {
 #[test]
 fn a_damaged_parquet_file_is_an_error_or_other_samples_and_never_a_panic() {
     let (folder, store) = store("hostile", &[("a", Type::F64, ""), ("b", Type::Bool, "")]);
-    let selection = Selection::all(store.catalog(), true);
+    let selection = Selection::all(store.catalog(), true).unwrap();
     let mut whole = Vec::new();
     let mut parquet = Parquet::new(&selection, None, &mut whole).unwrap();
     let times: Vec<i64> = (0..500).collect();

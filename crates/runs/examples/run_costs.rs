@@ -80,7 +80,7 @@ fn main() {
         sets = vec!["1000", "100000", "1000000", "jittered", "bursty", "gaps", "real"];
     }
     println!(
-        "{:>9} {:>8} {:>7} {:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "{:>9} {:>8} {:>7} {:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}",
         "set",
         "series",
         "B/samp",
@@ -91,7 +91,8 @@ fn main() {
         "1% us",
         "all ms",
         "10% mean",
-        "agg all"
+        "all mean",
+        "idx B/p"
     );
     for set in sets {
         let count = set.parse().unwrap_or(20_000.min(samples));
@@ -202,11 +203,12 @@ fn cost(set: &str, count: usize, each: usize) {
     let mean_ms = cpu_ms(|| mean(from, from + span / 10, None));
     let agg_ms = cpu_ms(|| mean(i64::MIN, i64::MAX, Some(count)));
     println!(
-        "{set:>9} {:>8} {:>7.4} {:>6.1}/s {:>7} {open_us:>8.1} {one_us:>9.2} {percent_us:>9.2} {all_ms:>9.1} {mean_ms:>9.2} {agg_ms:>9.2}",
+        "{set:>9} {:>8} {:>7.4} {:>6.1}/s {:>7} {open_us:>8.1} {one_us:>9.2} {percent_us:>9.2} {all_ms:>9.1} {mean_ms:>9.2} {agg_ms:>9.2} {:>8.1}",
         summary.series,
         summary.bytes as f64 / summary.samples as f64,
         summary.samples as f64 / encode / 1e6,
         summary.pages,
+        at.bytes as f64 / summary.pages as f64,
     );
 }
 
