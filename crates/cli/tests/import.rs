@@ -78,14 +78,14 @@ fn line_protocol_becomes_series_and_bad_lines_cost_only_themselves() {
                 nonsense\n\
                 weather,site=b,area=a temp=22.5,on=f 1700000001\n\
                 weather,site=b,area=a temp=t,n=4i 1700000002\n\
-                weather,site=b,area=a note=\"x\" 1700000003\n\
+                weather,site=b,area=a note=\"x, \\\"y\\\"\" 1700000003\n\
                 # a comment\n\
                 weather,site=b,area=a n=18446744073709551615u 1700000004\n\
                 weather,site=b,area=a n=5u 1700000005";
     let file = folder.file("w.lp", text);
     let import = ["import", &store, &file, "--precision", "s", "--format", "json"];
     let output = run(&import, b"");
-    assert_eq!(counts(&output, 3), [8, 7, 3, 3, 4]);
+    assert_eq!(counts(&output, 3), [8, 8, 4, 4, 3]);
     let complaints = said(&output);
     let series = "{area=\"a\",site=\"b\"}";
     for line in [
@@ -93,12 +93,11 @@ fn line_protocol_becomes_series_and_bad_lines_cost_only_themselves() {
             "{file}: line 2, column 9: expected a field as key=value, found the end of the line"
         ),
         format!("{file}: line 4: series weather_temp{series}: expected f64, found Boolean(true)"),
-        format!("{file}: line 5: series weather_note{series}: expected a number or a truth value"),
         format!("{file}: line 7: series weather_n{series}: expected i64, found Unsigned(1844"),
     ] {
         assert!(complaints.contains(&line), "{complaints}\n{line}");
     }
-    assert_eq!(complaints.lines().count(), 4);
+    assert_eq!(complaints.lines().count(), 3);
     let name = |field: &str| format!("\"weather_{field}{{area=\"\"a\"\",site=\"\"b\"\"}}\"");
     let expected = format!(
         "time,series,value\n1700000000000000000,{0},21.5\n1700000001000000000,{0},22.5\n\
@@ -108,7 +107,14 @@ fn line_protocol_becomes_series_and_bad_lines_cost_only_themselves() {
         name("on"),
         name("n")
     );
-    assert_eq!(csv(&store), expected);
+    let numbers = ["query", &store, &name("temp"), &name("on"), &name("n"), "--format", "csv"];
+    let numbers = numbers.map(|word| word.trim_matches('"').replace("\"\"", "\""));
+    let output = run(&numbers.each_ref().map(String::as_str), b"");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    let note = format!("weather_note{series}");
+    let output = run(&["cat", &store, &note], b"");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.lines().count() == 1 && text.contains("x, ") && text.contains('y'), "{text}");
 }
 
 #[test]
@@ -185,8 +191,13 @@ fn a_full_log_ends_an_import_with_its_reason() {
     let store = folder.path("store");
     assert!(run(&["init", &store, "--size", "2M"], b"").status.success());
     let mut text = String::new();
-    for n in 0..800_000 {
-        text.push_str(&format!("{n},a,{n}\n"));
+    // Values that no encoding makes small: several times what the log and a ring hold.
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for n in 0..1_500_000 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        text.push_str(&format!("{n},a,0.{random}\n"));
     }
     let output = run(&["import", &store, "-", "--input", "csv"], text.as_bytes());
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
@@ -207,25 +218,14 @@ fn beside_a_recorder_it_attaches_and_takes_only_declared_series() {
         .unwrap();
     let text = b"1,a,1.5\n2,new,2\n3,a,3.5\n";
     let import = ["import", &store, "-", "--input", "csv", "--format", "json"];
-    let mut output = run(&import, b"");
-    let attached = |output: &Output| {
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        report["lines"] == json!(0)
-    };
-    // Until the recorder has made its ring; before it holds the lock, imports record themselves.
-    for _ in 0..500 {
+    // Not before the recorder has made its ring: an import that came first would record itself.
+    let ready = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
         let info = run(&["info", &store, "--format", "json"], b"");
         let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
-        let ready = info["rings"].as_array().is_some_and(|rings| !rings.is_empty());
-        if ready && recorder.try_wait().unwrap().is_none() {
-            output = run(&import, b"");
-            if attached(&output) {
-                break;
-            }
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    assert!(attached(&output), "{}", said(&output));
+        info["rings"].as_array().is_some_and(|rings| !rings.is_empty())
+    });
+    assert!(ready && recorder.try_wait().unwrap().is_none());
     let output = run(&import, text);
     let killed = Command::new("kill").arg(recorder.id().to_string()).status().unwrap();
     assert!(killed.success());

@@ -295,7 +295,7 @@ fn the_largest_series_are_told_with_what_they_take() {
     // Two segments or more: it grows while it is recorded into.
     let info: Value = serde_json::from_str(&ok(&["info", &store, "--format", "json"])).unwrap();
     let grown = info["segments_grown"].as_u64().unwrap();
-    assert!(grown >= 2 && du["log_bytes"].as_u64().unwrap() % grown == 0, "{du}");
+    assert!(grown >= 2 && du["log_bytes"].as_u64().unwrap().is_multiple_of(grown), "{du}");
     let one = ok(&["du", &store, "fast"]);
     assert!(
         one.contains("  fast\n") && !one.contains("much") && one.contains(" 1 series"),

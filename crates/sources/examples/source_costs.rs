@@ -1,5 +1,5 @@
 //! What the sources cost on this machine: one reading of each file of /proc and of all together,
-//! and how fast frames are generated and checked and lines of CSV are read.
+//! and how fast frames are generated and checked and lines of CSV and line protocol are read.
 //!
 //! `cargo run --release -p baro-sources --example source_costs`. The table of files is
 //! what the default divisors of `ProcSelection` were chosen from; run it on your machine before
@@ -9,6 +9,7 @@ use std::path::Path;
 
 use baro_sources::csv::CsvParser;
 use baro_sources::generate::{RandomWalk, check_frame, fill_frame};
+use baro_sources::influx::InfluxParser;
 use baro_sources::proc::{ProcSampler, ProcSelection, ProcSource};
 use baro_sys::clock::monotonic_ns;
 
@@ -49,6 +50,20 @@ fn rates() {
         let mut samples = 0;
         parser.feed(text.as_bytes(), |item| samples += usize::from(item.is_ok()));
         samples == 1000
+    });
+    let text: String = RandomWalk::new(1, 2)
+        .take(1000)
+        .enumerate()
+        .map(|(i, value)| {
+            let time_ns = 1_795_295_604_000_000_000 + i;
+            format!("air,site=a,room={i} temp={value},humidity=55.5,n=3i {time_ns}\n")
+        })
+        .collect();
+    let mut parser = InfluxParser::new(1);
+    rate("influx, lines of 3 fields", 1_000, text.len(), |_| {
+        let mut samples = 0;
+        parser.feed(text.as_bytes(), |item| samples += usize::from(item.is_ok()));
+        samples == 3000
     });
 }
 

@@ -79,7 +79,7 @@ impl<S: Storage> Store<S> {
         };
         let notes = self.records_as_written(|record| {
             let centibytes = record.payload.len() as u64 * 100;
-            if record.kind == Kind::Frame {
+            if record.kind == Kind::Frame || record.text().is_some() {
                 add(record.stream, record.time_ns, centibytes);
             }
             if let Some(samples) = record.samples().filter(|samples| !samples.is_empty()) {

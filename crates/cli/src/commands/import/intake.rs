@@ -1,14 +1,14 @@
 //! Samples by name on their way into a store, many at a time.
 //!
-//! New series are declared together, since each declaration waits for the device, and samples of
-//! one time go into one record. A value that does not fit its series is refused with its line,
+//! New series are declared together, since each declaration waits for the device, and many samples
+//! go into one record. A value that does not fit its series is refused with its line,
 //! never guessed. Held by `tests/import.rs`.
 
 use super::target::Target;
 use crate::failure::Result;
 use baro_export::parquet::Value;
 use baro_ondisk::Type;
-use baro_ondisk::limits::NAME_BYTES_MAX;
+use baro_ondisk::limits::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
 use baro_sys::clock;
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -17,6 +17,8 @@ use std::path::Path;
 
 /// Samples held back at most: enough that declarations and times come together.
 const HELD_MAX: usize = 65_536;
+/// Bytes of texts held back at most.
+const TEXT_HELD_BYTES_MAX: usize = 4 << 20;
 const PROGRESS_NS: u64 = 500_000_000;
 
 /// What numbers make of a new series.
@@ -86,6 +88,9 @@ pub(super) struct Intake {
     /// Slots from here on are not declared.
     declared_to: usize,
     held: Vec<Held>,
+    /// Texts held; the bits of such a sample are where its text starts and its length.
+    texts: String,
+    times: Vec<i64>,
     ids: Vec<u32>,
     bits: Vec<i64>,
     /// When the progress was shown last; `None` if nobody looks.
@@ -104,6 +109,8 @@ impl Intake {
             slots: Vec::new(),
             declared_to: 0,
             held: Vec::new(),
+            texts: String::new(),
+            times: Vec::new(),
             ids: Vec::new(),
             bits: Vec::new(),
             shown_ns: std::io::stderr().is_terminal().then(clock::monotonic_ns),
@@ -159,6 +166,14 @@ impl Intake {
         let kind = self.slots.get(slot as usize).map_or(Type::F64, |slot| slot.kind);
         match bits(kind, row.value) {
             Ok(bits) => {
+                let bits = match row.value {
+                    Value::Text(text) => {
+                        let start = self.texts.len();
+                        self.texts.push_str(text);
+                        (start << 32 | text.len()) as i64
+                    }
+                    _ => bits,
+                };
                 let (time_ns, line) = (row.time_ns, row.line);
                 self.held.push(Held { time_ns, bits, slot, line });
             }
@@ -207,27 +222,34 @@ impl Intake {
 
     /// Pushes what is held if that is much.
     pub(super) fn settle(&mut self) -> Result<()> {
-        if self.held.len() >= HELD_MAX { self.flush() } else { Ok(()) }
+        let much = self.held.len() >= HELD_MAX || self.texts.len() >= TEXT_HELD_BYTES_MAX;
+        if much { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
         self.declare()?;
         let mut held = std::mem::take(&mut self.held);
-        // Stable: of several samples of one series and time the last counts.
-        held.sort_by_key(|one| one.time_ns);
-        for group in held.chunk_by(|a, b| a.time_ns == b.time_ns) {
-            self.ids.clear();
-            self.bits.clear();
-            for one in group {
-                if let Some(id) = self.slots.get(one.slot as usize).and_then(|slot| slot.id) {
-                    self.ids.push(id);
-                    self.bits.push(one.bits);
-                }
+        self.times.clear();
+        self.ids.clear();
+        self.bits.clear();
+        // In their order: of several samples of one series and time the last counts.
+        for one in &held {
+            let Some(slot) = self.slots.get(one.slot as usize) else { continue };
+            let Some(id) = slot.id else { continue };
+            if slot.kind == Type::Text {
+                let (start, length) = ((one.bits >> 32) as usize, one.bits as u32 as usize);
+                let text = self.texts.get(start..start + length).unwrap_or_default();
+                self.target.push_text(one.time_ns, id, text)?;
+                self.counts.samples += 1;
+                continue;
             }
-            let Some(first) = group.first().filter(|_| !self.ids.is_empty()) else { continue };
-            self.target.push(first.time_ns, &self.ids, &self.bits)?;
-            self.counts.samples += self.ids.len() as u64;
+            self.times.push(one.time_ns);
+            self.ids.push(id);
+            self.bits.push(one.bits);
         }
+        self.target.push(&self.times, &self.ids, &self.bits)?;
+        self.counts.samples += self.ids.len() as u64;
+        self.texts.clear();
         held.clear();
         self.held = held;
         self.show();
@@ -310,7 +332,7 @@ impl Intake {
     }
 }
 
-/// The bits of a value of a series; or what was expected, and what was found.
+/// The bits of a value of a series, none of a text; or what was expected, and what was found.
 fn bits(kind: Type, value: Value<'_>) -> std::result::Result<i64, (String, String)> {
     Ok(match (kind, value) {
         (Type::F64, Value::Float(value)) => value.to_bits().cast_signed(),
@@ -319,10 +341,14 @@ fn bits(kind: Type, value: Value<'_>) -> std::result::Result<i64, (String, Strin
         (Type::I64, Value::Integer(value)) => value,
         (Type::I64, Value::Unsigned(value)) if i64::try_from(value).is_ok() => value as i64,
         (Type::Bool, Value::Boolean(value)) => i64::from(value),
-        (_, Value::Text(text)) => {
+        (Type::Text, Value::Text(text)) if text.len() <= TEXT_BYTES_MAX => 0,
+        (Type::Text, Value::Text(text)) => {
+            let expected = format!("a text of at most {TEXT_BYTES_MAX} bytes");
+            return Err((expected, format!("{} bytes", text.len())));
+        }
+        (kind, Value::Text(text)) => {
             let text: String = text.chars().take(40).collect();
-            let expected = "a number or a truth value (text cannot be imported yet)".to_owned();
-            return Err((expected, format!("{text:?}")));
+            return Err((kind.name().to_owned(), format!("{text:?}")));
         }
         (kind, value) => return Err((kind.name().to_owned(), format!("{value:?}"))),
     })

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 /// While the ring is full, how often it is looked whether the recorder is still there.
 const LOOK_NS: u64 = 1_000_000_000;
 const NAP_NS: u64 = 1_000_000;
+/// Samples of a record: few enough that a small ring takes several of them.
+const RECORD_MAX: usize = 8192;
 /// Longer than a device in trouble is waited for.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
@@ -74,14 +76,22 @@ impl Target {
         }
     }
 
-    /// Pushes samples of one time, in as many records as they need; waits for room. Values are bits
-    /// of f64 or i64.
-    pub(super) fn push(&mut self, time_ns: i64, series: &[u32], bits: &[i64]) -> Result<()> {
-        let most = (self.producer.record_bytes_max().saturating_sub(8) / 12).max(1);
-        for (series, bits) in series.chunks(most).zip(bits.chunks(most)) {
-            self.wait_for_room(8 + series.len() * 12)?;
-            self.producer.push_integers(time_ns, series, bits)?;
+    /// Pushes samples, in as many records as they need; waits for room. Values are bits of f64 or
+    /// i64.
+    pub(super) fn push(&mut self, times_ns: &[i64], series: &[u32], bits: &[i64]) -> Result<()> {
+        let most = (self.producer.record_bytes_max().saturating_sub(8) / 20).clamp(1, RECORD_MAX);
+        let columns = times_ns.chunks(most).zip(series.chunks(most)).zip(bits.chunks(most));
+        for ((times_ns, series), bits) in columns {
+            self.wait_for_room(8 + series.len() * 20)?;
+            self.producer.push_integer_batch(times_ns, series, bits)?;
         }
+        Ok(())
+    }
+
+    /// Pushes a text; waits for room.
+    pub(super) fn push_text(&mut self, time_ns: i64, series: u32, text: &str) -> Result<()> {
+        self.wait_for_room(text.len())?;
+        self.producer.push_text(series, time_ns, text)?;
         Ok(())
     }
 
