@@ -46,6 +46,9 @@ pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
 pub const SECTION_SAMPLES_MAX: usize = 65_536;
 /// Most samples in a strip of a section: what a query of one series decodes at least.
 pub const STRIP_SAMPLES_MAX: usize = 4096;
+/// Samples that a writer puts into a strip at most: who merges hundreds of sections holds a strip
+/// of each, so small ones; below this the directory begins to cost.
+pub const STRIP_SAMPLES: usize = 1024;
 /// Longest text of one text record, in bytes of UTF-8.
 pub const TEXT_BYTES_MAX: usize = 64 << 10;
 

@@ -17,7 +17,7 @@ pub use stage::{Encoded, SampleStage};
 pub use unfold::UnfoldedSamples;
 
 use crate::bytes::{i64_at, put, u32_at};
-use crate::limits::{SECTION_SAMPLES_MAX, STRIP_SAMPLES_MAX};
+use crate::limits::{SECTION_SAMPLES_MAX, STRIP_SAMPLES, STRIP_SAMPLES_MAX};
 use crate::{Error, What};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -263,6 +263,6 @@ impl<'a> Section<'a> {
 #[must_use]
 pub const fn section_bytes_max(samples: usize) -> usize {
     // All strips but the last have more than half of the most.
-    let strips = samples / (STRIP_SAMPLES_MAX / 2) + 1;
+    let strips = samples / (STRIP_SAMPLES / 2) + 1;
     HEAD_BYTES + strips * (ENTRY_BYTES + strip::FIXED_BYTES) + strip::sample_bytes_max(samples)
 }

@@ -15,6 +15,8 @@ mod sources;
 mod stretch;
 mod totals;
 
+pub(crate) use one::Memory;
+
 pub use aggregate::{Aggregate, Every};
 pub use batch::{Batch, Target, Texts, Values};
 
@@ -27,6 +29,7 @@ use crate::records::Interval;
 use crate::{Column, Result, Selection, Store};
 use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
+use std::sync::PoisonError;
 
 /// What is wanted of each selected series.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +58,8 @@ impl Query {
     }
 }
 
+/// Buffers kept for further queries: as many as ask at once.
+const SPARE_MAX: usize = 16;
 /// Pieces of a part of the log that one series costs about as much as.
 const STRIPS_PER_PART: usize = 4;
 
@@ -161,7 +166,9 @@ impl<S: Storage> Store<S> {
         } else if ids.len() > pages + strips {
             many::series(sources, ids, &kind, query, &mut out)?
         } else {
-            let mut one = One::new(&sources);
+            let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+            let memory = spare().pop().unwrap_or_default();
+            let mut one = One::new(&sources, memory);
             for (place, id) in ids.iter().enumerate() {
                 out.series(Target { id: *id, place }, kind(*id));
                 let mut fold = query.every.map(|every| Fold::new(every, query.interval));
@@ -169,7 +176,12 @@ impl<S: Storage> Store<S> {
                     break;
                 }
             }
-            one.damage
+            let damage = std::mem::take(&mut one.damage);
+            let memory = one.into_memory();
+            if memory.is_small() && spare().len() < SPARE_MAX {
+                spare().push(memory);
+            }
+            damage
         };
         let mut notes = out.notes;
         notes.read = self.unsettled()?.notes.clone();

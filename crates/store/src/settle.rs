@@ -18,15 +18,23 @@ mod write;
 
 pub use retention::{Dropped, RunRetention};
 
+use crate::catalog::write_dictionary_in_portions;
 use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
 use baro_ondisk::{Manifest, RunEntry};
 use baro_recorder::log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
+use baro_sys::clock;
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::storage::{Storage, StorageFile};
 use std::path::Path;
+
+/// Memory that a name takes while a dictionary is written is about twice this; so as many names
+/// are taken at once as twice the memory for samples holds.
+const DICTIONARY_NAME_BYTES: usize = 40;
+/// Longest rest between two pieces.
+const REST_MAX_NS: u64 = 1_000_000_000;
 
 /// How settling goes about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +163,35 @@ impl<S: Storage> Settler<S> {
             self.merge(&mut report)?;
         }
         report.more |= self.mergeable().is_some();
+        if !report.more {
+            self.write_dictionary()?;
+        }
         Ok(report)
+    }
+
+    /// Writes the names anew when a tenth of them is in no dictionary: so a name is written a few
+    /// times in its life, and is there twice should the catalog be lost.
+    fn write_dictionary(&self) -> Result<()> {
+        let (uncovered, names) = (self.store.catalog.uncovered(), self.store.catalog.len());
+        if uncovered == 0 || uncovered * 10 < names {
+            return Ok(());
+        }
+        let most = self.options.memory_bytes / DICTIONARY_NAME_BYTES;
+        let (storage, store) = (&self.store.storage, self.store.identity.store);
+        let rest = self.options.rest;
+        let mut since_ns = clock::monotonic_ns();
+        let mut pace = |_| {
+            if rest > 0 {
+                let took_ns = clock::monotonic_ns() - since_ns;
+                clock::sleep_ns((took_ns * u64::from(rest)).min(REST_MAX_NS));
+            }
+            since_ns = clock::monotonic_ns();
+        };
+        match write_dictionary_in_portions(storage, store, most.max(1), &mut pace) {
+            // A damaged catalog is told by its readers; its names are not settled over it.
+            Err(Error::CatalogDamaged { .. }) => Ok(()),
+            other => other.map(|_| ()),
+        }
     }
 
     /// The store as it is settled.

@@ -19,7 +19,7 @@ use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// See the module.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub struct Store<S: Storage = Disk> {
     /// What of the log is in no run, once somebody has asked for it.
     pub(crate) held: OnceLock<Unsettled>,
     opening: Vec<Damage>,
+    /// Buffers of queries that are over.
+    pub(crate) spare: Mutex<Vec<Box<crate::query::Memory>>>,
     pins: Pins,
 }
 
@@ -104,6 +106,7 @@ impl<S: Storage> Store<S> {
             runs: Runs::default(),
             held: OnceLock::new(),
             opening,
+            spare: Mutex::new(Vec::new()),
             pins: Pins::default(),
         };
         store.refresh()?;

@@ -36,8 +36,7 @@ const BYTES_MAX: usize = 512 << 20;
 #[derive(Debug)]
 pub(crate) struct LogPart {
     held: Held,
-    pieces: Vec<Piece>,
-    scratch: SampleColumns,
+    pieces: Arc<[Piece]>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,12 +62,12 @@ impl LogPart {
             samples: strip.samples,
         });
         let pieces = pieces.collect();
-        LogPart { held: Held::Section(bytes), pieces, scratch: SampleColumns::default() }
+        LogPart { held: Held::Section(bytes), pieces }
     }
 
     /// Of samples in order of arrival.
     fn sorted(arrived: Columns) -> Self {
-        let sorted = Portion::of(arrived);
+        let sorted = Portion::of(&arrived);
         let pieces = (0..sorted.len()).step_by(PIECE_SAMPLES).filter_map(|start| {
             let end = sorted.len().min(start + PIECE_SAMPLES);
             let times_ns = sorted.times_ns.get(start..end)?;
@@ -81,13 +80,13 @@ impl LogPart {
             })
         });
         let pieces = pieces.collect();
-        LogPart { held: Held::Columns(Arc::new(sorted)), pieces, scratch: SampleColumns::default() }
+        LogPart { held: Held::Columns(Arc::new(sorted)), pieces }
     }
 
     /// Another reader of the same section.
     pub(crate) fn share(&self) -> Self {
-        let (held, pieces) = (self.held.clone(), self.pieces.clone());
-        LogPart { held, pieces, scratch: SampleColumns::default() }
+        let (held, pieces) = (self.held.clone(), Arc::clone(&self.pieces));
+        LogPart { held, pieces }
     }
 
     /// Earliest and latest time in it.
@@ -126,7 +125,7 @@ impl Part for LogPart {
         self.pieces.get(at).copied().unwrap_or(Piece::EMPTY)
     }
 
-    fn decode(&mut self, at: usize, to: &mut Columns) -> Result<()> {
+    fn decode(&mut self, at: usize, scratch: &mut SampleColumns, to: &mut Columns) -> Result<()> {
         let bytes = match &self.held {
             Held::Section(bytes) => bytes,
             Held::Columns(columns) => {
@@ -137,16 +136,10 @@ impl Part for LogPart {
         };
         // The block's CRC was right when its bytes were taken: what does not decode was written so.
         let section = Section::decode(bytes)?;
-        section.decode_strip(at, &mut self.scratch)?;
-        if to.is_empty() {
-            std::mem::swap(&mut to.series, &mut self.scratch.series);
-            std::mem::swap(&mut to.times_ns, &mut self.scratch.times_ns);
-            std::mem::swap(&mut to.bits, &mut self.scratch.bits);
-        } else {
-            to.series.extend_from_slice(&self.scratch.series);
-            to.times_ns.extend_from_slice(&self.scratch.times_ns);
-            to.bits.extend_from_slice(&self.scratch.bits);
-        }
+        section.decode_strip(at, scratch)?;
+        to.series.extend_from_slice(&scratch.series);
+        to.times_ns.extend_from_slice(&scratch.times_ns);
+        to.bits.extend_from_slice(&scratch.bits);
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 use crate::identity::FileSystem;
 use crate::{Error, Result};
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -46,6 +47,22 @@ pub fn drop_cached(path: &Path) -> Result<()> {
                 Err(Error::new("drop from the page cache", path, reason))
             }
         }
+    })
+}
+
+/// Reads the file at `path`, or all files directly in the folder, into the page cache.
+///
+/// # Errors
+/// The path is missing or may not be read.
+pub fn read_cached(path: &Path) -> Result<()> {
+    let mut piece = vec![0; 1 << 20];
+    each_file(path, &mut |path, meta| {
+        if !meta.is_file() {
+            return Ok(());
+        }
+        let mut file = File::open(path).map_err(|e| Error::new("open", path, e))?;
+        while file.read(&mut piece).map_err(|e| Error::new("read", path, e))? > 0 {}
+        Ok(())
     })
 }
 

@@ -11,5 +11,5 @@ mod shared;
 pub use buffer::AlignedBuffer;
 pub use fork::ForkWiped;
 pub use map::{Locked, lockable};
-pub use plain::{Plain, as_bytes, as_bytes_mut};
+pub use plain::{Plain, as_bytes, as_bytes_mut, as_floats, as_integers};
 pub use shared::SharedMemory;

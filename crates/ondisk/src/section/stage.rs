@@ -11,7 +11,7 @@ use super::column::Output;
 use super::strip::{Scratch, put_strip};
 use super::{ENTRY_BYTES, HEAD_BYTES, Place, section_bytes_max};
 use crate::bytes::put;
-use crate::limits::{SECTION_SAMPLES_MAX, STRIP_SAMPLES_MAX};
+use crate::limits::{SECTION_SAMPLES_MAX, STRIP_SAMPLES};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -84,11 +84,11 @@ impl SampleStage {
             keys: vec![0; most],
             keys_next: vec![0; most],
             counts: vec![0; (most * SPREAD_MAX).max(DIGITS) + 1],
-            cuts: Vec::with_capacity(most / (STRIP_SAMPLES_MAX / 2) + 1),
+            cuts: Vec::with_capacity(most / (STRIP_SAMPLES / 2) + 1),
             strip: SortedStrip {
-                series: vec![0; STRIP_SAMPLES_MAX],
-                times_ns: vec![0; STRIP_SAMPLES_MAX],
-                bits: vec![0; STRIP_SAMPLES_MAX],
+                series: vec![0; STRIP_SAMPLES],
+                times_ns: vec![0; STRIP_SAMPLES],
+                bits: vec![0; STRIP_SAMPLES],
             },
             scratch: Scratch::new(),
             late: false,
@@ -252,13 +252,13 @@ impl SampleStage {
         };
         self.cuts.clear();
         let mut start = 0;
-        while self.count - start > STRIP_SAMPLES_MAX {
-            let most = start + STRIP_SAMPLES_MAX;
+        while self.count - start > STRIP_SAMPLES {
+            let most = start + STRIP_SAMPLES;
             let mut end = most;
-            while end > start + STRIP_SAMPLES_MAX / 2 && id(end - 1)? == id(end)? {
+            while end > start + STRIP_SAMPLES / 2 && id(end - 1)? == id(end)? {
                 end -= 1;
             }
-            if end == start + STRIP_SAMPLES_MAX / 2 {
+            if end == start + STRIP_SAMPLES / 2 {
                 end = most;
             }
             self.cuts.push(end);

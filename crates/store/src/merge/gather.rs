@@ -5,6 +5,7 @@ use super::portion::Portion;
 use crate::Result;
 use crate::columns::Columns;
 use crate::records::Interval;
+use baro_ondisk::SampleColumns;
 
 /// What of the parts is wanted; the rest is passed over, pieces without anything wanted are not
 /// decoded.
@@ -54,6 +55,9 @@ pub(crate) struct Gather<'a, P> {
     starts: Vec<(Key, u32)>,
     next_start: usize,
     portion_samples: usize,
+    scratch: SampleColumns,
+    /// What belongs to the next portion, part behind part.
+    gathered: Columns,
 }
 
 impl<'a, P: Part> Gather<'a, P> {
@@ -69,7 +73,8 @@ impl<'a, P: Part> Gather<'a, P> {
         starts.sort_unstable();
         let cursor = |part| Cursor { part, next: 0, held: Columns::default(), at: 0 };
         let cursors = parts.into_iter().map(cursor).collect();
-        Gather { cursors, wanted, starts, next_start: 0, portion_samples }
+        let (scratch, gathered) = (SampleColumns::default(), Columns::default());
+        Gather { cursors, wanted, starts, next_start: 0, portion_samples, scratch, gathered }
     }
 
     /// Fills `portion` with what comes next, sorted, each series and time once. False if there is
@@ -79,15 +84,16 @@ impl<'a, P: Part> Gather<'a, P> {
     /// A part cannot be read.
     pub(crate) fn next(&mut self, portion: &mut Portion) -> Result<bool> {
         portion.clear();
+        self.gathered.clear();
         if self.next_start >= self.starts.len() && self.cursors.iter().all(|c| c.at >= c.held.len())
         {
             return Ok(false);
         }
         let before = self.reach();
         for cursor in &mut self.cursors {
-            cursor.take(before, &self.wanted, portion.gathered())?;
+            cursor.take(before, &self.wanted, &mut self.scratch, &mut self.gathered)?;
         }
-        portion.sort();
+        portion.sort(&self.gathered);
         Ok(true)
     }
 
@@ -114,7 +120,13 @@ impl<'a, P: Part> Gather<'a, P> {
 
 impl<P: Part> Cursor<P> {
     /// Appends what comes before the key.
-    fn take(&mut self, before: Option<Key>, wanted: &Wanted<'_>, to: &mut Columns) -> Result<()> {
+    fn take(
+        &mut self,
+        before: Option<Key>,
+        wanted: &Wanted<'_>,
+        scratch: &mut SampleColumns,
+        to: &mut Columns,
+    ) -> Result<()> {
         loop {
             let end = match before {
                 None => self.held.len(),
@@ -140,7 +152,7 @@ impl<P: Part> Cursor<P> {
                 }
                 self.next += 1;
             }
-            self.part.decode(self.next, &mut self.held)?;
+            self.part.decode(self.next, scratch, &mut self.held)?;
             self.next += 1;
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::columns::Columns;
+use baro_ondisk::SampleColumns;
 
 /// Place of a sample in the order of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,9 +42,11 @@ pub(crate) trait Part {
     /// What is known of piece `at` without decoding it.
     fn piece(&self, at: usize) -> Piece;
 
-    /// Appends the samples of piece `at`. What is damaged is noted elsewhere and left out.
+    /// Appends the samples of piece `at`; `scratch` is for whoever needs one, the same for all parts,
+    /// so that hundreds of them do not hold one each. What is damaged is noted elsewhere and left
+    /// out.
     ///
     /// # Errors
     /// The operating system refuses.
-    fn decode(&mut self, at: usize, to: &mut Columns) -> Result<()>;
+    fn decode(&mut self, at: usize, scratch: &mut SampleColumns, to: &mut Columns) -> Result<()>;
 }

@@ -7,7 +7,6 @@ use std::ops::Range;
 /// See the module. Its memory is used again from portion to portion.
 #[derive(Debug, Default)]
 pub(crate) struct Portion {
-    gathered: Columns,
     sorted: Columns,
     counts: Vec<u32>,
     order: Vec<u32>,
@@ -15,20 +14,14 @@ pub(crate) struct Portion {
 
 impl Portion {
     /// Samples in order of arrival, sorted.
-    pub(crate) fn of(arrived: Columns) -> Columns {
-        let mut portion = Portion { gathered: arrived, ..Portion::default() };
-        portion.sort();
+    pub(crate) fn of(arrived: &Columns) -> Columns {
+        let mut portion = Portion::default();
+        portion.sort(arrived);
         portion.sorted
     }
 
     pub(crate) fn clear(&mut self) {
-        self.gathered.clear();
         self.sorted.clear();
-    }
-
-    /// What is to be sorted.
-    pub(super) fn gathered(&mut self) -> &mut Columns {
-        &mut self.gathered
     }
 
     /// The result.
@@ -47,29 +40,28 @@ impl Portion {
     }
 
     /// Sorts and keeps the last of equal series and time.
-    pub(super) fn sort(&mut self) {
-        let (low, high) = self
-            .gathered
+    pub(super) fn sort(&mut self, gathered: &Columns) {
+        let (low, high) = gathered
             .series
             .iter()
             .fold((u32::MAX, 0), |(low, high), id| (low.min(*id), high.max(*id)));
-        if self.gathered.is_empty() {
+        if gathered.is_empty() {
             return;
         }
         let span = (high - low) as usize + 1;
-        if span <= 2 * self.gathered.len() + 65_536 {
-            self.count(low, span);
+        if span <= 2 * gathered.len() + 65_536 {
+            self.count(gathered, low, span);
         } else {
-            self.permute();
+            self.permute(gathered);
         }
         self.each_series();
     }
 
     /// Counting sort by series: one pass that counts, one that moves.
-    fn count(&mut self, low: u32, span: usize) {
+    fn count(&mut self, gathered: &Columns, low: u32, span: usize) {
         self.counts.clear();
         self.counts.resize(span + 1, 0);
-        for id in &self.gathered.series {
+        for id in &gathered.series {
             if let Some(count) = self.counts.get_mut((id - low) as usize + 1) {
                 *count += 1;
             }
@@ -79,7 +71,7 @@ impl Portion {
             sum += *count;
             *count = sum;
         }
-        let Columns { series, times_ns, bits } = &self.gathered;
+        let Columns { series, times_ns, bits } = gathered;
         self.sorted.resize(series.len());
         let sorted = &mut self.sorted;
         for ((id, time_ns), bits) in series.iter().zip(times_ns).zip(bits) {
@@ -95,8 +87,8 @@ impl Portion {
     }
 
     /// For ids that lie far apart: a stable sort of places.
-    fn permute(&mut self) {
-        let Columns { series, times_ns, bits } = &self.gathered;
+    fn permute(&mut self, gathered: &Columns) {
+        let Columns { series, times_ns, bits } = gathered;
         self.order.clear();
         self.order.extend(0..series.len() as u32);
         self.order.sort_by_key(|at| series.get(*at as usize));

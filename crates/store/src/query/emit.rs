@@ -2,6 +2,7 @@
 
 use super::{Aggregate, Batch, Query, QueryNotes, Target, Texts, Values};
 use baro_ondisk::Type;
+use baro_sys::memory;
 use std::ops::ControlFlow;
 
 /// Most rows of a batch.
@@ -22,8 +23,6 @@ pub(super) struct Emitter<'a> {
     /// Texts instead of bits.
     ends: Vec<u32>,
     letters: String,
-    floats: Vec<f64>,
-    integers: Vec<i64>,
     truths: Vec<bool>,
 }
 
@@ -50,8 +49,6 @@ impl<'a> Emitter<'a> {
             bits: Vec::new(),
             ends: Vec::new(),
             letters: String::new(),
-            floats: Vec::new(),
-            integers: Vec::new(),
             truths: Vec::new(),
         }
     }
@@ -205,21 +202,13 @@ impl<'a> Emitter<'a> {
             None => self.kind,
         };
         let values = match kind {
-            Type::I64 | Type::Text | Type::Channel => {
-                self.integers.clear();
-                self.integers.extend(bits.iter().map(|bits| bits.cast_signed()));
-                Values::I64(&self.integers)
-            }
+            Type::I64 | Type::Text | Type::Channel => Values::I64(memory::as_integers(bits)),
             Type::Bool => {
                 self.truths.clear();
                 self.truths.extend(bits.iter().map(|bits| *bits != 0));
                 Values::Bool(&self.truths)
             }
-            Type::F64 => {
-                self.floats.clear();
-                self.floats.extend(bits.iter().map(|bits| f64::from_bits(*bits)));
-                Values::F64(&self.floats)
-            }
+            Type::F64 => Values::F64(memory::as_floats(bits)),
         };
         self.left -= rows as u64;
         self.notes.rows += rows as u64;

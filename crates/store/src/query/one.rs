@@ -12,7 +12,7 @@ use crate::damage::Damage;
 use crate::merge::Part;
 use crate::records::Interval;
 use crate::runs::PageAt;
-use baro_ondisk::Type;
+use baro_ondisk::{SampleColumns, Type};
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
@@ -23,25 +23,40 @@ const SLICE_SAMPLES: u64 = 256 << 10;
 #[derive(Debug)]
 pub(super) struct One<'a, F> {
     sources: &'a Sources<F>,
+    memory: Box<Memory>,
+    pub(super) damage: Vec<Damage>,
+}
+
+/// Buffers of [`One`], kept from query to query: memory that is new each time costs more than what
+/// a small query does with it.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
     page: PageAt,
+    scratch: SampleColumns,
     strip: Columns,
     times_ns: Vec<i64>,
     bits: Vec<u64>,
     rows: Vec<(i64, u64)>,
-    pub(super) damage: Vec<Damage>,
+}
+
+/// Samples above which buffers are not worth being kept.
+const KEPT_SAMPLES: usize = 128 << 10;
+
+impl Memory {
+    /// Whether it is small enough to be kept.
+    pub(crate) fn is_small(&self) -> bool {
+        self.times_ns.capacity() <= KEPT_SAMPLES && self.rows.capacity() <= KEPT_SAMPLES
+    }
 }
 
 impl<'a, F: StorageFile> One<'a, F> {
-    pub(super) fn new(sources: &'a Sources<F>) -> Self {
-        One {
-            sources,
-            page: PageAt::new(),
-            strip: Columns::default(),
-            times_ns: Vec::new(),
-            bits: Vec::new(),
-            rows: Vec::new(),
-            damage: Vec::new(),
-        }
+    pub(super) fn new(sources: &'a Sources<F>, memory: Box<Memory>) -> Self {
+        One { sources, memory, damage: Vec::new() }
+    }
+
+    /// The buffers, for the next query.
+    pub(super) fn into_memory(self) -> Box<Memory> {
+        self.memory
     }
 
     /// Hands out one series.
@@ -66,7 +81,7 @@ impl<'a, F: StorageFile> One<'a, F> {
             while first > 0 && rows < last {
                 first -= 1;
                 self.slice(series, slice(&cuts, first))?;
-                rows += self.times_ns.len();
+                rows += self.memory.times_ns.len();
             }
             let cuts = cuts.get(first..).unwrap_or(&[]);
             if self.slices(series, kind, cuts, None, out)?.is_break() {
@@ -106,7 +121,8 @@ impl<'a, F: StorageFile> One<'a, F> {
             });
             let flow = match whole.filter(|(_, entry)| fold.worth(entry)) {
                 Some((run, entry)) => {
-                    let found = fold.page(run, entry, series, interval, &mut self.page, out)?;
+                    let found =
+                        fold.page(run, entry, series, interval, &mut self.memory.page, out)?;
                     match found {
                         Ok(flow) => flow,
                         Err(damage) => {
@@ -141,10 +157,10 @@ impl<'a, F: StorageFile> One<'a, F> {
         for at in 0..cuts.len().saturating_sub(1) {
             self.slice(series, slice(cuts, at))?;
             let flow = match &mut fold {
-                None => out.rows(&self.times_ns, &self.bits),
+                None => out.rows(&self.memory.times_ns, &self.memory.bits),
                 Some(fold) => {
                     let mut flow = ControlFlow::Continue(());
-                    for (time_ns, bits) in self.times_ns.iter().zip(&self.bits) {
+                    for (time_ns, bits) in self.memory.times_ns.iter().zip(&self.memory.bits) {
                         flow = fold.add(*time_ns, number(kind, *bits), out)?;
                         if flow.is_break() {
                             break;
@@ -206,8 +222,8 @@ impl<'a, F: StorageFile> One<'a, F> {
     /// Reads the series' samples of a slice, sorted, each time once.
     fn slice(&mut self, series: u32, interval: Interval) -> Result<()> {
         let Interval { from_ns, to_ns } = interval;
-        self.times_ns.clear();
-        self.bits.clear();
+        self.memory.times_ns.clear();
+        self.memory.bits.clear();
         for run in &self.sources.runs {
             let pages = run.index.pages().get(run.index.find(series)).unwrap_or(&[]);
             for entry in pages.iter().filter(|page| page.kind != Type::Text) {
@@ -216,14 +232,15 @@ impl<'a, F: StorageFile> One<'a, F> {
                 if !inside {
                     continue;
                 }
-                let before = self.times_ns.len();
-                let (times_ns, bits) = (&mut self.times_ns, &mut self.bits);
+                let before = self.memory.times_ns.len();
+                let (times_ns, bits) = (&mut self.memory.times_ns, &mut self.memory.bits);
                 let done = self
+                    .memory
                     .page
                     .with(run, entry, |page| page.read(series, from_ns, to_ns, times_ns, bits))?;
                 if let Err(damage) = done {
-                    self.times_ns.truncate(before);
-                    self.bits.truncate(before);
+                    self.memory.times_ns.truncate(before);
+                    self.memory.bits.truncate(before);
                     self.damage.push(damage);
                 }
             }
@@ -235,9 +252,9 @@ impl<'a, F: StorageFile> One<'a, F> {
             }
             let mut part = part.share();
             for piece in part.find(series) {
-                self.strip.clear();
-                part.decode(piece, &mut self.strip)?;
-                let Columns { series: ids, times_ns, bits } = &self.strip;
+                self.memory.strip.clear();
+                part.decode(piece, &mut self.memory.scratch, &mut self.memory.strip)?;
+                let Columns { series: ids, times_ns, bits } = &self.memory.strip;
                 let start = ids.partition_point(|id| *id < series);
                 let end = ids.partition_point(|id| *id <= series);
                 let times = times_ns.get(start..end).unwrap_or(&[]);
@@ -245,8 +262,8 @@ impl<'a, F: StorageFile> One<'a, F> {
                 let open = to_ns == i64::MAX;
                 let last = start + times.partition_point(|time_ns| open || *time_ns < to_ns);
                 let last = last.max(first);
-                self.times_ns.extend_from_slice(times_ns.get(first..last).unwrap_or(&[]));
-                self.bits.extend_from_slice(bits.get(first..last).unwrap_or(&[]));
+                self.memory.times_ns.extend_from_slice(times_ns.get(first..last).unwrap_or(&[]));
+                self.memory.bits.extend_from_slice(bits.get(first..last).unwrap_or(&[]));
             }
         }
         self.sort();
@@ -255,18 +272,20 @@ impl<'a, F: StorageFile> One<'a, F> {
 
     /// By time, the last of equals.
     fn sort(&mut self) {
-        if self.times_ns.is_sorted_by(|a, b| a < b) {
+        if self.memory.times_ns.is_sorted_by(|a, b| a < b) {
             return;
         }
-        self.rows.clear();
-        self.rows.extend(self.times_ns.iter().copied().zip(self.bits.iter().copied()));
-        self.rows.sort_by_key(|row| row.0);
-        self.times_ns.clear();
-        self.bits.clear();
-        for (at, row) in self.rows.iter().enumerate() {
-            if self.rows.get(at + 1).is_none_or(|next| next.0 != row.0) {
-                self.times_ns.push(row.0);
-                self.bits.push(row.1);
+        self.memory.rows.clear();
+        self.memory
+            .rows
+            .extend(self.memory.times_ns.iter().copied().zip(self.memory.bits.iter().copied()));
+        self.memory.rows.sort_by_key(|row| row.0);
+        self.memory.times_ns.clear();
+        self.memory.bits.clear();
+        for (at, row) in self.memory.rows.iter().enumerate() {
+            if self.memory.rows.get(at + 1).is_none_or(|next| next.0 != row.0) {
+                self.memory.times_ns.push(row.0);
+                self.memory.bits.push(row.1);
             }
         }
     }
@@ -282,7 +301,7 @@ impl<'a, F: StorageFile> One<'a, F> {
             let pages = run.index.pages().get(run.index.find(series)).unwrap_or(&[]);
             for entry in pages.iter().filter(|page| page.kind == Type::Text) {
                 let before = found.len();
-                let done = self.page.with(run, entry, |page| {
+                let done = self.memory.page.with(run, entry, |page| {
                     page.read_text(series, interval.from_ns, interval.to_ns, |time_ns, text| {
                         found.push((time_ns, text.to_owned()));
                     })

@@ -7,6 +7,7 @@ use crate::runs::{RunFile, RunPart};
 use crate::unsettled::LogPart;
 use crate::unsettled::TextSample;
 use crate::{Result, Store};
+use baro_ondisk::SampleColumns;
 use baro_sys::storage::{Storage, StorageFile};
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ impl<F: StorageFile> Sources<F> {
     pub(super) fn into_parts(self) -> Vec<AnyPart<F>> {
         let run = |run: Arc<RunFile<F>>| {
             let pages = 0..run.index.pages().len();
-            AnyPart::Run(RunPart::new(run, pages))
+            AnyPart::Run(Box::new(RunPart::new(run, pages)))
         };
         let runs = self.runs.into_iter().map(run);
         runs.chain(self.parts.into_iter().map(AnyPart::Log)).collect()
@@ -68,7 +69,7 @@ impl<F: StorageFile> Sources<F> {
 /// A part of either kind.
 #[derive(Debug)]
 pub(super) enum AnyPart<F> {
-    Run(RunPart<F>),
+    Run(Box<RunPart<F>>),
     Log(LogPart),
 }
 
@@ -87,10 +88,10 @@ impl<F: StorageFile> Part for AnyPart<F> {
         }
     }
 
-    fn decode(&mut self, at: usize, to: &mut Columns) -> Result<()> {
+    fn decode(&mut self, at: usize, scratch: &mut SampleColumns, to: &mut Columns) -> Result<()> {
         match self {
-            AnyPart::Run(part) => part.decode(at, to),
-            AnyPart::Log(part) => part.decode(at, to),
+            AnyPart::Run(part) => part.decode(at, scratch, to),
+            AnyPart::Log(part) => part.decode(at, scratch, to),
         }
     }
 }

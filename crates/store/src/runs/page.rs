@@ -5,7 +5,7 @@ use crate::Result;
 use crate::columns::Columns;
 use crate::damage::{Damage, Loss, Source};
 use crate::merge::{Part, Piece};
-use baro_ondisk::Type;
+use baro_ondisk::{SampleColumns, Type};
 use baro_recorder::log::run_name;
 use baro_runs::{PageEntry, PageReader};
 use baro_sys::storage::StorageFile;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Buffer and decoder for pages; used for one page after another.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PageAt {
     bytes: Vec<u8>,
     reader: PageReader,
@@ -21,7 +21,7 @@ pub(crate) struct PageAt {
 
 impl PageAt {
     pub(crate) fn new() -> Self {
-        PageAt { bytes: Vec::new(), reader: PageReader::new() }
+        PageAt::default()
     }
 
     /// Reads a page and hands it to `each`. Damage, of the page or found by `each`, is returned as
@@ -88,7 +88,7 @@ impl<F: StorageFile> Part for RunPart<F> {
         })
     }
 
-    fn decode(&mut self, at: usize, to: &mut Columns) -> Result<()> {
+    fn decode(&mut self, at: usize, _: &mut SampleColumns, to: &mut Columns) -> Result<()> {
         let run = Arc::clone(&self.run);
         let entry = self.pages.get(at).and_then(|at| run.index.pages().get(*at as usize));
         let Some(entry) = entry else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! Writing a run through the storage: in pieces, each handed to the device before the next, so
 //! that settling never leaves a long writeback for a recorder to wait for.
 
+use super::REST_MAX_NS;
 use crate::Result;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_recorder::log::RUNS;
@@ -11,8 +12,6 @@ use baro_sys::storage::{Storage, StorageFile};
 const PIECE_BYTES: usize = 1 << 20;
 /// Written pieces after which the device is waited for.
 const WINDOW_BYTES: u64 = 8 << 20;
-/// Longest rest after a window.
-const REST_MAX_NS: u64 = 1_000_000_000;
 
 /// A run in the making.
 #[derive(Debug)]

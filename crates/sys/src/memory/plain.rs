@@ -35,3 +35,20 @@ pub fn as_bytes_mut<T: Plain>(column: &mut [T]) -> &mut [u8] {
     // has no alignment; same lifetime, and the borrow is exclusive.
     unsafe { std::slice::from_raw_parts_mut(column.as_mut_ptr().cast(), bytes) }
 }
+
+/// The same 64 bits each, as floats.
+#[must_use]
+pub fn as_floats(bits: &[u64]) -> &[f64] {
+    // SAFETY: f64 has the size and alignment of u64 (asserted below), and any bits are an f64.
+    unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
+}
+
+/// The same 64 bits each, as signed integers.
+#[must_use]
+pub fn as_integers(bits: &[u64]) -> &[i64] {
+    // SAFETY: i64 has the size and alignment of u64, and any bits are an i64.
+    unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
+}
+
+const _: () =
+    assert!(size_of::<f64>() == size_of::<u64>() && align_of::<f64>() == align_of::<u64>());

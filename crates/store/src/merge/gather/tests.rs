@@ -25,7 +25,7 @@ impl Part for Sorted {
         }
     }
 
-    fn decode(&mut self, at: usize, to: &mut Columns) -> Result<()> {
+    fn decode(&mut self, at: usize, _: &mut SampleColumns, to: &mut Columns) -> Result<()> {
         for (series, time_ns, bits) in self.samples.chunks(self.piece).nth(at).unwrap() {
             to.push(*series, *time_ns, *bits);
         }
