@@ -31,6 +31,7 @@ mod selector;
 mod settle;
 mod store;
 mod tail;
+mod timeline;
 mod unsettled;
 mod usage;
 mod verify;

@@ -38,7 +38,7 @@ pub(super) fn series<F: StorageFile>(
                     break;
                 }
                 let place = ids.partition_point(|id| *id < series);
-                out.series(Target { id: series, place }, kind(series));
+                out.series(Target { id: series, place }, kind(series).into());
                 open = Some(series);
             }
             let times_ns = samples.times_ns.get(range.clone()).unwrap_or(&[]);
@@ -46,10 +46,10 @@ pub(super) fn series<F: StorageFile>(
             flow = match &mut fold {
                 None => out.rows(times_ns, bits),
                 Some(fold) => {
-                    let kind = kind(series);
+                    let form = kind(series).into();
                     let mut flow = ControlFlow::Continue(());
                     for (time_ns, bits) in times_ns.iter().zip(bits) {
-                        flow = fold.add(*time_ns, number(kind, *bits), out)?;
+                        flow = fold.add(*time_ns, number(form, *bits), out)?;
                         if flow.is_break() {
                             break;
                         }

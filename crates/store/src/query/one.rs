@@ -161,7 +161,7 @@ impl<'a, F: StorageFile> One<'a, F> {
                 Some(fold) => {
                     let mut flow = ControlFlow::Continue(());
                     for (time_ns, bits) in self.memory.times_ns.iter().zip(&self.memory.bits) {
-                        flow = fold.add(*time_ns, number(kind, *bits), out)?;
+                        flow = fold.add(*time_ns, number(kind.into(), *bits), out)?;
                         if flow.is_break() {
                             break;
                         }
