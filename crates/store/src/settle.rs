@@ -153,6 +153,10 @@ impl<S: Storage> Settler<S> {
     /// The operating system refuses.
     pub fn step_with(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
         self.store.refresh()?;
+        // First: with it the types of a million series are a million bytes.
+        if self.write_dictionary()? {
+            self.store.refresh()?;
+        }
         let mut report = Settled::default();
         if let Some(damage) = self.store.runs.damage.iter().find(|d| d.file == MANIFEST) {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
@@ -163,18 +167,15 @@ impl<S: Storage> Settler<S> {
             self.merge(&mut report)?;
         }
         report.more |= self.mergeable().is_some();
-        if !report.more {
-            self.write_dictionary()?;
-        }
         Ok(report)
     }
 
     /// Writes the names anew when a tenth of them is in no dictionary: so a name is written a few
     /// times in its life, and is there twice should the catalog be lost.
-    fn write_dictionary(&self) -> Result<()> {
+    fn write_dictionary(&self) -> Result<bool> {
         let (uncovered, names) = (self.store.catalog.uncovered(), self.store.catalog.len());
         if uncovered == 0 || uncovered * 10 < names {
-            return Ok(());
+            return Ok(false);
         }
         let most = self.options.memory_bytes / DICTIONARY_NAME_BYTES;
         let (storage, store) = (&self.store.storage, self.store.identity.store);
@@ -189,8 +190,8 @@ impl<S: Storage> Settler<S> {
         };
         match write_dictionary_in_portions(storage, store, most.max(1), &mut pace) {
             // A damaged catalog is told by its readers; its names are not settled over it.
-            Err(Error::CatalogDamaged { .. }) => Ok(()),
-            other => other.map(|_| ()),
+            Err(Error::CatalogDamaged { .. }) => Ok(false),
+            other => Ok(other?.is_some()),
         }
     }
 
