@@ -1,3 +1,5 @@
+//! Columns of fields come out the same whether they fit into memory or need several passes.
+
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 use super::*;
