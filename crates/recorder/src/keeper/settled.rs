@@ -2,10 +2,11 @@
 //! it this process or another. The engine is told, so that nothing unsettled is recycled.
 //!
 //! Invariant: a segment with unsettled samples is not recycled. Held by
-//! `what_is_not_settled_is_not_recycled` (`tests/crash/pinning.rs`).
+//! `what_is_not_settled_is_not_recycled` (`tests/crash/pinning.rs`), and through kills and power
+//! cuts by `what_a_killed_settling_said_lets_nothing_be_recycled_before_it_is_durable` of the store.
 
 use super::{Keeper, Log, Tell};
-use crate::log::MANIFEST;
+use crate::log::{MANIFEST, RUNS};
 use baro_ondisk::Manifest;
 use baro_sys::storage::{Access, Storage, StorageFile};
 
@@ -21,7 +22,9 @@ impl<S: Storage> Keeper<S> {
         }
         self.settled_at_ns = now_ns + LOOK_NS;
         let Some(through) = self.read_settled() else { return };
-        if through > self.settled {
+        // Whoever settles renames first and syncs the folder then, or is killed between: what is read
+        // here may be gone after a power cut. Nothing is recycled for that.
+        if through > self.settled && self.storage.sync_folder(RUNS).is_ok() {
             self.settled = through;
             log.tell(Tell::Settled(through));
         }

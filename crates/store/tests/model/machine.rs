@@ -410,11 +410,16 @@ impl Machine {
 
     /// Whoever settles is killed; the recorder and the machine go on.
     pub fn kill_settling(&mut self, rng: &mut Rng) -> Outcome {
+        let extent = if rng.chance(1, 2) { Extent::All } else { Extent::Enough };
+        self.kill_settling_at(rng.below(14), extent)
+    }
+
+    /// The same at its operation number `at`.
+    pub fn kill_settling_at(&mut self, at: u64, extent: Extent) -> Outcome {
         self.note_retention();
         self.settler = None;
-        self.disk.inject(Fault::PowerOff(self.disk.operations() + rng.below(14)));
+        self.disk.inject(Fault::PowerOff(self.disk.operations() + at));
         let recording = self.is_open();
-        let extent = if rng.chance(1, 2) { Extent::All } else { Extent::Enough };
         let done = self.settler(&self.disk).and_then(|mut s| s.step_with(extent, recording));
         self.say(|| format!("kill settling: {done:?}"));
         self.disk.heal();
