@@ -340,7 +340,7 @@ impl Machine {
         }
     }
 
-    fn settler(&self, disk: &SimDisk) -> Result<Settler<SimDisk>, Error> {
+    pub fn settler(&self, disk: &SimDisk) -> Result<Settler<SimDisk>, Error> {
         let store = Store::open_in(disk.clone(), Path::new("sim"), Access::ReadDirect)?;
         Settler::over(store, self.plan.settle)
     }

@@ -207,6 +207,54 @@ fn what_a_killed_settling_said_lets_nothing_be_recycled_before_it_is_durable() {
     assert!(recycled > 0, "nothing was recycled");
 }
 
+/// A store that was recorded into and closed.
+fn closed(seed: u64) -> Machine {
+    let settle = SettleOptions { least_bytes: 0, ..SettleOptions::default() };
+    let plan = Plan { settle, segments: 4, slowest_ns: 100_000, extremes: false, frame_bytes: 0 };
+    let mut machine = Machine::new(seed, plan, false);
+    machine.declare(4);
+    machine.open().unwrap();
+    record(&mut machine);
+    machine.close().unwrap();
+    machine
+}
+
+fn record(machine: &mut Machine) {
+    for _ in 0..6 {
+        machine.push_some();
+        machine.run(60).unwrap();
+    }
+}
+
+#[test]
+fn a_settled_epoch_is_never_given_again() {
+    let mut machine = closed(1);
+    machine.settle_until_idle().unwrap();
+    let newest = baro_recorder::log::segment_name(0);
+    assert!(machine.disk.flip(&newest, 100, 1));
+    machine.open().unwrap();
+    record(&mut machine);
+    machine.disk.heal();
+    machine.check_all().unwrap();
+}
+
+#[test]
+fn who_starts_to_record_while_it_is_settled_loses_nothing() {
+    let mut machine = closed(2);
+    // Whoever settles looked before the recorder opened and reads when it has recorded.
+    let mut settler = machine.settler(&machine.disk).unwrap();
+    machine.open().unwrap();
+    record(&mut machine);
+    settler.step_with(Extent::All, false).unwrap();
+    machine.check_all().unwrap();
+    record(&mut machine);
+    machine.check_all().unwrap();
+    machine.close().unwrap();
+    settler.step_with(Extent::All, false).unwrap();
+    assert_eq!(settler.step_with(Extent::All, false).unwrap().samples_read, 0);
+    machine.check_all().unwrap();
+}
+
 #[test]
 fn a_disk_whose_syncs_do_nothing_while_settling_is_found_out() {
     let mut found = 0;
