@@ -9,6 +9,7 @@ mod recover;
 mod running;
 mod series;
 mod session;
+mod settled;
 mod walk;
 
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
@@ -27,4 +28,5 @@ pub(crate) use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub(crate) use session::dead_from;
 pub use session::{Extent, Hole, Verdict, judge};
+pub(crate) use settled::read_settled;
 pub use walk::{Blocks, Found, FoundHeader, Walk};

@@ -166,7 +166,7 @@ impl<S: Storage> Store<S> {
         let damage = if let Some(every) = total {
             totals::series(&sources, ids, &kind, query, every, &mut out)?
         } else if ids.len() > pages + strips {
-            many::series(sources, ids, &kind, query, &mut out)?
+            many::series(&sources, ids, &kind, query, &mut out)?
         } else {
             let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
             let memory = spare().pop().unwrap_or_default();

@@ -128,7 +128,13 @@ impl Settler<Disk> {
     /// # Errors
     /// The operating system refuses: what was there before is there still.
     pub fn step(&mut self, extent: Extent) -> Result<Settled> {
-        let recording = LockFile::holder(&self.store.path.join(LOCK))?.is_some();
+        let lock = self.store.path.join(LOCK);
+        let mut recording = LockFile::holder(&lock)?.is_some();
+        if !recording {
+            // Sessions that are seen now, and nobody records then: they are over.
+            self.store.refresh()?;
+            recording = LockFile::holder(&lock)?.is_some();
+        }
         self.step_with(extent, recording)
     }
 }
@@ -147,16 +153,21 @@ impl<S: Storage> Settler<S> {
         Ok(settler)
     }
 
-    /// As [`Settler::step`]; `recording`: somebody records into the store now.
+    /// As [`Settler::step`]; `recording`: somebody records into the store now, or may do so since
+    /// the store was opened or the last step. A session that has begun since is taken for one that
+    /// goes on in any case.
     ///
     /// # Errors
     /// The operating system refuses.
     pub fn step_with(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
+        let known = self.store.last_session();
         self.store.refresh()?;
         // First: with it the types of a million series are a million bytes.
         if self.write_dictionary()? {
             self.store.refresh()?;
         }
+        // Of a session that goes on more blocks may follow in a segment that seems to be its last.
+        let recording = recording || self.store.last_session() != known;
         let mut report = Settled::default();
         if let Some(damage) = self.store.runs.damage.iter().find(|d| d.file == MANIFEST) {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });

@@ -131,6 +131,11 @@ impl<S: Storage> Store<S> {
         Ok(())
     }
 
+    /// The session that was begun last.
+    pub(crate) fn last_session(&self) -> Option<u64> {
+        self.segments.started.iter().map(|segment| segment.header.session).max()
+    }
+
     /// The store's folder.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -2,12 +2,12 @@
 //! it this process or another. The engine is told, so that nothing unsettled is recycled.
 //!
 //! Invariant: a segment with unsettled samples is not recycled. Held by
-//! `what_is_not_settled_is_not_recycled` (`tests/crash/pinning.rs`).
+//! `what_is_not_settled_is_not_recycled` (`tests/crash/pinning.rs`), and through kills and power
+//! cuts by `what_a_killed_settling_said_lets_nothing_be_recycled_before_it_is_durable` of the store.
 
 use super::{Keeper, Log, Tell};
-use crate::log::MANIFEST;
-use baro_ondisk::Manifest;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use crate::log::{RUNS, read_settled};
+use baro_sys::storage::Storage;
 
 /// Between two looks at the manifest.
 const LOOK_NS: u64 = 250_000_000;
@@ -20,21 +20,14 @@ impl<S: Storage> Keeper<S> {
             return;
         }
         self.settled_at_ns = now_ns + LOOK_NS;
-        let Some(through) = self.read_settled() else { return };
-        if through > self.settled {
+        let Some(settled) = read_settled(&self.storage, self.identity.store) else { return };
+        // The last epoch that is settled whole.
+        let through = settled.epoch.saturating_sub(1);
+        // Whoever settles renames first and syncs the folder then, or is killed between: what is read
+        // here may be gone after a power cut. Nothing is recycled for that.
+        if through > self.settled && self.storage.sync_folder(RUNS).is_ok() {
             self.settled = through;
             log.tell(Tell::Settled(through));
         }
-    }
-
-    /// The last epoch that is settled whole.
-    fn read_settled(&self) -> Option<u64> {
-        let file = self.storage.open(MANIFEST, Access::Read).ok()?;
-        let bytes = usize::try_from(file.size_bytes().ok()?).ok()?;
-        let mut manifest = vec![0; bytes.min(Manifest::BYTES_MAX)];
-        let read = file.read_at(0, &mut manifest).ok()?;
-        let manifest = Manifest::decode(manifest.get(..read)?).ok()?;
-        let ours = manifest.store == self.identity.store;
-        ours.then(|| manifest.settled.epoch.saturating_sub(1))
     }
 }

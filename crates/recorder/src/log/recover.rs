@@ -5,6 +5,7 @@
 
 use super::names::{IDENTITY, segment_name};
 use super::session::{Extent, dead_from, judge};
+use super::settled::last_settled_epoch;
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
@@ -42,7 +43,7 @@ pub struct Recovery {
     pub segments: Segments,
     /// Highest session found.
     pub last_session: u64,
-    /// Highest epoch found.
+    /// Highest epoch found, or settled.
     pub last_epoch: u64,
     /// Segments whose blocks were read.
     pub scanned_segments: u32,
@@ -169,9 +170,10 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let identity = read_identity(storage, path)?;
     let segments = Segments::read(storage, &identity)?;
     let newest = segments.started.last().map(|(header, _)| header.session);
+    let newest_epoch = segments.started.last().map_or(0, |(header, _)| header.epoch);
     let mut recovery = Recovery {
         last_session: segments.started.iter().map(|(h, _)| h.session).max().unwrap_or(0),
-        last_epoch: segments.started.last().map_or(0, |(header, _)| header.epoch),
+        last_epoch: newest_epoch.max(last_settled_epoch(storage, identity.store)),
         identity,
         scanned_segments: 0,
         tail_blocks: 0,

@@ -4,6 +4,7 @@ use super::Query;
 use super::Target;
 use super::emit::{Emitter, number};
 use super::fold::Fold;
+use super::one::One;
 use super::sources::{AnyPart, Sources};
 use crate::Result;
 use crate::damage::Damage;
@@ -15,16 +16,20 @@ use std::ops::ControlFlow;
 /// Samples merged at once.
 const PORTION_SAMPLES: usize = 128 << 10;
 
-/// Hands out the series `ids` (sorted), one behind the other. Texts are not among them.
+/// Hands out the series `ids` (sorted), one behind the other; those of texts, which are not merged,
+/// one by one where they stand.
 pub(super) fn series<F: StorageFile>(
-    sources: Sources<F>,
+    sources: &Sources<F>,
     ids: &[u32],
     kind: &dyn Fn(u32) -> Type,
     query: &Query,
     out: &mut Emitter<'_>,
 ) -> Result<Vec<Damage>> {
     let wanted = Wanted { series: Some(ids), interval: query.interval };
-    let mut gather = Gather::new(sources.into_parts(), wanted, PORTION_SAMPLES);
+    let mut gather = Gather::new(sources.share_parts(), wanted, PORTION_SAMPLES);
+    let texts = if query.every.is_none() { sources.text_series(ids) } else { Vec::new() };
+    let of = One::new(sources, Box::default());
+    let mut texts = Texts { of, ids, left: texts.into_iter().peekable(), query };
     let mut fold = query.every.map(|every| Fold::new(every, query.interval));
     let mut portion = Portion::default();
     let mut open: Option<u32> = None;
@@ -34,6 +39,9 @@ pub(super) fn series<F: StorageFile>(
         for (series, range) in portion.groups() {
             if open != Some(series) {
                 flow = end(open, &mut fold, out);
+                if flow.is_continue() {
+                    flow = texts.hand_out(Some(series), out)?;
+                }
                 if flow.is_break() {
                     break;
                 }
@@ -62,14 +70,36 @@ pub(super) fn series<F: StorageFile>(
             }
         }
     }
-    if flow.is_continue() {
-        let _ = end(open, &mut fold, out);
+    if flow.is_continue() && end(open, &mut fold, out).is_continue() {
+        let _ = texts.hand_out(None, out)?;
     }
     let damage = gather.into_parts().flat_map(|part| match part {
         AnyPart::Run(part) => part.damage,
         AnyPart::Log(_) => Vec::new(),
     });
-    Ok(damage.collect())
+    Ok(damage.chain(texts.of.damage).collect())
+}
+
+/// Series of texts that are still to come.
+struct Texts<'a, F> {
+    of: One<'a, F>,
+    ids: &'a [u32],
+    left: std::iter::Peekable<std::vec::IntoIter<u32>>,
+    query: &'a Query,
+}
+
+impl<F: StorageFile> Texts<'_, F> {
+    /// Hands out those before a series; `None`: all that are left.
+    fn hand_out(&mut self, before: Option<u32>, out: &mut Emitter<'_>) -> Result<ControlFlow<()>> {
+        while let Some(id) = self.left.next_if(|id| before.is_none_or(|before| *id < before)) {
+            let place = self.ids.partition_point(|other| *other < id);
+            out.series(Target { id, place }, Type::Text);
+            if self.of.series(id, Type::Text, self.query, None, out)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
 }
 
 fn end(open: Option<u32>, fold: &mut Option<Fold>, out: &mut Emitter<'_>) -> ControlFlow<()> {

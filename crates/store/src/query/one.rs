@@ -69,7 +69,11 @@ impl<'a, F: StorageFile> One<'a, F> {
         out: &mut Emitter<'_>,
     ) -> Result<ControlFlow<()>> {
         if kind == Type::Text {
-            return self.texts(series, query.interval, out);
+            // Texts are not folded.
+            return match query.every {
+                Some(_) => Ok(ControlFlow::Continue(())),
+                None => self.texts(series, query.interval, out),
+            };
         }
         let cuts = self.cuts(series, query.interval);
         let mut fold = fold;

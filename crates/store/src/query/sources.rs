@@ -8,6 +8,7 @@ use crate::unsettled::LogPart;
 use crate::unsettled::TextSample;
 use crate::{Result, Store};
 use baro_ondisk::SampleColumns;
+use baro_ondisk::Type;
 use baro_sys::storage::{Storage, StorageFile};
 use std::sync::Arc;
 
@@ -56,13 +57,29 @@ impl<F: StorageFile> Sources<F> {
     }
 
     /// All of it as parts to be merged.
-    pub(super) fn into_parts(self) -> Vec<AnyPart<F>> {
-        let run = |run: Arc<RunFile<F>>| {
+    pub(super) fn share_parts(&self) -> Vec<AnyPart<F>> {
+        let run = |run: &Arc<RunFile<F>>| {
             let pages = 0..run.index.pages().len();
-            AnyPart::Run(Box::new(RunPart::new(run, pages)))
+            AnyPart::Run(Box::new(RunPart::new(Arc::clone(run), pages)))
         };
-        let runs = self.runs.into_iter().map(run);
-        runs.chain(self.parts.into_iter().map(AnyPart::Log)).collect()
+        let runs = self.runs.iter().map(run);
+        runs.chain(self.parts.iter().map(|part| AnyPart::Log(part.share()))).collect()
+    }
+
+    /// Those of `ids` (sorted) that may have texts: pages hold texts of neighbours or none.
+    pub(super) fn text_series(&self, ids: &[u32]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let pages = self.runs.iter().flat_map(|run| run.index.pages());
+        for page in pages.filter(|page| page.kind == Type::Text) {
+            let start = ids.partition_point(|id| *id < page.first_series);
+            let end = ids.partition_point(|id| *id <= page.last_series);
+            found.extend_from_slice(ids.get(start..end).unwrap_or(&[]));
+        }
+        let in_log = self.texts.iter().map(|text| text.series);
+        found.extend(in_log.filter(|id| ids.binary_search(id).is_ok()));
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 
