@@ -13,10 +13,13 @@
 
 mod batch;
 mod output;
+mod pace;
 mod retention;
+mod thread;
 mod write;
 
 pub use retention::{Dropped, RunRetention};
+pub use thread::{Logged, Settling, SettlingOptions, SettlingState, SettlingStatus};
 
 use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
@@ -26,7 +29,14 @@ use baro_recorder::log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::storage::{Storage, StorageFile};
+use pace::Pace;
 use std::path::Path;
+use std::sync::Arc;
+
+/// So many names that no dictionary covers make a new one worth while,
+const NAMES_ENOUGH: usize = 10_000;
+/// or so many if they are a tenth of all.
+const NAMES_LEAST: usize = 1_000;
 
 /// How settling goes about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +106,8 @@ pub struct Settled {
 pub struct Settler<S: Storage = Disk> {
     store: Store<S>,
     options: SettleOptions,
-    _lock: Option<LockFile>,
+    pace: Arc<Pace>,
+    lock: Option<LockFile>,
 }
 
 impl Settler<Disk> {
@@ -105,12 +116,16 @@ impl Settler<Disk> {
     /// # Errors
     /// It is no store, or another process settles it.
     pub fn open(path: &Path, options: SettleOptions) -> Result<Self> {
+        Settler::open_at(path, options, Arc::new(Pace::new(options.rest)))
+    }
+
+    fn open_at(path: &Path, options: SettleOptions, pace: Arc<Pace>) -> Result<Self> {
         let store = Store::open(path)?;
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
         let lock = LockFile::take(&path.join(RUNS_LOCK))?
             .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
-        let mut settler = Settler { store, options, _lock: Some(lock) };
+        let mut settler = Settler { store, options, pace, lock: Some(lock) };
         settler.clean()?;
         Ok(settler)
     }
@@ -123,6 +138,53 @@ impl Settler<Disk> {
         let recording = LockFile::holder(&self.store.path.join(LOCK))?.is_some();
         self.step_with(extent, recording)
     }
+
+    /// Notes that no epoch below `epoch` holds samples which are in no run, for who knows that
+    /// without reading. Writes the manifest if that is news.
+    ///
+    /// # Errors
+    /// The operating system refuses, or the manifest is damaged.
+    pub fn pass_over(&mut self, epoch: u64) -> Result<()> {
+        let mut manifest = match read_manifest(&self.store.storage, self.store.identity.store)? {
+            Ok(manifest) => manifest.unwrap_or_default(),
+            Err(damage) => return Err(Error::Manifest { damage: Box::new(damage) }),
+        };
+        if epoch <= manifest.settled.epoch {
+            return Ok(());
+        }
+        manifest.settled = baro_ondisk::Settled { epoch, end: 0 };
+        self.commit(manifest)
+    }
+
+    /// Writes the dictionary of the catalog anew if so much was declared since the last one that
+    /// opening the store is felt to take longer: 10,000 names, or a tenth of all and a thousand.
+    /// Nothing if another process records, which may declare more.
+    ///
+    /// # Errors
+    /// As [`Store::write_dictionary`].
+    pub fn write_dictionary(&mut self) -> Result<Option<crate::DictionaryWritten>> {
+        let recorder = LockFile::holder(&self.store.path.join(LOCK))?.and_then(|holder| holder.pid);
+        if recorder.is_some_and(|pid| pid != std::process::id()) {
+            return Ok(None);
+        }
+        let (all, uncovered) = (self.store.catalog.len(), self.store.catalog.uncovered());
+        if uncovered < NAMES_ENOUGH && (uncovered < NAMES_LEAST || uncovered * 10 < all) {
+            return Ok(None);
+        }
+        let mut since_ns = baro_sys::clock::monotonic_ns();
+        let pace = &self.pace;
+        // To be ended is no reason to leave it half done: the old one would stay.
+        self.store.write_dictionary(|_| {
+            since_ns = pace.rest(since_ns).unwrap_or(since_ns);
+        })
+    }
+
+    /// Lets others know something ([`LockFile::say`]); what cannot be written is not.
+    fn say(&self, line: &str) {
+        if let Some(lock) = &self.lock {
+            let _ = lock.say(line);
+        }
+    }
 }
 
 impl<S: Storage> Settler<S> {
@@ -134,7 +196,7 @@ impl<S: Storage> Settler<S> {
     pub fn over(store: Store<S>, options: SettleOptions) -> Result<Self> {
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
-        let mut settler = Settler { store, options, _lock: None };
+        let mut settler = Settler { store, options, pace: Arc::new(Pace::new(options.rest)), lock: None };
         settler.clean()?;
         Ok(settler)
     }
