@@ -261,16 +261,7 @@ impl<S: Storage> Settler<S> {
         let storage = &self.store.storage;
         manifest.store = self.store.identity.store;
         manifest.generation += 1;
-        let new = format!("{MANIFEST}.new");
-        match storage.remove(&new) {
-            Err(error) if !error.is_missing() => return Err(error.into()),
-            _ => {}
-        }
-        let file = storage.create(&new)?;
-        file.write_at(0, &manifest.encode())?;
-        file.sync_data()?;
-        storage.rename(&new, MANIFEST)?;
-        storage.sync_folder(RUNS)?;
+        write_manifest(storage, &manifest)?;
         let files = std::mem::take(&mut self.store.runs.files);
         self.store.runs = Runs::open(storage, self.store.identity.store, &files)?;
         Ok(())
@@ -286,4 +277,19 @@ impl<S: Storage> Settler<S> {
         }
         Ok(())
     }
+}
+
+/// Puts a manifest in the place of the one before, durably: after a crash it is the one or the other.
+pub(crate) fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Result<()> {
+    let new = format!("{MANIFEST}.new");
+    match storage.remove(&new) {
+        Err(error) if !error.is_missing() => return Err(error.into()),
+        _ => {}
+    }
+    let file = storage.create(&new)?;
+    file.write_at(0, &manifest.encode())?;
+    file.sync_data()?;
+    storage.rename(&new, MANIFEST)?;
+    storage.sync_folder(RUNS)?;
+    Ok(())
 }
