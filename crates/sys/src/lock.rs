@@ -99,9 +99,11 @@ impl LockFile {
         if !try_lock(&file, 0, path)? {
             return Ok(Err(Holder { pid: read(&mut file).0 }));
         }
-        file.set_len(0).map_err(|e| fail("truncate", e))?;
+        // Over what is there, then shorter: that takes no room of a file system that is full.
+        let text = format!("{}\n", std::process::id());
         file.rewind().map_err(|e| fail("seek", e))?;
-        writeln!(file, "{}", std::process::id()).map_err(|e| fail("write", e))?;
+        file.write_all(text.as_bytes()).map_err(|e| fail("write", e))?;
+        file.set_len(text.len() as u64).map_err(|e| fail("truncate", e))?;
         Ok(Ok(LockFile { file }))
     }
 

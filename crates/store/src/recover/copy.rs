@@ -7,8 +7,8 @@ use baro_ondisk::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
 };
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Kind, Scan,
-    SegmentHeader, SegmentKind, Settled, Step, Type,
+    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Scan,
+    SegmentHeader, SegmentKind, Settled, Type,
 };
 use baro_recorder::log::{CATALOG, CatalogWriter, read_catalog_header, segment_name};
 use baro_sys::memory::AlignedBuffer;
