@@ -178,17 +178,17 @@ impl Settling {
         };
         let thread = std::thread::Builder::new()
             .name("baro-settle".to_owned())
-            .spawn(move || {
-                // Without it settling is paced all the same.
-                let _ = schedule::set_background();
-                work.run(&ended);
-            })
+            .spawn(move || work.run(&ended))
             .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
         Ok(Settling { thread: Some(thread), end: Some(end), pace, shared })
     }
 
     /// Tells the thread how far the log is; costs nothing. Without it the thread looks for itself.
     pub fn logged(&self, logged: Logged) {
+        if logged.is_behind() {
+            // At once, whatever it is at.
+            self.pace.set(0);
+        }
         *self.shared.logged.lock().unwrap_or_else(PoisonError::into_inner) = Some(logged);
     }
 
@@ -226,6 +226,22 @@ const BEHIND_NS: u64 = 100_000_000;
 /// A look that was not needed may take this part of the time.
 const LOOKS: u64 = 20;
 
+/// A step on a thread of the lowest priority, which cannot be taken back from a thread later.
+fn in_background(settler: &mut Settler, extent: Extent) -> Result<Settled> {
+    std::thread::scope(|scope| {
+        let step = std::thread::Builder::new().name("baro-settle".to_owned()).spawn_scoped(
+            scope,
+            || {
+                // Without it settling is paced all the same.
+                let _ = schedule::set_background();
+                settler.step(extent)
+            },
+        );
+        let step = step.map_err(|e| baro_sys::Error::new("start thread", "", e))?;
+        step.join().unwrap_or(Err(Error::Thread { name: "settling" }))
+    })
+}
+
 struct Work {
     path: PathBuf,
     options: SettleOptions,
@@ -244,7 +260,8 @@ struct Work {
 
 impl Work {
     fn run(&mut self, ended: &Receiver<()>) {
-        let mut wait_ns = 0;
+        // Who records has told how far the log is by then.
+        let mut wait_ns = self.settling.look_every_ns / 4;
         loop {
             match ended.recv_timeout(Duration::from_nanos(wait_ns)) {
                 Err(RecvTimeoutError::Timeout) => {}
@@ -330,7 +347,8 @@ impl Work {
         self.state(SettlingState::Working);
         let Some(settler) = &mut self.settler else { return Ok(every_ns) };
         let extent = if self.all { Extent::All } else { Extent::Enough };
-        let done = settler.step(extent)?;
+        // Half of the log is unsettled: what is left over may be too little then.
+        let done = if behind { settler.step(extent)? } else { in_background(settler, extent)? };
         self.first = false;
         let worked = done.runs > 0 || done.merged > 0 || done.dropped.runs > 0;
         self.shared.update(|status| status.add(&done));
