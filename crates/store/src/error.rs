@@ -56,6 +56,8 @@ pub enum Error {
         /// What is wrong with it.
         damage: Box<crate::Damage>,
     },
+    /// Settling was ended: everything is as before the step.
+    Ended,
     /// The encoder of runs was given what it does not take.
     Run(baro_runs::Error),
     /// A thread has ended by itself.
@@ -170,6 +172,7 @@ impl fmt::Display for Error {
                 "{damage}; nothing is settled before it is readable: see baro verify and baro \
                  recover"
             ),
+            Error::Ended => f.write_str("settling was ended before it was done; nothing is lost"),
             Error::Run(error) => error.fmt(f),
             Error::Thread { name } => write!(f, "the thread for {name} has ended by itself"),
             Error::Selector(error) => error.fmt(f),

@@ -28,7 +28,7 @@ pub(super) fn series<F: StorageFile>(
     let wanted = Wanted { series: Some(ids), interval: query.interval };
     let mut gather = Gather::new(sources.share_parts(), wanted, PORTION_SAMPLES);
     let texts = if query.every.is_none() { sources.text_series(ids) } else { Vec::new() };
-    let of = One::new(sources, Box::default());
+    let of = One::new(sources, Default::default());
     let mut texts = Texts { of, ids, left: texts.into_iter().peekable(), query };
     let mut fold = query.every.map(|every| Fold::new(every, query.interval));
     let mut portion = Portion::default();
@@ -93,7 +93,7 @@ impl<F: StorageFile> Texts<'_, F> {
     fn hand_out(&mut self, before: Option<u32>, out: &mut Emitter<'_>) -> Result<ControlFlow<()>> {
         while let Some(id) = self.left.next_if(|id| before.is_none_or(|before| *id < before)) {
             let place = self.ids.partition_point(|other| *other < id);
-            out.series(Target { id, place }, Type::Text);
+            out.series(Target { id, place }, Type::Text.into());
             if self.of.series(id, Type::Text, self.query, None, out)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
