@@ -56,6 +56,11 @@ pub enum Error {
         /// What is wrong with it.
         damage: Box<crate::Damage>,
     },
+    /// More runs than a manifest may name.
+    Runs {
+        /// Most runs.
+        limit: usize,
+    },
     /// The encoder of runs was given what it does not take.
     Run(baro_runs::Error),
     /// A thread has ended by itself.
@@ -169,6 +174,10 @@ impl fmt::Display for Error {
                 f,
                 "{damage}; nothing is settled before it is readable: see baro verify and baro \
                  recover"
+            ),
+            Error::Runs { limit } => write!(
+                f,
+                "expected at most {limit} runs, found more; let them grow larger, or keep less"
             ),
             Error::Run(error) => error.fmt(f),
             Error::Thread { name } => write!(f, "the thread for {name} has ended by itself"),

@@ -22,12 +22,14 @@ use crate::catalog::write_dictionary_in_portions;
 use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
+use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_recorder::log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
 use baro_sys::clock;
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::storage::{Storage, StorageFile};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Memory that a name takes while a dictionary is written is about twice this; so as many names
@@ -104,6 +106,8 @@ pub struct Settled {
 pub struct Settler<S: Storage = Disk> {
     store: Store<S>,
     options: SettleOptions,
+    /// Runs that were found damaged when they were to be merged.
+    damaged: BTreeSet<u64>,
     _lock: Option<LockFile>,
 }
 
@@ -118,7 +122,7 @@ impl Settler<Disk> {
         store.storage.sync_folder("")?;
         let lock = LockFile::take(&path.join(RUNS_LOCK))?
             .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
-        let mut settler = Settler { store, options, _lock: Some(lock) };
+        let mut settler = Settler { store, options, damaged: BTreeSet::new(), _lock: Some(lock) };
         settler.clean()?;
         Ok(settler)
     }
@@ -148,7 +152,7 @@ impl<S: Storage> Settler<S> {
     pub fn over(store: Store<S>, options: SettleOptions) -> Result<Self> {
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
-        let mut settler = Settler { store, options, _lock: None };
+        let mut settler = Settler { store, options, damaged: BTreeSet::new(), _lock: None };
         settler.clean()?;
         Ok(settler)
     }
@@ -168,6 +172,7 @@ impl<S: Storage> Settler<S> {
         if let Some(damage) = self.store.runs.damage.iter().find(|d| d.file == MANIFEST) {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
+        report.damage.extend(self.store.runs.damage.iter().cloned());
         self.drop_old(&mut report)?;
         let taken = self.settle_log(extent, recording, &mut report)?;
         if !taken {
@@ -246,6 +251,9 @@ impl<S: Storage> Settler<S> {
         let storage = &self.store.storage;
         manifest.store = self.store.identity.store;
         manifest.generation += 1;
+        if manifest.runs.len() > RUNS_MAX {
+            return Err(Error::Runs { limit: RUNS_MAX });
+        }
         let new = format!("{MANIFEST}.new");
         match storage.remove(&new) {
             Err(error) if !error.is_missing() => return Err(error.into()),
