@@ -164,6 +164,15 @@ impl<S: Storage> Settler<S> {
     /// # Errors
     /// The operating system refuses.
     pub fn step_with(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
+        let done = self.try_step(extent, recording);
+        if done.is_err() {
+            // A run that no manifest came to name may take the room that is missing.
+            let _ = self.clean();
+        }
+        done
+    }
+
+    fn try_step(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
         let known = self.store.last_session();
         self.store.refresh()?;
         // Of a session that goes on more blocks may follow in a segment that seems to be its last.
@@ -222,7 +231,7 @@ impl<S: Storage> Settler<S> {
         self.store
     }
 
-    /// Removes what a killed settling has left.
+    /// Removes what a killed or failed settling has left.
     fn clean(&mut self) -> Result<()> {
         let storage = &self.store.storage;
         let manifest = match read_manifest(storage, self.store.identity.store)? {
@@ -230,6 +239,8 @@ impl<S: Storage> Settler<S> {
             // What is damaged is not cleaned up behind.
             Err(_) => return Ok(()),
         };
+        // Whoever was killed may not have made durable what is read here.
+        storage.sync_folder(RUNS)?;
         for name in storage.list(RUNS)? {
             let id = name.strip_suffix(".run").and_then(|id| u64::from_str_radix(id, 16).ok());
             let counts = |id| manifest.runs.iter().any(|run| run.id == id);

@@ -133,8 +133,13 @@ impl State {
             Fault::Full(bytes) => Some(*bytes),
             _ => None,
         });
-        let used: u64 = self.files.iter().map(|file| file.size).sum();
-        full.map_or(u64::MAX, |full| full.saturating_sub(used))
+        full.map_or(u64::MAX, |full| full.saturating_sub(self.used()))
+    }
+
+    /// Bytes of the files that have a name.
+    fn used(&self) -> u64 {
+        let named = self.names.files().into_iter();
+        named.filter_map(|(_, id)| self.files.get(id)).map(|file| file.size).sum()
     }
 }
 
@@ -175,7 +180,7 @@ impl SimDisk {
     /// Bytes of all files.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
-        lock(&self.state).files.iter().map(|file| file.size).sum()
+        lock(&self.state).used()
     }
 
     /// Makes something go wrong.
