@@ -8,6 +8,7 @@ use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::VERSION;
 use crate::limits::{RUNS_MAX, UNIT_BYTES, round_up_to_unit};
 use crate::{Error, StoreId, What, crc32c};
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -154,7 +155,37 @@ impl Manifest {
             let (limit, found) = (manifest.next_run, last);
             return Err(Error::OutOfRange { what, field: "run id", offset: 56, limit, found });
         }
+        manifest.check_runs()?;
         Ok(manifest)
+    }
+
+    /// Each run is named once, its times are in order, and sums over all of them have room.
+    fn check_runs(&self) -> Result<(), Error> {
+        let what = What::Manifest;
+        let mut ids = BTreeMap::new();
+        let (mut bytes, mut samples) = (0_u64, 0_u64);
+        for (at, run) in self.runs.iter().enumerate() {
+            let offset = (HEAD_BYTES + at * ENTRY_BYTES) as u64;
+            if let Some(before) = ids.insert(run.id, at) {
+                let (field, expected, found) = ("place of the run", before as u64, at as u64);
+                return Err(Error::Mismatch { what, field, offset, expected, found });
+            }
+            let too_many = |field, offset, before, found| {
+                let limit = u64::MAX - before;
+                Error::OutOfRange { what, field, offset, limit, found }
+            };
+            let sum = bytes.checked_add(run.bytes);
+            bytes = sum.ok_or(too_many("bytes of the run", offset + 8, bytes, run.bytes))?;
+            let sum = samples.checked_add(run.samples);
+            samples =
+                sum.ok_or(too_many("samples of the run", offset + 16, samples, run.samples))?;
+            if run.time_min_ns > run.time_max_ns {
+                let (field, offset) = ("latest time of the run", offset + 32);
+                let (expected, found) = (run.time_min_ns as u64, run.time_max_ns as u64);
+                return Err(Error::Mismatch { what, field, offset, expected, found });
+            }
+        }
+        Ok(())
     }
 }
 

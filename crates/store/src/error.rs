@@ -58,6 +58,11 @@ pub enum Error {
     },
     /// Settling was ended: everything is as before the step.
     Ended,
+    /// More runs than a manifest may name.
+    Runs {
+        /// Most runs.
+        limit: usize,
+    },
     /// The encoder of runs was given what it does not take.
     Run(baro_runs::Error),
     /// A thread has ended by itself.
@@ -173,6 +178,10 @@ impl fmt::Display for Error {
                  recover"
             ),
             Error::Ended => f.write_str("settling was ended before it was done; nothing is lost"),
+            Error::Runs { limit } => write!(
+                f,
+                "expected at most {limit} runs, found more; let them grow larger, or keep less"
+            ),
             Error::Run(error) => error.fmt(f),
             Error::Thread { name } => write!(f, "the thread for {name} has ended by itself"),
             Error::Selector(error) => error.fmt(f),

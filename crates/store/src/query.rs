@@ -187,7 +187,12 @@ impl<S: Storage> Store<S> {
         };
         let mut notes = out.notes;
         notes.read = self.unsettled()?.notes.clone();
-        notes.read.damage.extend(damage);
+        // A page that is asked for again is damaged once.
+        for damage in damage {
+            if !notes.read.damage.contains(&damage) {
+                notes.read.damage.push(damage);
+            }
+        }
         Ok(notes)
     }
 

@@ -57,7 +57,10 @@ pub(crate) fn read_manifest<S: Storage>(
     };
     let bytes = usize::try_from(file.size_bytes()?).unwrap_or(usize::MAX);
     let mut buffer = vec![0; bytes.min(Manifest::BYTES_MAX + UNIT_BYTES)];
-    let read = file.read_at(0, &mut buffer)?;
+    let read = match file.read_at(0, &mut buffer) {
+        Ok(read) => read,
+        Err(error) => return Ok(Err(unreadable(MANIFEST, 0, &error, Loss::Manifest))),
+    };
     let damaged = |source| Damage::format(MANIFEST, source, Loss::Manifest);
     Ok(match Manifest::decode(buffer.get(..read).unwrap_or(&[])) {
         Ok(manifest) if manifest.store != store => {
@@ -73,6 +76,12 @@ pub(crate) fn read_manifest<S: Storage>(
         Ok(manifest) => Ok(Some(manifest)),
         Err(source) => Err(damaged(source)),
     })
+}
+
+/// A place that the operating system does not read: the device says that it is damaged.
+fn unreadable(file: &str, offset: u64, error: &baro_sys::Error, loss: Loss) -> Damage {
+    let source = Source::Unreadable(error.to_string());
+    Damage { file: file.to_owned(), offset, source, loss }
 }
 
 impl<F: StorageFile> Runs<F> {
@@ -179,25 +188,27 @@ fn open_run<S: Storage>(
     };
     let file = match storage.open(&name, Access::Read) {
         Err(error) if error.is_missing() => {
-            let (source, loss) =
-                (Source::Unreadable(error.to_string()), Loss::Samples(entry.samples));
-            return Err(Unopened::Missing(Damage { file: name, offset: 0, source, loss }));
+            let loss = Loss::Samples(entry.samples);
+            return Err(Unopened::Missing(unreadable(&name, 0, &error, loss)));
         }
         other => other?,
     };
     let bytes = file.size_bytes()?;
     let run = |error: baro_runs::Error| damaged(Source::Run(error));
+    let part = |offset: u64, bytes: usize| {
+        let mut part = vec![0; bytes];
+        let read = file.read_at(offset, &mut part).map_err(|error| {
+            let loss = Loss::Samples(entry.samples);
+            Unopened::Damaged(unreadable(&name, offset, &error, loss))
+        })?;
+        part.truncate(read);
+        Ok::<_, Unopened>(part)
+    };
     let footer_bytes = RunIndex::FOOTER_BYTES;
-    let mut footer = vec![0; footer_bytes];
-    let read = file.read_at(bytes.saturating_sub(footer_bytes as u64), &mut footer)?;
-    footer.truncate(read);
+    let footer = part(bytes.saturating_sub(footer_bytes as u64), footer_bytes)?;
     let place = RunIndex::footer(bytes, &footer).map_err(run)?;
-    let mut index = vec![0; place.bytes];
-    let read = file.read_at(place.offset, &mut index)?;
-    index.truncate(read);
-    let mut header = vec![0; UNIT_BYTES];
-    let read = file.read_at(0, &mut header)?;
-    header.truncate(read);
+    let index = part(place.offset, place.bytes)?;
+    let header = part(0, UNIT_BYTES)?;
     let index = RunIndex::decode(&header, &index, &footer).map_err(run)?;
     if index.info().store != store || index.info().run != entry.id {
         let source = baro_ondisk::Error::Mismatch {

@@ -25,6 +25,7 @@ use crate::catalog::write_dictionary_in_portions;
 use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
+use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_recorder::log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
 use baro_sys::clock;
@@ -32,6 +33,7 @@ use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::storage::{Storage, StorageFile};
 use pace::Pace;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -112,6 +114,8 @@ pub struct Settler<S: Storage = Disk> {
     lock: Option<LockFile>,
     /// Another process records into the store.
     foreign: bool,
+    /// Runs that were found damaged when they were to be merged.
+    damaged: BTreeSet<u64>,
 }
 
 impl Settler<Disk> {
@@ -129,7 +133,9 @@ impl Settler<Disk> {
         store.storage.sync_folder("")?;
         let lock = LockFile::take(&path.join(RUNS_LOCK))?
             .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
-        let mut settler = Settler { store, options, pace, lock: Some(lock), foreign: true };
+        let damaged = BTreeSet::new();
+        let mut settler =
+            Settler { store, options, pace, lock: Some(lock), foreign: true, damaged };
         settler.clean()?;
         Ok(settler)
     }
@@ -191,6 +197,7 @@ impl<S: Storage> Settler<S> {
             pace: Arc::new(Pace::new(options.rest)),
             lock: None,
             foreign: false,
+            damaged: BTreeSet::new(),
         };
         settler.clean()?;
         Ok(settler)
@@ -203,6 +210,15 @@ impl<S: Storage> Settler<S> {
     /// # Errors
     /// The operating system refuses.
     pub fn step_with(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
+        let done = self.try_step(extent, recording);
+        if done.is_err() {
+            // A run that no manifest came to name may take the room that is missing.
+            let _ = self.clean();
+        }
+        done
+    }
+
+    fn try_step(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
         let known = self.store.last_session();
         self.store.refresh()?;
         // First: with it the types of a million series are a million bytes.
@@ -215,6 +231,7 @@ impl<S: Storage> Settler<S> {
         if let Some(damage) = self.store.runs.damage.iter().find(|d| d.file == MANIFEST) {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
+        report.damage.extend(self.store.runs.damage.iter().cloned());
         self.drop_old(&mut report)?;
         let taken = self.settle_log(extent, recording, &mut report)?;
         if !taken {
@@ -259,7 +276,7 @@ impl<S: Storage> Settler<S> {
         self.store
     }
 
-    /// Removes what a killed settling has left.
+    /// Removes what a killed or failed settling has left.
     fn clean(&mut self) -> Result<()> {
         let storage = &self.store.storage;
         let manifest = match read_manifest(storage, self.store.identity.store)? {
@@ -267,6 +284,8 @@ impl<S: Storage> Settler<S> {
             // What is damaged is not cleaned up behind.
             Err(_) => return Ok(()),
         };
+        // Whoever was killed may not have made durable what is read here.
+        storage.sync_folder(RUNS)?;
         for name in storage.list(RUNS)? {
             let id = name.strip_suffix(".run").and_then(|id| u64::from_str_radix(id, 16).ok());
             let counts = |id| manifest.runs.iter().any(|run| run.id == id);
@@ -288,6 +307,9 @@ impl<S: Storage> Settler<S> {
         let storage = &self.store.storage;
         manifest.store = self.store.identity.store;
         manifest.generation += 1;
+        if manifest.runs.len() > RUNS_MAX {
+            return Err(Error::Runs { limit: RUNS_MAX });
+        }
         write_manifest(storage, &manifest)?;
         let files = std::mem::take(&mut self.store.runs.files);
         self.store.runs = Runs::open(storage, self.store.identity.store, &files)?;

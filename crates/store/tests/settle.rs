@@ -226,3 +226,39 @@ fn a_few_series_read_back_whatever_is_settled() {
 fn many_series_read_back_whatever_is_settled() {
     lives(0x0fed_cba9_8765_4321, 3000, 15);
 }
+
+/// Runs there are, once nothing is left to do.
+fn settled(folder: &Folder, options: SettleOptions) -> u32 {
+    let mut settler = Settler::open(&folder.0, options).unwrap();
+    while settler.step(Extent::Enough).unwrap().more {}
+    settler.into_store().info().unwrap().runs
+}
+
+#[test]
+fn runs_that_are_too_large_for_one_are_merged_in_parts() {
+    let folder = Folder::init("settle-parts", 24, WhenFull::Stop);
+    let (mut random, mut model) = (Random(77), Model::new());
+    record(&folder, &mut random, 50, 12, &mut model);
+    let never = SettleOptions { fan_in: 1000, least_bytes: 0, ..small() };
+    let before = settled(&folder, SettleOptions { memory_bytes: 8 << 10, ..never });
+    assert!(before >= 6, "{before} runs");
+    let store = Store::open(&folder.0).unwrap();
+    let bytes = store.info().unwrap().runs_bytes;
+    let run_bytes_max = bytes / u64::from(before) * 3;
+    let after = settled(&folder, SettleOptions { fan_in: 2, run_bytes_max, ..never });
+    assert!(after > 1 && after * 2 <= before + 1, "{before} runs, then {after}");
+    let store = Store::open(&folder.0).unwrap();
+    check(&store, &mut random, 50, &model);
+}
+
+#[test]
+fn a_few_texts_make_no_run_of_their_own() {
+    let folder = Folder::init("settle-texts", 8, WhenFull::Stop);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    recorder.declare(&[("text", Type::Text, "")]).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    producer.push_text(1, 5, "five").unwrap();
+    assert_eq!(recorder.close().left, 0);
+    assert_eq!(settled(&folder, small()), 0);
+    assert_eq!(settled(&folder, SettleOptions { least_bytes: 0, ..small() }), 1);
+}

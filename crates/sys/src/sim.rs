@@ -10,7 +10,7 @@
 //! - a write or a sync fails once, a file fails always, the device is full ([`Fault`]);
 //! - a failed sync loses what it should have written, and the next one succeeds: Linux before 4.13,
 //!   and every file system since that marks pages clean after a failed write;
-//! - bits flip in what was durable ([`SimDisk::flip`]);
+//! - bits flip in what was durable ([`SimDisk::flip`]), or it cannot be read;
 //! - as the control that the checkers can fail: syncs that succeed and do nothing.
 //!
 //! Invariant: after a sync that succeeded, what was written to that file before it is there after
@@ -62,6 +62,15 @@ pub enum Fault {
     },
     /// Every write and sync of this file fails.
     Broken(String),
+    /// Every read of this file fails that touches these bytes.
+    Unreadable {
+        /// Its name when it was opened.
+        name: String,
+        /// First byte.
+        from: u64,
+        /// Behind the last byte.
+        to: u64,
+    },
     /// Every write and sync fails.
     AllBroken,
     /// The device is full once files take this many bytes.
@@ -124,8 +133,13 @@ impl State {
             Fault::Full(bytes) => Some(*bytes),
             _ => None,
         });
-        let used: u64 = self.files.iter().map(|file| file.size).sum();
-        full.map_or(u64::MAX, |full| full.saturating_sub(used))
+        full.map_or(u64::MAX, |full| full.saturating_sub(self.used()))
+    }
+
+    /// Bytes of the files that have a name.
+    fn used(&self) -> u64 {
+        let named = self.names.files().into_iter();
+        named.filter_map(|(_, id)| self.files.get(id)).map(|file| file.size).sum()
     }
 }
 
@@ -166,7 +180,7 @@ impl SimDisk {
     /// Bytes of all files.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
-        lock(&self.state).files.iter().map(|file| file.size).sum()
+        lock(&self.state).used()
     }
 
     /// Makes something go wrong.

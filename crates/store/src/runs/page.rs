@@ -25,10 +25,10 @@ impl PageAt {
     }
 
     /// Reads a page and hands it to `each`. Damage, of the page or found by `each`, is returned as
-    /// such.
+    /// such, a place that cannot be read too.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// None by itself.
     pub(crate) fn with<F: StorageFile, T>(
         &mut self,
         run: &RunFile<F>,
@@ -36,15 +36,19 @@ impl PageAt {
         each: impl FnOnce(&mut baro_runs::Page<'_>) -> std::result::Result<T, baro_runs::Error>,
     ) -> Result<std::result::Result<T, Damage>> {
         self.bytes.resize(entry.bytes as usize, 0);
-        let read = run.file.read_at(entry.offset, &mut self.bytes)?;
-        let bytes = self.bytes.get(..read).unwrap_or(&[]);
-        let done = self.reader.open(entry, bytes).and_then(|mut page| each(&mut page));
-        Ok(done.map_err(|error| Damage {
+        let damage = |source| Damage {
             file: run_name(run.entry.id),
             offset: entry.offset,
-            source: Source::Run(error),
+            source,
             loss: Loss::Samples(u64::from(entry.samples)),
-        }))
+        };
+        let read = match run.file.read_at(entry.offset, &mut self.bytes) {
+            Ok(read) => read,
+            Err(error) => return Ok(Err(damage(Source::Unreadable(error.to_string())))),
+        };
+        let bytes = self.bytes.get(..read).unwrap_or(&[]);
+        let done = self.reader.open(entry, bytes).and_then(|mut page| each(&mut page));
+        Ok(done.map_err(|error| damage(Source::Run(error))))
     }
 }
 

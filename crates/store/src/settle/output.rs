@@ -63,8 +63,12 @@ impl<F: StorageFile> Output<F> {
 
     /// Makes it durable under its name; returns its bytes.
     pub(super) fn finish<S: Storage<File = F>>(mut self, storage: &S, name: &str) -> Result<u64> {
-        self.flush()?;
-        self.file.sync_data()?;
+        let synced = self.flush().and_then(|()| Ok(self.file.sync_data()?));
+        if let Err(error) = synced {
+            // What it takes may be what there is no room for.
+            self.abandon(storage);
+            return Err(error);
+        }
         storage.rename(&self.name, name)?;
         storage.sync_folder(RUNS)?;
         Ok(self.written)

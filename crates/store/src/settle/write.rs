@@ -12,6 +12,7 @@ use baro_ondisk::{RunEntry, Type};
 use baro_recorder::log::run_name;
 use baro_runs::{RunInfo, RunSummary, RunWriter};
 use baro_sys::storage::Storage;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -30,7 +31,8 @@ impl<S: Storage> Settler<S> {
     ) -> Result<bool> {
         let Batch { mut parts, mut texts, settled, bytes, full, notes } = {
             let batch = take(&self.store, &self.options, &self.pace, recording)?;
-            if !batch.enough(extent, &self.options) && !batch.parts.is_empty() {
+            let empty = batch.parts.is_empty() && batch.texts.is_empty();
+            if !batch.enough(extent, &self.options) && !empty {
                 return Ok(false);
             }
             batch
@@ -66,7 +68,8 @@ impl<S: Storage> Settler<S> {
         Ok(true)
     }
 
-    /// Makes one run of several neighbours of one level, if there are enough.
+    /// Makes one run of several neighbours of one level, if there are enough. One that turns out
+    /// to be damaged is left out from then on.
     pub(super) fn merge(&mut self, report: &mut Settled) -> Result<()> {
         let Some(range) = self.mergeable() else { return Ok(()) };
         let entries: Vec<RunEntry> =
@@ -74,15 +77,11 @@ impl<S: Storage> Settler<S> {
         let files = self.store.runs.files.iter();
         let files: Vec<Arc<RunFile<S::File>>> =
             files.filter(|file| entries.contains(&file.entry)).cloned().collect();
-        if files.len() != entries.len() {
-            // A damaged one stays as it is: merging would hide what is missing.
-            report.damage.extend(self.store.runs.damage.iter().cloned());
-            return Ok(());
-        }
         let level = entries.iter().map(|run| run.level).max().unwrap_or(0) + 1;
         let mut texts = Vec::new();
         for file in &files {
             if let Some(damage) = read_texts(file, &mut texts)? {
+                self.damaged.insert(file.entry.id);
                 report.damage.push(damage);
                 return Ok(());
             }
@@ -95,6 +94,8 @@ impl<S: Storage> Settler<S> {
         let (run, parts) = self.write_run(level, parts, &texts)?;
         let damage: Vec<Damage> = parts.into_iter().flat_map(|part| part.damage).collect();
         if !damage.is_empty() {
+            let names = |run: &&RunEntry| damage.iter().any(|d| d.file == run_name(run.id));
+            self.damaged.extend(entries.iter().filter(names).map(|run| run.id));
             report.damage.extend(damage);
             return self.remove(&[run]);
         }
@@ -110,21 +111,40 @@ impl<S: Storage> Settler<S> {
     }
 
     /// Neighbours in the manifest that should become one run: by recording order they are
-    /// neighbours in time too, but for what came late.
+    /// neighbours in time too, but for what came late. Those that are known to be damaged stay as
+    /// they are: merging would hide what is missing.
     pub(super) fn mergeable(&self) -> Option<std::ops::Range<usize>> {
         let runs = &self.store.runs.manifest.runs;
+        let open: BTreeSet<u64> = self.store.runs.files.iter().map(|file| file.entry.id).collect();
+        let whole = |run: &RunEntry| open.contains(&run.id) && !self.damaged.contains(&run.id);
         let mut end = runs.len();
         while end > 0 {
-            let level = runs.get(end - 1)?.level;
-            let start = runs.get(..end)?.iter().rposition(|run| run.level != level);
-            let start = start.map_or(0, |at| at + 1);
-            let bytes: u64 = runs.get(start..end)?.iter().map(|run| run.bytes).sum();
-            if end - start >= self.options.fan_in.max(2) && bytes <= self.options.run_bytes_max {
-                return Some(start..end);
+            let last = runs.get(end - 1)?;
+            let apart = |run: &RunEntry| run.level != last.level || !whole(run);
+            let start = runs.get(..end)?.iter().rposition(apart).map_or(0, |at| at + 1);
+            if let Some(found) = self.enough(start, runs.get(start..end)?) {
+                return Some(found);
             }
-            end = start;
+            end = start.min(end - 1);
         }
         None
+    }
+
+    /// The first of these neighbours, which begin at `start`, that are enough and not too large.
+    fn enough(&self, start: usize, runs: &[RunEntry]) -> Option<std::ops::Range<usize>> {
+        let (fan_in, bytes_max) = (self.options.fan_in.max(2), self.options.run_bytes_max);
+        let (mut first, mut bytes) = (0, 0_u64);
+        for (at, run) in runs.iter().enumerate() {
+            bytes += run.bytes;
+            if bytes > bytes_max && at - first >= fan_in {
+                return Some(start + first..start + at);
+            }
+            while bytes > bytes_max {
+                bytes -= runs.get(first)?.bytes;
+                first += 1;
+            }
+        }
+        (runs.len() - first >= fan_in).then_some(start + first..start + runs.len())
     }
 
     /// Writes a run of what the parts hold, the oldest first.

@@ -332,7 +332,7 @@ impl Machine {
     /// What retention may take from now on.
     fn note_retention(&mut self) {
         let retention = self.plan.settle.retention;
-        self.truth.any_gone |= retention.keep_bytes.is_some();
+        self.truth.any_gone |= retention.keep_bytes.is_some() || retention.min_free_bytes > 0;
         let times = self.truth.pushes.iter().flat_map(|push| &push.rows).map(|row| row.1);
         if let (Some(keep_ns), Some(newest_ns)) = (retention.keep_ns, times.max()) {
             let before_ns = newest_ns.saturating_sub_unsigned(keep_ns);

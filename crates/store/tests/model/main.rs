@@ -12,6 +12,7 @@
 #[path = "../../../recorder/tests/crash/device.rs"]
 #[allow(dead_code, reason = "each test uses a part")]
 mod device;
+mod faults;
 mod machine;
 mod reference;
 

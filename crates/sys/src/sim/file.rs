@@ -209,6 +209,16 @@ impl StorageFile for SimFile {
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize> {
         self.aligned("read", offset, bytes.len())?;
         let state = lock(&self.disk.state);
+        let end = offset + bytes.len() as u64;
+        let fails = |fault: &Fault| match fault {
+            Fault::Unreadable { name, from, to } => {
+                *name == self.name && offset < *to && *from < end
+            }
+            _ => false,
+        };
+        if state.faults.iter().any(fails) {
+            return Err(error("read", &self.name, libc::EIO));
+        }
         let direct = matches!(self.access, Access::ReadDirect | Access::WriteDirect);
         Ok(state.files[self.id].read(offset, bytes, direct))
     }
