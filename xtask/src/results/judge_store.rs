@@ -200,6 +200,8 @@ pub(super) fn steady(runs: &[&Value]) -> Verdict {
         spread(runs, move |run| Some(run[last].as_f64()? / run[first].as_f64()?))
     };
     said.add("lost", spread(runs, key("lost")), |lost| format!("{lost:.0}"), |lost| lost == 0.0);
+    let unsettled = spread(runs, key("segments_lost_unsettled"));
+    said.add("reused unsettled", unsettled, |lost| format!("{lost:.0}"), |lost| lost == 0.0);
     let held = |ratio: f64| ratio <= 1.05;
     said.add("memory x", growth("first_resident_bytes", "last_resident_bytes"), two, held);
     said.add("files x", growth("first_disk_bytes", "last_disk_bytes"), two, held);
@@ -270,7 +272,7 @@ mod tests {
     #[test]
     fn steady_is_no_loss_and_no_growth() {
         let mut run = json!({
-            "lost": 0, "first_resident_bytes": 100, "last_resident_bytes": 104,
+            "lost": 0, "segments_lost_unsettled": 0, "first_resident_bytes": 100, "last_resident_bytes": 104,
             "first_disk_bytes": 50, "last_disk_bytes": 50, "push_p9999_ns": 50_000
         });
         assert_eq!(steady(&[&run]).met, Some(true));

@@ -16,11 +16,17 @@ use crate::plot::timeline::{Panel, Timeline};
 use crate::push::histogram;
 use baro_ondisk::WhenFull;
 use baro_recorder::{Options, Producer, Recorder, Retention};
+use baro_store::{Logged, RunRetention, SettleOptions, Settling, SettlingOptions, SettlingState};
 use baro_sys::{clock, footprint};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Compressed samples taken at once, as `baro record` does.
+const SETTLE_MEMORY_BYTES: usize = 16 << 20;
+/// Settling is told so often how far the log is.
+const TELL_NS: u64 = 50_000_000;
 
 /// What is pushed, and what may be kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +43,8 @@ pub struct SteadySpec {
     pub log_bytes: u64,
     /// What is kept of it.
     pub retention: Retention,
+    /// What is kept of the runs that samples settle into meanwhile.
+    pub runs: RunRetention,
     /// Points of the timeline.
     pub points: u32,
 }
@@ -85,6 +93,10 @@ pub struct SteadyReport {
     pub segments_started: u32,
     /// Segments of the log.
     pub segments: u32,
+    /// Segments that were reused before their samples were in a run.
+    pub segments_lost_unsettled: u64,
+    /// Samples that went into runs.
+    pub samples_settled: u64,
     /// Longest time from push to durable.
     pub longest_durable_ns: u64,
     /// Length of it all.
@@ -114,18 +126,34 @@ pub fn run(dir: &Path, spec: &SteadySpec, stop: &AtomicBool) -> Result<SteadyRep
     let scratch = Scratch::in_folder(dir)?;
     let path = scratch.path().join("store");
     ingest::make(&path, spec.log_bytes, spec.series, WhenFull::Recycle)?;
-    let options = Options { retention: spec.retention, ..ingest::options() };
+    let retention = Retention { keep_unsettled: true, ..spec.retention };
+    let options = Options { retention, ..ingest::options() };
     let recorder = Recorder::open(&path, options).map_err(BenchError::Recorder)?;
+    let settle = SettleOptions {
+        memory_bytes: SETTLE_MEMORY_BYTES,
+        least_bytes: SETTLE_MEMORY_BYTES as u64 / 2,
+        retention: spec.runs,
+        rest: 3,
+        ..SettleOptions::default()
+    };
+    let settling = Settling::start(&path, settle, SettlingOptions::default());
+    let settling = settling.map_err(BenchError::Store)?;
     walk.start_ns = clock::realtime_ns();
     walk.step_ns = tick_ns as i64;
     let walk = Walk::new(walk);
     let first_id = ingest::register(&recorder, &walk)?;
     let producer = recorder.producer().map_err(BenchError::Recorder)?;
-    let mut run = Run::new(spec, &path, &recorder, producer)?;
+    let mut run = Run::new(spec, &path, &recorder, &settling, producer)?;
     run.push_all(walk.feed(first_id).as_mut(), tick_ns, stop)?;
     let mut report = run.report;
     drop(run.producer);
+    let settled = settling.end();
+    if let SettlingState::Stopped { reason } = settled.state {
+        return Err(BenchError::Lost(format!("settling has stopped: {reason}")));
+    }
     let closed = recorder.close();
+    report.segments_lost_unsettled = u64::from(closed.status.segments_lost_unsettled);
+    report.samples_settled = settled.samples;
     report.segments_started = closed.status.segments_started;
     report.longest_durable_ns = closed.status.longest_durable_ns;
     let store = baro_store::Store::open(&path).map_err(BenchError::Store)?;
@@ -136,6 +164,10 @@ pub fn run(dir: &Path, spec: &SteadySpec, stop: &AtomicBool) -> Result<SteadyRep
 struct Run<'a> {
     path: &'a Path,
     recorder: &'a Recorder,
+    settling: &'a Settling,
+    /// When settling was told last how far the log is.
+    told_ns: u64,
+    segment_bytes: u64,
     producer: Producer,
     report: SteadyReport,
     since_point: Histogram<u64>,
@@ -149,8 +181,11 @@ impl<'a> Run<'a> {
         spec: &SteadySpec,
         path: &'a Path,
         recorder: &'a Recorder,
+        settling: &'a Settling,
         producer: Producer,
     ) -> Result<Self, BenchError> {
+        let store = baro_store::Store::open(path).map_err(BenchError::Store)?;
+        let segment_bytes = store.identity().segment_bytes;
         let report = SteadyReport {
             spec: spec.clone(),
             points: Vec::with_capacity(spec.points as usize + 1),
@@ -159,6 +194,8 @@ impl<'a> Run<'a> {
             late_ns_max: 0,
             segments_started: 0,
             segments: 0,
+            segments_lost_unsettled: 0,
+            samples_settled: 0,
             longest_durable_ns: 0,
             elapsed_ns: 0,
         };
@@ -167,6 +204,9 @@ impl<'a> Run<'a> {
         Ok(Run {
             path,
             recorder,
+            settling,
+            told_ns: 0,
+            segment_bytes,
             producer,
             report,
             since_point,
@@ -204,6 +244,10 @@ impl<'a> Run<'a> {
                 Ok(_) => self.now.pushed += batch.len() as u64,
                 Err(_) => self.now.lost += batch.len() as u64,
             }
+            if after_ns - self.told_ns >= TELL_NS {
+                self.told_ns = after_ns;
+                self.settling.logged(Logged::of(&self.recorder.status()));
+            }
             if after_ns - started_ns >= next_point_ns {
                 self.point(after_ns - started_ns)?;
                 next_point_ns += each_ns;
@@ -230,7 +274,8 @@ impl<'a> Run<'a> {
         self.now.resident_bytes = crate::push::Memory::now().resident_bytes;
         self.now.disk_bytes = bytes(self.path)?;
         self.now.runs_bytes = bytes(&self.path.join("runs"))?;
-        self.now.unsettled_bytes = unsettled_bytes(self.recorder);
+        let segments = u64::from(self.recorder.status().segments_unsettled);
+        self.now.unsettled_bytes = Some(segments * self.segment_bytes);
         self.now.ring_used_bytes = self.producer.report().used_bytes;
         self.now.device_bytes = super::since(device, self.device_before);
         self.report.points.push(self.now);
@@ -241,12 +286,6 @@ impl<'a> Run<'a> {
         self.since_point_max_ns = 0;
         Ok(())
     }
-}
-
-/// Bytes of the log that wait for settling; `None` where the recorder does not tell.
-fn unsettled_bytes(recorder: &Recorder) -> Option<u64> {
-    let _ = recorder;
-    None
 }
 
 impl SteadyReport {
@@ -297,6 +336,9 @@ impl SteadyReport {
             ("device_bytes_ratio", ratio.into()),
             ("segments_started", Field::Count(u64::from(self.segments_started))),
             ("segments", Field::Count(u64::from(self.segments))),
+            ("segments_lost_unsettled", Field::Count(self.segments_lost_unsettled)),
+            ("samples_settled", Field::Count(self.samples_settled)),
+            ("runs_bytes_last", Field::Count(last.runs_bytes)),
             ("longest_durable_ns", Field::Count(self.longest_durable_ns)),
             ("points", Field::Count(self.points.len() as u64)),
         ]

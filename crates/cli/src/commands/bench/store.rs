@@ -8,6 +8,7 @@ use baro_bench::store::report::{self, Field};
 use baro_bench::store::steady::{self, SteadySpec};
 use baro_bench::store::{StoreSpec, run as measure};
 use baro_recorder::Retention;
+use baro_store::RunRetention;
 use baro_sys::{clock, disk, termination};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -58,6 +59,9 @@ pub(crate) struct Arguments {
     #[arg(long = "for", id = "duration", value_name = "DURATION", requires = "rate",
           value_parser = size::nanoseconds)]
     duration: Option<u64>,
+    /// With --rate: the oldest runs are dropped while all together are larger
+    #[arg(long, default_value = "256M", value_parser = size::bytes)]
+    runs_size: u64,
     /// With --rate: a file for memory, disk and pushes over time
     #[arg(long, requires = "rate")]
     csv: Option<PathBuf>,
@@ -125,6 +129,7 @@ fn run_steady(
         seed: arguments.seed,
         log_bytes: arguments.log.unwrap_or(STEADY_LOG_BYTES),
         retention: Retention::default(),
+        runs: RunRetention { keep_bytes: Some(arguments.runs_size), ..Default::default() },
         points: u32::try_from(duration_ns / 1_000_000_000).unwrap_or(u32::MAX).clamp(1, 360),
     };
     let report = steady::run(&arguments.dir, &spec, stop)?;
@@ -135,7 +140,10 @@ fn run_steady(
         disk::write_file(path, report.svg().as_bytes())?;
     }
     print(arguments.format, &report.fields())?;
-    Ok(Outcome::lost_if(report.points.last().is_some_and(|point| point.lost > 0)))
+    Ok(Outcome::lost_if(
+        report.segments_lost_unsettled > 0
+            || report.points.last().is_some_and(|point| point.lost > 0),
+    ))
 }
 
 fn run_until(arguments: &Arguments, stop: &AtomicBool) -> Result<Outcome> {
