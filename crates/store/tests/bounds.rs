@@ -8,9 +8,7 @@ mod common;
 use baro_ondisk::{Type, WhenFull};
 use baro_recorder::Recorder;
 use baro_recorder::log::{Geometry, init};
-use baro_store::{
-    Aggregate, Error, Every, Extent, Interval, Query, SettleOptions, Settler, Store,
-};
+use baro_store::{Aggregate, Error, Every, Extent, Interval, Query, SettleOptions, Settler, Store};
 use baro_sys::disk::Disk;
 use common::{Folder, options};
 use std::ops::ControlFlow;

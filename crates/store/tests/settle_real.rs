@@ -72,7 +72,7 @@ fn look(path: &Path) -> u64 {
 }
 
 fn small() -> SettleOptions {
-    SettleOptions { memory_bytes: 48 << 10, least_bytes: 0, fan_in: 2, ..Default::default() }
+    SettleOptions { memory_bytes: 512 << 10, least_bytes: 0, fan_in: 4, ..Default::default() }
 }
 
 fn settle(path: &Path, ended: impl Fn() -> bool) {
@@ -96,7 +96,7 @@ fn settlers_that_are_killed_leave_what_is_read_as_it_was() {
     let folder = Folder::init("settle-kill", 4, WhenFull::Recycle);
     let (recorder, mut producer) = recording(&folder.0);
     let (mut random, mut number) = (Random(0x51_7e), 0);
-    for round in 0..12 {
+    for round in 0..8 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "role", "--test-threads=1"])
             .env("BARO_SETTLE", &folder.0)
