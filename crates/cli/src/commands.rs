@@ -16,6 +16,7 @@ mod queue;
 mod record;
 mod recover;
 mod selection;
+mod settle;
 mod top;
 mod tune;
 mod verify;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Export(export::Arguments),
     /// Record samples from files: CSV, Parquet, Influx line protocol
     Import(import::Arguments),
+    /// Move samples from the log into runs, where they take less room, and small runs into larger ones
+    Settle(settle::Arguments),
     /// Read everything and say what is not as it was written
     Verify(verify::Arguments),
     /// Copy what is readable of a damaged store into a new one
@@ -81,6 +84,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Query(arguments) => query::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Settle(arguments) => settle::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Pin(arguments) => pin::run(&arguments),

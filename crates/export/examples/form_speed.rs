@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (series, rows): (usize, usize) = (series.parse()?, rows.parse()?);
     let path = Path::new(folder);
     let store = store(path, series)?;
-    let selection = Selection::all(store.catalog(), true);
+    let selection = Selection::all(store.catalog(), true)?;
     let mut bytes = 0;
     let out = std::io::BufWriter::with_capacity(1 << 20, Count(&mut bytes));
     let before_bytes = peak_bytes();

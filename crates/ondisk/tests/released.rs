@@ -1,5 +1,6 @@
 //! Bytes that a released version wrote stay readable: `testdata/format/` holds a segment of each
 //! form, and here stands what is in it.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Gap, Kind, SampleColumns, Samples, Scan, SegmentHeader, Step};

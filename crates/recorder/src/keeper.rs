@@ -64,6 +64,8 @@ pub enum Tell {
     Watch(usize, Trigger),
     /// The samples of all epochs up to this one are in runs.
     Settled(u64),
+    /// Whether unsettled segments yield to new records from now on.
+    UnsettledYield(bool),
 }
 
 /// What growth depends on.

@@ -323,6 +323,14 @@ impl Recorder {
         self.keeper.send(KeeperCommand::Watch(trigger))
     }
 
+    /// Whether unsettled segments yield to new records from now on
+    /// ([`Retention::unsettled_yield`](crate::Retention::unsettled_yield)): for when nobody settles
+    /// any more, or somebody does again.
+    pub fn unsettled_yield(&self, yields: bool) {
+        // A writer that has ended recycles nothing.
+        let _ = self.commands.send(Command::Tell(crate::keeper::Tell::UnsettledYield(yields)));
+    }
+
     /// How far the log has grown.
     #[must_use]
     pub fn growth(&self) -> Growth {

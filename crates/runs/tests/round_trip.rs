@@ -1,5 +1,6 @@
 //! What is written is read back, bit for bit, whatever it is: all of it, one series, an interval;
 //! and aggregates are those of the samples.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

@@ -56,6 +56,8 @@ pub enum Error {
         /// What is wrong with it.
         damage: Box<crate::Damage>,
     },
+    /// Settling was ended: everything is as before the step.
+    Ended,
     /// More runs than a manifest may name.
     Runs {
         /// Most runs.
@@ -175,6 +177,7 @@ impl fmt::Display for Error {
                 "{damage}; nothing is settled before it is readable: see baro verify and baro \
                  recover"
             ),
+            Error::Ended => f.write_str("settling was ended before it was done; nothing is lost"),
             Error::Runs { limit } => write!(
                 f,
                 "expected at most {limit} runs, found more; let them grow larger, or keep less"

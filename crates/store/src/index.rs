@@ -32,6 +32,8 @@ pub(crate) struct SegmentIndex {
     pub(crate) padding_bytes: u64,
     /// Bodies of its blocks.
     pub(crate) body_bytes: u64,
+    /// Sample sections of its blocks.
+    pub(crate) section_bytes: u64,
     /// Boottime of its first and last block.
     pub(crate) made_ns: (i64, i64),
     /// Blocks of the session below this are proven durable by the segment's blocks.
@@ -178,6 +180,7 @@ impl<S: Storage> Indexer<'_, S> {
             bytes: 0,
             padding_bytes: 0,
             body_bytes: 0,
+            section_bytes: 0,
             made_ns: (i64::MAX, i64::MIN),
             durable: 0,
         };
@@ -308,6 +311,7 @@ impl SegmentIndex {
         self.bytes += bytes as u64;
         self.padding_bytes += (bytes - BLOCK_HEADER_BYTES - header.payload_bytes()) as u64;
         self.body_bytes += u64::from(header.body_bytes);
+        self.section_bytes += u64::from(header.section_bytes);
         let (first_ns, last_ns) = self.made_ns;
         self.made_ns = (first_ns.min(header.boottime_ns), last_ns.max(header.boottime_ns));
         self.times = (self.times.0.min(header.time_min_ns), self.times.1.max(header.time_max_ns));

@@ -5,7 +5,7 @@ use crate::read::Notes;
 use crate::segments::SegmentFile;
 use crate::store::Store;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Identity, Kind, Wear};
+use baro_ondisk::{Identity, Wear};
 use baro_recorder::log::Declared;
 use baro_sys::storage::Storage;
 use std::collections::HashMap;
@@ -61,6 +61,20 @@ pub struct Info {
     pub runs_bytes: u64,
     /// Samples in them.
     pub runs_samples: u64,
+    /// Earliest and latest time in them; `None` without samples.
+    pub runs_times_ns: Option<(i64, i64)>,
+    /// Segments of the log that are not settled whole.
+    pub segments_unsettled: u32,
+    /// Sample sections in them.
+    pub unsettled_bytes: u64,
+}
+
+impl Info {
+    /// Bytes of the runs for each sample in them; `None` without samples.
+    #[must_use]
+    pub fn bytes_per_sample(&self) -> Option<f64> {
+        (self.runs_samples > 0).then(|| self.runs_bytes as f64 / self.runs_samples as f64)
+    }
 }
 
 /// One session: the time from one open for recording to its end.
@@ -136,9 +150,15 @@ impl<S: Storage> Store<S> {
             runs: self.runs.manifest.runs.len() as u32,
             runs_bytes: self.runs.bytes(),
             runs_samples: self.runs.manifest.runs.iter().map(|run| run.samples).sum(),
+            runs_times_ns: None,
+            segments_unsettled: 0,
+            unsettled_bytes: 0,
         };
+        let settled = self.settled();
         for run in self.runs.manifest.runs.iter().filter(|run| run.samples > 0) {
-            info.times_ns = join(info.times_ns, (run.time_min_ns, run.time_max_ns));
+            let times = (run.time_min_ns, run.time_max_ns);
+            info.runs_times_ns = join(info.runs_times_ns, times);
+            info.times_ns = join(info.times_ns, times);
         }
         for entry in &index.segments {
             let header = &entry.segment.header;
@@ -146,6 +166,10 @@ impl<S: Storage> Store<S> {
             info.records += entry.records;
             info.block_bytes += entry.bytes;
             info.padding_bytes += entry.padding_bytes;
+            if !settled.covers(header.epoch, entry.live.end.saturating_sub(1)) {
+                info.segments_unsettled += 1;
+                info.unsettled_bytes += entry.section_bytes;
+            }
             if let SegmentFile::Kept(_) = entry.segment.file {
                 info.segments_kept += 1;
                 info.kept_bytes += entry.bytes;
@@ -183,7 +207,7 @@ impl<S: Storage> Store<S> {
     }
 
     /// Every declared series and channel, and every id that is recorded without a declaration,
-    /// with counts; by id. Reads the whole log.
+    /// with counts; by id. Reads the whole log and all runs; what is in both is counted once.
     ///
     /// # Errors
     /// The operating system refuses.
@@ -195,23 +219,11 @@ impl<S: Storage> Store<S> {
             found.insert(one.id, Listed { declared, ..empty(one.id) });
             ControlFlow::Continue(())
         })?;
-        let mut add = |id: u32, time_ns: i64, bytes: usize| {
-            let listed = found.entry(id).or_insert_with(|| empty(id));
-            listed.rows += 1;
-            listed.bytes += bytes as u64;
-            listed.times_ns = join(listed.times_ns, (time_ns, time_ns));
-        };
-        let notes = self.records_as_written(|record| {
-            if record.kind == Kind::Frame {
-                add(record.stream, record.time_ns, record.payload.len());
-            }
-            if let Some(text) = record.text() {
-                add(record.stream, record.time_ns, text.len());
-            }
-            for (id, time_ns, _) in record.samples().iter().flat_map(|samples| samples.iter()) {
-                add(id, time_ns, 8);
-            }
-            ControlFlow::Continue(())
+        let notes = self.each_part(None, |part| {
+            let listed = found.entry(part.id).or_insert_with(|| empty(part.id));
+            listed.rows += part.rows;
+            listed.bytes += part.bytes;
+            listed.times_ns = join(listed.times_ns, part.times_ns);
         })?;
         let mut listed: Vec<Listed> = found.into_values().collect();
         listed.sort_by_key(|one| one.id);

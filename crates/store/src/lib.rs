@@ -31,6 +31,7 @@ mod selector;
 mod settle;
 mod store;
 mod tail;
+mod timeline;
 mod unsettled;
 mod usage;
 mod verify;
@@ -49,7 +50,10 @@ pub use records::{Filter, Interval, Reading};
 pub use recover::{Recovered, recover, recover_in};
 pub use segments::SegmentFile;
 pub use selector::{Selector, SelectorError};
-pub use settle::{Dropped, Extent, RunRetention, SettleOptions, Settled, Settler};
+pub use settle::{
+    Dropped, Extent, Logged, RunRetention, SettleOptions, Settled, Settler, Settling,
+    SettlingOptions, SettlingState, SettlingStatus,
+};
 pub use store::Store;
 pub use tail::{Row, Value};
 pub use usage::{Parts, SeriesUsage};

@@ -308,7 +308,7 @@ impl Selection {
             }
             Kind::Text => {
                 if let Some(text) = record.text() {
-                    self.value(record.time_ns, record.stream, |_| Datum::Text(text), &mut each);
+                    self.text(record.time_ns, record.stream, text, &mut each);
                 }
                 0
             }
@@ -329,20 +329,36 @@ impl Selection {
                 0
             }
             Value::Text(text) => {
-                self.value(row.time_ns, id, |_| Datum::Text(text), &mut each);
+                self.text(row.time_ns, id, text, &mut each);
                 0
             }
             Value::Frame(bytes) => self.frame(row.time_ns, id, bytes, &mut each),
         }
     }
 
-    fn sample<'a>(&'a self, time_ns: i64, id: u32, bits: u64, each: &mut impl FnMut(&Point<'a>)) {
+    pub(crate) fn sample<'a>(
+        &'a self,
+        time_ns: i64,
+        id: u32,
+        bits: u64,
+        each: &mut impl FnMut(&Point<'a>),
+    ) {
         let value = |kind| match kind {
             Some(Type::F64) => Datum::Float(f64::from_bits(bits)),
             Some(Type::Bool) => Datum::Boolean(bits != 0),
             _ => Datum::Integer(bits as i64),
         };
         self.value(time_ns, id, value, each);
+    }
+
+    pub(crate) fn text<'a>(
+        &'a self,
+        time_ns: i64,
+        id: u32,
+        text: &'a str,
+        each: &mut impl FnMut(&Point<'a>),
+    ) {
+        self.value(time_ns, id, |_| Datum::Text(text), each);
     }
 
     fn value<'a>(
@@ -402,21 +418,51 @@ impl Selection {
 
 impl<S: Storage> Store<S> {
     /// Calls `each` with every selected point of `interval` in time order, until it breaks.
-    /// Returns also how many fields a frame was too short for.
+    /// Returns also how many fields a frame was too short for. Where the log has been settled, of
+    /// several samples of one series and time the last recorded counts.
     ///
     /// # Errors
-    /// As [`Store::records`].
+    /// As [`Store::records`] and [`Store::query_ids`].
     pub fn points(
         &self,
         interval: Interval,
         selection: &Selection,
         reading: &Reading,
+        each: impl FnMut(&Point<'_>) -> ControlFlow<()>,
+    ) -> Result<(Notes, u64)> {
+        if self.runs.manifest.runs.is_empty() {
+            return self.log_points(interval, selection, reading, |_| true, each);
+        }
+        self.points_of_all(interval, selection, reading, each)
+    }
+
+    /// The points of frames alone.
+    pub(crate) fn frame_points(
+        &self,
+        interval: Interval,
+        selection: &Selection,
+        reading: &Reading,
+        each: impl FnMut(&Point<'_>) -> ControlFlow<()>,
+    ) -> Result<(Notes, u64)> {
+        self.log_points(interval, selection, reading, |kind| kind == Kind::Frame, each)
+    }
+
+    /// The points of records of some kinds in the log.
+    pub(crate) fn log_points(
+        &self,
+        interval: Interval,
+        selection: &Selection,
+        reading: &Reading,
+        wanted: impl Fn(Kind) -> bool,
         mut each: impl FnMut(&Point<'_>) -> ControlFlow<()>,
     ) -> Result<(Notes, u64)> {
         let mut short = 0;
         let filter = selection.filter().data_only();
         let notes = self.records(interval, &filter, reading, |record| {
             let mut flow = ControlFlow::Continue(());
+            if !wanted(record.kind) {
+                return flow;
+            }
             short += selection.unfold(record, |point| {
                 if flow.is_continue() {
                     flow = each(point);

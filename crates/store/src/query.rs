@@ -7,10 +7,10 @@
 mod aggregate;
 mod batch;
 mod emit;
+mod fields;
 mod fold;
 mod many;
 mod one;
-mod plain;
 mod sources;
 mod stretch;
 mod totals;
@@ -95,7 +95,7 @@ impl QueryNotes {
 }
 
 /// Whether a column has samples; else it is of a channel's frames.
-fn is_series(column: &Column) -> bool {
+pub(crate) fn is_series(column: &Column) -> bool {
     column.field().is_none() && column.kind != "frame"
 }
 
@@ -125,9 +125,11 @@ impl<S: Storage> Store<S> {
                 self.query_ids(&ids, &query, |batch| each(batch, place + batch.target.place))?
             } else {
                 let range = place..place + group.len();
-                plain::query(self, selection, range, &query, |batch| {
-                    each(batch, batch.target.place)
-                })?
+                let mut each = |batch: &Batch<'_>| each(batch, batch.target.place);
+                let mut out = Emitter::new(&query, &mut each);
+                let (read, fields_missing) =
+                    fields::columns(self, selection, range, &query, &mut out, None)?;
+                QueryNotes { read, fields_missing, ..out.notes }
             };
             place += group.len();
             if let Some(limit) = &mut query.limit {
@@ -170,7 +172,7 @@ impl<S: Storage> Store<S> {
             let memory = spare().pop().unwrap_or_default();
             let mut one = One::new(&sources, memory);
             for (place, id) in ids.iter().enumerate() {
-                out.series(Target { id: *id, place }, kind(*id));
+                out.series(Target { id: *id, place }, kind(*id).into());
                 let mut fold = query.every.map(|every| Fold::new(every, query.interval));
                 if one.series(*id, kind(*id), query, fold.as_mut(), &mut out)?.is_break() {
                     break;

@@ -1,9 +1,14 @@
 //! Copies what is readable of a damaged store into a new one; the damaged one is only read.
 //!
+//! Runs are written anew, page by page; pages that cannot be read are left out. What of the log was
+//! settled stays so, unless a run is damaged: then all of the log counts again, which may hold what
+//! the run has lost.
+//!
 //! Producers, sequences, times, sessions and ids stay what they were. Store id, epochs and blocks
 //! are new. Ids whose declaration is lost get a name like `unknown-17`.
 
 mod copy;
+mod runs;
 
 use crate::damage::Damage;
 use crate::read::LiveBlock;
@@ -26,6 +31,10 @@ pub struct Recovered {
     pub records: u64,
     /// Live blocks read.
     pub blocks: u64,
+    /// Runs copied.
+    pub runs: u64,
+    /// Samples in them.
+    pub runs_samples: u64,
     /// Damage found in the old store.
     pub damage: Vec<Damage>,
     /// Ids that got a placeholder for a name.
@@ -76,8 +85,13 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     let mut strange: BTreeMap<u32, Type> = BTreeMap::new();
     let mut unfolded = UnfoldedSamples::default();
     let total = store.index()?.segments.iter().map(|s| s.blocks).sum();
+    let (settled, mut mark) = (store.settled(), None);
     let notes = store.blocks_with(store.access, |live, notes| {
         let mut failed = None;
+        let header = &live.block.header;
+        if mark.is_none() && !settled.covers(header.epoch, header.sequence) {
+            mark = Some(copy.mark()?);
+        }
         // A section is copied as it is, with the records that lead to it. One that cannot be read
         // is lost with them.
         let unread = notes.damage.len();
@@ -130,7 +144,14 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         progress(notes.blocks, total);
         failed.map_or(Ok(ControlFlow::Continue(())), Err)
     })?;
+    let mark = mark.map_or_else(|| copy.mark(), Ok)?;
     let session = copy.finish()?;
+    let runs = runs::copy(store, &target, identity.store, mark)?;
+    for (id, kind) in &runs.series {
+        if store.catalog.kind(*id).is_none() {
+            strange.entry(*id).or_insert(*kind);
+        }
+    }
     copy::declare(store, &target, session, &strange)?;
     let new = Store::open_in(target.clone(), path, Access::Read)?;
     let checked = verify(&new, Access::Read, |_, _| {})?;
@@ -138,10 +159,13 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     damage
         .extend(store.catalog.damage().into_iter().filter(|found| !store.damage().contains(found)));
     damage.extend(notes.damage);
+    damage.extend(runs.damage);
     let placeholders = strange.into_keys().collect();
     Ok(Recovered {
         records: notes.records,
         blocks: notes.blocks,
+        runs: runs.runs,
+        runs_samples: runs.samples,
         damage,
         placeholders,
         copy: checked,

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Manifest, RunEntry, StoreId};
-use baro_recorder::log::{MANIFEST, run_name};
+use baro_recorder::log::{MANIFEST, RUNS, run_name};
 use baro_runs::RunIndex;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::sync::Arc;
@@ -127,6 +127,35 @@ impl<F: StorageFile> Runs<F> {
                 return Ok(found);
             }
         }
+    }
+
+    /// All runs of a store whose manifest is lost that can be opened, the oldest data first as far as
+    /// can be told: what was merged more often is older.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub(crate) fn salvage<S: Storage<File = F>>(
+        storage: &S,
+        store: StoreId,
+    ) -> Result<Vec<Arc<RunFile<F>>>> {
+        let mut found = Vec::new();
+        for name in storage.list(RUNS)? {
+            let id = name.strip_suffix(".run").and_then(|id| u64::from_str_radix(id, 16).ok());
+            let Some(id) = id.filter(|id| run_name(*id) == format!("{RUNS}/{name}")) else {
+                continue;
+            };
+            let Ok(mut run) = open_run(storage, store, &RunEntry { id, ..RunEntry::default() })
+            else {
+                continue;
+            };
+            let (time_min_ns, time_max_ns) = run.index.time_range().unwrap_or((0, 0));
+            let (level, samples) = (run.index.info().level, run.index.samples());
+            let bytes = run.file.size_bytes()?;
+            run.entry = RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns };
+            found.push(Arc::new(run));
+        }
+        found.sort_by_key(|run| (std::cmp::Reverse(run.entry.level), run.entry.id));
+        Ok(found)
     }
 
     /// Bytes of all runs.

@@ -13,10 +13,13 @@
 
 mod batch;
 mod output;
+mod pace;
 mod retention;
+mod thread;
 mod write;
 
 pub use retention::{Dropped, RunRetention};
+pub use thread::{Logged, Settling, SettlingOptions, SettlingState, SettlingStatus};
 
 use crate::catalog::write_dictionary_in_portions;
 use crate::damage::Damage;
@@ -29,14 +32,15 @@ use baro_sys::clock;
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::storage::{Storage, StorageFile};
+use pace::Pace;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
-/// Memory that a name takes while a dictionary is written is about twice this; so as many names
-/// are taken at once as twice the memory for samples holds.
-const DICTIONARY_NAME_BYTES: usize = 40;
-/// Longest rest between two pieces.
-const REST_MAX_NS: u64 = 1_000_000_000;
+/// A name takes about 130 bytes of memory while a dictionary is written (measured with a million of
+/// 41 letters), and each further portion writes the dictionary once more: half a million names go
+/// at once where 40 MiB are given, which take less than twice that for a moment.
+const DICTIONARY_NAME_BYTES: usize = 80;
 
 /// How settling goes about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,9 +110,12 @@ pub struct Settled {
 pub struct Settler<S: Storage = Disk> {
     store: Store<S>,
     options: SettleOptions,
+    pace: Arc<Pace>,
+    lock: Option<LockFile>,
+    /// Another process records into the store.
+    foreign: bool,
     /// Runs that were found damaged when they were to be merged.
     damaged: BTreeSet<u64>,
-    _lock: Option<LockFile>,
 }
 
 impl Settler<Disk> {
@@ -117,12 +124,18 @@ impl Settler<Disk> {
     /// # Errors
     /// It is no store, or another process settles it.
     pub fn open(path: &Path, options: SettleOptions) -> Result<Self> {
+        Settler::open_at(path, options, Arc::new(Pace::new(options.rest)))
+    }
+
+    fn open_at(path: &Path, options: SettleOptions, pace: Arc<Pace>) -> Result<Self> {
         let store = Store::open(path)?;
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
         let lock = LockFile::take(&path.join(RUNS_LOCK))?
             .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
-        let mut settler = Settler { store, options, damaged: BTreeSet::new(), _lock: Some(lock) };
+        let damaged = BTreeSet::new();
+        let mut settler =
+            Settler { store, options, pace, lock: Some(lock), foreign: true, damaged };
         settler.clean()?;
         Ok(settler)
     }
@@ -133,13 +146,39 @@ impl Settler<Disk> {
     /// The operating system refuses: what was there before is there still.
     pub fn step(&mut self, extent: Extent) -> Result<Settled> {
         let lock = self.store.path.join(LOCK);
-        let mut recording = LockFile::holder(&lock)?.is_some();
+        let holder = LockFile::holder(&lock)?;
+        self.foreign = holder.is_some_and(|holder| holder.pid != Some(std::process::id()));
+        let mut recording = holder.is_some();
         if !recording {
             // Sessions that are seen now, and nobody records then: they are over.
             self.store.refresh()?;
             recording = LockFile::holder(&lock)?.is_some();
         }
         self.step_with(extent, recording)
+    }
+
+    /// Notes that no epoch below `epoch` holds samples which are in no run, for who knows that
+    /// without reading. Writes the manifest if that is news.
+    ///
+    /// # Errors
+    /// The operating system refuses, or the manifest is damaged.
+    pub fn pass_over(&mut self, epoch: u64) -> Result<()> {
+        let mut manifest = match read_manifest(&self.store.storage, self.store.identity.store)? {
+            Ok(manifest) => manifest.unwrap_or_default(),
+            Err(damage) => return Err(Error::Manifest { damage: Box::new(damage) }),
+        };
+        if epoch <= manifest.settled.epoch {
+            return Ok(());
+        }
+        manifest.settled = baro_ondisk::Settled { epoch, end: 0 };
+        self.commit(manifest)
+    }
+
+    /// Lets others know something ([`LockFile::say`]); what cannot be written is not.
+    fn say(&self, line: &str) {
+        if let Some(lock) = &self.lock {
+            let _ = lock.say(line);
+        }
     }
 }
 
@@ -152,7 +191,14 @@ impl<S: Storage> Settler<S> {
     pub fn over(store: Store<S>, options: SettleOptions) -> Result<Self> {
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
-        let mut settler = Settler { store, options, damaged: BTreeSet::new(), _lock: None };
+        let mut settler = Settler {
+            store,
+            options,
+            pace: Arc::new(Pace::new(options.rest)),
+            lock: None,
+            foreign: false,
+            damaged: BTreeSet::new(),
+        };
         settler.clean()?;
         Ok(settler)
     }
@@ -175,6 +221,10 @@ impl<S: Storage> Settler<S> {
     fn try_step(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
         let known = self.store.last_session();
         self.store.refresh()?;
+        // First: with it the types of a million series are a million bytes.
+        if self.write_dictionary()?.is_some() {
+            self.store.refresh()?;
+        }
         // Of a session that goes on more blocks may follow in a segment that seems to be its last.
         let recording = recording || self.store.last_session() != known;
         let mut report = Settled::default();
@@ -188,34 +238,29 @@ impl<S: Storage> Settler<S> {
             self.merge(&mut report)?;
         }
         report.more |= self.mergeable().is_some();
-        if !report.more {
-            self.write_dictionary()?;
-        }
         Ok(report)
     }
 
-    /// Writes the names anew when a tenth of them is in no dictionary: so a name is written a few
-    /// times in its life, and is there twice should the catalog be lost.
-    fn write_dictionary(&self) -> Result<()> {
+    /// Writes the dictionary anew when a tenth of all names is in none: so a name is written a few
+    /// times in its life, an open reads few names, and they are there twice should the catalog be
+    /// lost. Nothing while another process records, which may declare more.
+    ///
+    /// # Errors
+    /// The device is full or fails; the old dictionary stays.
+    pub fn write_dictionary(&mut self) -> Result<Option<crate::DictionaryWritten>> {
         let (uncovered, names) = (self.store.catalog.uncovered(), self.store.catalog.len());
-        if uncovered == 0 || uncovered * 10 < names {
-            return Ok(());
+        if self.foreign || uncovered == 0 || uncovered * 10 < names {
+            return Ok(None);
         }
         let most = self.options.memory_bytes / DICTIONARY_NAME_BYTES;
         let (storage, store) = (&self.store.storage, self.store.identity.store);
-        let rest = self.options.rest;
-        let mut since_ns = clock::monotonic_ns();
-        let mut pace = |_| {
-            if rest > 0 {
-                let took_ns = clock::monotonic_ns() - since_ns;
-                clock::sleep_ns((took_ns * u64::from(rest)).min(REST_MAX_NS));
-            }
-            since_ns = clock::monotonic_ns();
-        };
-        match write_dictionary_in_portions(storage, store, most.max(1), &mut pace) {
-            // A damaged catalog is told by its readers; its names are not settled over it.
-            Err(Error::CatalogDamaged { .. }) => Ok(()),
-            other => other.map(|_| ()),
+        let (pace, mut since_ns) = (&self.pace, clock::monotonic_ns());
+        // To be ended is no reason to leave it half done: the old one would stay.
+        let mut rest = |_| since_ns = pace.rest(since_ns).unwrap_or(since_ns);
+        match write_dictionary_in_portions(storage, store, most.max(1), &mut rest) {
+            // A damaged catalog is told by its readers; no dictionary is made of it.
+            Err(Error::CatalogDamaged { .. }) => Ok(None),
+            other => other,
         }
     }
 
@@ -265,16 +310,7 @@ impl<S: Storage> Settler<S> {
         if manifest.runs.len() > RUNS_MAX {
             return Err(Error::Runs { limit: RUNS_MAX });
         }
-        let new = format!("{MANIFEST}.new");
-        match storage.remove(&new) {
-            Err(error) if !error.is_missing() => return Err(error.into()),
-            _ => {}
-        }
-        let file = storage.create(&new)?;
-        file.write_at(0, &manifest.encode())?;
-        file.sync_data()?;
-        storage.rename(&new, MANIFEST)?;
-        storage.sync_folder(RUNS)?;
+        write_manifest(storage, &manifest)?;
         let files = std::mem::take(&mut self.store.runs.files);
         self.store.runs = Runs::open(storage, self.store.identity.store, &files)?;
         Ok(())
@@ -290,4 +326,19 @@ impl<S: Storage> Settler<S> {
         }
         Ok(())
     }
+}
+
+/// Puts a manifest in the place of the one before, durably: after a crash it is the one or the other.
+pub(crate) fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Result<()> {
+    let new = format!("{MANIFEST}.new");
+    match storage.remove(&new) {
+        Err(error) if !error.is_missing() => return Err(error.into()),
+        _ => {}
+    }
+    let file = storage.create(&new)?;
+    file.write_at(0, &manifest.encode())?;
+    file.sync_data()?;
+    storage.rename(&new, MANIFEST)?;
+    storage.sync_folder(RUNS)?;
+    Ok(())
 }

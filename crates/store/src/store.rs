@@ -39,7 +39,7 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) held: OnceLock<Unsettled>,
     opening: Vec<Damage>,
     /// Buffers of queries that are over.
-    pub(crate) spare: Mutex<Vec<Box<crate::query::Memory>>>,
+    pub(crate) spare: Mutex<Vec<crate::query::Memory>>,
     pins: Pins,
 }
 

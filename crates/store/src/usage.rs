@@ -1,14 +1,15 @@
 //! What each series takes of a store, and what the parts of the store take.
 //!
 //! A series' bytes are an estimate: the payload of its records, divided among the samples that share
-//! a record. Heads, padding and what is shared beyond that are in the totals of the parts, which are
+//! a record or a page of a run. Heads, padding and what is shared beyond that are in the totals of the parts, which are
 //! exact. Memory is that of the series asked for. Held by `tests/usage.rs`.
 
 use crate::Result;
 use crate::read::Notes;
-use crate::store::Store;
-use baro_ondisk::Kind;
-use baro_recorder::log::{KEPT, PINS};
+use crate::runs::PageAt;
+use crate::store::{Store, for_each_record};
+use baro_ondisk::{Kind, Type, UnfoldedSamples};
+use baro_recorder::log::{KEPT, PINS, RUNS};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -45,8 +46,17 @@ pub struct Parts {
     pub kept_bytes: u64,
 }
 
-/// Folder of the runs.
-const RUNS_FOLDER: &str = "runs";
+/// Samples or frames of one series in one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UsedPart {
+    pub(crate) id: u32,
+    pub(crate) rows: u64,
+    /// Bytes of their values.
+    pub(crate) bytes: u64,
+    /// What they take there, in hundredths of a byte.
+    pub(crate) centibytes: u64,
+    pub(crate) times_ns: (i64, i64),
+}
 
 #[derive(Clone, Copy)]
 struct Sum {
@@ -58,7 +68,8 @@ struct Sum {
 
 impl<S: Storage> Store<S> {
     /// Calls `each` with every series and channel that has data, by id; with `ids` only these.
-    /// Reads the whole log.
+    /// Reads the whole log and the runs' pages of more than one series; what is settled is counted in
+    /// the runs only.
     ///
     /// # Errors
     /// The operating system refuses; damage is in the notes.
@@ -66,27 +77,17 @@ impl<S: Storage> Store<S> {
         let empty = Sum { samples: 0, centibytes: 0, times: (i64::MAX, i64::MIN) };
         let mut sums: HashMap<u32, Sum> =
             ids.unwrap_or_default().iter().map(|id| (*id, empty)).collect();
-        let mut add = |id: u32, time_ns: i64, centibytes: u64| {
+        let notes = self.each_part(ids, |part| {
             let sum = match ids {
-                Some(_) => sums.get_mut(&id),
-                None => Some(sums.entry(id).or_insert(empty)),
+                Some(_) => sums.get_mut(&part.id),
+                None => Some(sums.entry(part.id).or_insert(empty)),
             };
             if let Some(sum) = sum {
-                sum.samples += 1;
-                sum.centibytes += centibytes;
-                sum.times = (sum.times.0.min(time_ns), sum.times.1.max(time_ns));
+                sum.samples += part.rows;
+                sum.centibytes += part.centibytes;
+                let (min_ns, max_ns) = part.times_ns;
+                sum.times = (sum.times.0.min(min_ns), sum.times.1.max(max_ns));
             }
-        };
-        let notes = self.records_as_written(|record| {
-            let centibytes = record.payload.len() as u64 * 100;
-            if record.kind == Kind::Frame || record.text().is_some() {
-                add(record.stream, record.time_ns, centibytes);
-            }
-            if let Some(samples) = record.samples().filter(|samples| !samples.is_empty()) {
-                let share = centibytes / samples.len() as u64;
-                samples.iter().for_each(|(id, time_ns, _)| add(id, time_ns, share));
-            }
-            ControlFlow::Continue(())
         })?;
         let mut found: Vec<_> = sums.into_iter().filter(|(_, sum)| sum.samples > 0).collect();
         found.sort_unstable_by_key(|(id, _)| *id);
@@ -94,6 +95,75 @@ impl<S: Storage> Store<S> {
             let (first_ns, last_ns) = sum.times;
             let bytes = sum.centibytes.div_ceil(100);
             each(SeriesUsage { id, samples: sum.samples, bytes, first_ns, last_ns });
+        }
+        Ok(notes)
+    }
+
+    /// Calls `each` with what each series and channel has in each record of the log, and in each page
+    /// of the runs; samples of the log only if they are in no run.
+    ///
+    /// # Errors
+    /// The operating system refuses; damage is in the notes.
+    pub(crate) fn each_part(
+        &self,
+        ids: Option<&[u32]>,
+        mut each: impl FnMut(UsedPart),
+    ) -> Result<Notes> {
+        let settled = self.settled();
+        let mut unfolded = UnfoldedSamples::default();
+        let mut notes = self.blocks_with(self.access, |live, notes| {
+            let header = &live.block.header;
+            let in_runs = settled.covers(header.epoch, header.sequence);
+            Ok(for_each_record(live, notes, &mut unfolded, |record| {
+                let (time_ns, bytes) = (record.time_ns, record.payload.len() as u64);
+                let mut add = |id, time_ns, bytes, centibytes| {
+                    let times_ns = (time_ns, time_ns);
+                    each(UsedPart { id, rows: 1, bytes, centibytes, times_ns });
+                };
+                if record.kind == Kind::Frame || (record.kind == Kind::Text && !in_runs) {
+                    add(record.stream, time_ns, bytes, bytes * 100);
+                }
+                let samples = record.samples().filter(|samples| !samples.is_empty() && !in_runs);
+                if let Some(samples) = samples {
+                    let share = bytes * 100 / samples.len() as u64;
+                    samples.iter().for_each(|(id, time_ns, _)| add(id, time_ns, 8, share));
+                }
+                ControlFlow::Continue(())
+            }))
+        })?;
+        let mut page = PageAt::new();
+        for run in &self.runs.files {
+            for entry in run.index.pages() {
+                let within = |id: &u32| (entry.first_series..=entry.last_series).contains(id);
+                if ids.is_some_and(|ids| !ids.iter().any(within)) {
+                    continue;
+                }
+                let samples = u64::from(entry.samples);
+                let centibytes = u64::from(entry.bytes) * 100;
+                if entry.first_series == entry.last_series {
+                    let (id, rows, bytes) = (entry.first_series, samples, samples * 8);
+                    let times_ns = (entry.time_min_ns, entry.time_max_ns);
+                    each(UsedPart { id, rows, bytes, centibytes, times_ns });
+                    continue;
+                }
+                let share = |rows: u64| centibytes * rows / samples.max(1);
+                let read = page.with(run, entry, |page| {
+                    if page.kind() == Type::Text {
+                        return page.read_all_text(i64::MIN, i64::MAX, |id, time_ns, text| {
+                            let (bytes, times_ns) = (text.len() as u64, (time_ns, time_ns));
+                            each(UsedPart { id, rows: 1, bytes, centibytes: share(1), times_ns });
+                        });
+                    }
+                    page.read_all(i64::MIN, i64::MAX, |id, times_ns, _| {
+                        let rows = times_ns.len() as u64;
+                        if let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) {
+                            let (centibytes, times_ns) = (share(rows), (*first, *last));
+                            each(UsedPart { id, rows, bytes: rows * 8, centibytes, times_ns });
+                        }
+                    })
+                })?;
+                notes.damage.extend(read.err());
+            }
         }
         Ok(notes)
     }
@@ -108,7 +178,7 @@ impl<S: Storage> Store<S> {
         Ok(Parts {
             log_bytes: grown * self.identity().segment_bytes,
             log_used_bytes: info.block_bytes.saturating_sub(info.kept_bytes),
-            runs_bytes: self.folder_bytes(RUNS_FOLDER)?,
+            runs_bytes: self.folder_bytes(RUNS)?,
             catalog_bytes: info.catalog_bytes,
             pins_bytes: self.folder_bytes(PINS)?,
             kept_bytes: self.folder_bytes(KEPT)?,

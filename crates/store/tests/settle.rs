@@ -258,7 +258,7 @@ fn a_few_texts_make_no_run_of_their_own() {
     recorder.declare(&[("text", Type::Text, "")]).unwrap();
     let mut producer = recorder.producer().unwrap();
     producer.push_text(1, 5, "five").unwrap();
-    recorder.close();
+    assert_eq!(recorder.close().left, 0);
     assert_eq!(settled(&folder, small()), 0);
     assert_eq!(settled(&folder, SettleOptions { least_bytes: 0, ..small() }), 1);
 }

@@ -43,7 +43,7 @@ fn series_have_their_samples_bytes_and_times() {
     assert_eq!(of(Some(&[])), []);
     let parts = store.parts().unwrap();
     assert_eq!((parts.log_bytes, parts.catalog_bytes), (4 << 20, 1 << 20));
-    assert!(parts.log_used_bytes >= 4096 && parts.log_used_bytes % 4096 == 0, "{parts:?}");
+    assert!(parts.log_used_bytes >= 4096 && parts.log_used_bytes.is_multiple_of(4096), "{parts:?}");
     assert_eq!((parts.runs_bytes, parts.pins_bytes, parts.kept_bytes), (0, 0, 0));
     std::fs::create_dir_all(folder.0.join("runs")).unwrap();
     std::fs::write(folder.0.join("runs/1"), [0; 777]).unwrap();

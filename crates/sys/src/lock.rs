@@ -52,8 +52,11 @@ pub(crate) fn is_locked(file: &File, byte: i64) -> bool {
 /// A file that one process holds, and that names it.
 #[derive(Debug)]
 pub struct LockFile {
-    _file: File,
+    file: File,
 }
+
+/// Longest text in a [`LockFile`], its process id included.
+const TEXT_BYTES: usize = 1024;
 
 /// Who holds a [`LockFile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +79,7 @@ impl LockFile {
         if !is_locked(&file, 0) {
             return Ok(None);
         }
-        let mut text = String::new();
-        let _ = (&mut file).take(32).read_to_string(&mut text);
-        Ok(Some(Holder { pid: text.trim().parse().ok() }))
+        Ok(Some(Holder { pid: read(&mut file).0 }))
     }
 
     /// Takes the lock at `path`, made if missing, and writes this process's id into it. The inner
@@ -96,15 +97,57 @@ impl LockFile {
             .open(path)
             .map_err(|e| fail("open", e))?;
         if !try_lock(&file, 0, path)? {
-            let mut text = String::new();
-            let _ = (&mut file).take(32).read_to_string(&mut text);
-            return Ok(Err(Holder { pid: text.trim().parse().ok() }));
+            return Ok(Err(Holder { pid: read(&mut file).0 }));
         }
-        file.set_len(0).map_err(|e| fail("truncate", e))?;
+        // Over what is there, then shorter: that takes no room of a file system that is full.
+        let text = format!("{}\n", std::process::id());
         file.rewind().map_err(|e| fail("seek", e))?;
-        writeln!(file, "{}", std::process::id()).map_err(|e| fail("write", e))?;
-        Ok(Ok(LockFile { _file: file }))
+        file.write_all(text.as_bytes()).map_err(|e| fail("write", e))?;
+        file.set_len(text.len() as u64).map_err(|e| fail("truncate", e))?;
+        Ok(Ok(LockFile { file }))
     }
+
+    /// Lets others know this: one line behind the process id, in place of the one before. Takes no
+    /// further room of the file system, so that it goes on a full one too.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn say(&self, line: &str) -> Result<()> {
+        use std::os::unix::fs::FileExt;
+        let mut text = format!("{}\n{}", std::process::id(), line.replace('\n', " "));
+        let mut end = text.len().min(TEXT_BYTES - 1);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('\n');
+        let fail = |e| Error::new("write", "lock", e);
+        self.file.write_all_at(text.as_bytes(), 0).map_err(fail)?;
+        self.file.set_len(text.len() as u64).map_err(fail)
+    }
+
+    /// What the holder of the lock at `path` has said last; `None` if nobody holds it, or nothing
+    /// was said.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn said(path: &Path) -> Result<Option<String>> {
+        if LockFile::holder(path)?.is_none() {
+            return Ok(None);
+        }
+        let mut file = File::open(path).map_err(|e| Error::new("open", path, e))?;
+        Ok(read(&mut file).1)
+    }
+}
+
+/// Process id and what was said.
+fn read(file: &mut File) -> (Option<u32>, Option<String>) {
+    let mut bytes = Vec::new();
+    let _ = file.take(TEXT_BYTES as u64).read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines();
+    let pid = lines.next().and_then(|line| line.trim().parse().ok());
+    (pid, lines.next().filter(|line| !line.is_empty()).map(str::to_owned))
 }
 
 #[cfg(test)]
@@ -118,7 +161,15 @@ mod tests {
         let holder = LockFile::take(&path).unwrap().unwrap_err();
         assert_eq!(holder.pid, Some(std::process::id()));
         assert_eq!(LockFile::holder(&path).unwrap(), Some(holder));
+        assert_eq!(LockFile::said(&path).unwrap(), None);
+        held.say("no space\nleft").unwrap();
+        held.say("full").unwrap();
+        assert_eq!(LockFile::said(&path).unwrap().as_deref(), Some("full"));
+        assert_eq!(LockFile::holder(&path).unwrap(), Some(holder));
+        held.say(&"\u{e4}".repeat(1000)).unwrap();
+        assert!(LockFile::said(&path).unwrap().is_some_and(|said| said.len() > 900));
         drop(held);
+        assert_eq!(LockFile::said(&path).unwrap(), None);
         assert_eq!(LockFile::holder(&path).unwrap(), None);
         assert!(LockFile::take(&path).unwrap().is_ok());
         std::fs::remove_file(&path).unwrap();

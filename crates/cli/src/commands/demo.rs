@@ -160,7 +160,8 @@ fn show(
     disk::write_file(&arguments.svg, plot.svg().as_bytes())?;
     writeln!(out, "picture: {}\n", arguments.svg.display())?;
     drop(out);
-    report::print(super::Format::Text, &baro_recorder::Opening::default(), 0, recording)?;
+    let none = report::Settled::default();
+    report::print(super::Format::Text, &baro_recorder::Opening::default(), 0, recording, &none)?;
     out!();
     let store = Store::open(store)?;
     let verified = super::verify::verify_and_print(&store, baro_sys::storage::Access::Read)?;

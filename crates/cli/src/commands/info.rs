@@ -31,6 +31,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let around = Around {
         recorder_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?
             .and_then(|holder| holder.pid),
+        settler_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::RUNS_LOCK))?
+            .and_then(|holder| holder.pid),
+        settling_stopped: LockFile::said(&arguments.store.join(baro_recorder::log::RUNS_LOCK))?,
         rings: RingFolder::rings(info.identity.store, None),
         judged: promises::at(&arguments.store, Look::Read),
     };
@@ -75,6 +78,7 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
     if let Some((from_ns, to_ns)) = info.times_ns {
         out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
     }
+    runs_lines(info).iter().for_each(|line| out!("{line}"));
     wear.print(arguments.tbw);
     print_pins(store, info);
     for session in &info.sessions {
@@ -91,14 +95,45 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
         "memory    a recorder with one ring of 16 MiB takes {}",
         show_bytes(recorder_memory_bytes(identity.segment_bytes))
     );
+    out!(
+        "          and up to {} more to settle samples, unless told not to",
+        show_bytes(super::record::SETTLING_BYTES)
+    );
     if let Some(pid) = around.recorder_pid {
         out!("recorder  process {pid}");
+    }
+    if let Some(pid) = around.settler_pid {
+        out!("settling  process {pid}");
+    }
+    if let Some(said) = &around.settling_stopped {
+        out!("settling  has stopped: {said}");
     }
     around.rings.iter().for_each(print_ring);
     for damage in store.damage() {
         out!("damage    {damage}");
     }
     promises::lines(&around.judged).iter().for_each(|line| out!("{line}"));
+}
+
+/// What is in runs and what is not, for people.
+pub(super) fn runs_lines(info: &Info) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(bytes_per_sample) = info.bytes_per_sample() {
+        let bytes = show_bytes(info.runs_bytes);
+        let (runs, samples) = (info.runs, info.runs_samples);
+        lines.push(format!(
+            "runs      {samples} samples in {runs} runs, {bytes}: {bytes_per_sample:.3} bytes a sample"
+        ));
+    }
+    if let Some((from_ns, to_ns)) = info.runs_times_ns {
+        lines.push(format!("          {} to {}", time::show(from_ns), time::show(to_ns)));
+    }
+    if info.unsettled_bytes > 0 {
+        let bytes = show_bytes(info.unsettled_bytes);
+        let segments = info.segments_unsettled;
+        lines.push(format!("unsettled {bytes} of samples in {segments} segments of the log"));
+    }
+    lines
 }
 
 fn print_pins(store: &Store, info: &Info) {
@@ -154,6 +189,9 @@ fn ring_json(ring: &FoundRing) -> serde_json::Value {
 #[derive(Debug)]
 struct Around {
     recorder_pid: Option<u32>,
+    settler_pid: Option<u32>,
+    /// Why it does not settle.
+    settling_stopped: Option<String>,
     rings: Vec<FoundRing>,
     judged: Vec<Judged>,
 }
@@ -243,7 +281,7 @@ fn as_json(
         })
         .collect();
     let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
-    json!({
+    let mut document = json!({
         "path": arguments.store,
         "store": identity.store.to_string(),
         "created_ns": identity.created_ns,
@@ -282,6 +320,27 @@ fn as_json(
         "rings": around.rings.iter().map(ring_json).collect::<Vec<_>>(),
         "promises": promises::as_json(&around.judged),
         "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
+    });
+    let runs = runs_json(info, around);
+    if let (Some(document), serde_json::Value::Object(runs)) = (document.as_object_mut(), runs) {
+        document.extend(runs);
+    }
+    document
+}
+
+fn runs_json(info: &Info, around: &Around) -> serde_json::Value {
+    json!({
+        "runs": info.runs,
+        "runs_samples": info.runs_samples,
+        "runs_bytes": info.runs_bytes,
+        "runs_time_min_ns": info.runs_times_ns.map(|times| times.0),
+        "runs_time_max_ns": info.runs_times_ns.map(|times| times.1),
+        "bytes_per_sample": info.bytes_per_sample(),
+        "segments_unsettled": info.segments_unsettled,
+        "unsettled_bytes": info.unsettled_bytes,
+        "settler_pid": around.settler_pid,
+        "settling_stopped": around.settling_stopped,
+        "settling_memory_bytes_max": super::record::SETTLING_BYTES,
     })
 }
 

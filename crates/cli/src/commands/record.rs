@@ -6,6 +6,7 @@ mod keeping;
 pub(crate) mod report;
 mod samples;
 mod service;
+mod settling;
 mod stdin;
 mod udp;
 
@@ -13,12 +14,14 @@ use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, inspect_ring};
+use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, Trouble, inspect_ring};
 use baro_sys::memory::SharedMemory;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::{Fed, Feed};
 use keeping::Keeping;
+use settling::Settles;
+pub(crate) use settling::{REST, SETTLING_BYTES};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -169,8 +172,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     let mut options = arguments.tuning.options(frame_bytes);
-    options.retention = arguments.keeping.retention();
+    let yields = arguments.attach.is_some() || feeds.iter().any(|feed| !feed.can_wait());
+    options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
+    let mut settles = Settles::start(&arguments.store, &arguments.keeping, yields)?;
     let mut watching = arguments.keeping.watch()?;
     watching.look(&recorder);
     if arguments.format == Format::Text {
@@ -191,12 +196,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         arguments.duration,
         |recorder, elapsed_ns| {
             watching.look(recorder);
-            report::complain(recorder, &mut complaints);
+            settles.look(recorder);
+            let unsettled = settles.complaint();
+            report::complain(recorder, unsettled.as_ref(), &mut complaints);
             queue.look();
             if terminal {
                 report::status_line(recorder, elapsed_ns);
             }
-            service.tick(recorder);
+            service.tick(recorder, unsettled.as_deref());
         },
         || service.stopping(),
     )?;
@@ -204,9 +211,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         eprint!("\r\x1b[K");
     }
     watching.end();
-    report::print(arguments.format, &opening, memory_bytes, &recording)?;
+    let complaint = settles.complaint();
+    let settled = settles.end();
+    let settled = report::Settled { status: settled, complaint };
+    report::print(arguments.format, &opening, memory_bytes, &recording, &settled)?;
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
-    Ok(Outcome::lost_if(recording.lost() > 0 || bad))
+    let unsettled = recording.closed.status.segments_lost_unsettled > 0;
+    Ok(Outcome::lost_if(recording.lost() > 0 || bad || unsettled))
 }
 
 /// Rings for other processes: their paths are told, and their producers' ids kept.
@@ -323,12 +334,48 @@ fn record_with(
         }
         stop.store(true, Ordering::Relaxed);
         stopping();
+        // Beside it settling goes on, which a source that waits for room may need.
+        while !running.iter().all(|thread| thread.is_finished()) {
+            tick(&recorder, clock::monotonic_ns() - started_ns);
+            clock::sleep_ns(10_000_000);
+        }
         running
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err("a source's thread ended".into())))
             .collect::<Result<Vec<Fed>>>()
     })?;
+    await_settling(&recorder, || tick(&recorder, clock::monotonic_ns() - started_ns));
     let elapsed_ns = clock::monotonic_ns() - started_ns;
     let growth = recorder.growth();
     Ok(Recording { elapsed_ns, growth, closed: recorder.close(), fed, attached, alone })
+}
+
+/// Settling that makes no progress for this long is not waited for.
+const SETTLING_PATIENCE_NS: u64 = 20_000_000_000;
+
+/// What the rings hold needs segments that settling is still to give free: it hears nothing of the
+/// recorder once that closes.
+fn await_settling(recorder: &Recorder, mut tick: impl FnMut()) {
+    let mut seen = (0, clock::monotonic_ns());
+    loop {
+        let status = recorder.status();
+        let held = matches!(status.trouble, Trouble::Held { unsettled, .. } if unsettled > 0);
+        let waits = status.segments_unsettled > 0
+            && (held || status.trouble == Trouble::None)
+            && recorder.rings().iter().any(|ring| ring.used_bytes > 0);
+        let now_ns = clock::monotonic_ns();
+        if status.durable_blocks != seen.0 {
+            seen = (status.durable_blocks, now_ns);
+        }
+        if !waits {
+            return;
+        }
+        if now_ns - seen.1 > SETTLING_PATIENCE_NS {
+            // Counted, and said at the end.
+            recorder.unsettled_yield(true);
+            return;
+        }
+        tick();
+        clock::sleep_ns(10_000_000);
+    }
 }

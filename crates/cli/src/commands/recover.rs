@@ -24,6 +24,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Format::Json => print_json(&json!({
             "records": recovered.records,
             "blocks": recovered.blocks,
+            "runs": recovered.runs,
+            "runs_samples": recovered.runs_samples,
             "damage": damage,
             "ids_without_name": recovered.placeholders,
             "lost": recovered.lost(),
@@ -36,6 +38,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 recovered.blocks,
                 arguments.new.display()
             );
+            if recovered.runs > 0 {
+                out!("copied {} runs with {} samples", recovered.runs, recovered.runs_samples);
+            }
             damage.iter().for_each(|damage| out!("damage in the old store: {damage}"));
             for id in &recovered.placeholders {
                 out!("the name of series {id} is lost; it is now called unknown-{id}");

@@ -61,16 +61,25 @@ fn measured(store: &Store, access: Access, show: bool) -> Result<(VerifyReport, 
 /// Verifies a store and says what was found.
 pub(crate) fn verify_and_print(store: &Store, access: Access) -> Result<Outcome> {
     let (report, took_ns) = measured(store, access, true)?;
+    let bytes = report.block_bytes + report.runs_page_bytes;
     out!(
         "verified {} in {} ({}/s): {} records, {} frames, {} samples in {} sessions",
-        show_bytes(report.block_bytes),
+        show_bytes(bytes),
         show_ns(took_ns),
-        show_bytes((report.block_bytes as f64 / (took_ns.max(1) as f64 / 1e9)) as u64),
+        show_bytes((bytes as f64 / (took_ns.max(1) as f64 / 1e9)) as u64),
         report.records,
         report.frames,
         report.samples,
         report.sessions
     );
+    if report.runs > 0 {
+        out!(
+            "{} runs, {} of pages: {} samples",
+            report.runs,
+            show_bytes(report.runs_page_bytes),
+            report.runs_samples
+        );
+    }
     if let Some((from_ns, to_ns)) = report.times_ns {
         out!("times {} to {}", time::show(from_ns), time::show(to_ns));
     }
@@ -83,6 +92,9 @@ pub(crate) fn verify_and_print(store: &Store, access: Access) -> Result<Outcome>
     );
     for tail in &report.tails {
         out!("torn by a crash, normal: {} at offset {}", tail.file, tail.offset);
+    }
+    for name in &report.runs_unnamed {
+        out!("left by a settling that was killed, normal: {name}");
     }
     for damage in &report.damage {
         out!("DAMAGE {damage}; {}", damage.next_step());
@@ -115,7 +127,7 @@ pub(super) fn as_json(report: &VerifyReport, took_ns: u64) -> Value {
     json!({
         "whole": report.is_whole(),
         "took_ns": took_ns,
-        "bytes_per_s": report.block_bytes as f64 / (took_ns.max(1) as f64 / 1e9),
+        "bytes_per_s": (report.block_bytes + report.runs_page_bytes) as f64 / (took_ns.max(1) as f64 / 1e9),
         "sessions": report.sessions,
         "blocks": report.blocks,
         "block_bytes": report.block_bytes,
@@ -123,6 +135,10 @@ pub(super) fn as_json(report: &VerifyReport, took_ns: u64) -> Value {
         "records": report.records,
         "frames": report.frames,
         "samples": report.samples,
+        "runs": report.runs,
+        "runs_page_bytes": report.runs_page_bytes,
+        "runs_samples": report.runs_samples,
+        "runs_unnamed": report.runs_unnamed,
         "gaps": report.gaps,
         "clock_steps": report.clock_steps,
         "lost": report.lost.lost(),

@@ -35,6 +35,8 @@ struct Started {
     /// 0 if its header is damaged.
     epoch: u64,
     span: Span,
+    /// It holds samples, or may.
+    samples: bool,
 }
 
 /// Epochs that a pin holds.
@@ -71,6 +73,8 @@ pub(crate) struct Choice {
     holds: Vec<Hold>,
     /// Epochs above this hold samples that are in no run, if that counts.
     settled: Option<u64>,
+    /// Recycled although their samples were in no run.
+    lost_unsettled: u32,
     /// Epochs of which there is a durable copy outside the log.
     copied: BTreeMap<u64, Option<Span>>,
 }
@@ -95,10 +99,17 @@ impl Choice {
         // A damaged header is what a crash leaves of a segment that was being started. Under
         // "stop" it is not reused either: it may be damage to a segment that holds data.
         let nothing = Span { starts_ns: i64::MIN, ends_ns: i64::MIN };
-        let damaged = |(index, _): &(u32, _)| Started { index: *index, epoch: 0, span: nothing };
+        let damaged = |(index, _): &(u32, _)| Started {
+            index: *index,
+            epoch: 0,
+            span: nothing,
+            samples: false,
+        };
         let mut started: VecDeque<Started> = segments.damaged.iter().map(damaged).collect();
         let used = headers.iter().zip(spans);
-        let used = used.map(|(h, span)| Started { index: h.index, epoch: h.epoch, span });
+        // What earlier sessions have put there only settling finds out.
+        let samples = true;
+        let used = used.map(|(h, span)| Started { index: h.index, epoch: h.epoch, span, samples });
         started.extend(used.filter(|segment| *empty != Some(segment.index)));
         let all = identity.segments as usize;
         let kept = retention.keep_bytes.map_or(all, |bytes| {
@@ -114,6 +125,7 @@ impl Choice {
             to_come: kept.saturating_sub(segments.grown as usize),
             holds: Vec::new(),
             settled: retention.keep_unsettled.then_some(0),
+            lost_unsettled: 0,
             copied: BTreeMap::new(),
         };
         (choice, base_ns)
@@ -125,12 +137,13 @@ impl Choice {
     }
 
     /// The next segment, which is then the newest and has `epoch`. Segments in `busy` are passed
-    /// over.
+    /// over. `urgent`: records have waited long enough for unsettled ones to yield, if they do.
     pub(crate) fn next(
         &mut self,
         busy: &[u32],
         epoch: u64,
         running_ns: i64,
+        urgent: bool,
     ) -> Result<Next, NoNext> {
         let recycles = self.when_full == WhenFull::Recycle;
         let room = self.started.len() < self.segments_max || !recycles;
@@ -142,7 +155,13 @@ impl Choice {
                 Next { index, untouched: at.is_some() }
             }
             None if recycles => {
-                let at = self.reusable(busy, running_ns).ok_or_else(|| self.why(running_ns))?;
+                let yields = urgent && self.retention.unsettled_yield && self.to_come == 0;
+                let found = self.reusable(busy, running_ns, false).or_else(|| {
+                    let found = self.reusable(busy, running_ns, true).filter(|_| yields)?;
+                    self.lost_unsettled += 1;
+                    Some(found)
+                });
+                let at = found.ok_or_else(|| self.why(running_ns))?;
                 let segment = self.started.remove(at).ok_or(NoNext::Full)?;
                 Next { index: segment.index, untouched: false }
             }
@@ -155,17 +174,41 @@ impl Choice {
             before.span.ends_ns = running_ns;
         }
         let span = Span { starts_ns: running_ns, ends_ns: i64::MAX };
-        self.started.push_back(Started { index: next.index, epoch, span });
+        self.started.push_back(Started { index: next.index, epoch, span, samples: false });
         Ok(next)
     }
 
-    /// The place of the oldest segment that may be reused.
-    fn reusable(&self, busy: &[u32], running_ns: i64) -> Option<usize> {
+    /// The newest segment holds samples from now on.
+    pub(crate) fn note_samples(&mut self) {
+        if let Some(newest) = self.started.back_mut() {
+            newest.samples = true;
+        }
+    }
+
+    /// Segments with samples that are in no run, and the first epoch of them; 0 and `None` if that
+    /// does not count here.
+    pub(crate) fn unsettled(&self) -> (usize, Option<u64>) {
+        let unsettled = || self.started.iter().filter(|segment| !self.is_settled(segment));
+        (unsettled().count(), unsettled().map(|segment| segment.epoch).min())
+    }
+
+    /// Segments recycled although their samples were in no run.
+    pub(crate) fn lost_unsettled(&self) -> u32 {
+        self.lost_unsettled
+    }
+
+    /// From now on unsettled segments yield, or do not.
+    pub(crate) fn set_unsettled_yield(&mut self, yields: bool) {
+        self.retention.unsettled_yield = yields;
+    }
+
+    /// The place of the oldest segment that may be reused, be it unsettled with `unsettled`.
+    fn reusable(&self, busy: &[u32], running_ns: i64, unsettled: bool) -> Option<usize> {
         self.started.iter().position(|segment| {
             !busy.contains(&segment.index)
                 && !self.holds(segment.epoch)
                 && self.old_enough(segment, running_ns)
-                && self.is_settled(segment)
+                && (unsettled || self.is_settled(segment))
         })
     }
 
@@ -176,7 +219,7 @@ impl Choice {
     }
 
     fn is_settled(&self, segment: &Started) -> bool {
-        self.settled.is_none_or(|through| segment.epoch <= through)
+        self.settled.is_none_or(|through| segment.epoch <= through || !segment.samples)
     }
 
     /// The samples of all epochs up to this one are in runs.
@@ -237,7 +280,7 @@ impl Choice {
 
     /// Whether the oldest segment is older than what is to be kept.
     pub(crate) fn may_reuse(&self, running_ns: i64) -> bool {
-        self.when_full == WhenFull::Recycle && self.reusable(&[], running_ns).is_some()
+        self.when_full == WhenFull::Recycle && self.reusable(&[], running_ns, false).is_some()
     }
 
     /// Where a window from `from_ns` (running time) on begins; `next_epoch` is that of the segment
@@ -306,7 +349,8 @@ impl Choice {
         (self.when_full == WhenFull::Recycle).then_some(self.usable() / 2)
     }
 
-    fn usable(&self) -> usize {
+    /// Segments that the log has or will have.
+    pub(crate) fn usable(&self) -> usize {
         (self.started.len() + self.blank.len() + self.to_come).min(self.segments_max)
     }
 

@@ -99,6 +99,8 @@ pub struct Engine {
     builder: BlockBuilder,
     /// Samples of the block being filled, in order of arrival.
     stage: SampleStage,
+    /// Bytes of samples and texts in the bodies of that block.
+    loose_bytes: u64,
     filling: Option<AlignedBuffer>,
     filling_since_ns: u64,
     free: Vec<AlignedBuffer>,
@@ -176,6 +178,7 @@ impl Engine {
             first_ring: 0,
             builder: BlockBuilder::new(CHUNKS_MAX),
             stage: SampleStage::new(section_room(start.block_bytes)),
+            loose_bytes: 0,
             filling: None,
             filling_since_ns: 0,
             free: buffers(start.buffers.max(2), start.block_bytes)?,

@@ -13,6 +13,10 @@ pub struct Retention {
     /// Nothing is recycled whose samples are not in runs yet. How far they are is what
     /// `runs/manifest` says, whoever settles; until there is one, nothing is recycled.
     pub keep_unsettled: bool,
+    /// Before new records wait longer than half of what they may wait to be durable, or a ring
+    /// fills up, the oldest segment is recycled although its samples are in no run, and counted.
+    /// [`Recorder::unsettled_yield`](crate::Recorder::unsettled_yield) changes it later.
+    pub unsettled_yield: bool,
     /// The log grows only as long as its file system has so many bytes free.
     pub min_free_bytes: u64,
 }

@@ -59,6 +59,8 @@ pub struct Status {
     pub payload_bytes: u64,
     /// Records in blocks, gap and clock records included.
     pub records: u64,
+    /// Bytes of samples in blocks: sections, and texts and samples that stay in a body.
+    pub sample_bytes: u64,
     /// Records lost and logged as gaps.
     pub lost: u64,
     /// Syncs completed.
@@ -87,6 +89,15 @@ pub struct Status {
     pub segments_blank: u32,
     /// Segments held by pins, as of the last start of one.
     pub segments_held: u32,
+    /// Segments with samples that are in no run, as of the last start of one or the last settling;
+    /// 0 unless [`Retention::keep_unsettled`](crate::Retention::keep_unsettled).
+    pub segments_unsettled: u32,
+    /// Segments that the log has or will have.
+    pub segments_usable: u32,
+    /// Of lower epochs no samples are missing in the runs, and they are durable.
+    pub unsettled_from_epoch: u64,
+    /// Segments recycled although their samples were in no run.
+    pub segments_lost_unsettled: u32,
     /// The oldest segment is older than what is to be kept, as of the last attempt to start one.
     pub may_reuse: bool,
     /// Why there is no progress.

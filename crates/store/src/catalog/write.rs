@@ -91,6 +91,9 @@ pub fn write_dictionary_in_portions<S: Storage>(
         let names_max = if anew { usize::MAX } else { names_max };
         let extent = Extent { names_max, ..Extent::WHOLE };
         let mut read = Read::new(start);
+        // At least ten bytes a name: a table that grows late grows seldom.
+        let names = (file.size_bytes()?.saturating_sub(start.last_offset) / 10).min(1 << 20);
+        read.table.expect((names as usize).min(names_max));
         let all = blocks::read(&file, &header, &start, extent, &mut read)?;
         if !read.damage.is_empty() {
             return Err(refused(read.damage.pop()));

@@ -46,6 +46,22 @@ struct Cursor<P> {
     at: usize,
 }
 
+/// Series at which portions end between two places where pieces begin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Within {
+    next: u32,
+    step: u32,
+    end: u32,
+}
+
+impl Within {
+    fn next(&mut self) -> Option<u32> {
+        let next = (self.next < self.end).then_some(self.next)?;
+        self.next = next.saturating_add(self.step);
+        Some(next)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Gather<'a, P> {
@@ -55,6 +71,9 @@ pub(crate) struct Gather<'a, P> {
     starts: Vec<(Key, u32)>,
     next_start: usize,
     portion_samples: usize,
+    within: Within,
+    /// Where the portion behind those of `within` ends.
+    after: Option<Option<Key>>,
     scratch: SampleColumns,
     /// What belongs to the next portion, part behind part.
     gathered: Columns,
@@ -74,7 +93,17 @@ impl<'a, P: Part> Gather<'a, P> {
         let cursor = |part| Cursor { part, next: 0, held: Columns::default(), at: 0 };
         let cursors = parts.into_iter().map(cursor).collect();
         let (scratch, gathered) = (SampleColumns::default(), Columns::default());
-        Gather { cursors, wanted, starts, next_start: 0, portion_samples, scratch, gathered }
+        Gather {
+            cursors,
+            wanted,
+            starts,
+            next_start: 0,
+            portion_samples,
+            within: Within::default(),
+            after: None,
+            scratch,
+            gathered,
+        }
     }
 
     /// Fills `portion` with what comes next, sorted, each series and time once. False if there is
@@ -85,8 +114,9 @@ impl<'a, P: Part> Gather<'a, P> {
     pub(crate) fn next(&mut self, portion: &mut Portion) -> Result<bool> {
         portion.clear();
         self.gathered.clear();
-        if self.next_start >= self.starts.len() && self.cursors.iter().all(|c| c.at >= c.held.len())
-        {
+        let held = |c: &Cursor<P>| c.at < c.held.len();
+        let begun = self.next_start >= self.starts.len() && self.after.is_none();
+        if begun && !self.cursors.iter().any(held) {
             return Ok(false);
         }
         let before = self.reach();
@@ -99,17 +129,54 @@ impl<'a, P: Part> Gather<'a, P> {
 
     /// Keys below this belong to the next portion; `None`: all that is left.
     fn reach(&mut self) -> Option<Key> {
+        let series = |series| Key { series, time_ns: i64::MIN };
+        if let Some(before) = self.within.next() {
+            return Some(series(before));
+        }
+        if let Some(before) = self.after.take() {
+            return before;
+        }
+        // Where hundreds of pieces begin at one place, what they have up to the next place is
+        // handed out by some series at a time.
+        let held = self.cursors.iter().map(|c| c.held.len() - c.at).sum::<usize>();
+        let first = |c: &Cursor<P>| c.held.series.get(c.at).copied();
+        let from = self.cursors.iter().filter_map(first).min();
+        let start = self.starts.get(self.next_start).map(|start| start.0.series);
+        let from = from.into_iter().chain(start).min().unwrap_or(0);
+        let (before, begun) = self.next_reach();
+        let to = before.map_or_else(|| self.last_series(), |key| key.series).max(from) - from;
+        let parts = ((held + begun) / self.portion_samples.max(1)).min(to as usize);
+        if parts < 2 {
+            return before;
+        }
+        let step = (to as usize).div_ceil(parts) as u32;
+        self.within = Within { next: from + step, step, end: from + to };
+        self.after = Some(before);
+        self.within.next().map(series)
+    }
+
+    /// The last series that is left.
+    fn last_series(&self) -> u32 {
+        let last = |c: &Cursor<P>| {
+            let pieces = (c.next..c.part.pieces()).map(|at| c.part.piece(at).last_series);
+            pieces.chain(c.held.series.last().copied()).max()
+        };
+        self.cursors.iter().filter_map(last).max().unwrap_or(0)
+    }
+
+    /// The next place behind which enough has begun, and how much that is.
+    fn next_reach(&mut self) -> (Option<Key>, usize) {
         let mut samples = 0;
         while let Some((start, count)) = self.starts.get(self.next_start).copied() {
             let new = self.next_start == 0
                 || self.starts.get(self.next_start - 1).is_none_or(|before| before.0 < start);
             if samples >= self.portion_samples && new {
-                return Some(start);
+                return (Some(start), samples);
             }
             samples += count as usize;
             self.next_start += 1;
         }
-        None
+        (None, samples)
     }
 
     /// The parts, once everything is taken.

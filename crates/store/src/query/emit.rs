@@ -8,6 +8,25 @@ use std::ops::ControlFlow;
 /// Most rows of a batch.
 pub(super) const BATCH_ROWS: usize = 65_536;
 
+/// How bits are to be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    F64,
+    I64,
+    U64,
+    Bool,
+}
+
+impl From<Type> for Form {
+    fn from(kind: Type) -> Self {
+        match kind {
+            Type::F64 => Form::F64,
+            Type::Bool => Form::Bool,
+            Type::I64 | Type::Text | Type::Channel => Form::I64,
+        }
+    }
+}
+
 /// See the module.
 pub(super) struct Emitter<'a> {
     each: &'a mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
@@ -17,7 +36,7 @@ pub(super) struct Emitter<'a> {
     last: Option<usize>,
     aggregate: Option<Aggregate>,
     target: Target,
-    kind: Type,
+    form: Form,
     times_ns: Vec<i64>,
     bits: Vec<u64>,
     /// Texts instead of bits.
@@ -44,7 +63,7 @@ impl<'a> Emitter<'a> {
             last: query.last,
             aggregate: query.every.map(|every| every.aggregate),
             target: Target { id: 0, place: 0 },
-            kind: Type::F64,
+            form: Form::F64,
             times_ns: Vec::new(),
             bits: Vec::new(),
             ends: Vec::new(),
@@ -54,8 +73,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// What follows is of this series.
-    pub(super) fn series(&mut self, target: Target, kind: Type) {
-        (self.target, self.kind) = (target, kind);
+    pub(super) fn series(&mut self, target: Target, form: Form) {
+        (self.target, self.form) = (target, form);
     }
 
     /// Rows by rising time. With `last` they are held until [`Emitter::end`].
@@ -87,12 +106,12 @@ impl<'a> Emitter<'a> {
     pub(super) fn one(
         &mut self,
         target: Target,
-        kind: Type,
+        form: Form,
         start_ns: i64,
         value: f64,
         count: u64,
     ) -> ControlFlow<()> {
-        (self.target, self.kind) = (target, kind);
+        (self.target, self.form) = (target, form);
         if self.left == 0 || self.last == Some(0) {
             return ControlFlow::Continue(());
         }
@@ -196,19 +215,20 @@ impl<'a> Emitter<'a> {
         if rows == 0 {
             return ControlFlow::Continue(());
         }
-        let kind = match self.aggregate {
-            Some(Aggregate::Count) => Type::I64,
-            Some(_) => Type::F64,
-            None => self.kind,
+        let form = match self.aggregate {
+            Some(Aggregate::Count) => Form::I64,
+            Some(_) => Form::F64,
+            None => self.form,
         };
-        let values = match kind {
-            Type::I64 | Type::Text | Type::Channel => Values::I64(memory::as_integers(bits)),
-            Type::Bool => {
+        let values = match form {
+            Form::U64 => Values::U64(bits),
+            Form::I64 => Values::I64(memory::as_integers(bits)),
+            Form::Bool => {
                 self.truths.clear();
                 self.truths.extend(bits.iter().map(|bits| *bits != 0));
                 Values::Bool(&self.truths)
             }
-            Type::F64 => Values::F64(memory::as_floats(bits)),
+            Form::F64 => Values::F64(memory::as_floats(bits)),
         };
         self.left -= rows as u64;
         self.notes.rows += rows as u64;
@@ -219,10 +239,11 @@ impl<'a> Emitter<'a> {
 }
 
 /// The value of a sample as a number, by the type of its series.
-pub(super) fn number(kind: Type, bits: u64) -> f64 {
-    match kind {
-        Type::F64 => f64::from_bits(bits),
-        Type::Bool => f64::from(u8::from(bits != 0)),
-        Type::I64 | Type::Text | Type::Channel => bits.cast_signed() as f64,
+pub(super) fn number(form: Form, bits: u64) -> f64 {
+    match form {
+        Form::F64 => f64::from_bits(bits),
+        Form::Bool => f64::from(u8::from(bits != 0)),
+        Form::I64 => bits.cast_signed() as f64,
+        Form::U64 => bits as f64,
     }
 }

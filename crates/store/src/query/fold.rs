@@ -147,7 +147,7 @@ impl Fold {
     /// Whether asking a page for its steps costs less than reading it: a step has tiles inside.
     pub(super) fn worth(&self, page: &PageEntry) -> bool {
         let span_ns = page.time_max_ns.abs_diff(page.time_min_ns).max(1);
-        let steps = if self.every.step_ns == 0 { 0 } else { span_ns / self.every.step_ns };
+        let steps = span_ns.checked_div(self.every.step_ns).unwrap_or(0);
         u64::from(page.samples) / (steps + 1) >= TILE_SAMPLES
     }
 

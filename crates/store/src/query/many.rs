@@ -28,7 +28,7 @@ pub(super) fn series<F: StorageFile>(
     let wanted = Wanted { series: Some(ids), interval: query.interval };
     let mut gather = Gather::new(sources.share_parts(), wanted, PORTION_SAMPLES);
     let texts = if query.every.is_none() { sources.text_series(ids) } else { Vec::new() };
-    let of = One::new(sources, Box::default());
+    let of = One::new(sources, Default::default());
     let mut texts = Texts { of, ids, left: texts.into_iter().peekable(), query };
     let mut fold = query.every.map(|every| Fold::new(every, query.interval));
     let mut portion = Portion::default();
@@ -46,7 +46,7 @@ pub(super) fn series<F: StorageFile>(
                     break;
                 }
                 let place = ids.partition_point(|id| *id < series);
-                out.series(Target { id: series, place }, kind(series));
+                out.series(Target { id: series, place }, kind(series).into());
                 open = Some(series);
             }
             let times_ns = samples.times_ns.get(range.clone()).unwrap_or(&[]);
@@ -54,10 +54,10 @@ pub(super) fn series<F: StorageFile>(
             flow = match &mut fold {
                 None => out.rows(times_ns, bits),
                 Some(fold) => {
-                    let kind = kind(series);
+                    let form = kind(series).into();
                     let mut flow = ControlFlow::Continue(());
                     for (time_ns, bits) in times_ns.iter().zip(bits) {
-                        flow = fold.add(*time_ns, number(kind, *bits), out)?;
+                        flow = fold.add(*time_ns, number(form, *bits), out)?;
                         if flow.is_break() {
                             break;
                         }
@@ -93,7 +93,7 @@ impl<F: StorageFile> Texts<'_, F> {
     fn hand_out(&mut self, before: Option<u32>, out: &mut Emitter<'_>) -> Result<ControlFlow<()>> {
         while let Some(id) = self.left.next_if(|id| before.is_none_or(|before| *id < before)) {
             let place = self.ids.partition_point(|other| *other < id);
-            out.series(Target { id, place }, Type::Text);
+            out.series(Target { id, place }, Type::Text.into());
             if self.of.series(id, Type::Text, self.query, None, out)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }

@@ -23,7 +23,7 @@ const SLICE_SAMPLES: u64 = 256 << 10;
 #[derive(Debug)]
 pub(super) struct One<'a, F> {
     sources: &'a Sources<F>,
-    memory: Box<Memory>,
+    memory: Memory,
     pub(super) damage: Vec<Damage>,
 }
 
@@ -50,12 +50,12 @@ impl Memory {
 }
 
 impl<'a, F: StorageFile> One<'a, F> {
-    pub(super) fn new(sources: &'a Sources<F>, memory: Box<Memory>) -> Self {
+    pub(super) fn new(sources: &'a Sources<F>, memory: Memory) -> Self {
         One { sources, memory, damage: Vec::new() }
     }
 
     /// The buffers, for the next query.
-    pub(super) fn into_memory(self) -> Box<Memory> {
+    pub(super) fn into_memory(self) -> Memory {
         self.memory
     }
 
@@ -165,7 +165,7 @@ impl<'a, F: StorageFile> One<'a, F> {
                 Some(fold) => {
                     let mut flow = ControlFlow::Continue(());
                     for (time_ns, bits) in self.memory.times_ns.iter().zip(&self.memory.bits) {
-                        flow = fold.add(*time_ns, number(kind, *bits), out)?;
+                        flow = fold.add(*time_ns, number(kind.into(), *bits), out)?;
                         if flow.is_break() {
                             break;
                         }

@@ -16,13 +16,16 @@ pub(super) struct Stretch {
     pub(super) page: Option<(usize, usize)>,
 }
 
+/// Earliest and latest time, and the page if it is one that holds the series alone.
+type Span = (i64, i64, Option<(usize, usize)>);
+
 /// The stretches of a series, by time; what lies between them has no samples.
 pub(super) fn stretches<F: StorageFile>(
     sources: &Sources<F>,
     series: u32,
     interval: Interval,
 ) -> Vec<Stretch> {
-    let mut pieces: Vec<(i64, i64, Option<(usize, usize)>)> = Vec::new();
+    let mut pieces: Vec<Span> = Vec::new();
     for (number, run) in sources.runs.iter().enumerate() {
         for at in run.index.find(series) {
             let Some(page) = run.index.pages().get(at).filter(|page| page.kind != Type::Text)
@@ -40,7 +43,7 @@ pub(super) fn stretches<F: StorageFile>(
     }
     pieces.retain(|piece| touches((piece.0, piece.1), interval));
     pieces.sort_unstable();
-    let mut stretches: Vec<(i64, i64, Option<(usize, usize)>)> = Vec::new();
+    let mut stretches: Vec<Span> = Vec::new();
     for (min_ns, max_ns, page) in pieces {
         // An interval that ends at the last time there is has it within: no cut before that one.
         match stretches.last_mut().filter(|last| last.1 >= min_ns || last.1 == i64::MAX - 1) {
@@ -48,7 +51,7 @@ pub(super) fn stretches<F: StorageFile>(
             None => stretches.push((min_ns, max_ns, page)),
         }
     }
-    let clip = |(min_ns, max_ns, page): (i64, i64, Option<(usize, usize)>)| {
+    let clip = |(min_ns, max_ns, page): Span| {
         let from_ns = min_ns.max(interval.from_ns);
         let to_ns = max_ns.saturating_add(1).min(interval.to_ns);
         Stretch { interval: Interval { from_ns, to_ns }, page }

@@ -100,7 +100,7 @@ impl Totals<'_, '_> {
             }
             let target = Target { id: *id, place: self.place };
             let value = step.value(self.every.aggregate);
-            self.out.one(target, (self.kind)(*id), self.start_ns, value, step.count)?;
+            self.out.one(target, (self.kind)(*id).into(), self.start_ns, value, step.count)?;
         }
         ControlFlow::Continue(())
     }
@@ -246,9 +246,9 @@ fn of_log<F: StorageFile>(
     let (mut portion, mut steps) = (Portion::default(), Vec::new());
     while gather.next(&mut portion)? {
         for (id, range) in portion.groups() {
-            let (kind, mut step) = (kind(id), Step::EMPTY);
+            let (form, mut step) = (kind(id).into(), Step::EMPTY);
             for bits in portion.samples().bits.get(range).unwrap_or(&[]) {
-                step.add(number(kind, *bits));
+                step.add(number(form, *bits));
             }
             add(&mut steps, id, &step);
         }

@@ -8,7 +8,7 @@ use baro_ondisk::limits::{
 };
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Scan,
-    SegmentHeader, SegmentKind, Type,
+    SegmentHeader, SegmentKind, Settled, Type,
 };
 use baro_recorder::log::{CATALOG, CatalogWriter, read_catalog_header, segment_name};
 use baro_sys::memory::AlignedBuffer;
@@ -96,6 +96,12 @@ impl<'a, T: Storage> Copy<'a, T> {
             Some(Encoded { bytes, time_min_ns, time_max_ns })
         });
         self.seal()
+    }
+
+    /// How far the copy is: what was pushed until now is before it, what follows is not.
+    pub(super) fn mark(&mut self) -> Result<Settled> {
+        self.seal()?;
+        Ok(Settled { epoch: u64::from(self.segments), end: self.sequence })
     }
 
     fn start_session(&mut self, session: u64) -> Result<()> {

@@ -1,10 +1,12 @@
 //! What one step takes from the log.
 
+use super::pace::Pace;
 use super::{Extent, SettleOptions};
 use crate::read::Notes;
 use crate::unsettled::{LogPart, TextSample, samples_of, texts_of};
 use crate::{Result, Store};
 use baro_ondisk::Settled;
+use baro_sys::clock;
 use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
@@ -20,6 +22,9 @@ pub(super) struct Batch {
     pub(super) notes: Notes,
 }
 
+/// Bytes of blocks read from rest to rest.
+const PIECE_BYTES: u64 = 8 << 20;
+
 /// Bytes that a text takes beside its letters.
 const TEXT_BYTES: u64 = 48;
 
@@ -27,6 +32,7 @@ const TEXT_BYTES: u64 = 48;
 pub(super) fn take<S: Storage>(
     store: &Store<S>,
     options: &SettleOptions,
+    pace: &Pace,
     recording: bool,
 ) -> Result<Batch> {
     let mut batch = Batch { settled: store.settled(), ..Batch::default() };
@@ -37,6 +43,28 @@ pub(super) fn take<S: Storage>(
     let proven = of_newest.map(|s| s.durable).max().unwrap_or(0);
     let limit = options.memory_bytes as u64;
     let mut ended = false;
+    // Where no series is declared there are no samples, and no block has to be read.
+    let catalog = &store.catalog;
+    if catalog.channels() == catalog.len() && catalog.damage().is_empty() {
+        for entry in segments {
+            let header = &entry.segment.header;
+            let newest = recording && Some(header.session) == newest;
+            let (end, whole) = match newest {
+                true => (entry.live.end.min(proven), entry.live.end <= proven),
+                false => (entry.live.end, true),
+            };
+            let settled = Settled { epoch: header.epoch, end };
+            batch.settled = batch.settled.max(settled);
+            if !whole {
+                return Ok(batch);
+            }
+        }
+        if let Some(last) = segments.last().filter(|_| !recording) {
+            batch.settled = Settled { epoch: last.segment.header.epoch + 1, end: 0 };
+        }
+        return Ok(batch);
+    }
+    let (mut since_ns, mut read) = (clock::monotonic_ns(), 0);
     let notes = store.unsettled_blocks(
         |_| true,
         |segment, live, notes| {
@@ -49,6 +77,10 @@ pub(super) fn take<S: Storage>(
             if batch.bytes >= limit {
                 batch.full = true;
                 return Ok(ControlFlow::Break(()));
+            }
+            read += live.block.header.block_bytes() as u64;
+            if read >= PIECE_BYTES {
+                (since_ns, read) = (pace.rest(since_ns)?, 0);
             }
             if let Some(part) = samples_of(live, notes) {
                 batch.bytes += part.bytes() as u64;

@@ -1,12 +1,13 @@
 //! Writing a run through the storage: in pieces, each handed to the device before the next, so
 //! that settling never leaves a long writeback for a recorder to wait for.
 
-use super::REST_MAX_NS;
+use super::pace::Pace;
 use crate::Result;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_recorder::log::RUNS;
 use baro_sys::clock;
 use baro_sys::storage::{Storage, StorageFile};
+use std::sync::Arc;
 
 /// Bytes written at once.
 const PIECE_BYTES: usize = 1 << 20;
@@ -21,13 +22,13 @@ pub(super) struct Output<F> {
     piece: Vec<u8>,
     written: u64,
     synced: u64,
-    rest: u32,
+    pace: Arc<Pace>,
     since_ns: u64,
 }
 
 impl<F: StorageFile> Output<F> {
     /// Makes the file, in place of what a failed attempt has left.
-    pub(super) fn create<S: Storage<File = F>>(storage: &S, rest: u32) -> Result<Self> {
+    pub(super) fn create<S: Storage<File = F>>(storage: &S, pace: Arc<Pace>) -> Result<Self> {
         let name = format!("{RUNS}/run.new");
         match storage.remove(&name) {
             Err(error) if !error.is_missing() => return Err(error.into()),
@@ -36,7 +37,7 @@ impl<F: StorageFile> Output<F> {
         let file = storage.create(&name)?;
         let piece = Vec::with_capacity(PIECE_BYTES + UNIT_BYTES);
         let since_ns = clock::monotonic_ns();
-        Ok(Output { file, name, piece, written: 0, synced: 0, rest, since_ns })
+        Ok(Output { file, name, piece, written: 0, synced: 0, pace, since_ns })
     }
 
     /// Appends.
@@ -47,7 +48,7 @@ impl<F: StorageFile> Output<F> {
             if self.written - self.synced >= WINDOW_BYTES {
                 self.file.sync_data()?;
                 self.synced = self.written;
-                self.pause();
+                self.since_ns = self.pace.rest(self.since_ns)?;
             }
         }
         Ok(())
@@ -58,14 +59,6 @@ impl<F: StorageFile> Output<F> {
         self.written += self.piece.len() as u64;
         self.piece.clear();
         Ok(())
-    }
-
-    fn pause(&mut self) {
-        if self.rest > 0 {
-            let took_ns = clock::monotonic_ns() - self.since_ns;
-            clock::sleep_ns((took_ns * u64::from(self.rest)).min(REST_MAX_NS));
-        }
-        self.since_ns = clock::monotonic_ns();
     }
 
     /// Makes it durable under its name; returns its bytes.

@@ -30,7 +30,7 @@ impl<S: Storage> Settler<S> {
         report: &mut Settled,
     ) -> Result<bool> {
         let Batch { mut parts, mut texts, settled, bytes, full, notes } = {
-            let batch = take(&self.store, &self.options, recording)?;
+            let batch = take(&self.store, &self.options, &self.pace, recording)?;
             let empty = batch.parts.is_empty() && batch.texts.is_empty();
             if !batch.enough(extent, &self.options) && !empty {
                 return Ok(false);
@@ -157,7 +157,7 @@ impl<S: Storage> Settler<S> {
         let id = self.store.runs.manifest.next_run;
         let info = RunInfo { store: self.store.identity.store, run: id, level, note: Vec::new() };
         let storage = &self.store.storage;
-        let mut output = Output::create(storage, self.options.rest)?;
+        let mut output = Output::create(storage, Arc::clone(&self.pace))?;
         let catalog = &self.store.catalog;
         // Without a declaration the bits are kept as they are.
         let kind = |series| catalog.kind(series).unwrap_or(Type::I64);

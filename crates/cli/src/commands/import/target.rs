@@ -28,7 +28,7 @@ pub(super) struct Target {
 enum Writer {
     Own(Box<Recorder>),
     /// Of another process: its catalog as it was at the attach.
-    Other(Catalog),
+    Other(Box<Catalog>),
 }
 
 impl Target {
@@ -36,7 +36,7 @@ impl Target {
     pub(super) fn open(store: &Path) -> Result<Self> {
         let (producer, writer) = if LockFile::holder(&store.join(LOCK))?.is_some() {
             let attached = attach(store)?;
-            (attached.producer, Writer::Other(attached.catalog))
+            (attached.producer, Writer::Other(Box::new(attached.catalog)))
         } else {
             let recorder = Recorder::open(store, Options::default())?;
             (recorder.producer()?, Writer::Own(Box::new(recorder)))

@@ -34,6 +34,13 @@ pub(crate) enum Feed {
     Udp(UdpFeed),
 }
 
+impl Feed {
+    /// It waits for room in its ring instead of losing anything.
+    pub(crate) fn can_wait(&self) -> bool {
+        matches!(self, Feed::Csv | Feed::Json | Feed::Raw { .. } | Feed::Frames { .. })
+    }
+}
+
 /// Complaints kept; all are counted.
 const COMPLAINTS_MAX: usize = 10;
 

@@ -19,7 +19,17 @@ pub(crate) struct Keeping {
     keep: Option<u64>,
     /// Let the log grow only as long as its file system has this much free
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0")]
-    min_free: u64,
+    pub(super) min_free: u64,
+    /// Leave samples in the log instead of moving them to runs in the background
+    #[arg(long)]
+    pub(super) no_settle: bool,
+    /// Drop runs whose newest sample is older than this, measured from the newest one of all
+    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    pub(super) keep_runs: Option<u64>,
+    /// Drop the oldest runs while all together are larger than this; while less than --min-free is
+    /// free they are dropped too
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
+    pub(super) runs_size: Option<u64>,
     /// Pin a window when a value of a series crosses a limit, such as 'temp>90'; may be repeated.
     /// Comparisons: > >= < <=
     #[arg(long, value_parser = condition, value_name = "SERIES>VALUE")]
@@ -61,9 +71,15 @@ fn condition(text: &str) -> std::result::Result<Condition, String> {
 }
 
 impl Keeping {
-    pub(crate) fn retention(&self) -> Retention {
-        let (keep_bytes, keep_ns) = (self.keep_bytes, self.keep);
-        Retention { keep_bytes, keep_ns, min_free_bytes: self.min_free, ..Retention::default() }
+    /// `yields`: rather than wait for settling, unsettled samples are recycled.
+    pub(crate) fn retention(&self, yields: bool) -> Retention {
+        Retention {
+            keep_bytes: self.keep_bytes,
+            keep_ns: self.keep,
+            keep_unsettled: !self.no_settle,
+            unsettled_yield: yields,
+            min_free_bytes: self.min_free,
+        }
     }
 
     /// Begins to watch.

@@ -5,6 +5,7 @@ use crate::commands::{Format, print_json, promises};
 use crate::failure::Result;
 use crate::size::{show_bytes, show_ns};
 use baro_recorder::{Opening, Recorder, Trouble};
+use baro_store::SettlingStatus;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -66,8 +67,10 @@ pub(crate) fn status_line(recorder: &Recorder, elapsed_ns: u64) {
 }
 
 /// Says once what the recorder could not do beside recording; `said` is what was said already.
-pub(crate) fn complain(recorder: &Recorder, said: &mut Vec<String>) {
-    let complaints = recorder.complaints();
+/// `unsettled` is why nothing is settled.
+pub(crate) fn complain(recorder: &Recorder, unsettled: Option<&String>, said: &mut Vec<String>) {
+    let mut complaints = recorder.complaints();
+    complaints.extend(unsettled.cloned());
     for complaint in complaints.iter().filter(|complaint| !said.contains(complaint)) {
         eprintln!("note: {complaint}");
     }
@@ -93,13 +96,46 @@ pub(crate) fn print(
     opening: &Opening,
     memory_bytes: usize,
     recording: &Recording,
+    settled: &Settled,
 ) -> Result<()> {
     match format {
         Format::Text => {
             print_text(recording);
+            print_settled(recording, settled);
             Ok(())
         }
-        Format::Json => print_json(&as_json(opening, memory_bytes, recording)),
+        Format::Json => print_json(&as_json(opening, memory_bytes, recording, settled)),
+    }
+}
+
+/// What was settled beside a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// `None` if it was not wanted.
+    pub(crate) status: Option<SettlingStatus>,
+    /// Why it did not settle at the end.
+    pub(crate) complaint: Option<String>,
+}
+
+fn print_settled(recording: &Recording, settled: &Settled) {
+    let Some(status) = &settled.status else { return };
+    if status.runs > 0 {
+        out!(
+            "settled: {} samples into {} runs of {}; merged {} times",
+            status.samples,
+            status.runs,
+            show_bytes(status.bytes),
+            status.merged
+        );
+    }
+    if status.dropped.runs > 0 {
+        out!("dropped: {} runs with {} samples", status.dropped.runs, status.dropped.samples);
+    }
+    settled.complaint.iter().for_each(|said| out!("{said}"));
+    status.damage.iter().for_each(|damage| out!("DAMAGE {damage}; {}", damage.next_step()));
+    let lost = recording.closed.status.segments_lost_unsettled;
+    if lost > 0 {
+        out!("{lost} segments were recycled before their samples were in runs");
     }
 }
 
@@ -174,7 +210,13 @@ fn print_fed(fed: &Fed) {
     }
 }
 
-fn as_json(opening: &Opening, memory_bytes: usize, recording: &Recording) -> Value {
+fn as_json(
+    opening: &Opening,
+    memory_bytes: usize,
+    recording: &Recording,
+    settled: &Settled,
+) -> Value {
+    let runs = settled.status.as_ref();
     let status = &recording.closed.status;
     let sources: Vec<Value> = recording
         .fed
@@ -238,6 +280,15 @@ fn as_json(opening: &Opening, memory_bytes: usize, recording: &Recording) -> Val
         "other_bytes": status.other_bytes,
         "segments_grown": recording.growth.grown,
         "segments_target": recording.growth.target,
+        "settled_samples": runs.map(|runs| runs.samples),
+        "settled_bytes": runs.map(|runs| runs.bytes),
+        "runs_written": runs.map(|runs| runs.runs),
+        "runs_merged": runs.map(|runs| runs.merged),
+        "runs_dropped": runs.map(|runs| runs.dropped.runs),
+        "samples_dropped": runs.map(|runs| runs.dropped.samples),
+        "settling_stopped": settled.complaint,
+        "segments_unsettled": status.segments_unsettled,
+        "segments_recycled_unsettled": status.segments_lost_unsettled,
         "trouble": status.trouble.to_string(),
         "syncs": status.syncs,
         "failures": status.failures,

@@ -51,7 +51,8 @@ impl Service {
     }
 
     /// A few times a second.
-    pub(crate) fn tick(&self, recorder: &Recorder) {
+    /// `unsettled` is why nothing is settled.
+    pub(crate) fn tick(&self, recorder: &Recorder, unsettled: Option<&str>) {
         let Some(notify) = &self.notify else { return };
         let now_ns = clock::monotonic_ns();
         let status = recorder.status();
@@ -83,8 +84,9 @@ impl Service {
                 Trouble::LogFull => "; LOG FULL".to_owned(),
                 trouble => format!("; {}", trouble.to_string().replace('\n', " ")),
             };
+            let unsettled = unsettled.map_or_else(String::new, |said| format!("; {said}"));
             self.tell(&format!(
-                "STATUS={} records, {}/s, lost {lost}, push to durable {} at most{trouble}",
+                "STATUS={} records, {}/s, lost {lost}, push to durable {} at most{trouble}{unsettled}",
                 status.records,
                 show_bytes(rate as u64),
                 show_ns(status.longest_durable_ns),

@@ -31,10 +31,11 @@ impl Engine {
                 break;
             }
             let at = (self.first_ring + offset) % count;
-            let Engine { rings, builder, stage, status, watches, events, now, .. } = self;
+            let Engine { rings, builder, stage, loose_bytes, status, watches, events, now, .. } =
+                self;
             if let Some(ring) = rings.get_mut(at) {
                 let mut look = Looking { watches, events, now: *now };
-                let mut target = Target { builder, stage, buffer: &mut buffer };
+                let mut target = Target { builder, stage, loose_bytes, buffer: &mut buffer };
                 full = !target.take_all(ring, now.realtime_ns, status, &mut look);
                 if full {
                     // The others come first next time.
@@ -80,6 +81,8 @@ fn fired_event(trigger: usize, time_ns: i64, now: Now) -> Event {
 struct Target<'a> {
     builder: &'a mut BlockBuilder,
     stage: &'a mut SampleStage,
+    /// Bytes of samples and texts in the bodies.
+    loose_bytes: &'a mut u64,
     buffer: &'a mut [u8],
 }
 
@@ -185,7 +188,12 @@ impl Target<'_> {
             }
         };
         let producer = ring.producer();
-        self.builder.push(self.buffer, producer, kind, stream, sequence, time_ns, length, fill)
+        let (builder, buffer) = (&mut self.builder, &mut *self.buffer);
+        let taken = builder.push(buffer, producer, kind, stream, sequence, time_ns, length, fill);
+        if taken && matches!(kind, Kind::Samples | Kind::Text) {
+            *self.loose_bytes += length.max(1) as u64;
+        }
+        taken
     }
 }
 

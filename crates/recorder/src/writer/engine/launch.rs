@@ -45,6 +45,11 @@ impl Engine {
         };
         let header = self.builder.finish(&mut buffer, header);
         self.stage.clear();
+        let samples_bytes = u64::from(header.section_bytes) + std::mem::take(&mut self.loose_bytes);
+        if samples_bytes > 0 {
+            self.choice.note_samples();
+            self.status.sample_bytes += samples_bytes;
+        }
         let (offset, bytes) = (segment.offset, header.block_bytes());
         let index = segment.index;
         segment.offset += bytes as u64;
@@ -76,8 +81,11 @@ impl Engine {
         let busy: Vec<u32> = current.into_iter().chain(self.durable_segment).collect();
         self.limit_pins();
         let running_ns = self.running_base_ns.saturating_add(self.now.boottime_ns);
+        let patience_ns = self.start.durable_within_ns / 2;
+        let urgent = self.hurry()
+            || self.now.monotonic_ns >= self.filling_since_ns.saturating_add(patience_ns);
         let NextSegment { index, untouched } =
-            match self.choice.next(&busy, self.epoch + 1, running_ns) {
+            match self.choice.next(&busy, self.epoch + 1, running_ns, urgent) {
                 Ok(next) => next,
                 Err(why) => {
                     if why == NoNext::Growing {

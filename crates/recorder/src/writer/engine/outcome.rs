@@ -108,6 +108,7 @@ impl Engine {
         self.flights.clear();
         self.builder.clear();
         self.stage.clear();
+        self.loose_bytes = 0;
         self.free.extend(self.filling.take());
         self.rings.iter_mut().for_each(RingReader::rewind);
         self.next_block = self.durable_block;

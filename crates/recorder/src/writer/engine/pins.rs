@@ -186,7 +186,11 @@ impl Engine {
             Tell::SetGrowth(0) => self.choice.end_growth(),
             Tell::SetGrowth(to_come) => self.choice.resume_growth(to_come),
             Tell::OtherBytes(bytes) => self.status.other_bytes += bytes,
-            Tell::Settled(through) => self.choice.settled(through),
+            Tell::Settled(through) => {
+                self.choice.settled(through);
+                self.note_choice();
+            }
+            Tell::UnsettledYield(yields) => self.choice.set_unsettled_yield(yields),
             Tell::Watch(number, trigger) => self.watches.push(Watch::new(number, trigger)),
         }
     }
@@ -259,5 +263,11 @@ impl Engine {
         self.status.segments_blank = self.choice.blank() as u32;
         self.status.segments_held = self.choice.held() as u32;
         self.status.may_reuse = self.choice.may_reuse(running_ns);
+        let (unsettled, first) = self.choice.unsettled();
+        self.status.segments_unsettled = unsettled as u32;
+        self.status.segments_usable = self.choice.usable() as u32;
+        self.status.unsettled_from_epoch =
+            first.map_or(self.durable_epoch, |first| first.min(self.durable_epoch));
+        self.status.segments_lost_unsettled = self.choice.lost_unsettled();
     }
 }

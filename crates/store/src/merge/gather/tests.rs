@@ -1,3 +1,6 @@
+//! Merging held against a stable sort of everything with the last of equals kept, whatever the sizes
+//! of parts, pieces and portions.
+
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

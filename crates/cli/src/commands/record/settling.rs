@@ -1,0 +1,76 @@
+//! Settling while `baro record` records: the thread of `baro_store`, told how far the log is and
+//! asked how it goes.
+//!
+//! A source that can wait (stdin) waits for settling when the log is full of unsettled samples. Where
+//! any source cannot, or settling has stopped, such samples yield to new ones; how many segments
+//! that were is counted, and costs exit code 3.
+
+use super::keeping::Keeping;
+use crate::failure::Result;
+use baro_recorder::Recorder;
+use baro_store::{
+    Logged, RunRetention, SettleOptions, Settling, SettlingOptions, SettlingState, SettlingStatus,
+};
+use std::path::Path;
+
+/// Rests this many times as long as a piece of work took.
+pub(crate) const REST: u32 = 3;
+/// Compressed samples that become one run.
+const RUN_BYTES: usize = 16 << 20;
+/// Memory that settling takes beside the recorder's at most.
+pub(crate) const SETTLING_BYTES: u64 = 32 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Settles {
+    settling: Option<Settling>,
+    /// Sources cannot wait.
+    yields: bool,
+    /// What the recorder was told.
+    told: bool,
+}
+
+impl Settles {
+    /// Starts, unless it is not wanted; `yields` is what the recorder was opened with.
+    pub(super) fn start(store: &Path, keeping: &Keeping, yields: bool) -> Result<Self> {
+        let (keep_ns, keep_bytes) = (keeping.keep_runs, keeping.runs_size);
+        let options = SettleOptions {
+            memory_bytes: RUN_BYTES,
+            least_bytes: RUN_BYTES as u64 / 2,
+            retention: RunRetention { keep_ns, keep_bytes, min_free_bytes: keeping.min_free },
+            rest: REST,
+            ..SettleOptions::default()
+        };
+        let settling = match keeping.no_settle {
+            true => None,
+            false => Some(Settling::start(store, options, SettlingOptions::default())?),
+        };
+        Ok(Settles { settling, yields, told: yields })
+    }
+
+    /// A few times a second.
+    pub(super) fn look(&mut self, recorder: &Recorder) {
+        let Some(settling) = &self.settling else { return };
+        settling.logged(Logged::of(&recorder.status()));
+        let stopped = matches!(settling.status().state, SettlingState::Stopped { .. });
+        if self.told != (self.yields || stopped) {
+            self.told = self.yields || stopped;
+            recorder.unsettled_yield(self.told);
+        }
+    }
+
+    /// What somebody should know: why nothing is settled.
+    pub(super) fn complaint(&self) -> Option<String> {
+        match self.settling.as_ref()?.status().state {
+            SettlingState::Stopped { reason } => Some(format!("settling has stopped: {reason}")),
+            SettlingState::Another { pid: Some(pid) } => Some(format!("process {pid} settles")),
+            SettlingState::Another { pid: None } => Some("another process settles".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Ends it; what is not settled is settled by the next recorder, or by `baro settle`.
+    pub(super) fn end(self) -> Option<SettlingStatus> {
+        self.settling.map(Settling::end)
+    }
+}

@@ -1,0 +1,191 @@
+//! `baro settle`: samples go from the log into runs, and small runs into larger ones.
+//!
+//! Beside a recorder it is paced as the recorder's own settling is. Killed at any moment it leaves
+//! what is read as it was. Test: `tests/settle.rs`.
+
+use super::{Format, print_json};
+use crate::failure::{Outcome, Result};
+use crate::size::{self, show_bytes, show_ns};
+use baro_store::{
+    DictionaryWritten, Error, Extent, RunRetention, SettleOptions, Settled, Settler, Store,
+};
+use baro_sys::lock::LockFile;
+use baro_sys::{clock, schedule, termination};
+use clap::Args;
+use serde_json::json;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The store; may be recorded into meanwhile
+    store: PathBuf,
+    /// Settle what is too little for a run worth writing, too
+    #[arg(long)]
+    all: bool,
+    /// Drop runs whose newest sample is older than this, measured from the newest one of all
+    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    keep_runs: Option<u64>,
+    /// Drop the oldest runs while all together are larger than this
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
+    runs_size: Option<u64>,
+    /// Drop the oldest runs while the file system has less free than this
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0")]
+    min_free: u64,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What all steps together did.
+#[derive(Debug, Default)]
+struct Done {
+    settled: Settled,
+    merged_bytes: u64,
+    ended: bool,
+    dictionary: Option<DictionaryWritten>,
+}
+
+impl Done {
+    fn add(&mut self, step: Settled) {
+        let sum = &mut self.settled;
+        if step.merged > 0 {
+            self.merged_bytes += step.bytes;
+        } else {
+            sum.samples += step.samples;
+            sum.bytes += step.bytes;
+        }
+        sum.samples_read += step.samples_read;
+        sum.runs += step.runs;
+        sum.merged += step.merged;
+        sum.dropped.runs += step.dropped.runs;
+        sum.dropped.samples += step.dropped.samples;
+        sum.dropped.bytes += step.dropped.bytes;
+        for damage in step.damage {
+            if !sum.damage.contains(&damage) {
+                sum.damage.push(damage);
+            }
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    termination::watch()?;
+    let beside = LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?.is_some();
+    if beside {
+        // Without it settling is paced all the same.
+        let _ = schedule::set_background();
+    }
+    let options = SettleOptions {
+        retention: RunRetention {
+            keep_ns: arguments.keep_runs,
+            keep_bytes: arguments.runs_size,
+            min_free_bytes: arguments.min_free,
+        },
+        rest: if beside { super::record::REST } else { 0 },
+        ..SettleOptions::default()
+    };
+    let mut settler = Settler::open(&arguments.store, options)?;
+    let extent = if arguments.all { Extent::All } else { Extent::Enough };
+    let show = arguments.format == Format::Text && std::io::stderr().is_terminal();
+    let started_ns = clock::monotonic_ns();
+    let mut done = Done::default();
+    loop {
+        let step = settler.step(extent)?;
+        let more = step.more;
+        done.add(step);
+        if show {
+            let Settled { samples, bytes, runs, merged, .. } = &done.settled;
+            let bytes = show_bytes(*bytes);
+            eprint!("\r\x1b[K{samples} samples in {runs} runs, {bytes}; {merged} merged");
+            let _ = std::io::stderr().flush();
+        }
+        done.ended = more && termination::requested().is_some();
+        if !more || done.ended {
+            break;
+        }
+    }
+    if show {
+        eprint!("\r\x1b[K");
+    }
+    let mut damage: Vec<_> = std::mem::take(&mut done.settled.damage);
+    match settler.write_dictionary() {
+        Ok(written) => done.dictionary = written,
+        // Only an index of the catalog, which is whole or not without it.
+        Err(error @ Error::CatalogDamaged { .. }) => eprintln!("{error}"),
+        Err(error) => return Err(error.into()),
+    }
+    let mut store = settler.into_store();
+    store.refresh()?;
+    for found in store.damage_so_far() {
+        if !damage.contains(&found) {
+            damage.push(found);
+        }
+    }
+    let took_ns = clock::monotonic_ns() - started_ns;
+    print(arguments, &done, &damage, &store, took_ns)?;
+    Ok(Outcome::lost_if(damage.iter().any(baro_store::Damage::is_loss)))
+}
+
+fn print(
+    arguments: &Arguments,
+    done: &Done,
+    damage: &[baro_store::Damage],
+    store: &Store,
+    took_ns: u64,
+) -> Result<()> {
+    let info = store.info()?;
+    let settled = &done.settled;
+    if arguments.format == Format::Json {
+        let damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
+        return print_json(&json!({
+            "took_ns": took_ns,
+            "samples_read": settled.samples_read,
+            "samples": settled.samples,
+            "bytes": settled.bytes,
+            "runs_written": settled.runs,
+            "runs_merged": settled.merged,
+            "merged_bytes": done.merged_bytes,
+            "dropped_runs": settled.dropped.runs,
+            "dropped_samples": settled.dropped.samples,
+            "dropped_bytes": settled.dropped.bytes,
+            "dictionary_names": done.dictionary.map(|written| written.names),
+            "dictionary_bytes": done.dictionary.map(|written| written.bytes),
+            "ended_early": done.ended,
+            "runs": info.runs,
+            "runs_samples": info.runs_samples,
+            "runs_bytes": info.runs_bytes,
+            "bytes_per_sample": info.bytes_per_sample(),
+            "segments_unsettled": info.segments_unsettled,
+            "unsettled_bytes": info.unsettled_bytes,
+            "damage": damage,
+        }));
+    }
+    out!(
+        "settled {} samples into {} runs of {} in {}; merged {} times, {}",
+        settled.samples,
+        settled.runs,
+        show_bytes(settled.bytes),
+        show_ns(took_ns),
+        settled.merged,
+        show_bytes(done.merged_bytes)
+    );
+    if settled.dropped.runs > 0 {
+        out!(
+            "dropped {} runs with {} samples, {}",
+            settled.dropped.runs,
+            settled.dropped.samples,
+            show_bytes(settled.dropped.bytes)
+        );
+    }
+    if let Some(written) = done.dictionary {
+        out!("wrote a dictionary of {} names, {}", written.names, show_bytes(written.bytes));
+    }
+    super::info::runs_lines(&info).iter().for_each(|line| out!("{line}"));
+    if done.ended {
+        out!("ended before all was done; call it again to go on");
+    } else if !arguments.all && info.unsettled_bytes > 0 {
+        out!("too little for a run worth writing is left; --all settles it too");
+    }
+    damage.iter().for_each(|damage| out!("DAMAGE {damage}; {}", damage.next_step()));
+    Ok(())
+}

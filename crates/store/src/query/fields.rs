@@ -1,0 +1,179 @@
+//! Fields of frames as series: frames stay in the log, so every one of the interval is read, in
+//! time order. The first column asked for goes out as it comes; rows of the others wait in memory,
+//! and when that is full the hindmost columns are left to a further pass.
+//!
+//! Invariant: memory is bounded by [`ROWS_HELD`], whatever the number of columns and frames. Held
+//! by `fields_come_out_whole_in_several_passes`.
+
+use super::emit::{Emitter, Form, number};
+use super::fold::Fold;
+use super::{Query, Target};
+use crate::points::Datum;
+use crate::read::Notes;
+use crate::records::Reading;
+use crate::{Result, Selection, Store};
+use baro_sys::storage::Storage;
+use std::collections::VecDeque;
+use std::ops::{ControlFlow, Range};
+
+/// Rows of all waiting columns together: 16 bytes each.
+const ROWS_HELD: usize = 2 << 20;
+
+/// Rows of one column, in time order; of several of one time the last.
+#[derive(Debug, Default)]
+struct Waiting {
+    times_ns: Vec<i64>,
+    bits: Vec<u64>,
+}
+
+impl Waiting {
+    /// Adds a row; true if there is one more than before.
+    fn push(&mut self, time_ns: i64, bits: u64) -> bool {
+        if self.times_ns.last() == Some(&time_ns) {
+            if let Some(last) = self.bits.last_mut() {
+                *last = bits;
+            }
+            return false;
+        }
+        self.times_ns.push(time_ns);
+        self.bits.push(bits);
+        true
+    }
+}
+
+/// Rows that are handed out at once.
+const ROWS: usize = 4096;
+
+/// Hands out the columns at `places`; `rows_held` is [`ROWS_HELD`] but in tests. Returns also how
+/// many fields frames were too short for.
+pub(super) fn columns<S: Storage>(
+    store: &Store<S>,
+    selection: &Selection,
+    places: Range<usize>,
+    query: &Query,
+    out: &mut Emitter<'_>,
+    rows_held: Option<usize>,
+) -> Result<(Notes, u64)> {
+    let (mut notes, mut short) = (Notes::default(), 0);
+    let most = rows_held.unwrap_or(ROWS_HELD);
+    let mut first = places.start;
+    let mut passes = 0;
+    while first < places.end {
+        let mut waiting: VecDeque<Waiting> =
+            (first..places.end).map(|_| Waiting::default()).collect();
+        let mut held = 0;
+        let mut sink = Sink::new(selection, first, query, out);
+        let mut flow = ControlFlow::Continue(());
+        let mut failed = None;
+        let (read, missing) =
+            store.frame_points(query.interval, selection, &Reading::default(), |point| {
+                let Some(bits) = bits(point.value) else { return flow };
+                let Some(at) = point.place.checked_sub(first) else { return flow };
+                let Some(column) = waiting.get_mut(at) else { return flow };
+                held += usize::from(column.push(point.time_ns, bits));
+                if at == 0 && column.times_ns.len() > ROWS {
+                    // All but the newest, which a row of the same time may still replace.
+                    held -= column.times_ns.len() - 1;
+                    flow = sink.take(column, 1).unwrap_or_else(|error| {
+                        failed = Some(error);
+                        ControlFlow::Break(())
+                    });
+                }
+                while held > most && waiting.len() > 1 {
+                    held -= waiting.pop_back().map_or(0, |last| last.times_ns.len());
+                }
+                flow
+            })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if passes == 0 {
+            (notes, short) = (read, missing);
+        }
+        passes += 1;
+        for column in &mut waiting {
+            if flow.is_continue() {
+                flow = sink.take(column, 0)?;
+            }
+            if flow.is_continue() {
+                flow = sink.end();
+            }
+            first += 1;
+            sink.next(selection, first);
+        }
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok((notes, short))
+}
+
+/// Where the rows of a column go.
+struct Sink<'a, 'e> {
+    form: Form,
+    fold: Option<Fold>,
+    out: &'a mut Emitter<'e>,
+}
+
+impl<'a, 'e> Sink<'a, 'e> {
+    fn new(selection: &Selection, place: usize, query: &Query, out: &'a mut Emitter<'e>) -> Self {
+        let fold = query.every.map(|every| Fold::new(every, query.interval));
+        let mut sink = Sink { form: Form::F64, fold, out };
+        sink.next(selection, place);
+        sink
+    }
+
+    /// What follows is of the column at `place`.
+    fn next(&mut self, selection: &Selection, place: usize) {
+        let Some(column) = selection.columns().get(place) else { return };
+        self.form = match column.kind {
+            "u64" => Form::U64,
+            "i64" => Form::I64,
+            "bool" => Form::Bool,
+            _ => Form::F64,
+        };
+        self.out.series(Target { id: column.id, place }, self.form);
+    }
+
+    /// Takes all rows of a column but the last `keep`.
+    fn take(&mut self, column: &mut Waiting, keep: usize) -> Result<ControlFlow<()>> {
+        let rows = column.times_ns.len().saturating_sub(keep);
+        let times_ns = column.times_ns.get(..rows).unwrap_or(&[]);
+        let bits = column.bits.get(..rows).unwrap_or(&[]);
+        let mut flow = ControlFlow::Continue(());
+        match &mut self.fold {
+            None => flow = self.out.rows(times_ns, bits),
+            Some(fold) => {
+                for (time_ns, bits) in times_ns.iter().zip(bits) {
+                    flow = fold.add(*time_ns, number(self.form, *bits), self.out)?;
+                    if flow.is_break() {
+                        break;
+                    }
+                }
+            }
+        }
+        column.times_ns.drain(..rows);
+        column.bits.drain(..rows);
+        Ok(flow)
+    }
+
+    fn end(&mut self) -> ControlFlow<()> {
+        if let Some(fold) = &mut self.fold {
+            fold.end(self.out)?;
+        }
+        self.out.end()
+    }
+}
+
+fn bits(value: Datum<'_>) -> Option<u64> {
+    Some(match value {
+        Datum::Float(value) => value.to_bits(),
+        Datum::Integer(value) => value.cast_unsigned(),
+        Datum::Unsigned(value) => value,
+        Datum::Boolean(value) => u64::from(value),
+        Datum::Frame(_) | Datum::Text(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,372 @@
+//! Settling beside a recorder, on a thread of its own: what the processors and the device leave.
+//!
+//! It works when enough samples are there, when they have waited long enough, or when half of the
+//! log is unsettled; only then it does not rest. What it cannot do, it says and tries again later.
+//! Who records tells it how far the log is ([`Settling::logged`]), so that it reads nothing just to
+//! look.
+//!
+//! Invariant: neither writer nor producer waits for settling. Held by
+//! `a_recorder_of_frames_is_not_held_back` and `settling_that_stops_lets_recording_go_on`
+//! (`tests/settling.rs`).
+
+use super::pace::Pace;
+use super::{Dropped, Extent, SettleOptions, Settled, Settler};
+use crate::{Damage, Error, Result};
+use baro_sys::{clock, schedule};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// When the thread settles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettlingOptions {
+    /// Between two looks whether there is something to do, nanoseconds.
+    pub look_every_ns: u64,
+    /// Samples are settled after this time even if they are few, nanoseconds.
+    pub wait_ns: u64,
+    /// After it could not settle it tries again this much later, nanoseconds.
+    pub retry_ns: u64,
+}
+
+impl Default for SettlingOptions {
+    fn default() -> Self {
+        SettlingOptions {
+            look_every_ns: 1_000_000_000,
+            wait_ns: 600_000_000_000,
+            retry_ns: 10_000_000_000,
+        }
+    }
+}
+
+/// How far the log is, as its recorder's status tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Logged {
+    /// [`Status::sample_bytes`](baro_recorder::Status::sample_bytes).
+    pub sample_bytes: u64,
+    /// [`Status::segments_unsettled`](baro_recorder::Status::segments_unsettled).
+    pub segments_unsettled: u32,
+    /// [`Status::segments_usable`](baro_recorder::Status::segments_usable).
+    pub segments_usable: u32,
+    /// [`Status::unsettled_from_epoch`](baro_recorder::Status::unsettled_from_epoch).
+    pub unsettled_from_epoch: u64,
+}
+
+impl Logged {
+    /// Of a recorder's status.
+    #[must_use]
+    pub fn of(status: &baro_recorder::Status) -> Self {
+        Logged {
+            sample_bytes: status.sample_bytes,
+            segments_unsettled: status.segments_unsettled,
+            segments_usable: status.segments_usable,
+            unsettled_from_epoch: status.unsettled_from_epoch,
+        }
+    }
+
+    /// More than half of the log is unsettled.
+    fn is_behind(&self) -> bool {
+        self.segments_unsettled > 1
+            && u64::from(self.segments_unsettled) * 2 > u64::from(self.segments_usable)
+    }
+}
+
+/// What the thread does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SettlingState {
+    /// It waits for samples.
+    #[default]
+    Waiting,
+    /// It settles.
+    Working,
+    /// Another process settles the store.
+    Another {
+        /// That process, if known.
+        pid: Option<u32>,
+    },
+    /// It cannot settle, for this reason, and tries again.
+    Stopped {
+        /// A sentence.
+        reason: String,
+    },
+}
+
+/// What the thread has done and does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettlingStatus {
+    /// What it does.
+    pub state: SettlingState,
+    /// Samples in the runs written from the log.
+    pub samples: u64,
+    /// Bytes of the runs written from the log.
+    pub bytes: u64,
+    /// Runs written from the log.
+    pub runs: u64,
+    /// Runs written by merging.
+    pub merged: u64,
+    /// Runs dropped because of their age or size.
+    pub dropped: Dropped,
+    /// Damage met, the first [`SettlingStatus::DAMAGE_MAX`] places.
+    pub damage: Vec<Damage>,
+}
+
+impl SettlingStatus {
+    /// Places of damage that are kept.
+    pub const DAMAGE_MAX: usize = 100;
+
+    fn add(&mut self, done: &Settled) {
+        self.samples += if done.merged > 0 { 0 } else { done.samples };
+        self.bytes += if done.merged > 0 { 0 } else { done.bytes };
+        self.runs += u64::from(done.runs);
+        self.merged += u64::from(done.merged);
+        self.dropped.runs += done.dropped.runs;
+        self.dropped.samples += done.dropped.samples;
+        self.dropped.bytes += done.dropped.bytes;
+        for damage in &done.damage {
+            if self.damage.len() < Self::DAMAGE_MAX && !self.damage.contains(damage) {
+                self.damage.push(damage.clone());
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    logged: Mutex<Option<Logged>>,
+    status: Mutex<SettlingStatus>,
+}
+
+impl Shared {
+    fn logged(&self) -> Option<Logged> {
+        *self.logged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut SettlingStatus)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// See the module. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct Settling {
+    thread: Option<JoinHandle<()>>,
+    end: Option<Sender<()>>,
+    pace: Arc<Pace>,
+    shared: Arc<Shared>,
+}
+
+impl Settling {
+    /// Starts the thread. `options.rest` is its pace as long as it keeps up.
+    ///
+    /// # Errors
+    /// The operating system starts no thread. What else is wrong is in the status.
+    pub fn start(path: &Path, options: SettleOptions, settling: SettlingOptions) -> Result<Self> {
+        let (shared, pace) = (Arc::new(Shared::default()), Arc::new(Pace::new(options.rest)));
+        let (end, ended) = channel();
+        let mut work = Work {
+            path: path.to_owned(),
+            options,
+            settling,
+            pace: Arc::clone(&pace),
+            shared: Arc::clone(&shared),
+            settler: None,
+            taken_bytes: 0,
+            settled_at_ns: clock::monotonic_ns(),
+            first: true,
+            all: false,
+        };
+        let thread = std::thread::Builder::new()
+            .name("baro-settle".to_owned())
+            .spawn(move || work.run(&ended))
+            .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
+        Ok(Settling { thread: Some(thread), end: Some(end), pace, shared })
+    }
+
+    /// Tells the thread how far the log is; costs nothing. Without it the thread looks for itself.
+    pub fn logged(&self, logged: Logged) {
+        if logged.is_behind() {
+            // At once, whatever it is at.
+            self.pace.set(0);
+        }
+        *self.shared.logged.lock().unwrap_or_else(PoisonError::into_inner) = Some(logged);
+    }
+
+    /// What it has done and does.
+    #[must_use]
+    pub fn status(&self) -> SettlingStatus {
+        self.shared.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the thread; what it was at is given up and begun anew by the next one. Waits for one
+    /// piece of work.
+    #[must_use]
+    pub fn end(mut self) -> SettlingStatus {
+        self.stop();
+        self.status()
+    }
+
+    fn stop(&mut self) {
+        self.pace.end();
+        self.end = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// While half of the log is unsettled it looks so often.
+const BEHIND_NS: u64 = 100_000_000;
+/// A look that was not needed may take this part of the time.
+const LOOKS: u64 = 20;
+
+/// A step on a thread of the lowest priority, which cannot be taken back from a thread later.
+fn in_background(settler: &mut Settler, extent: Extent) -> Result<Settled> {
+    std::thread::scope(|scope| {
+        let step =
+            std::thread::Builder::new().name("baro-settle".to_owned()).spawn_scoped(scope, || {
+                // Without it settling is paced all the same.
+                let _ = schedule::set_background();
+                settler.step(extent)
+            });
+        let step = step.map_err(|e| baro_sys::Error::new("start thread", "", e))?;
+        step.join().unwrap_or(Err(Error::Thread { name: "settling" }))
+    })
+}
+
+struct Work {
+    path: PathBuf,
+    options: SettleOptions,
+    settling: SettlingOptions,
+    pace: Arc<Pace>,
+    shared: Arc<Shared>,
+    settler: Option<Settler>,
+    /// Of [`Logged::sample_bytes`], those that were there at the last settling.
+    taken_bytes: u64,
+    settled_at_ns: u64,
+    /// What earlier sessions have left has not been looked at.
+    first: bool,
+    /// Everything is to be settled, and is not yet.
+    all: bool,
+}
+
+impl Work {
+    fn run(&mut self, ended: &Receiver<()>) {
+        // Who records has told how far the log is by then.
+        let mut wait_ns = self.settling.look_every_ns / 4;
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(Duration::from_nanos(wait_ns))
+        {
+            wait_ns = match self.look() {
+                Ok(wait_ns) => {
+                    self.state(SettlingState::Waiting);
+                    wait_ns
+                }
+                Err(Error::Ended) => break,
+                Err(Error::Settling { pid, .. }) => {
+                    self.state(SettlingState::Another { pid });
+                    self.settling.look_every_ns
+                }
+                Err(error) => {
+                    self.state(SettlingState::Stopped { reason: error.to_string() });
+                    self.settling.retry_ns
+                }
+            };
+        }
+        // What the log holds without samples need not be read by the next one.
+        if let (Some(settler), Some(logged)) = (&mut self.settler, self.shared.logged()) {
+            let _ = settler.pass_over(logged.unsettled_from_epoch);
+        }
+    }
+
+    fn state(&self, state: SettlingState) {
+        let said = match &state {
+            SettlingState::Stopped { reason } => reason.as_str(),
+            _ => "",
+        };
+        let before =
+            self.shared.status.lock().unwrap_or_else(PoisonError::into_inner).state.clone();
+        let news = |state: &SettlingState| matches!(state, SettlingState::Stopped { .. });
+        if let Some(settler) = &self.settler
+            && before != state
+            && (news(&before) || news(&state))
+            && state != SettlingState::Working
+        {
+            settler.say(said);
+        }
+        // A stop is told until something has gone well again.
+        if !(news(&before) && state == SettlingState::Working) {
+            self.shared.update(|status| status.state = state);
+        }
+    }
+
+    /// Settles if there is a reason; returns when to look again, nanoseconds from now.
+    fn look(&mut self) -> Result<u64> {
+        let every_ns = self.settling.look_every_ns;
+        let logged = self.shared.logged();
+        let now_ns = clock::monotonic_ns();
+        let sample_bytes = logged.map_or(0, |logged| logged.sample_bytes);
+        let fresh = sample_bytes.saturating_sub(self.taken_bytes);
+        let waited = now_ns.saturating_sub(self.settled_at_ns) >= self.settling.wait_ns;
+        let behind = logged.is_some_and(|logged| logged.is_behind());
+        let pressing = behind && (fresh > 0 || self.first);
+        let stopped = matches!(self.stopped(), SettlingState::Stopped { .. });
+        let reason = self.first
+            || self.all
+            || stopped
+            || logged.is_none()
+            || pressing
+            || fresh >= self.options.least_bytes
+            || (waited && fresh > 0);
+        if waited && fresh == 0 && !self.first {
+            // Whoever comes next need not read what holds no samples.
+            self.settled_at_ns = now_ns;
+            if let (Some(settler), Some(logged)) = (&mut self.settler, logged) {
+                settler.pass_over(logged.unsettled_from_epoch)?;
+            }
+        }
+        let next_ns = if behind { BEHIND_NS.min(every_ns) } else { every_ns };
+        if !reason {
+            return Ok(next_ns);
+        }
+        self.all |= pressing || waited;
+        self.pace.set(if behind { 0 } else { self.options.rest });
+        if self.settler.is_none() {
+            let pace = Arc::clone(&self.pace);
+            self.settler = Some(Settler::open_at(&self.path, self.options, pace)?);
+        }
+        self.state(SettlingState::Working);
+        let Some(settler) = &mut self.settler else { return Ok(every_ns) };
+        let extent = if self.all { Extent::All } else { Extent::Enough };
+        // Half of the log is unsettled: what is left over may be too little then.
+        let done = if behind { settler.step(extent)? } else { in_background(settler, extent)? };
+        self.first = false;
+        let worked = done.runs > 0 || done.merged > 0 || done.dropped.runs > 0;
+        self.shared.update(|status| status.add(&done));
+        let took_ns = clock::monotonic_ns() - now_ns;
+        if !done.more {
+            settler.write_dictionary()?;
+            self.taken_bytes = sample_bytes;
+            if self.all || done.runs > 0 {
+                self.settled_at_ns = clock::monotonic_ns();
+            }
+            self.all = false;
+        }
+        let rest = if behind { 0 } else { u64::from(self.options.rest) };
+        Ok(match (done.more, worked) {
+            (true, _) => (took_ns * rest).min(every_ns),
+            (false, true) => next_ns,
+            // It was for nothing: not too often.
+            (false, false) => next_ns.max(took_ns.saturating_mul(LOOKS)),
+        })
+    }
+
+    fn stopped(&self) -> SettlingState {
+        self.shared.status.lock().unwrap_or_else(PoisonError::into_inner).state.clone()
+    }
+}
