@@ -123,7 +123,7 @@ fn settlers_that_are_killed_leave_what_is_read_as_it_was() {
     }
     let store = Store::open(&folder.0).unwrap();
     assert!(store.info().unwrap().runs > 0);
-    recorder.close();
+    let _ = recorder.close();
     let mut settler = Settler::open(&folder.0, small()).unwrap();
     while settler.step(Extent::All).unwrap().more {}
     assert_eq!(look(&folder.0), number);
@@ -165,7 +165,7 @@ fn eight_readers_see_what_was_durable_before_they_looked() {
         ended.store(true, Ordering::Release);
     });
     assert!(recorder.status().segments_started > 4, "{:?}", recorder.status());
-    recorder.close();
+    let _ = recorder.close();
     assert_eq!(look(&folder.0), 4000);
     assert!(rounds.load(Ordering::Relaxed) >= 8, "{rounds:?}");
 }
@@ -226,5 +226,5 @@ fn a_full_file_system_stops_settling_and_recording_goes_on() {
     while settler.step(Extent::All).unwrap().more {}
     assert!(settler.into_store().info().unwrap().runs > 0);
     assert_eq!(look(&path), number);
-    recorder.close();
+    let _ = recorder.close();
 }
