@@ -2,6 +2,7 @@
 
 mod dictionary;
 mod input;
+mod manifest;
 mod payloads;
 mod runs;
 mod segment;
@@ -20,8 +21,10 @@ pub const TARGETS: &[Target] = &[
     dictionary::DICTIONARY,
     payloads::LAYOUT,
     payloads::GAP,
+    manifest::MANIFEST,
     runs::PAGE,
     runs::INDEX,
+    runs::RUN,
     input::RING,
     input::CSV,
     input::JSON,

@@ -9,7 +9,7 @@
 //! proves, or, if nobody records, all live ones.
 //!
 //! Invariants: a killed settling leaves what is read as it was; each sample that was durable is
-//! read once, from the log or from a run. Held by `tests/settle.rs` and `tests/model.rs`.
+//! read once, from the log or from a run. Held by `tests/settle.rs` and `tests/model`.
 
 mod batch;
 mod output;

@@ -70,6 +70,56 @@ pub(crate) const INDEX: Target = Target {
     },
 };
 
+/// A whole run: footer, index and header lead to its pages, and all that they hold is decoded.
+pub(crate) const RUN: Target = Target {
+    name: "run",
+    fuzz_one: |file| {
+        let Some(index) = index_at_end(file) else { return };
+        let mut reader = PageReader::new();
+        for entry in index.pages() {
+            let bytes =
+                file.get(entry.offset as usize..).and_then(|at| at.get(..entry.bytes as usize));
+            let Some(Ok(mut page)) = bytes.map(|bytes| reader.open(entry, bytes)) else { continue };
+            let mut samples = 0;
+            let _ = page.read_all(i64::MIN, i64::MAX, |series, times, bits| {
+                assert!((entry.first_series..=entry.last_series).contains(&series));
+                assert_eq!(times.len(), bits.len());
+                samples += times.len();
+            });
+            assert!(samples <= entry.samples as usize, "more samples than the index says");
+            let _ = page.read_text(entry.first_series, i64::MIN, i64::MAX, |_, _| {});
+        }
+    },
+    seeds: || vec![file()],
+    // Pages first, since the footer says where they are; then what covers footer and index.
+    fix_up: |file| {
+        let Some(at) = file.len().checked_sub(FOOTER) else { return };
+        let entries: Vec<(usize, usize)> = index_at_end(file).map_or(Vec::new(), |index| {
+            index.pages().iter().map(|page| (page.offset as usize, page.bytes as usize)).collect()
+        });
+        for (offset, bytes) in entries {
+            let page = file.get_mut(offset..).and_then(|page| page.get_mut(..bytes));
+            let Some((crc, body)) = page.and_then(|page| page.split_first_chunk_mut::<4>()) else {
+                continue;
+            };
+            let place =
+                crc32c(crc32c(crc32c(0, &[0; 16]), &[0; 8]), &(offset as u64).to_le_bytes());
+            *crc = crc32c(place, body).to_le_bytes();
+        }
+        if let Some(footer) = file.get_mut(at..) {
+            seal_footer(footer);
+        }
+    },
+};
+
+/// The index of a file, as a reader finds it: by the footer at its end.
+fn index_at_end(file: &[u8]) -> Option<RunIndex> {
+    let footer = file.get(file.len().checked_sub(FOOTER)?..)?;
+    let at = RunIndex::footer(file.len() as u64, footer).ok()?;
+    let index = file.get(usize::try_from(at.offset).ok()?..)?.get(..at.bytes)?;
+    RunIndex::decode(file.get(..HEADER)?, index, footer).ok()
+}
+
 fn seal_footer(footer: &mut [u8]) {
     if let Some((body, crc)) = footer.split_last_chunk_mut::<4>() {
         *crc = crc32c(0, body).to_le_bytes();
@@ -229,6 +279,11 @@ mod tests {
         shapes.dedup();
         // Grids of decimals, integers and bits, ragged decimals and texts.
         assert!(shapes.len() >= 4, "{shapes:?}");
+        let mut run = (RUN.seeds)().remove(0);
+        let whole = run.clone();
+        (RUN.fix_up)(&mut run);
+        assert!(run == whole, "fixing up what is right changes it");
+        assert!(!index_at_end(&run).unwrap().pages().is_empty());
         for input in (INDEX.seeds)() {
             let mut fixed = input.clone();
             (INDEX.fix_up)(&mut fixed);

@@ -212,7 +212,8 @@ impl<'a, F: StorageFile> One<'a, F> {
             let mut samples = 0;
             for (start_ns, count) in starts {
                 let last = cuts.last().copied().unwrap_or(i64::MIN);
-                if samples >= SLICE_SAMPLES && start_ns > last {
+                // What ends at the last time there is has it within.
+                if samples >= SLICE_SAMPLES && start_ns > last && start_ns < i64::MAX {
                     cuts.push(start_ns);
                     samples = 0;
                 }

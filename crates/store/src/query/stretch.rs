@@ -45,7 +45,8 @@ pub(super) fn stretches<F: StorageFile>(
     pieces.sort_unstable();
     let mut stretches: Vec<Span> = Vec::new();
     for (min_ns, max_ns, page) in pieces {
-        match stretches.last_mut().filter(|last| last.1 >= min_ns) {
+        // An interval that ends at the last time there is has it within: no cut before that one.
+        match stretches.last_mut().filter(|last| last.1 >= min_ns || last.1 == i64::MAX - 1) {
             Some(last) => (last.1, last.2) = (last.1.max(max_ns), None),
             None => stretches.push((min_ns, max_ns, page)),
         }

@@ -43,9 +43,11 @@ pub(super) fn take<S: Storage>(
     let proven = of_newest.map(|s| s.durable).max().unwrap_or(0);
     let limit = options.memory_bytes as u64;
     let mut ended = false;
-    // Where no series is declared there are no samples, and no block has to be read.
+    // Where no series is declared and no block has samples, no block has to be read. Samples are
+    // recorded without a declaration too.
     let catalog = &store.catalog;
-    if catalog.channels() == catalog.len() && catalog.damage().is_empty() {
+    let sections = segments.iter().any(|entry| entry.section_bytes > 0);
+    if !sections && catalog.channels() == catalog.len() && catalog.damage().is_empty() {
         for entry in segments {
             let header = &entry.segment.header;
             let newest = recording && Some(header.session) == newest;

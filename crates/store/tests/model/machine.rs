@@ -396,7 +396,7 @@ impl Machine {
         rng: &mut Rng,
         mode: Survival,
     ) -> Result<bool, String> {
-        self.cut_at(extent, rng.below(14), mode)
+        self.cut_at(extent, rng.below(16), mode)
     }
 
     /// A power cut now, in every mode; the machine itself goes on.
@@ -411,7 +411,7 @@ impl Machine {
     /// Whoever settles is killed; the recorder and the machine go on.
     pub fn kill_settling(&mut self, rng: &mut Rng) -> Outcome {
         let extent = if rng.chance(1, 2) { Extent::All } else { Extent::Enough };
-        self.kill_settling_at(rng.below(14), extent)
+        self.kill_settling_at(rng.below(16), extent)
     }
 
     /// The same at its operation number `at`.

@@ -185,19 +185,19 @@ fn a_crash_at_every_operation_of_settling_leaves_what_was_there() {
 #[test]
 fn what_a_killed_settling_said_lets_nothing_be_recycled_before_it_is_durable() {
     let mut recycled = 0;
-    for at in 0..12 {
+    for at in 0..16 {
         let settle = SettleOptions { least_bytes: 0, ..SettleOptions::default() };
         let plan =
             Plan { settle, segments: 3, slowest_ns: 100_000, extremes: false, frame_bytes: 95_000 };
         let mut machine = Machine::new(at, plan, false);
         machine.declare(4);
         machine.open().unwrap();
-        for _ in 0..20 {
+        for _ in 0..30 {
             machine.push_some();
             machine.run(60).unwrap();
         }
         machine.kill_settling_at(at, Extent::All).unwrap();
-        for _ in 0..20 {
+        for _ in 0..30 {
             machine.push_some();
             machine.run(60).unwrap();
         }

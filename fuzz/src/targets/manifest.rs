@@ -1,0 +1,44 @@
+//! The manifest of runs.
+
+use crate::Target;
+use baro_ondisk::{Manifest, RunEntry, Settled, StoreId, crc32c};
+
+pub(crate) const MANIFEST: Target = Target {
+    name: "manifest",
+    fuzz_one: |bytes| {
+        let Ok(manifest) = Manifest::decode(bytes) else { return };
+        assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
+        // What readers do with it without a further check.
+        let _ = manifest.runs.iter().map(|run| run.bytes).sum::<u64>();
+        let _ = manifest.runs.iter().map(|run| run.samples).sum::<u64>();
+        let mut ids: Vec<u64> = manifest.runs.iter().map(|run| run.id).collect();
+        ids.sort_unstable();
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(ids.last().is_none_or(|last| *last < manifest.next_run));
+        assert!(manifest.runs.iter().all(|run| run.time_min_ns <= run.time_max_ns));
+    },
+    seeds: || vec![Manifest::default().encode(), seed().encode()],
+    fix_up: |bytes| {
+        if let Some(place) = bytes.get_mut(12..16) {
+            place.fill(0);
+        }
+        let crc = crc32c(0, bytes);
+        if let Some(place) = bytes.get_mut(12..16) {
+            place.copy_from_slice(&crc.to_le_bytes());
+        }
+    },
+};
+
+fn seed() -> Manifest {
+    let run = |id: u64| RunEntry {
+        id,
+        level: (3 - id % 3) as u8,
+        bytes: 4096 * (id + 2),
+        samples: 100 * id,
+        time_min_ns: -(id as i64),
+        time_max_ns: id as i64 * 1000,
+    };
+    let settled = Settled { epoch: 9, end: 77 };
+    let runs = (0..90).map(run).collect();
+    Manifest { store: StoreId([7; 16]), generation: 3, settled, next_run: 200, runs }
+}
