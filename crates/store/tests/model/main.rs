@@ -185,7 +185,7 @@ fn a_crash_at_every_operation_of_settling_leaves_what_was_there() {
 #[test]
 fn what_a_killed_settling_said_lets_nothing_be_recycled_before_it_is_durable() {
     let mut recycled = 0;
-    for at in 0..16 {
+    for at in 0..40 {
         let settle = SettleOptions { least_bytes: 0, ..SettleOptions::default() };
         let plan =
             Plan { settle, segments: 3, slowest_ns: 100_000, extremes: false, frame_bytes: 95_000 };
