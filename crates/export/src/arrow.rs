@@ -1,4 +1,4 @@
-//! Rows as an Arrow IPC stream, in the [long layout](crate::long).
+//! Rows as an Arrow IPC stream, in the long layout (`long.rs`).
 //!
 //! The stream form and not the file form: it needs no end to be read, goes through a pipe, and may
 //! change its dictionary from batch to batch, so that memory does not grow with the number of

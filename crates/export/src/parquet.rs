@@ -1,4 +1,4 @@
-//! Rows as Parquet, in the [long layout](crate::long).
+//! Rows as Parquet, in the long layout (`long.rs`).
 //!
 //! Series after series, each by time, so that the statistics of row groups and pages let a reader
 //! of one series or one hour skip the rest. A row group has at most 1,048,576 rows: what is held in

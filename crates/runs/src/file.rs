@@ -22,7 +22,7 @@ pub struct RunInfo {
     /// How often its samples have been merged.
     pub level: u8,
     /// What the store wants to know of it before it reads more; at most
-    /// [`NOTE_BYTES_MAX`](crate::limits::NOTE_BYTES_MAX) bytes.
+    /// `NOTE_BYTES_MAX` bytes.
     pub note: Vec<u8>,
 }
 
