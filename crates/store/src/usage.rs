@@ -114,6 +114,9 @@ impl<S: Storage> Store<S> {
         let mut notes = self.blocks_with(self.access, |live, notes| {
             let header = &live.block.header;
             let in_runs = settled.covers(header.epoch, header.sequence);
+            // Samples of a section are handed out unfolded; what they take is their share of it.
+            let section = live.block.section().ok().flatten().map_or(0, |s| s.samples() as u64);
+            let packed = live.block.section_bytes().len() as u64 * 100 / section.max(1);
             Ok(for_each_record(live, notes, &mut unfolded, |record| {
                 let (time_ns, bytes) = (record.time_ns, record.payload.len() as u64);
                 let mut add = |id, time_ns, bytes, centibytes| {
@@ -125,7 +128,8 @@ impl<S: Storage> Store<S> {
                 }
                 let samples = record.samples().filter(|samples| !samples.is_empty() && !in_runs);
                 if let Some(samples) = samples {
-                    let share = bytes * 100 / samples.len() as u64;
+                    let unfolded = record.producer == 0 && section > 0;
+                    let share = if unfolded { packed } else { bytes * 100 / samples.len() as u64 };
                     samples.iter().for_each(|(id, time_ns, _)| add(id, time_ns, 8, share));
                 }
                 ControlFlow::Continue(())
