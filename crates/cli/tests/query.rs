@@ -289,9 +289,9 @@ fn the_largest_series_are_told_with_what_they_take() {
     let series = du["series"].as_array().unwrap();
     assert_eq!(series.len(), 3);
     let bytes: u64 = series.iter().map(|one| one["bytes_estimated"].as_u64().unwrap()).sum();
-    // 360 samples in sections: a byte at least, 20 if nothing can be packed; never more than the
+    // 360 samples in sections: less than 20 bytes even if nothing can be packed; never more than the
     // log uses.
-    assert!((360..=360 * 20).contains(&bytes), "{bytes}");
+    assert!((100..=360 * 20).contains(&bytes), "{bytes}");
     assert!(du["log_used_bytes"].as_u64().unwrap() >= bytes);
     // Two segments or more: it grows while it is recorded into.
     let info: Value = serde_json::from_str(&ok(&["info", &store, "--format", "json"])).unwrap();
