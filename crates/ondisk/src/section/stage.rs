@@ -160,7 +160,7 @@ impl SampleStage {
         }
         let (least, most) =
             series.iter().fold((u32::MAX, 0), |(low, high), id| (low.min(*id), high.max(*id)));
-        let spread = (most - least) as usize + 1;
+        let spread = ((most - least) as usize).saturating_add(1);
         let order = self.order.get_mut(..self.count)?;
         if spread <= self.count * SPREAD_MAX {
             let counts = self.counts.get_mut(..=spread)?;

@@ -84,7 +84,7 @@ fn join(firsts: &[i64], runs: &[i64], rest: &[i64], to: &mut [i64]) -> Option<()
     let (mut rest, mut to) = (rest, to);
     for (first, run) in firsts.iter().zip(runs) {
         let (differences, left) = rest.split_at_checked(*run as usize)?;
-        let (values, left_to) = to.split_at_mut_checked(*run as usize + 1)?;
+        let (values, left_to) = to.split_at_mut_checked((*run as usize).saturating_add(1))?;
         let mut sum = *first;
         let (place, places) = values.split_first_mut()?;
         *place = sum;
@@ -290,7 +290,9 @@ fn in_order(times_ns: &[i64], runs: &[i64], entry: &StripEntry) -> bool {
     let mut left = times_ns;
     let (mut earliest, mut latest, mut rising) = (i64::MAX, i64::MIN, true);
     for run in runs {
-        let Some((times, rest)) = left.split_at_checked(*run as usize + 1) else { return false };
+        let Some((times, rest)) = left.split_at_checked((*run as usize).saturating_add(1)) else {
+            return false;
+        };
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return false };
         let after = times.get(1..).unwrap_or(&[]);
         rising &= times.iter().zip(after).fold(true, |rises, (a, b)| rises & (a <= b));
@@ -310,7 +312,11 @@ fn unfold_values(codes: &[i64], runs: &[i64], integers: &[i64], to: &mut [u64]) 
     let mut at = 0;
     let mut runs = runs.iter();
     for group in codes.chunk_by(|a, b| a == b) {
-        let length: usize = runs.by_ref().take(group.len()).map(|run| *run as usize + 1).sum();
+        let length: usize = runs
+            .by_ref()
+            .take(group.len())
+            .map(|run| (*run as usize).saturating_add(1))
+            .fold(0, usize::saturating_add);
         let range = at..at + length;
         at += length;
         let code = code(group.first()).unwrap_or(u8::MAX);

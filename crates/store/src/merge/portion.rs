@@ -48,7 +48,7 @@ impl Portion {
         if gathered.is_empty() {
             return;
         }
-        let span = (high - low) as usize + 1;
+        let span = ((high - low) as usize).saturating_add(1);
         if span <= 2 * gathered.len() + 65_536 {
             self.count(gathered, low, span);
         } else {
