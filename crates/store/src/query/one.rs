@@ -4,7 +4,7 @@
 use super::Query;
 use super::emit::{Emitter, number};
 use super::fold::Fold;
-use super::sources::Sources;
+use super::sources::{Sources, touches};
 use super::stretch::{Stretch, stretches};
 use crate::Result;
 use crate::columns::Columns;
@@ -75,8 +75,11 @@ impl<'a, F: StorageFile> One<'a, F> {
                 None => self.texts(series, query.interval, out),
             };
         }
-        let cuts = self.cuts(series, query.interval);
         let mut fold = fold;
+        if let Some(fold) = fold.as_deref_mut().filter(|fold| fold.joins()) {
+            return self.steps(series, kind, query.interval, fold, out);
+        }
+        let cuts = self.cuts(series, query.interval);
         let newest_first = query.last.filter(|_| fold.is_none() && cuts.len() > 2);
         if let Some(last) = newest_first {
             // From the newest slice back, until there are enough.
@@ -92,9 +95,6 @@ impl<'a, F: StorageFile> One<'a, F> {
                 return Ok(ControlFlow::Break(()));
             }
             return Ok(out.end());
-        }
-        if let Some(fold) = fold.as_deref_mut().filter(|fold| fold.joins()) {
-            return self.steps(series, kind, query.interval, fold, out);
         }
         if self.slices(series, kind, &cuts, fold.as_deref_mut(), out)?.is_break() {
             return Ok(ControlFlow::Break(()));
@@ -186,10 +186,8 @@ impl<'a, F: StorageFile> One<'a, F> {
         let mut starts: Vec<(i64, u32)> = Vec::new();
         let mut total = 0;
         let mut note = |first, last, (time_min_ns, time_max_ns): (i64, i64), samples: u32| {
-            let inside = time_max_ns >= interval.from_ns
-                && (time_min_ns < interval.to_ns || interval.to_ns == i64::MAX);
             // Of several series in a page each has few.
-            if inside && first == last {
+            if first == last && touches((time_min_ns, time_max_ns), interval) {
                 total += u64::from(samples);
                 starts.push((time_min_ns, samples));
             }

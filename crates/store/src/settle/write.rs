@@ -29,7 +29,7 @@ impl<S: Storage> Settler<S> {
         recording: bool,
         report: &mut Settled,
     ) -> Result<bool> {
-        let Batch { mut parts, mut texts, settled, bytes, full, notes } = {
+        let Batch { mut parts, mut texts, settled, full, notes, .. } = {
             let batch = take(&self.store, &self.options, &self.pace, recording)?;
             let empty = batch.parts.is_empty() && batch.texts.is_empty();
             if !batch.enough(extent, &self.options) && !empty {
@@ -37,7 +37,6 @@ impl<S: Storage> Settler<S> {
             }
             batch
         };
-        let _ = bytes;
         report.damage.extend(notes.damage);
         let before = self.store.settled();
         if parts.is_empty() && texts.is_empty() {
