@@ -299,3 +299,33 @@ fn the_last_times_there_are_come_once() {
         }
     }
 }
+
+#[test]
+fn the_newest_of_a_long_series_come_from_as_many_slices_as_it_takes() {
+    const SAMPLES: i64 = 700_000;
+    let folder = Folder::init("settle-long", 24, WhenFull::Stop);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("long", Type::I64, "")]).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for start in (0..SAMPLES).step_by(7000) {
+        let times_ns: Vec<i64> = (start..start + 7000).collect();
+        let values: Vec<i64> = times_ns.iter().map(|time_ns| time_ns % 1009).collect();
+        while producer.free_bytes() < 1 << 18 {
+            std::thread::yield_now();
+        }
+        producer.push_integer_batch(&times_ns, &[id[0]; 7000], &values).unwrap();
+    }
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost), (0, 0));
+    let mut settler = Settler::open(&folder.0, SettleOptions::default()).unwrap();
+    while settler.step(Extent::All).unwrap().more {}
+    drop(settler);
+    let store = Store::open(&folder.0).unwrap();
+    for last in [0, 1, 300_000, 600_000, 800_000] {
+        let query = Query { last: Some(last as usize), ..Query::raw(Interval::ALL) };
+        let first = (SAMPLES - last).max(0);
+        let expected: Rows =
+            (first..SAMPLES).map(|at| (id[0], at, (at % 1009).cast_unsigned())).collect();
+        assert!(asked(&store, &id, &query) == expected, "the last {last}");
+    }
+}

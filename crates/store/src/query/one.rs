@@ -90,7 +90,12 @@ impl<'a, F: StorageFile> One<'a, F> {
                 self.slice(series, slice(&cuts, first))?;
                 rows += self.memory.times_ns.len();
             }
-            let cuts = cuts.get(first..).unwrap_or(&[]);
+            // What was read last is the first that goes out.
+            let read = first + 1 < cuts.len();
+            if read && out.rows(&self.memory.times_ns, &self.memory.bits).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let cuts = cuts.get(first + 1..).unwrap_or(&[]);
             if self.slices(series, kind, cuts, None, out)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -230,9 +235,7 @@ impl<'a, F: StorageFile> One<'a, F> {
         for run in &self.sources.runs {
             let pages = run.index.pages().get(run.index.find(series)).unwrap_or(&[]);
             for entry in pages.iter().filter(|page| page.kind != Type::Text) {
-                let inside = entry.time_max_ns >= from_ns
-                    && (entry.time_min_ns < to_ns || to_ns == i64::MAX);
-                if !inside {
+                if !touches((entry.time_min_ns, entry.time_max_ns), interval) {
                     continue;
                 }
                 let before = self.memory.times_ns.len();
