@@ -1,25 +1,14 @@
 //! `import` from outside: what is understood is in the store, what is not is told by its line.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod place;
+
+use place::Folder;
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("baro-import-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
     fn store(&self) -> String {
         let store = self.path("store");
         let made = run(&["init", &store, "--size", "32M"], b"");
@@ -32,13 +21,6 @@ impl Folder {
         self.path(name)
     }
 }
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))
         .args(arguments)

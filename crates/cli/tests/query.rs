@@ -2,32 +2,13 @@
 //! with which exit code.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod place;
+
+use place::Folder;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("baro-query-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn baro(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));

@@ -5,6 +5,9 @@
 //! pip; without them this test says so and is counted as skipped.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod place;
+
+use place::Folder;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,27 +17,6 @@ use std::process::{Command, Output, Stdio};
 const SECONDS: i64 = 5_000;
 /// Some minutes before midnight, so that there are two days.
 const START_NS: i64 = 1_700_005_000_000_000_000;
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("baro-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn baro(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))

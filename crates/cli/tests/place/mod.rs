@@ -12,6 +12,12 @@ impl Folder {
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
+
+    /// A name in it, as an argument.
+    #[allow(dead_code, reason = "not every test names files")]
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
 }
 
 impl Drop for Folder {
