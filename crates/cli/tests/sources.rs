@@ -15,12 +15,6 @@ use std::net::UdpSocket;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-impl Folder {
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
 fn signal(child: &Child, signal: &str) {
     Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
 }
