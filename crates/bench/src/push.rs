@@ -61,7 +61,7 @@ pub struct PushReport {
     /// Allocations inside pushes; `None` in a program without the counting allocator.
     pub allocations: Option<u64>,
     /// Page faults inside pushes and copies, or with less than 20 us between records in the whole
-    /// paced part.
+    /// paced part but its first 64 records.
     pub page_faults: u64,
     /// Voluntary context switches, counted likewise.
     pub voluntary_switches: u64,

@@ -9,6 +9,7 @@ mod folder;
 mod inspect;
 mod layout;
 mod producer;
+mod rehearsal;
 
 pub(crate) use consumer::{Head, Next, Position, RingReader};
 pub use folder::{FoundRing, RingFolder};

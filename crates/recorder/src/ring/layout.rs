@@ -231,18 +231,14 @@ impl Ring {
         Err(RingError::Busy { path: self.memory.path().to_owned() })
     }
 
-    /// Copies to position `at` (bytes ever pushed), around the end if need be.
+    /// Copies to `place`, around the end if need be. Returns the place behind.
     #[inline]
     pub(crate) fn write(&self, place: usize, bytes: &[u8]) -> usize {
-        let room = self.capacity - place;
-        if bytes.len() < room {
+        if bytes.len() < self.capacity - place {
             self.memory.write(UNIT_BYTES + place, bytes);
             return place + bytes.len();
         }
-        let (first, second) = bytes.split_at(room);
-        self.memory.write(UNIT_BYTES + place, first);
-        self.memory.write(UNIT_BYTES, second);
-        second.len()
+        self.write_around(place, bytes)
     }
 
     /// Copies a record's head and the first part of its payload, at once if they do not go around
@@ -250,7 +246,7 @@ impl Ring {
     #[inline]
     pub(crate) fn write_head(
         &self,
-        mut place: usize,
+        place: usize,
         head: [u64; HEAD_BYTES / 8],
         part: &[u8],
     ) -> usize {
@@ -258,6 +254,31 @@ impl Ring {
             self.memory.write_both(UNIT_BYTES + place, head, part);
             return place + HEAD_BYTES + part.len();
         }
+        self.write_head_around(place, head, part)
+    }
+
+    // The ways around the end are taken seldom, so their code may be met for the first time with
+    // the ring's first round, and its page be read then. Not inlined, they exist once, and are
+    // rehearsed (`rehearsal`); a copy in each caller would not be.
+
+    /// Copies what reaches the end or goes around it.
+    #[cold]
+    #[inline(never)]
+    fn write_around(&self, place: usize, bytes: &[u8]) -> usize {
+        let (first, second) = bytes.split_at(self.capacity - place);
+        self.memory.write(UNIT_BYTES + place, first);
+        self.memory.write(UNIT_BYTES, second);
+        second.len()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_head_around(
+        &self,
+        mut place: usize,
+        head: [u64; HEAD_BYTES / 8],
+        part: &[u8],
+    ) -> usize {
         for number in head {
             place = self.write(place, &number.to_le_bytes());
         }

@@ -136,8 +136,15 @@ impl Ring {
 }
 
 impl Producer {
-    /// Takes over a ring as its only producer, going on where the one before stopped.
+    /// Takes over a ring as its only producer, going on where the one before stopped. The first in
+    /// a process runs every way through a push once ([`super::rehearsal`]).
     pub(crate) fn new(ring: Ring) -> Result<Self, RingError> {
+        super::rehearsal::rehearse();
+        Producer::over(ring)
+    }
+
+    /// The same without the rehearsal.
+    pub(super) fn over(ring: Ring) -> Result<Self, RingError> {
         ring.take(PRODUCER_LOCK)?;
         let head = ring.head().load(Ordering::Acquire);
         let tail = ring.tail().load(Ordering::Acquire);
@@ -362,6 +369,7 @@ impl Producer {
 
     /// The ring seems full: has the writer moved on, or is this a child?
     #[cold]
+    #[inline(never)]
     fn look_again(&mut self, end: u64) -> Result<(), Refused> {
         if !self.same_process() {
             return Err(Refused::Forked);
@@ -380,11 +388,13 @@ impl Producer {
     }
 
     #[cold]
+    #[inline(never)]
     fn refuse_closed(&self) -> Refused {
         if self.same_process() { Refused::Closed } else { Refused::Forked }
     }
 
     #[cold]
+    #[inline(never)]
     fn refuse_large(&mut self, limit_bytes: usize) -> Refused {
         if !self.same_process() {
             return Refused::Forked;
@@ -456,6 +466,11 @@ impl Producer {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.ring.memory.path()
+    }
+
+    /// The ring.
+    pub(super) fn ring(&self) -> &Ring {
+        &self.ring
     }
 
     /// The ring's memory.

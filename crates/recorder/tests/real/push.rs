@@ -97,6 +97,40 @@ fn a_push_enters_the_kernel_never() {
     assert_eq!((closed.left, closed.status.lost), (0, 1));
 }
 
+/// A ring's first way around its end, and its first refusal, may come hours after the first record:
+/// no page of the program is met for the first time there.
+#[test]
+fn the_first_round_and_the_first_refusal_cost_no_more() {
+    let Some(scene) = Scene::new("push-around", 80).map(Owned) else { return };
+    let options = Options { ring_bytes: 256 << 10, record_bytes_max: 1 << 10, ..scene.options() };
+    let recorder = baro_recorder::Recorder::open(scene.store(), options).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    let locked = format!("{:?}", producer.locked());
+    // A tenth of the ring, so that the test's own code has run.
+    let frame = [5; 256];
+    for _ in 0..90 {
+        producer.push_frame(1, 0, &frame).unwrap();
+    }
+    let (mut taken, mut refused) = (0_u64, 0_u64);
+    let found = cost(None, || {
+        while taken < 5_000 || refused == 0 {
+            match producer.push_frame(1, 0, black_box(&frame)) {
+                Ok(_) => taken += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    });
+    println!("{taken} taken, {refused} refused: {found:?}, memory locked: {locked}");
+    assert_eq!((found.waits, found.allocations), (0, 0));
+    if locked == "Yes" {
+        assert_eq!(found.page_faults, 0);
+    } else {
+        println!("skipped: page faults, because no memory may be locked here");
+    }
+    drop(producer);
+    assert_eq!(recorder.close().status.lost, refused);
+}
+
 #[test]
 fn every_counter_counts() {
     let counter = counter();
