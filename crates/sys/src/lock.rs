@@ -53,6 +53,18 @@ pub(crate) fn is_locked(file: &File, byte: i64) -> bool {
 #[derive(Debug)]
 pub struct LockFile {
     file: File,
+    /// Of the process that took it.
+    pid: u32,
+}
+
+impl Drop for LockFile {
+    /// By hand and not by closing the file: a process that another thread has just forked, and that
+    /// has not yet come to its program, has the file open too. A forked child's copy leaves it.
+    fn drop(&mut self) {
+        if self.pid == std::process::id() {
+            unlock(&self.file, 0);
+        }
+    }
 }
 
 /// Longest text in a [`LockFile`], its process id included.
@@ -104,7 +116,7 @@ impl LockFile {
         file.rewind().map_err(|e| fail("seek", e))?;
         file.write_all(text.as_bytes()).map_err(|e| fail("write", e))?;
         file.set_len(text.len() as u64).map_err(|e| fail("truncate", e))?;
-        Ok(Ok(LockFile { file }))
+        Ok(Ok(LockFile { file, pid: std::process::id() }))
     }
 
     /// Lets others know this: one line behind the process id, in place of the one before. Takes no
@@ -168,10 +180,13 @@ mod tests {
         assert_eq!(LockFile::holder(&path).unwrap(), Some(holder));
         held.say(&"\u{e4}".repeat(1000)).unwrap();
         assert!(LockFile::said(&path).unwrap().is_some_and(|said| said.len() > 900));
+        // As a forked child has it.
+        let shared = held.file.try_clone().unwrap();
         drop(held);
         assert_eq!(LockFile::said(&path).unwrap(), None);
         assert_eq!(LockFile::holder(&path).unwrap(), None);
         assert!(LockFile::take(&path).unwrap().is_ok());
+        drop(shared);
         std::fs::remove_file(&path).unwrap();
     }
 }

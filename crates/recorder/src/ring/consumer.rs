@@ -59,6 +59,18 @@ pub(crate) struct RingReader {
     damaged: Option<Gap>,
     /// The positions make no sense any more: nothing is taken from this ring again.
     broken: bool,
+    /// It is the ring's writer, and does not only look on.
+    has_lock: bool,
+}
+
+impl Drop for RingReader {
+    /// Gives the lock back by hand: the producer of the same process, or a child that another thread
+    /// has just forked, may have the file open for longer.
+    fn drop(&mut self) {
+        if self.has_lock {
+            self.ring.memory.unlock(WRITER_LOCK);
+        }
+    }
 }
 
 fn head_at(ring: &Ring, position: u64) -> Option<Head> {
@@ -101,6 +113,7 @@ impl RingReader {
         ring.take(WRITER_LOCK)?;
         ring.state().store(STATE_OPEN, Ordering::Release);
         let mut reader = RingReader::at_released(ring, skip_below);
+        reader.has_lock = true;
         // What recovery found in the log it has made durable: passed over and released here, since
         // no block may follow whose sync would do so.
         reader.next();
@@ -129,6 +142,7 @@ impl RingReader {
             skip_below,
             damaged: None,
             broken: false,
+            has_lock: false,
         };
         reader.look();
         // A crash between the stores of `release` leaves records that are durable already.
