@@ -192,8 +192,8 @@ fn cost(set: &str, count: usize, each: usize) {
                 continue;
             }
             let mut page = reader.open(entry, bytes).unwrap();
-            page.aggregate_all(from, to, |_, aggregate| {
-                (seen, total) = (seen + 1, total + aggregate.mean());
+            page.aggregate_all(from, to, |_, known| {
+                (seen, total) = (seen + 1, total + known.sum() / known.count() as f64);
             })
             .unwrap();
         }

@@ -95,6 +95,61 @@ impl Aggregate {
     }
 }
 
+/// What a page knows of some samples of a series: floats are made of it only where they are asked
+/// for, since over a million series five divisions each are most of what a mean costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a>(Form<'a>);
+
+#[derive(Clone, Copy, Debug)]
+enum Form<'a> {
+    Exact { sum: &'a Sum, kind: Type, domain: Domain, ends_ns: (i64, i64) },
+    Floats(&'a Aggregate),
+}
+
+impl<'a> Known<'a> {
+    #[inline]
+    pub(crate) fn exact(sum: &'a Sum, kind: Type, domain: Domain, ends_ns: (i64, i64)) -> Self {
+        Known(Form::Exact { sum, kind, domain, ends_ns })
+    }
+
+    #[inline]
+    pub(crate) fn floats(aggregate: &'a Aggregate) -> Self {
+        Known(Form::Floats(aggregate))
+    }
+
+    /// Samples, NaN included.
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> u64 {
+        match self.0 {
+            Form::Exact { sum, .. } => sum.count,
+            Form::Floats(aggregate) => aggregate.count,
+        }
+    }
+
+    /// Sum; NaN if one of them is.
+    #[must_use]
+    #[inline]
+    pub fn sum(&self) -> f64 {
+        match self.0 {
+            Form::Exact { sum, domain, .. } => sum.float(domain),
+            Form::Floats(aggregate) => aggregate.sum,
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    #[inline]
+    pub fn aggregate(&self) -> Aggregate {
+        match self.0 {
+            Form::Exact { sum, kind, domain, ends_ns } => {
+                sum.finish(kind, domain, ends_ns.0, ends_ns.1)
+            }
+            Form::Floats(aggregate) => *aggregate,
+        }
+    }
+}
+
 /// An aggregate in the making, in the integers of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sum {
@@ -138,6 +193,16 @@ impl Sum {
         self.last = later.last;
     }
 
+    /// The sum of the values.
+    #[inline]
+    fn float(&self, domain: Domain) -> f64 {
+        // The conversion of 128 bits is a call; most sums are shorter.
+        match i64::try_from(self.sum) {
+            Ok(sum) => sum as f64 / domain.divisor(),
+            Err(_) => domain.float(self.sum),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn finish(
         &self,
@@ -148,11 +213,7 @@ impl Sum {
     ) -> Aggregate {
         let divisor = domain.divisor();
         let float = |integer: i64| integer as f64 / divisor;
-        // The conversion of 128 bits is a call; most sums are shorter.
-        let sum = match i64::try_from(self.sum) {
-            Ok(sum) => float(sum),
-            Err(_) => domain.float(self.sum),
-        };
+        let sum = self.float(domain);
         let integers = (kind != Type::F64).then_some(Integers {
             sum: self.sum,
             min: self.min,

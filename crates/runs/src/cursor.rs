@@ -140,6 +140,28 @@ impl Plane<'_> {
         self.least.wrapping_add(word & mask)
     }
 
+    /// Hands out `count` numbers from `first` on: several at a time cost half of [`Plane::get`].
+    #[inline]
+    pub(crate) fn each(&self, first: usize, count: usize, mut put: impl FnMut(u64)) {
+        let (width, least) = (self.width as usize, self.least);
+        let mut index = first;
+        let end = first + count;
+        if (1..=57).contains(&width) {
+            // Up to 57 bits lie in the 8 bytes from their first byte on.
+            let mask = u64::MAX >> (64 - width);
+            while index < end {
+                let bit = index * width;
+                let Some(word) = self.bytes.get(bit / 8..).and_then(|b| b.first_chunk::<8>())
+                else {
+                    break;
+                };
+                put(least.wrapping_add((u64::from_le_bytes(*word) >> (bit % 8)) & mask));
+                index += 1;
+            }
+        }
+        (index..end).for_each(|index| put(self.get(index)));
+    }
+
     /// Sum of the numbers in `range`.
     pub(crate) fn sum(&self, range: std::ops::Range<usize>) -> u64 {
         range.fold(0, |sum, index| sum.saturating_add(self.get(index)))
@@ -221,6 +243,11 @@ mod tests {
             let plane = cursor.plane("test", values.len()).unwrap();
             assert_eq!(cursor.at(), bytes.len());
             assert_eq!((0..100).map(|n| plane.get(n)).collect::<Vec<_>>(), values);
+            for (first, count) in [(0, 100), (3, 50), (99, 1), (100, 0), (40, 60)] {
+                let mut found = Vec::new();
+                plane.each(first, count, |value| found.push(value));
+                assert_eq!(found, values[first..first + count]);
+            }
             assert!(Cursor::new(What::Page, 0, &bytes[..1], 0).plane("test", 100).is_err());
         }
     }

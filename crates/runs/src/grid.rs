@@ -32,8 +32,12 @@ pub(crate) const LANES_MAX: usize = 256;
 /// Rows of a column where a band is one series: 768 differences, three of pco's batches.
 const LONG_ROWS: usize = 769;
 
+/// Rows of a column where a page has few ticks.
+const FEW_ROWS: usize = 7;
+
 /// How a page of `ticks` ticks is cut: lanes of a band, rows of a column. One series is read by
-/// decoding its band, so a band has about 3,000 values; a tile has two of pco's batches of 256.
+/// decoding its band, so a band has some thousands of values; an interval of all series is read by
+/// decoding its columns, so these are short, as far as the bases that they cost allow.
 pub(crate) fn cut(series: usize, ticks: usize) -> (usize, usize) {
     let power = |lanes: usize| 1 << lanes.clamp(1, LANES_MAX).ilog2();
     let lanes = match ticks {
@@ -45,8 +49,11 @@ pub(crate) fn cut(series: usize, ticks: usize) -> (usize, usize) {
     let lanes = lanes.min(series.next_power_of_two());
     let rows = match ticks {
         _ if lanes == 1 => LONG_ROWS,
-        0..=32 => ticks.max(2),
-        _ => (512 / lanes).max(16) + 1,
+        // Two columns of which one is short would cost bases and spare nothing.
+        0..=9 => ticks.max(2),
+        10..=32 => FEW_ROWS,
+        // One of pco's batches of 256.
+        _ => (256 / lanes).max(16) + 1,
     };
     (lanes, rows)
 }

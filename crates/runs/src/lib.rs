@@ -28,7 +28,7 @@ mod text;
 mod ticks;
 mod writer;
 
-pub use aggregate::{Aggregate, Integers};
+pub use aggregate::{Aggregate, Integers, Known};
 pub use error::{Error, What};
 pub use file::{FooterAt, RunInfo};
 pub use index::{PageEntry, RunIndex};

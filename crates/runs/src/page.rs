@@ -3,7 +3,7 @@
 //! **Invariant:** nothing is decoded before the page's CRC, which is seeded with run and place, is
 //! found right; held by `tests/damage.rs`.
 
-use crate::aggregate::Aggregate;
+use crate::aggregate::{Aggregate, Known};
 use crate::domain::Patch;
 use crate::grid::{FirstsKept, Grid};
 use crate::head::{CRC_BYTES, Head, Shape};
@@ -275,7 +275,7 @@ impl Page<'_> {
         &mut self,
         from_ns: i64,
         to_ns: i64,
-        mut each: impl FnMut(u32, &Aggregate),
+        mut each: impl FnMut(u32, Known<'_>),
     ) -> Result<(), Error> {
         let kind = self.head.kind;
         if let (Body::Grid(grid), true) = (&self.body, self.sums_are_exact()) {
@@ -291,7 +291,7 @@ impl Page<'_> {
             let mut ids = head.ids.iter();
             return grid.sums(ticks, source, buffers, |sum| {
                 if let Some(id) = ids.next() {
-                    each(id, &grid.finish(head, sum, ends));
+                    each(id, Known::exact(sum, head.kind, head.domain, ends));
                 }
             });
         }
@@ -300,7 +300,7 @@ impl Page<'_> {
         }
         self.read_all(from_ns, to_ns, |id, times, bits| {
             if let Some(aggregate) = Aggregate::of(kind, times, bits) {
-                each(id, &aggregate);
+                each(id, Known::floats(&aggregate));
             }
         })
     }

@@ -20,6 +20,9 @@ const LONG_SAMPLES: usize = 8192;
 const LONG_RAGGED_SAMPLES: usize = 2048;
 /// Series with common times are worth a page of their own from this many samples on.
 const GRID_SAMPLES_MIN: usize = 4096;
+/// Most samples of several series that share a page: less than the format allows, because who wants
+/// one of them reads and checks the whole page.
+const SHARED_SAMPLES: usize = 32_768;
 /// A page of texts ends when its dictionary has this many bytes.
 const TEXTS_BYTES: usize = 1 << 20;
 
@@ -285,7 +288,7 @@ where
                 } else {
                     let own = group.is_grid && series > 1 && held >= GRID_SAMPLES_MIN;
                     let long = series == 1 && ticks >= LONG_RAGGED_SAMPLES;
-                    own || long || count >= LONG_RAGGED_SAMPLES || held + count > PAGE_SAMPLES_MAX
+                    own || long || count >= LONG_RAGGED_SAMPLES || held + count > SHARED_SAMPLES
                 });
         if flush {
             self.flush_group()?;
@@ -380,7 +383,7 @@ where
 
 /// How many series of `ticks` ticks a page takes: whole bands.
 fn series_of_page(ticks: usize) -> usize {
-    let most = (PAGE_SAMPLES_MAX / ticks).max(1);
+    let most = (SHARED_SAMPLES / ticks).max(1);
     let (lanes, _) = cut(LANES_MAX, ticks);
     if most > lanes { most / lanes * lanes } else { most }
 }

@@ -285,6 +285,25 @@ impl<F: StorageFile> Catalog<F> {
         self.parts().1.len()
     }
 
+    /// Whether [`Catalog::uncovered`] is `count` at least, without reading more than that takes, and
+    /// without keeping it.
+    pub(crate) fn lacks(&self, count: usize) -> bool {
+        if self.distrusted.load(Ordering::Acquire) || self.tail.get().is_some() {
+            return self.uncovered() >= count;
+        }
+        let mut read = Read::only_counting(self.start);
+        let extent = Extent { names_max: count, proof_bytes: NEAR_BYTES, ..Extent::WHOLE };
+        self.read(self.start, extent, &mut read);
+        read.met >= count
+    }
+
+    /// Series and channels that the dictionary covers.
+    pub(crate) fn covered(&self) -> usize {
+        let trusted = !self.distrusted.load(Ordering::Acquire);
+        let dictionary = self.dictionary.as_ref().filter(|_| trusted);
+        dictionary.map_or(0, |found| found.header.names as usize)
+    }
+
     /// Highest id declared; 0 without any.
     #[must_use]
     pub fn highest_id(&self) -> u32 {

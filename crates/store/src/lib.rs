@@ -44,7 +44,7 @@ pub use error::{Error, Result};
 pub use index::Tail;
 pub use info::{Info, Listed, SessionInfo};
 pub use points::{Column, Datum, Point, Selection, UnknownName};
-pub use query::{Aggregate, Batch, Every, Query, QueryNotes, Target, Texts, Values};
+pub use query::{Aggregate, Batch, Every, Query, QueryNotes, Target, Texts, Totals, Values};
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use records::{Filter, Interval, Reading};
 pub use recover::{Recovered, recover, recover_in};

@@ -248,8 +248,9 @@ impl<S: Storage> Settler<S> {
     /// # Errors
     /// The device is full or fails; the old dictionary stays.
     pub fn write_dictionary(&mut self) -> Result<Option<crate::DictionaryWritten>> {
-        let (uncovered, names) = (self.store.catalog.uncovered(), self.store.catalog.len());
-        if self.foreign || uncovered == 0 || uncovered * 10 < names {
+        // A tenth of all is a ninth of the others.
+        let catalog = &self.store.catalog;
+        if self.foreign || !catalog.lacks(catalog.covered().div_ceil(9).max(1)) {
             return Ok(None);
         }
         let most = self.options.memory_bytes / DICTIONARY_NAME_BYTES;

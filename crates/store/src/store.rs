@@ -19,7 +19,7 @@ use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 /// See the module.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) held: OnceLock<Unsettled>,
     opening: Vec<Damage>,
     /// Buffers of queries that are over.
-    pub(crate) spare: Mutex<Vec<crate::query::Memory>>,
+    pub(crate) spare: crate::query::Spare,
     pins: Pins,
 }
 
@@ -106,7 +106,7 @@ impl<S: Storage> Store<S> {
             runs: Runs::default(),
             held: OnceLock::new(),
             opening,
-            spare: Mutex::new(Vec::new()),
+            spare: crate::query::Spare::default(),
             pins: Pins::default(),
         };
         store.refresh()?;

@@ -7,7 +7,7 @@ mod common;
 use baro_ondisk::{Type, WhenFull};
 use baro_recorder::Recorder;
 use baro_store::{
-    Aggregate, Batch, Every, Extent, Interval, Query, SettleOptions, Settler, Store, Values,
+    Aggregate, Batch, Every, Extent, Interval, Query, SettleOptions, Settler, Store, Totals, Values,
 };
 use common::{Folder, Random, options};
 use std::collections::BTreeMap;
@@ -174,6 +174,18 @@ fn check(store: &Store, random: &mut Random, series: u32, model: &Model) {
         let every = Every { step_ns: [0, 700, 100_000][random.below(3) as usize], aggregate };
         let found = asked(store, &ids, &Query::every(interval, every));
         let folded = folded(model, &ids, interval, every);
+        if every.step_ns == 0 {
+            let mut totals = Vec::new();
+            let mut take = |rows: &Totals<'_>| {
+                totals.extend(rows.ids.iter().copied().zip(rows.values.iter().copied()));
+                ControlFlow::Continue(())
+            };
+            let notes = store.totals(&ids, interval, aggregate, &mut take).unwrap();
+            assert_eq!((notes.rows, totals.len()), (folded.len() as u64, folded.len()));
+            for ((id, value), expected) in totals.into_iter().zip(&folded) {
+                assert!(id == expected.0 && close(value, expected.2), "{every:?} {interval:?}");
+            }
+        }
         assert_eq!(found.len(), folded.len(), "{every:?} {interval:?}");
         for ((id, time_ns, bits), expected) in found.into_iter().zip(folded) {
             let counts = every.aggregate == Aggregate::Count;

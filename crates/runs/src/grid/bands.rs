@@ -73,9 +73,7 @@ impl<'a> Grid<'a> {
             return Ok(());
         };
         let Buffers { scratch, firsts, bases, .. } = buffers;
-        for (series, base) in (band * self.lanes..).zip(base.iter_mut()) {
-            *base = L::narrow(self.firsts.get(series, source, firsts, scratch)?);
-        }
+        self.firsts.row(band * self.lanes, base, source, firsts, scratch)?;
         let (from, to) = (ticks.start / self.rows, (ticks.end - 1) / self.rows);
         let open = self.bases.as_ref().filter(|bases| bases.is_open());
         // Where the band's bases start in the section.
@@ -93,9 +91,12 @@ impl<'a> Grid<'a> {
             match open {
                 _ if column == 0 => {}
                 Some(section) => {
-                    for (index, base) in (own + more..).zip(base.iter_mut()) {
-                        *base = base.plus(section.alone(index).unwrap_or(0));
-                    }
+                    let mut places = base.iter_mut();
+                    section.each_alone(own + more, width, |more| {
+                        if let Some(place) = places.next() {
+                            *place = place.plus(more);
+                        }
+                    });
                 }
                 None => {
                     let more = bases.get(more..).unwrap_or(&[]);

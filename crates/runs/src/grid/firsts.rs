@@ -1,6 +1,7 @@
 //! First values, and first times, of a page's series. Neighbours are unrelated, so they are coded as
 //! they are.
 
+use super::lanes::Lane;
 use crate::Error;
 use crate::cursor::Cursor;
 use crate::numbers::{Scratch, Section, Source, Wide, put_few, with_tile};
@@ -41,6 +42,31 @@ impl<'a> Firsts<'a> {
     ) -> Result<Self, Error> {
         let section = Section::open(source, cursor, field, series.div_ceil(TILE), series)?;
         Ok(Firsts { section, series })
+    }
+
+    /// Those of the series from `first` on, as many as `to` takes.
+    pub(crate) fn row<L: Lane>(
+        &self,
+        first: usize,
+        to: &mut [L],
+        source: &Source<'a>,
+        kept: &mut FirstsKept,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        let count = to.len();
+        let mut places = to.iter_mut();
+        let put = |value| {
+            if let Some(place) = places.next() {
+                *place = L::narrow(value);
+            }
+        };
+        if self.section.each_alone(first, count, put) {
+            return Ok(());
+        }
+        for (series, place) in (first..).zip(to) {
+            *place = L::narrow(self.get(series, source, kept, scratch)?);
+        }
+        Ok(())
     }
 
     /// That of one series.

@@ -13,6 +13,8 @@ pub(crate) trait Lane: Copy + Ord + Wide {
     fn plus(self, difference: i64) -> Self;
     /// Two parts of the integer whose sums do not overflow within a page.
     fn parts(self) -> (i64, i64);
+    /// The sum of integers from the sums of their parts.
+    fn total(low: i64, high: i64) -> i128;
 }
 
 impl Lane for i32 {
@@ -29,6 +31,10 @@ impl Lane for i32 {
     fn parts(self) -> (i64, i64) {
         (i64::from(self), 0)
     }
+    #[inline]
+    fn total(low: i64, _: i64) -> i128 {
+        i128::from(low)
+    }
 }
 
 impl Lane for i64 {
@@ -44,6 +50,10 @@ impl Lane for i64 {
     #[inline]
     fn parts(self) -> (i64, i64) {
         (self & 0xffff_ffff, self >> 32)
+    }
+    #[inline]
+    fn total(low: i64, high: i64) -> i128 {
+        (i128::from(high) << 32) + i128::from(low)
     }
 }
 
@@ -115,7 +125,7 @@ impl<L: Lane> LaneSums<L> {
         let lane = lane % LANES_MAX;
         Sum {
             count,
-            sum: (i128::from(self.high[lane]) << 32) + i128::from(self.low[lane]),
+            sum: L::total(self.low[lane], self.high[lane]),
             min: self.min[lane].wide(),
             max: self.max[lane].wide(),
             first: self.first[lane].wide(),

@@ -199,6 +199,19 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Hands out `count` numbers from `first` on, if they can be read alone; says whether.
+    #[inline]
+    pub(crate) fn each_alone(&self, first: usize, count: usize, mut put: impl FnMut(i64)) -> bool {
+        match self.coder {
+            Coder::Constant(value) => (0..count).for_each(|_| put(value)),
+            Coder::Packed(least) => {
+                self.lengths.each(first, count, |more| put(least.wrapping_add(more as i64)));
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Whether [`Section::alone`] is all that is needed: then there are no tiles to decode.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.coder, Coder::Constant(_) | Coder::Packed(_))

@@ -197,8 +197,8 @@ fn check_interval(run: &Run, file: &File, index: &RunIndex, from: i64, to: i64) 
     for (number, entry) in index.pages().iter().enumerate() {
         let mut page = reader.open(entry, file.page(index, number)).unwrap();
         page.aggregate_all(from, to, |id, more| match all.last_mut().filter(|all| all.0 == id) {
-            Some(all) => all.1.append(more),
-            None => all.push((id, *more)),
+            Some(all) => all.1.append(&more.aggregate()),
+            None => all.push((id, more.aggregate())),
         })
         .unwrap();
         let kind = page.kind();

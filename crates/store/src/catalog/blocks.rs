@@ -22,6 +22,9 @@ pub(super) const NEAR_BYTES: u64 = 256 << 10;
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) table: SeriesTable,
+    /// Declarations that were met; those that are only counted are not in the table.
+    pub(super) met: usize,
+    only_counts: bool,
     pub(super) damage: Vec<Damage>,
     /// The last block read, as a watermark would have it.
     pub(super) end: Watermark,
@@ -29,7 +32,13 @@ pub(super) struct Read {
 
 impl Read {
     pub(super) fn new(end: Watermark) -> Self {
-        Read { table: SeriesTable::default(), damage: Vec::new(), end }
+        let table = SeriesTable::default();
+        Read { table, met: 0, only_counts: false, damage: Vec::new(), end }
+    }
+
+    /// To know how many there are, and no more.
+    pub(super) fn only_counting(end: Watermark) -> Self {
+        Read { only_counts: true, ..Read::new(end) }
     }
 }
 
@@ -38,7 +47,7 @@ impl Read {
 pub(super) struct Extent {
     /// Give up after so many bytes of blocks: it is too much to be read at an open.
     pub(super) bytes_max: u64,
-    /// Stop, between blocks, when so many declarations are in the table.
+    /// Stop, between blocks, when so many declarations have been met.
     pub(super) names_max: usize,
     /// See [`NEAR_BYTES`].
     pub(super) proof_bytes: u64,
@@ -178,7 +187,7 @@ pub(super) fn read<F: StorageFile>(
     loop {
         let offset = walk.scan().offset();
         to.end.offset = offset;
-        if offset - from.offset > extent.bytes_max || to.table.len() >= extent.names_max {
+        if offset - from.offset > extent.bytes_max || to.met >= extent.names_max {
             return Ok(false);
         }
         match walk.next_block()? {
@@ -218,10 +227,11 @@ fn take(block: &Block<'_>, offset: u64, to: &mut Read) {
             Err(error) => return to.damage.push(damaged(error.at(offset))),
         };
         for record in records {
-            let Read { table, damage, .. } = &mut *to;
+            let Read { table, damage, met, only_counts, .. } = &mut *to;
             let taken = record.and_then(|record| {
                 Declaration::decode_each(record.payload, |found| {
-                    if put(table, found).is_none() {
+                    *met += 1;
+                    if !*only_counts && put(table, found).is_none() {
                         let (what, field) = (baro_ondisk::What::Declaration, "names");
                         let limit = table.memory_bytes() as u64;
                         let error = Format::OutOfRange { what, field, offset, limit, found: limit };

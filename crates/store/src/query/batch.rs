@@ -77,3 +77,13 @@ pub struct Batch<'a> {
     /// Value of each row.
     pub values: Values<'a>,
 }
+
+/// One aggregate of each of many series, columns of the same length, by rising id. A series without
+/// samples has no row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Totals<'a> {
+    /// Ids of the series.
+    pub ids: &'a [u32],
+    /// The aggregate of each; counts too are floats here.
+    pub values: &'a [f64],
+}

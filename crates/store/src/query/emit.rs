@@ -103,19 +103,12 @@ impl<'a> Emitter<'a> {
     }
 
     /// The only step of a series, straight through.
-    pub(super) fn one(
-        &mut self,
-        target: Target,
-        form: Form,
-        start_ns: i64,
-        value: f64,
-        count: u64,
-    ) -> ControlFlow<()> {
-        (self.target, self.form) = (target, form);
+    pub(super) fn one(&mut self, target: Target, start_ns: i64, value: f64) -> ControlFlow<()> {
         if self.left == 0 || self.last == Some(0) {
             return ControlFlow::Continue(());
         }
-        let count = [count.cast_signed()];
+        // Exact below 2^53.
+        let count = [value as i64];
         let values = match self.aggregate {
             Some(Aggregate::Count) => Values::I64(&count),
             _ => Values::F64(std::slice::from_ref(&value)),

@@ -77,6 +77,18 @@ impl Step {
     }
 }
 
+impl Step {
+    /// What is needed of a page's knowledge to give the value asked for.
+    pub(super) fn of(known: baro_runs::Known<'_>, aggregate: Aggregate) -> Self {
+        match aggregate {
+            Aggregate::Mean | Aggregate::Sum | Aggregate::Count => {
+                Step { count: known.count(), sum: known.sum(), ..Step::EMPTY }
+            }
+            _ => Step::from(&known.aggregate()),
+        }
+    }
+}
+
 impl From<&baro_runs::Aggregate> for Step {
     fn from(of: &baro_runs::Aggregate) -> Self {
         Step {

@@ -55,8 +55,29 @@ impl<'a, F: StorageFile> One<'a, F> {
     }
 
     /// The buffers, for the next query.
-    pub(super) fn into_memory(self) -> Memory {
-        self.memory
+    pub(super) fn take_memory(&mut self) -> Memory {
+        std::mem::take(&mut self.memory)
+    }
+
+    /// Puts a series' samples into `times_ns` and `bits`, sorted, each time once; false, and nothing
+    /// is read, if they are so many that they come in slices.
+    pub(super) fn whole(
+        &mut self,
+        series: u32,
+        interval: Interval,
+        times_ns: &mut Vec<i64>,
+        bits: &mut Vec<u64>,
+    ) -> Result<bool> {
+        if self.cuts(series, interval).len() > 2 {
+            return Ok(false);
+        }
+        // Read where the caller wants them.
+        std::mem::swap(&mut self.memory.times_ns, times_ns);
+        std::mem::swap(&mut self.memory.bits, bits);
+        let read = self.slice(series, interval);
+        std::mem::swap(&mut self.memory.times_ns, times_ns);
+        std::mem::swap(&mut self.memory.bits, bits);
+        read.map(|()| true)
     }
 
     /// Hands out one series.

@@ -6,8 +6,9 @@
 
 use super::emit::{Emitter, number};
 use super::fold::Step;
+use super::parallel::in_order;
 use super::sources::{AnyPart, Sources, touches};
-use super::{Every, Query, Target};
+use super::{Aggregate, Every, Query, Target, Totals};
 use crate::damage::Damage;
 use crate::merge::{Gather, Portion, Wanted};
 use crate::runs::{PageAt, RunFile};
@@ -16,19 +17,56 @@ use baro_ondisk::Type;
 use baro_sys::schedule;
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
-use std::sync::mpsc::sync_channel;
 
-/// Pages of the largest run that are one range of series.
-const RANGE_PAGES: usize = 32;
+/// Pages of the largest run that are one range of series: few enough that what is known of it stays
+/// in the processor's cache, enough that a worker seldom wakes another thread.
+const RANGE_PAGES: usize = 16;
 /// Up to so many series of a page are looked up one by one.
 const SPARSE: usize = 4;
 /// Samples merged at once.
 const PORTION_SAMPLES: usize = 128 << 10;
+/// Most threads of a query.
+const WORKERS_MAX: usize = 16;
 
-type Found = (Vec<(u32, Step)>, Vec<Damage>);
+/// What is asked.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    kind: &'a (dyn Fn(u32) -> Type + Sync),
+    query: &'a Query,
+    aggregate: Aggregate,
+}
 
-/// Hands out one row of each of `ids` (sorted) that has samples.
-pub(super) fn series<F: StorageFile>(
+/// The rows of a range of series, in columns.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    ids: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    pub(super) fn push(&mut self, id: u32, value: f64) {
+        self.ids.push(id);
+        self.values.push(value);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ids.clear();
+        self.values.clear();
+    }
+
+    pub(super) fn totals(&self) -> Totals<'_> {
+        Totals { ids: &self.ids, values: &self.values }
+    }
+}
+
+/// What a worker hands over: rows, and what was damaged.
+type Found = Result<(Rows, Vec<Damage>)>;
+
+/// Takes rows as they come, by rising id.
+pub(super) type Each<'a> = &'a mut dyn FnMut(&Totals<'_>) -> ControlFlow<()>;
+
+/// Hands out one row of each of `ids` (sorted) that has samples, through [`Emitter`].
+pub(super) fn rows<F: StorageFile>(
     sources: &Sources<F>,
     ids: &[u32],
     kind: &(dyn Fn(u32) -> Type + Sync),
@@ -36,73 +74,55 @@ pub(super) fn series<F: StorageFile>(
     every: Every,
     out: &mut Emitter<'_>,
 ) -> Result<Vec<Damage>> {
-    let ranges = ranges(sources, ids);
-    let work = |range: &[u32]| totals(sources, range, kind, query);
-    let mut totals = Totals { ids, place: 0, kind, every, start_ns: query.interval.from_ns, out };
-    let mut damage = Vec::new();
-    let workers = schedule::allowed_cpus().len().clamp(1, 16).min(ranges.len());
-    if workers <= 1 {
-        for range in ranges {
-            let (steps, found) = work(range)?;
-            damage.extend(found);
-            if totals.hand_out(&steps).is_break() {
-                break;
+    let mut place = 0;
+    let mut each = |rows: &Totals<'_>| {
+        for (id, value) in rows.ids.iter().zip(rows.values) {
+            while ids.get(place).is_some_and(|other| other < id) {
+                place += 1;
             }
-        }
-        return Ok(damage);
-    }
-    // Each worker takes every so many-th range, so that they come back in order.
-    std::thread::scope(|scope| {
-        let (work, ranges) = (&work, &ranges);
-        let start = |first: usize| {
-            let (done, found) = sync_channel(AHEAD);
-            scope.spawn(move || {
-                for range in ranges.iter().skip(first).step_by(workers) {
-                    // Whoever asked may have had enough.
-                    if done.send(work(range)).is_err() {
-                        return;
-                    }
-                }
-            });
-            found
-        };
-        let queues: Vec<_> = (0..workers).map(start).collect();
-        for (_, queue) in (0..ranges.len()).zip(queues.iter().cycle()) {
-            let ended = |_| Error::Thread { name: "aggregating" };
-            let (steps, found) = queue.recv().map_err(ended)??;
-            damage.extend(found);
-            if totals.hand_out(&steps).is_break() {
-                break;
-            }
-        }
-        Ok(damage)
-    })
-}
-
-/// Ranges that a worker may be ahead.
-const AHEAD: usize = 2;
-
-/// What has been handed out.
-struct Totals<'a, 'e> {
-    ids: &'a [u32],
-    place: usize,
-    kind: &'a (dyn Fn(u32) -> Type + Sync),
-    every: Every,
-    start_ns: i64,
-    out: &'a mut Emitter<'e>,
-}
-
-impl Totals<'_, '_> {
-    fn hand_out(&mut self, steps: &[(u32, Step)]) -> ControlFlow<()> {
-        for (id, step) in steps {
-            while self.ids.get(self.place).is_some_and(|other| other < id) {
-                self.place += 1;
-            }
-            let target = Target { id: *id, place: self.place };
-            let value = step.value(self.every.aggregate);
-            self.out.one(target, (self.kind)(*id).into(), self.start_ns, value, step.count)?;
+            let target = Target { id: *id, place };
+            out.one(target, query.interval.from_ns, *value)?;
         }
         ControlFlow::Continue(())
+    };
+    series(sources, ids, kind, query, every.aggregate, &mut each)
+}
+
+/// Hands out one row of each of `ids` (sorted) that has samples.
+pub(super) fn series<F: StorageFile>(
+    sources: &Sources<F>,
+    ids: &[u32],
+    kind: &(dyn Fn(u32) -> Type + Sync),
+    query: &Query,
+    aggregate: Aggregate,
+    each: Each<'_>,
+) -> Result<Vec<Damage>> {
+    let ranges = ranges(sources, ids);
+    let asked = Asked { kind, query, aggregate };
+    let workers = schedule::allowed_cpus().len().clamp(1, WORKERS_MAX);
+    let (mut damage, mut failed) = (Vec::new(), None);
+    let work = |work: &mut Work<'_, F>, at: usize, spare: Option<Found>| {
+        let (mut rows, mut damage) = spare.and_then(Result::ok).unwrap_or_default();
+        damage.clear();
+        let range = ranges.get(at).copied().unwrap_or(&[]);
+        work.range(range, &mut rows, &mut damage).map(|()| (rows, damage))
+    };
+    let take = |found: &mut Found| match found {
+        Ok((rows, found)) => {
+            damage.append(found);
+            each(&rows.totals())
+        }
+        Err(_) => {
+            failed = std::mem::replace(found, Ok(<_>::default())).err();
+            ControlFlow::Break(())
+        }
+    };
+    let all =
+        in_order(ranges.len(), workers, || Work::new(sources, asked), work, &mut Vec::new(), take);
+    match failed {
+        Some(error) => Err(error),
+        None if !all => Err(Error::Thread { name: "aggregating" }),
+        None => Ok(damage),
     }
 }
 
@@ -125,27 +145,65 @@ fn ranges<'a, F: StorageFile>(sources: &Sources<F>, ids: &'a [u32]) -> Vec<&'a [
     ranges
 }
 
-/// The totals of a range of ids.
-fn totals<F: StorageFile>(
-    sources: &Sources<F>,
-    ids: &[u32],
-    kind: &(dyn Fn(u32) -> Type + Sync),
-    query: &Query,
-) -> Result<Found> {
-    let mut damage = Vec::new();
-    // In time order, as joining demands.
-    let mut found: Vec<(i64, Vec<(u32, Step)>)> = Vec::new();
-    for run in &sources.runs {
-        found.push((run.entry.time_min_ns, of_run(run, ids, query, &mut damage)?));
+/// Works off ranges; its memory is used again.
+struct Work<'a, F> {
+    sources: &'a Sources<F>,
+    asked: Asked<'a>,
+    reader: PageAt,
+    /// Of each source its earliest time and the steps, sorted by series.
+    found: Vec<(i64, Vec<(u32, Step)>)>,
+}
+
+impl<'a, F: StorageFile> Work<'a, F> {
+    fn new(sources: &'a Sources<F>, asked: Asked<'a>) -> Self {
+        Work { sources, asked, reader: PageAt::new(), found: Vec::new() }
     }
-    let start_ns = sources.parts.iter().map(|part| part.times_ns().0).min();
-    if let Some(start_ns) = start_ns {
-        let parts = sources.parts.iter().map(|part| AnyPart::<F>::Log(part.share())).collect();
-        found.push((start_ns, of_log(parts, ids, kind, query)?));
+
+    /// The rows of a range of ids.
+    fn range(&mut self, ids: &[u32], rows: &mut Rows, damage: &mut Vec<Damage>) -> Result<()> {
+        rows.clear();
+        let (sources, asked) = (self.sources, self.asked);
+        let mut used = 0;
+        let mut next = |found: &mut Vec<(i64, Vec<(u32, Step)>)>, time_ns| {
+            if found.len() == used {
+                found.push((0, Vec::new()));
+            }
+            used += 1;
+            if let Some((start_ns, steps)) = found.get_mut(used - 1) {
+                *start_ns = time_ns;
+                steps.clear();
+            }
+            used - 1
+        };
+        for run in &sources.runs {
+            let place = next(&mut self.found, run.entry.time_min_ns);
+            if let Some((_, steps)) = self.found.get_mut(place) {
+                of_run(run, ids, asked, &mut self.reader, steps, damage)?;
+            }
+        }
+        let start_ns = sources.parts.iter().map(|part| part.times_ns().0).min();
+        if let Some(start_ns) = start_ns {
+            let parts = sources.parts.iter().map(|part| AnyPart::<F>::Log(part.share())).collect();
+            let place = next(&mut self.found, start_ns);
+            if let Some((_, steps)) = self.found.get_mut(place) {
+                of_log(parts, ids, asked, steps)?;
+            }
+        }
+        let found = self.found.get_mut(..used).unwrap_or(&mut []);
+        let mut row = |(id, step): &(u32, Step)| {
+            rows.push(*id, step.value(asked.aggregate));
+        };
+        match found.iter().filter(|source| !source.1.is_empty()).count() {
+            0 | 1 => found.iter().flat_map(|source| &source.1).for_each(row),
+            // In time order, as joining demands.
+            _ => {
+                found.sort_by_key(|source| source.0);
+                let steps = found.iter_mut().map(|source| std::mem::take(&mut source.1));
+                steps.reduce(join).unwrap_or_default().iter().for_each(&mut row);
+            }
+        }
+        Ok(())
     }
-    found.sort_by_key(|source| source.0);
-    let joined = found.into_iter().map(|source| source.1).reduce(join).unwrap_or_default();
-    Ok((joined, damage))
 }
 
 /// Joins two lists sorted by series; the second is later.
@@ -181,11 +239,13 @@ fn add(to: &mut Vec<(u32, Step)>, id: u32, step: &Step) {
 fn of_run<F: StorageFile>(
     run: &RunFile<F>,
     ids: &[u32],
-    query: &Query,
+    asked: Asked<'_>,
+    reader: &mut PageAt,
+    steps: &mut Vec<(u32, Step)>,
     damage: &mut Vec<Damage>,
-) -> Result<Vec<(u32, Step)>> {
-    let (mut steps, mut reader) = (Vec::with_capacity(ids.len()), PageAt::new());
-    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(steps) };
+) -> Result<()> {
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(()) };
+    let Asked { query, aggregate, .. } = asked;
     let (from_ns, to_ns) = (query.interval.from_ns, query.interval.to_ns);
     let range = run.index.find(*first).start..run.index.find(*last).end;
     for entry in run.index.pages().get(range).unwrap_or(&[]) {
@@ -200,7 +260,7 @@ fn of_run<F: StorageFile>(
             entry.time_min_ns >= from_ns && (entry.time_max_ns < to_ns || to_ns == i64::MAX);
         if let (Some(aggregate), [id]) = (entry.aggregate.as_ref().filter(|_| inside), here) {
             // The page is not read at all.
-            add(&mut steps, *id, &Step::from(aggregate));
+            add(steps, *id, &Step::from(aggregate));
             continue;
         }
         let before = steps.len();
@@ -210,18 +270,20 @@ fn of_run<F: StorageFile>(
             reader.with(run, entry, |page| {
                 for id in here {
                     if let Some(found) = page.aggregate(*id, from_ns, to_ns)? {
-                        add(&mut steps, *id, &Step::from(&found));
+                        add(steps, *id, &Step::from(&found));
                     }
                 }
                 Ok(())
             })?
         } else {
             let mut wanted = here.iter().copied().peekable();
+            let between = entry.last_series.saturating_sub(entry.first_series);
+            let all = here.len() == between as usize + 1;
             reader.with(run, entry, |page| {
                 page.aggregate_all(from_ns, to_ns, |id, found| {
-                    while wanted.next_if(|next| *next < id).is_some() {}
-                    if wanted.peek() == Some(&id) {
-                        add(&mut steps, id, &Step::from(found));
+                    while !all && wanted.next_if(|next| *next < id).is_some() {}
+                    if all || wanted.peek() == Some(&id) {
+                        add(steps, id, &Step::of(found, aggregate));
                     }
                 })
             })?
@@ -232,26 +294,26 @@ fn of_run<F: StorageFile>(
             damage.push(found);
         }
     }
-    Ok(steps)
+    Ok(())
 }
 
 fn of_log<F: StorageFile>(
     parts: Vec<AnyPart<F>>,
     ids: &[u32],
-    kind: &(dyn Fn(u32) -> Type + Sync),
-    query: &Query,
-) -> Result<Vec<(u32, Step)>> {
-    let wanted = Wanted { series: Some(ids), interval: query.interval };
+    asked: Asked<'_>,
+    steps: &mut Vec<(u32, Step)>,
+) -> Result<()> {
+    let wanted = Wanted { series: Some(ids), interval: asked.query.interval };
     let mut gather = Gather::new(parts, wanted, PORTION_SAMPLES);
-    let (mut portion, mut steps) = (Portion::default(), Vec::new());
+    let mut portion = Portion::default();
     while gather.next(&mut portion)? {
         for (id, range) in portion.groups() {
-            let (form, mut step) = (kind(id).into(), Step::EMPTY);
+            let (form, mut step) = ((asked.kind)(id).into(), Step::EMPTY);
             for bits in portion.samples().bits.get(range).unwrap_or(&[]) {
                 step.add(number(form, *bits));
             }
-            add(&mut steps, id, &step);
+            add(steps, id, &step);
         }
     }
-    Ok(steps)
+    Ok(())
 }
