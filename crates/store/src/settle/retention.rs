@@ -3,13 +3,15 @@
 use super::{Settled, Settler};
 use crate::Result;
 use baro_ondisk::RunEntry;
+use baro_sys::clock;
 use baro_sys::storage::Storage;
 
 /// What is kept. The default keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunRetention {
     /// A run whose newest sample is older than this, nanoseconds, is dropped. Measured against the
-    /// newest sample of all runs, not a clock: a clock that somebody sets drops nothing.
+    /// newest sample of all runs or the clock, whichever is earlier: neither a clock that somebody
+    /// sets nor a sample of a far future drops what is young.
     pub keep_ns: Option<u64>,
     /// Runs together are not larger than this: the oldest are dropped.
     pub keep_bytes: Option<u64>,
@@ -30,10 +32,15 @@ pub struct Dropped {
 
 impl RunRetention {
     /// Which of the runs are dropped, the oldest first; `free_bytes` is what the file system has.
-    pub(super) fn drop(&self, runs: &[RunEntry], free_bytes: Option<u64>) -> Vec<RunEntry> {
+    pub(super) fn drop(
+        &self,
+        runs: &[RunEntry],
+        free_bytes: Option<u64>,
+        now_ns: i64,
+    ) -> Vec<RunEntry> {
         let mut oldest: Vec<RunEntry> = runs.to_vec();
         oldest.sort_by_key(|run| run.time_max_ns);
-        let newest_ns = oldest.last().map_or(i64::MIN, |run| run.time_max_ns);
+        let newest_ns = oldest.last().map_or(i64::MIN, |run| run.time_max_ns).min(now_ns);
         let before_ns = self.keep_ns.map(|keep_ns| newest_ns.saturating_sub_unsigned(keep_ns));
         let mut bytes: u64 = oldest.iter().map(|run| run.bytes).sum();
         let mut free_bytes = free_bytes.unwrap_or(u64::MAX);
@@ -57,7 +64,7 @@ impl<S: Storage> Settler<S> {
     pub(super) fn drop_old(&mut self, report: &mut Settled) -> Result<()> {
         let free_bytes = self.store.storage.available_bytes()?;
         let mut manifest = self.store.runs.manifest.clone();
-        let drop = self.options.retention.drop(&manifest.runs, free_bytes);
+        let drop = self.options.retention.drop(&manifest.runs, free_bytes, clock::realtime_ns());
         if drop.is_empty() {
             return Ok(());
         }
@@ -90,7 +97,7 @@ mod tests {
     }
 
     fn dropped(retention: RunRetention, free_bytes: Option<u64>) -> Vec<u64> {
-        retention.drop(&runs(), free_bytes).iter().map(|run| run.id).collect()
+        retention.drop(&runs(), free_bytes, i64::MAX).iter().map(|run| run.id).collect()
     }
 
     #[test]
@@ -103,5 +110,22 @@ mod tests {
         let free = RunRetention { min_free_bytes: 250, ..all };
         assert_eq!(dropped(free, Some(50)), [0, 1]);
         assert!(dropped(free, Some(250)).is_empty() && dropped(free, None).is_empty());
+    }
+
+    #[test]
+    fn a_sample_of_a_far_future_or_a_clock_that_is_wrong_drops_nothing_young() {
+        let keep = RunRetention { keep_ns: Some(2500), ..RunRetention::default() };
+        let mut all = runs();
+        all.push(RunEntry { id: 9, time_max_ns: i64::MAX, ..all[0] });
+        let dropped = |now_ns| -> Vec<u64> {
+            keep.drop(&all, None, now_ns).iter().map(|run| run.id).collect()
+        };
+        assert_eq!(dropped(3000), [0]);
+        // A clock before the samples keeps more; one behind all of them, and such a sample, is what
+        // nothing can be measured against.
+        assert!(dropped(0).is_empty());
+        assert_eq!(dropped(i64::MAX), [0, 1, 2, 3]);
+        let future = keep.drop(&runs(), None, i64::MAX);
+        assert_eq!(future.iter().map(|run| run.id).collect::<Vec<_>>(), [0]);
     }
 }
