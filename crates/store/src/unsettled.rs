@@ -2,10 +2,11 @@
 //! their sample sections as parts that can be merged.
 
 use crate::columns::Columns;
+use crate::damage::{Damage, Loss};
 use crate::index::{Patience, SegmentIndex};
 use crate::merge::{Part, Piece, Portion};
 use crate::read::{LiveBlock, Notes, read_segment};
-use crate::{Error, Result, Store};
+use crate::{Error, Result, SegmentFile, Store};
 use baro_ondisk::{Kind, SampleColumns, Samples, Section, Settled};
 use baro_recorder::log::Blocks;
 use baro_sys::storage::Storage;
@@ -37,6 +38,11 @@ const BYTES_MAX: usize = 512 << 20;
 pub(crate) struct LogPart {
     held: Held,
     pieces: Arc<[Piece]>,
+    /// File and offset of the block.
+    place: (SegmentFile, u64),
+    /// Pieces that do not decode though the block's CRC is right: they were written so, and are left
+    /// out.
+    pub(crate) damage: Vec<Damage>,
 }
 
 #[derive(Clone, Debug)]
@@ -52,7 +58,7 @@ const PIECE_SAMPLES: usize = 1024;
 
 impl LogPart {
     /// Of a section that has been decoded, and whose bytes these are.
-    pub(crate) fn new(section: &Section<'_>, bytes: Arc<[u8]>) -> Self {
+    pub(crate) fn new(section: &Section<'_>, bytes: Arc<[u8]>, place: (SegmentFile, u64)) -> Self {
         let strips = (0..section.strips()).filter_map(|at| section.strip(at));
         let pieces = strips.map(|strip| Piece {
             first_series: strip.first_series,
@@ -62,11 +68,11 @@ impl LogPart {
             samples: strip.samples,
         });
         let pieces = pieces.collect();
-        LogPart { held: Held::Section(bytes), pieces }
+        LogPart { held: Held::Section(bytes), pieces, place, damage: Vec::new() }
     }
 
     /// Of samples in order of arrival.
-    fn sorted(arrived: Columns) -> Self {
+    fn sorted(arrived: Columns, place: (SegmentFile, u64)) -> Self {
         let sorted = Portion::of(&arrived);
         let pieces = (0..sorted.len()).step_by(PIECE_SAMPLES).filter_map(|start| {
             let end = sorted.len().min(start + PIECE_SAMPLES);
@@ -80,13 +86,13 @@ impl LogPart {
             })
         });
         let pieces = pieces.collect();
-        LogPart { held: Held::Columns(Arc::new(sorted)), pieces }
+        LogPart { held: Held::Columns(Arc::new(sorted)), pieces, place, damage: Vec::new() }
     }
 
     /// Another reader of the same section.
     pub(crate) fn share(&self) -> Self {
         let (held, pieces) = (self.held.clone(), Arc::clone(&self.pieces));
-        LogPart { held, pieces }
+        LogPart { held, pieces, place: self.place, damage: Vec::new() }
     }
 
     /// Earliest and latest time in it.
@@ -134,9 +140,14 @@ impl Part for LogPart {
                 return Ok(());
             }
         };
-        // The block's CRC was right when its bytes were taken: what does not decode was written so.
-        let section = Section::decode(bytes)?;
-        section.decode_strip(at, scratch)?;
+        let decoded = Section::decode(bytes).and_then(|section| section.decode_strip(at, scratch));
+        if let Err(error) = decoded {
+            let (file, offset) = self.place;
+            let samples = u64::from(self.piece(at).samples);
+            let damage = Damage::format(&file.name(), error.at(offset), Loss::Samples(samples));
+            self.damage.push(damage);
+            return Ok(());
+        }
         to.series.extend_from_slice(&scratch.series);
         to.times_ns.extend_from_slice(&scratch.times_ns);
         to.bits.extend_from_slice(&scratch.bits);
@@ -234,7 +245,8 @@ impl<S: Storage> Store<S> {
 pub(crate) fn samples_of(live: &LiveBlock<'_>, notes: &mut Notes) -> Option<LogPart> {
     match live.block.section() {
         Ok(Some(section)) => {
-            return Some(LogPart::new(&section, live.block.section_bytes().into()));
+            let place = (live.file, live.offset);
+            return Some(LogPart::new(&section, live.block.section_bytes().into(), place));
         }
         Ok(None) => {}
         Err(error) => {
@@ -255,7 +267,7 @@ pub(crate) fn samples_of(live: &LiveBlock<'_>, notes: &mut Notes) -> Option<LogP
             }
         }
     }
-    (!arrived.is_empty()).then(|| LogPart::sorted(arrived))
+    (!arrived.is_empty()).then(|| LogPart::sorted(arrived, (live.file, live.offset)))
 }
 
 /// The text samples of a block, in order of arrival.
@@ -280,5 +292,58 @@ pub(crate) fn texts_of(live: &LiveBlock<'_>, notes: &mut Notes, mut each: impl F
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baro_ondisk::{SampleStage, section_bytes_max};
+
+    /// A block whose CRC is right may have been written wrong: by a bad memory, or by someone.
+    #[test]
+    fn a_strip_that_does_not_decode_is_named_and_left_out_and_the_others_are_read() {
+        const SAMPLES: usize = 3000;
+        let mut stage = SampleStage::new(section_bytes_max(SAMPLES));
+        let (series, times, bits) = stage.add(SAMPLES).unwrap();
+        for at in 0..SAMPLES {
+            (series[at], times[at]) = (1 + at as u32 % 50, at as i64 * 1000);
+            bits[at] = (at as f64 * 0.37).sin().to_bits();
+        }
+        let mut bytes = vec![0; section_bytes_max(SAMPLES)];
+        let encoded = stage.encode(&mut bytes).unwrap();
+        bytes.truncate(encoded.bytes);
+        let read = |bytes: &[u8]| {
+            let section = Section::decode(bytes).ok()?;
+            let mut part = LogPart::new(&section, bytes.into(), (SegmentFile::Log(7), 4096));
+            let (mut scratch, mut all) = (SampleColumns::default(), Columns::default());
+            for at in 0..part.pieces() {
+                let before = all.len();
+                part.decode(at, &mut scratch, &mut all).unwrap();
+                let samples = all.len() - before;
+                assert!(samples == 0 || samples == part.piece(at).samples as usize);
+            }
+            Some((all.len(), part.damage))
+        };
+        assert_eq!(read(&bytes), Some((SAMPLES, Vec::new())));
+        let mut named = 0;
+        for at in 0..bytes.len() {
+            let byte = bytes[at];
+            bytes[at] = !byte;
+            if let Some((samples, damage)) = read(&bytes) {
+                let lost: u64 = damage
+                    .iter()
+                    .map(|damage| match damage.loss {
+                        Loss::Samples(samples) => samples,
+                        _ => panic!("{damage}"),
+                    })
+                    .sum();
+                assert!(damage.iter().all(|damage| damage.offset >= 4096), "{damage:?}");
+                assert_eq!(samples as u64 + lost, SAMPLES as u64, "{at}: {damage:?}");
+                named += damage.len();
+            }
+            bytes[at] = byte;
+        }
+        assert!(named > 10, "{named}");
     }
 }

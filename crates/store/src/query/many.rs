@@ -73,10 +73,7 @@ pub(super) fn series<F: StorageFile>(
     if flow.is_continue() && end(open, &mut fold, out).is_continue() {
         let _ = texts.hand_out(None, out)?;
     }
-    let damage = gather.into_parts().flat_map(|part| match part {
-        AnyPart::Run(part) => part.damage,
-        AnyPart::Log(_) => Vec::new(),
-    });
+    let damage = gather.into_parts().flat_map(AnyPart::into_damage);
     Ok(damage.chain(texts.of.damage).collect())
 }
 

@@ -292,6 +292,7 @@ impl<'a, F: StorageFile> One<'a, F> {
                 self.memory.times_ns.extend_from_slice(times_ns.get(first..last).unwrap_or(&[]));
                 self.memory.bits.extend_from_slice(bits.get(first..last).unwrap_or(&[]));
             }
+            self.damage.append(&mut part.damage);
         }
         self.sort();
         Ok(())

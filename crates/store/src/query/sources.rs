@@ -1,6 +1,7 @@
 //! What a query reads: the runs, and of the log what is in no run yet.
 
 use crate::columns::Columns;
+use crate::damage::Damage;
 use crate::merge::{Part, Piece};
 use crate::records::Interval;
 use crate::runs::{RunFile, RunPart};
@@ -88,6 +89,16 @@ impl<F: StorageFile> Sources<F> {
 pub(super) enum AnyPart<F> {
     Run(Box<RunPart<F>>),
     Log(LogPart),
+}
+
+impl<F> AnyPart<F> {
+    /// What was damaged in what was decoded.
+    pub(super) fn into_damage(self) -> Vec<Damage> {
+        match self {
+            AnyPart::Run(part) => part.damage,
+            AnyPart::Log(part) => part.damage,
+        }
+    }
 }
 
 impl<F: StorageFile> Part for AnyPart<F> {

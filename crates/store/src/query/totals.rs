@@ -186,7 +186,7 @@ impl<'a, F: StorageFile> Work<'a, F> {
             let parts = sources.parts.iter().map(|part| AnyPart::<F>::Log(part.share())).collect();
             let place = next(&mut self.found, start_ns);
             if let Some((_, steps)) = self.found.get_mut(place) {
-                of_log(parts, ids, asked, steps)?;
+                damage.extend(of_log(parts, ids, asked, steps)?);
             }
         }
         let found = self.found.get_mut(..used).unwrap_or(&mut []);
@@ -302,7 +302,7 @@ fn of_log<F: StorageFile>(
     ids: &[u32],
     asked: Asked<'_>,
     steps: &mut Vec<(u32, Step)>,
-) -> Result<()> {
+) -> Result<Vec<Damage>> {
     let wanted = Wanted { series: Some(ids), interval: asked.query.interval };
     let mut gather = Gather::new(parts, wanted, PORTION_SAMPLES);
     let mut portion = Portion::default();
@@ -315,5 +315,5 @@ fn of_log<F: StorageFile>(
             add(steps, id, &step);
         }
     }
-    Ok(())
+    Ok(gather.into_parts().flat_map(AnyPart::into_damage).collect())
 }

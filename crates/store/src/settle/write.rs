@@ -52,7 +52,8 @@ impl<S: Storage> Settler<S> {
         report.samples_read += texts.len() as u64;
         parts.retain(|part| part.pieces() > 0);
         last_of_each(&mut texts);
-        let (run, _) = self.write_run(0, parts, &texts)?;
+        let (run, parts) = self.write_run(0, parts, &texts)?;
+        report.damage.extend(parts.into_iter().flat_map(|part| part.damage));
         let mut manifest = self.store.runs.manifest.clone();
         manifest.settled = settled;
         manifest.next_run = run.id + 1;
