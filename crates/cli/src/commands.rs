@@ -22,7 +22,17 @@ mod tune;
 mod verify;
 
 use crate::failure::{Outcome, Result};
+use baro_sys::lock::LockFile;
 use clap::{Subcommand, ValueEnum};
+use std::path::Path;
+
+/// Bytes read a second beside a recorder: what a slow disk can give without being felt.
+const RATE_BESIDE_RECORDER: u64 = 64 << 20;
+
+/// Whether somebody records into a store.
+fn is_recorded(store: &Path) -> Result<bool> {
+    Ok(LockFile::holder(&store.join(baro_recorder::log::LOCK))?.is_some())
+}
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

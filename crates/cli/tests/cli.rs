@@ -153,7 +153,7 @@ fn a_second_recorder_is_refused_and_a_killed_one_is_taken_over() {
     let text = stderr(&second);
     assert!(text.contains(&format!("process {} records", child.id())), "{text}");
     // Readers do not disturb it, nor it them.
-    assert!(ok(&run(&["verify", &store, "--direct"])).contains("whole"));
+    assert!(ok(&run(&["verify", &store, "--direct", "--rate", "200M"])).contains("whole"));
     child.kill().unwrap();
     child.wait().unwrap();
     let report = run(&["record", &store, "--generate", "--for", "100ms", "--format", "json"]);

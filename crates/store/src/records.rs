@@ -12,12 +12,12 @@
 
 use crate::index::{BlockPlace, Patience, SegmentIndex};
 use crate::read::{LiveBlock, Notes, RecordRef};
+use crate::read_pace::ReadPace;
 use crate::store::{Store, for_each_stored, unfold};
 use crate::{Damage, Error, Loss, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{End, Kind, Samples, UnfoldedSamples};
 use baro_recorder::log::{Blocks, FoundHeader};
-use baro_sys::clock;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
 use std::cmp::Reverse;
@@ -185,32 +185,7 @@ struct Sweep<'a, S: Storage> {
     /// The segment file opened last.
     file: Option<(usize, S::File)>,
     notes: Notes,
-    pace: Pace,
-}
-
-/// Keeps a reader to its rate: it is never ahead by more than a tick's worth.
-struct Pace {
-    bytes_per_s: Option<u64>,
-    /// When the next read may start, by the monotonic clock.
-    next_ns: u64,
-}
-
-impl Pace {
-    fn new(bytes_per_s: Option<u64>) -> Self {
-        Pace { bytes_per_s: bytes_per_s.map(|rate| rate.max(1)), next_ns: 0 }
-    }
-
-    /// Waits until `bytes` may be read.
-    fn wait(&mut self, bytes: usize) {
-        let Some(rate) = self.bytes_per_s else { return };
-        let now_ns = clock::monotonic_ns();
-        if self.next_ns > now_ns {
-            clock::sleep_ns(self.next_ns - now_ns);
-        }
-        let cost_ns = u128::from(bytes as u64) * 1_000_000_000 / u128::from(rate);
-        // A reader that was late does not catch up: that would be the burst that this prevents.
-        self.next_ns = self.next_ns.max(now_ns) + u64::try_from(cost_ns).unwrap_or(0);
-    }
+    pace: ReadPace,
 }
 
 impl<S: Storage> Store<S> {
@@ -250,7 +225,7 @@ impl<S: Storage> Store<S> {
             spare_unfolded: Vec::new(),
             file: None,
             notes: Notes::default(),
-            pace: Pace::new(reading.bytes_per_s),
+            pace: ReadPace::new(reading.bytes_per_s),
         };
         sweep.run(each)?;
         Ok(sweep.notes)
@@ -364,7 +339,7 @@ impl<S: Storage> Sweep<'_, S> {
             self.file = Some((segment_at, self.store.storage.open(&name, self.store.access)?));
         }
         let Some((_, file)) = &self.file else { return Ok(None) };
-        self.pace.wait(bytes);
+        self.pace.wait(bytes as u64);
         let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
         self.notes.blocks += u64::from(!again);
         self.notes.blocks_again += u64::from(again);

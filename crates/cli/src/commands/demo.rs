@@ -164,7 +164,11 @@ fn show(
     report::print(super::Format::Text, &baro_recorder::Opening::default(), 0, recording, &none)?;
     out!();
     let store = Store::open(store)?;
-    let verified = super::verify::verify_and_print(&store, baro_sys::storage::Access::Read)?;
+    let verified = super::verify::verify_and_print(
+        &store,
+        baro_sys::storage::Access::Read,
+        baro_store::ReadPace::new(None),
+    )?;
     out!();
     for name in SHOWN {
         super::cat::print_last(&store, name, 3)?;

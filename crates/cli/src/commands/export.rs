@@ -2,14 +2,13 @@
 
 mod columns;
 
-use super::{Format, pin, print_json};
+use super::{Format, RATE_BESIDE_RECORDER, is_recorded, pin, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
 use baro_sys::disk::{self, PacedOutput};
-use baro_sys::lock::LockFile;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::io::BufWriter;
@@ -35,8 +34,6 @@ enum PartitionBy {
     Date,
 }
 
-/// Beside a recorder: what a slow disk can give without being felt.
-const RATE_BESIDE_RECORDER: u64 = 64 << 20;
 const BUFFER_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Args)]
@@ -80,8 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     } else {
         Selection::named(store.catalog(), &arguments.series)?
     };
-    let recorder = LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?;
-    let beside = recorder.is_some().then_some(RATE_BESIDE_RECORDER);
+    let beside = is_recorded(&arguments.store)?.then_some(RATE_BESIDE_RECORDER);
     let bytes_per_s = arguments.rate.or(beside);
     let request = Request {
         interval: window(arguments, &store)?,

@@ -3,13 +3,12 @@
 //! Beside a recorder it is paced as the recorder's own settling is. Killed at any moment it leaves
 //! what is read as it was. Test: `tests/settle.rs`.
 
-use super::{Format, print_json};
+use super::{Format, is_recorded, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes, show_ns};
 use baro_store::{
     DictionaryWritten, Error, Extent, RunRetention, SettleOptions, Settled, Settler, Store,
 };
-use baro_sys::lock::LockFile;
 use baro_sys::{clock, schedule, termination};
 use clap::Args;
 use serde_json::json;
@@ -70,7 +69,7 @@ impl Done {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
-    let beside = LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?.is_some();
+    let beside = is_recorded(&arguments.store)?;
     if beside {
         // Without it settling is paced all the same.
         let _ = schedule::set_background();

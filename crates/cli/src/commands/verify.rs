@@ -1,10 +1,10 @@
 //! `baro verify`: reads everything and says what is not as it was written.
 
-use super::{Format, print_json};
+use super::{Format, RATE_BESIDE_RECORDER, is_recorded, print_json};
 use crate::failure::{Outcome, Result};
-use crate::size::{show_bytes, show_ns};
+use crate::size::{self, show_bytes, show_ns};
 use crate::time;
-use baro_store::{Store, VerifyReport, verify};
+use baro_store::{ReadPace, Store, VerifyReport, verify};
 use baro_sys::clock;
 use baro_sys::storage::Access;
 use clap::Args;
@@ -16,20 +16,25 @@ use std::path::PathBuf;
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
-    /// Read past the page cache: from the device itself, and without disturbing a recorder
+    /// Read past the page cache: from the device itself; beside a recorder this is so anyway
     #[arg(long)]
     direct: bool,
+    /// Bytes read a second at most; without it 64M beside a recorder, else no limit
+    #[arg(long, value_parser = size::bytes)]
+    rate: Option<u64>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
-    let access = if arguments.direct { Access::ReadDirect } else { Access::Read };
+    let beside = is_recorded(&arguments.store)?;
+    let access = if arguments.direct || beside { Access::ReadDirect } else { Access::Read };
+    let pace = ReadPace::new(arguments.rate.or(beside.then_some(RATE_BESIDE_RECORDER)));
     match arguments.format {
-        Format::Text => verify_and_print(&store, access),
+        Format::Text => verify_and_print(&store, access, pace),
         Format::Json => {
-            let (report, took_ns) = measured(&store, access, false)?;
+            let (report, took_ns) = measured(&store, access, pace, false)?;
             print_json(&as_json(&report, took_ns))?;
             Ok(outcome(&report))
         }
@@ -40,11 +45,18 @@ fn outcome(report: &VerifyReport) -> Outcome {
     Outcome::lost_if(!report.is_whole())
 }
 
-fn measured(store: &Store, access: Access, show: bool) -> Result<(VerifyReport, u64)> {
+fn measured(
+    store: &Store,
+    access: Access,
+    mut pace: ReadPace,
+    show: bool,
+) -> Result<(VerifyReport, u64)> {
     let show = show && std::io::stderr().is_terminal();
     let started_ns = clock::monotonic_ns();
-    let mut shown = 0;
+    let (mut shown, mut read) = (0, 0);
     let report = verify(store, access, |done, total| {
+        pace.wait(done.saturating_sub(read));
+        read = done;
         let percent = done * 100 / total.max(1);
         if show && percent > shown {
             shown = percent;
@@ -59,8 +71,8 @@ fn measured(store: &Store, access: Access, show: bool) -> Result<(VerifyReport, 
 }
 
 /// Verifies a store and says what was found.
-pub(crate) fn verify_and_print(store: &Store, access: Access) -> Result<Outcome> {
-    let (report, took_ns) = measured(store, access, true)?;
+pub(crate) fn verify_and_print(store: &Store, access: Access, pace: ReadPace) -> Result<Outcome> {
+    let (report, took_ns) = measured(store, access, pace, true)?;
     let bytes = report.block_bytes + report.runs_page_bytes;
     out!(
         "verified {} in {} ({}/s): {} records, {} frames, {} samples in {} sessions",
