@@ -367,8 +367,10 @@ fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
     assert_eq!(attached.len(), 16);
     assert!(attached.iter().all(|ring| ring["offered"] == records));
     // What a busy machine may refuse is counted, and a gap; what was taken is there, in order.
-    assert_eq!(report["refused_ring_full"].as_u64(), Some(refused));
-    assert_eq!(output.status.code(), Some(if refused == 0 { 0 } else { 3 }));
+    // The generator, whose small ring covers 60 ms, may have been refused some too.
+    let all_refused = report["refused_ring_full"].as_u64().unwrap();
+    assert!(all_refused >= refused, "{all_refused} in all, {refused} by producers");
+    assert_eq!(output.status.code(), Some(if all_refused == 0 { 0 } else { 3 }));
     let store_ = Store::open(store.as_ref()).unwrap();
     let channel = store_.catalog().lookup("produced").unwrap().unwrap().id;
     let checked = check(&store_, channel).unwrap();
@@ -377,9 +379,16 @@ fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
     let stdin = text(&run(&["cat", &store, "from_stdin", "--format", "csv", "--data-only"]), 0);
     assert_eq!(stdin, "5,from_stdin,1\n");
     let frames = run(&["cat", &store, "generated", "--format", "raw", "--data-only"]).stdout;
-    for (number, frame) in frames.chunks(16_384).enumerate() {
-        assert_eq!(baro_sources::generate::check_frame(frame).unwrap().1, number as u64);
+    let mut next = 0;
+    let mut missing = 0;
+    for frame in frames.chunks(16_384) {
+        let number = baro_sources::generate::check_frame(frame).unwrap().1;
+        assert!(number >= next, "frame {number} behind {next}");
+        missing += number - next;
+        next = number + 1;
     }
+    // Those refused at the end leave no frame behind them.
+    assert!(missing <= all_refused - refused, "{missing} missing, {all_refused} refused");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::damage::{Damage, Loss, Source};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What,
+    WhenFull,
 };
 use baro_recorder::log::{Blocks, FoundHeader, kept_epochs, kept_name, segment_name};
 use baro_sys::memory::AlignedBuffer;
@@ -227,7 +228,11 @@ fn look<F: StorageFile>(
         Err(source) => {
             let rebuilt = rebuild(place, unit, blocks)?;
             let torn = matches!(source, Format::Mismatch { field: "CRC", .. });
-            let loss = if rebuilt.is_none() && torn { Loss::Nothing } else { Loss::Segment };
+            // A power cut while a segment is started anew leaves a torn header, and where segments
+            // are recycled the blocks of its earlier life behind it, which prove themselves. Should
+            // any be missing, that is told where blocks are counted.
+            let may_be_cut = rebuilt.is_none() || identity.when_full == WhenFull::Recycle;
+            let loss = if torn && may_be_cut { Loss::Nothing } else { Loss::Segment };
             found.damage.push(Damage::format(name, source, loss));
             return Ok(rebuilt);
         }

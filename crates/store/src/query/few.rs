@@ -1,7 +1,7 @@
 //! Some series among many, samples as they are: read one by one, on the processors there are.
 //!
-//! Series of so many samples that they come in slices are left to the caller's thread, as are texts:
-//! what is read ahead is bounded.
+//! Series of many samples are left to the caller's thread, as are texts: what is read ahead is
+//! bounded, at about 10 MB for each processor.
 
 use super::emit::Emitter;
 use super::one::{Memory, One};
@@ -20,6 +20,8 @@ use std::sync::{Mutex, PoisonError};
 pub(super) const MIN: usize = 24;
 /// Series of a piece of work.
 const PIECE: usize = 5;
+/// Most samples of a series that is read ahead.
+const SAMPLES_MAX: u64 = 32 << 10;
 /// Most threads of a query.
 const WORKERS_MAX: usize = 16;
 /// Buffers kept for further queries: as many as ask at once.
@@ -101,9 +103,10 @@ pub(super) fn series<F: StorageFile>(
         let mut piece = piece.and_then(Result::ok).unwrap_or_default();
         let ids = ids.chunks(PIECE).nth(at).unwrap_or(&[]);
         piece.series.resize_with(ids.len(), Default::default);
-        for (id, (read, samples)) in ids.iter().zip(&mut piece.series) {
+        for (id, (read, (times_ns, bits))) in ids.iter().zip(&mut piece.series) {
+            let to = (times_ns, bits);
             *read = kind(*id) != Type::Text
-                && worker.one.whole(*id, query.interval, &mut samples.0, &mut samples.1)?;
+                && worker.one.whole(*id, query.interval, SAMPLES_MAX, to)?;
         }
         piece.damage.append(&mut worker.one.damage);
         Ok(piece)

@@ -60,15 +60,15 @@ impl<'a, F: StorageFile> One<'a, F> {
     }
 
     /// Puts a series' samples into `times_ns` and `bits`, sorted, each time once; false, and nothing
-    /// is read, if they are so many that they come in slices.
+    /// is read, if they may be more than `samples_max`.
     pub(super) fn whole(
         &mut self,
         series: u32,
         interval: Interval,
-        times_ns: &mut Vec<i64>,
-        bits: &mut Vec<u64>,
+        samples_max: u64,
+        (times_ns, bits): (&mut Vec<i64>, &mut Vec<u64>),
     ) -> Result<bool> {
-        if self.cuts(series, interval).len() > 2 {
+        if total(&self.own(series, interval)) > samples_max {
             return Ok(false);
         }
         // Read where the caller wants them.
@@ -206,30 +206,34 @@ impl<'a, F: StorageFile> One<'a, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Cuts the interval so that each slice has a bounded number of samples: start of the first
-    /// slice, of the next ones, and the end.
-    fn cuts(&self, series: u32, interval: Interval) -> Vec<i64> {
-        let mut starts: Vec<(i64, u32)> = Vec::new();
-        let mut total = 0;
-        let mut note = |first, last, (time_min_ns, time_max_ns): (i64, i64), samples: u32| {
-            // Of several series in a page each has few.
-            if first == last && touches((time_min_ns, time_max_ns), interval) {
-                total += u64::from(samples);
-                starts.push((time_min_ns, samples));
-            }
-        };
+    /// Start and samples of all that touches the interval and holds this series alone: of several
+    /// series in a page or strip each has few.
+    fn own(&self, series: u32, interval: Interval) -> Vec<(i64, u32)> {
+        let mut own = Vec::new();
         for run in &self.sources.runs {
             for page in run.index.pages().get(run.index.find(series)).unwrap_or(&[]) {
                 let times = (page.time_min_ns, page.time_max_ns);
-                note(page.first_series, page.last_series, times, page.samples);
+                if page.first_series == page.last_series && touches(times, interval) {
+                    own.push((page.time_min_ns, page.samples));
+                }
             }
         }
         for part in &self.sources.parts {
             for piece in part.find(series).map(|at| part.piece(at)) {
                 let times = (piece.time_min_ns, piece.time_max_ns);
-                note(piece.first_series, piece.last_series, times, piece.samples);
+                if piece.first_series == piece.last_series && touches(times, interval) {
+                    own.push((piece.time_min_ns, piece.samples));
+                }
             }
         }
+        own
+    }
+
+    /// Cuts the interval so that each slice has a bounded number of samples: start of the first
+    /// slice, of the next ones, and the end.
+    fn cuts(&self, series: u32, interval: Interval) -> Vec<i64> {
+        let mut starts = self.own(series, interval);
+        let total = total(&starts);
         let mut cuts = vec![interval.from_ns];
         if total > SLICE_SAMPLES {
             starts.sort_unstable();
@@ -353,6 +357,10 @@ impl<'a, F: StorageFile> One<'a, F> {
         }
         Ok(out.end())
     }
+}
+
+fn total(pieces: &[(i64, u32)]) -> u64 {
+    pieces.iter().map(|piece| u64::from(piece.1)).sum()
 }
 
 fn slice(cuts: &[i64], at: usize) -> Interval {
