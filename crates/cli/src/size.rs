@@ -1,5 +1,13 @@
 //! Sizes and times as people write them: `64M`, `100ms`.
 
+/// Bytes a second: 0 would never end.
+pub(crate) fn rate(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        0 => Err("expected more than 0 bytes a second, found 0; leave it out for no limit".into()),
+        rate => Ok(rate),
+    }
+}
+
 /// Bytes: a number with K, M, G, T (powers of 1024, `KiB` and so on too), or kB, MB, GB, TB
 /// (powers of 1000).
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {

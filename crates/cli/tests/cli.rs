@@ -154,6 +154,7 @@ fn a_second_recorder_is_refused_and_a_killed_one_is_taken_over() {
     assert!(text.contains(&format!("process {} records", child.id())), "{text}");
     // Readers do not disturb it, nor it them.
     assert!(ok(&run(&["verify", &store, "--direct", "--rate", "200M"])).contains("whole"));
+    assert_eq!(run(&["verify", &store, "--rate", "0"]).status.code(), Some(2));
     child.kill().unwrap();
     child.wait().unwrap();
     let report = run(&["record", &store, "--generate", "--for", "100ms", "--format", "json"]);

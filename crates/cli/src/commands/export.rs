@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     partition_by: Option<PartitionBy>,
     /// Bytes of the store read a second at most (of Parquet and Arrow: 16 for each sample); without
     /// it 64M beside a recorder, else no limit
-    #[arg(long, value_parser = size::bytes)]
+    #[arg(long, value_parser = size::rate)]
     rate: Option<u64>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     direct: bool,
     /// Bytes read a second at most; without it 64M beside a recorder, else no limit
-    #[arg(long, value_parser = size::bytes)]
+    #[arg(long, value_parser = size::rate)]
     rate: Option<u64>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
