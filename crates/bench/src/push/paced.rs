@@ -13,10 +13,10 @@ const SLEEP_FROM_NS: u64 = 1_000_000;
 /// From here on there is time to count what happens inside each pair of copies, and nothing else:
 /// the loop around them may meet a page of the program for the first time.
 const COUNT_EACH_FROM_NS: u64 = 20_000;
-/// Where the whole loop is counted, these first records bring in its own pages: not every build has
-/// them side by side. (The recorder rehearses its own; that a first push is as free of faults as any
-/// other is for its tests to show.)
-const COUNT_ALL_FROM: u64 = 64;
+/// Where the whole loop is counted, its page faults (and switches) are from this record on: the
+/// first ones bring in the loop's own pages, which not every build has side by side. System calls
+/// and allocations are counted from the first.
+const COUNT_FAULTS_FROM: u64 = 64;
 /// Records between two looks at the positions: often enough to see them move.
 const LOOK_EACH: u64 = 64;
 /// How long the last records may take to become durable.
@@ -137,12 +137,18 @@ pub(super) fn run(
 
 /// Never leaves user space between the first record and the last.
 fn spinning(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
-    let (mut usage, mut allocated) = (ThreadUsage::now(), allocations());
+    let (mut usage, allocated) = (ThreadUsage::now(), allocations());
+    if let Some(counter) = &this.counter {
+        counter.arm();
+    }
+    let mut syscalls = 0;
     let mut due_ns = clock::monotonic_ns();
     let mut durable = 0;
     for number in 0..spec.records {
-        if number == COUNT_ALL_FROM {
-            (usage, allocated) = (ThreadUsage::now(), allocations());
+        if number == COUNT_FAULTS_FROM {
+            // To look is a system call of the loop's own.
+            syscalls += this.counter.as_ref().map_or(0, SyscallCounter::disarm);
+            usage = ThreadUsage::now();
             if let Some(counter) = &this.counter {
                 counter.arm();
             }
@@ -159,7 +165,7 @@ fn spinning(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
             std::hint::spin_loop();
         }
     }
-    this.report.syscalls = this.counter.as_ref().map(SyscallCounter::disarm);
+    this.report.syscalls = this.counter.as_ref().map(|counter| syscalls + counter.disarm());
     this.report.allocations = Some(allocations() - allocated);
     note_usage(&mut this.report, ThreadUsage::now().since(usage));
 }
