@@ -1,8 +1,8 @@
 //! The four queries, warm and in process, and whether their answers are what was pushed.
 //!
 //! Sensors are chosen and selections prepared before the clock starts: what is timed is
-//! [`Store::query_ids`], of q4 [`Store::totals`], until its last row has been handed out and looked at. Each run asks for other
-//! sensors and another part of the range. Answers are checked in a pass of their own, all of them
+//! [`Store::query_ids`], of q4 [`Store::totals`], until its last row has been handed out and looked
+//! at. Each run asks for other sensors and another part of the range. Answers are checked in a pass of their own, all of them
 //! to the bit; only means may differ by 1e-9 of themselves, since sums may be taken in any order.
 //!
 //! Invariant: a wrong, missing or surplus row is an error. Held by `tests.rs`, which tampers with

@@ -5,13 +5,12 @@
 
 use super::emit::Emitter;
 use super::one::{Memory, One};
-use super::parallel::in_order;
+use super::parallel::{in_order, workers};
 use super::sources::Sources;
 use super::{Query, Target};
 use crate::damage::Damage;
 use crate::{Error, Result};
 use baro_ondisk::Type;
-use baro_sys::schedule;
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -22,8 +21,6 @@ pub(super) const MIN: usize = 24;
 const PIECE: usize = 5;
 /// Most samples of a series that is read ahead.
 const SAMPLES_MAX: u64 = 32 << 10;
-/// Most threads of a query.
-const WORKERS_MAX: usize = 16;
 /// Buffers kept for further queries: as many as ask at once.
 const SPARE_MAX: usize = 16;
 
@@ -141,7 +138,7 @@ pub(super) fn series<F: StorageFile>(
             ControlFlow::Break(())
         })
     };
-    let workers = schedule::allowed_cpus().len().clamp(1, WORKERS_MAX).min(ids.len() / (MIN / 2));
+    let workers = workers().min(ids.len() / (MIN / 2));
     let mut pieces = spare.take_pieces();
     let all = in_order(ids.len().div_ceil(PIECE), workers, memory, work, &mut pieces, take);
     spare.give_back_pieces(pieces);

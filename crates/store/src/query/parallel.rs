@@ -7,12 +7,21 @@
 //! Invariant: each piece is handed out once, in order, whoever did it; a break or a panic ends all.
 //! Held by the tests below.
 
+use baro_sys::schedule;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Pieces for each worker that may be done and not handed out.
 const WINDOW: usize = 4;
+
+/// Most threads of a query.
+const WORKERS_MAX: usize = 16;
+
+/// Threads that a query may use: the processors that its process may.
+pub(super) fn workers() -> usize {
+    schedule::allowed_cpus().len().clamp(1, WORKERS_MAX)
+}
 
 struct Shared<T> {
     state: Mutex<State<T>>,

@@ -6,7 +6,7 @@
 
 use super::emit::{Emitter, number};
 use super::fold::Step;
-use super::parallel::in_order;
+use super::parallel::{in_order, workers};
 use super::sources::{AnyPart, Sources, touches};
 use super::{Aggregate, Every, Query, Target, Totals};
 use crate::damage::Damage;
@@ -14,7 +14,6 @@ use crate::merge::{Gather, Portion, Wanted};
 use crate::runs::{PageAt, RunFile};
 use crate::{Error, Result};
 use baro_ondisk::Type;
-use baro_sys::schedule;
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
@@ -25,8 +24,6 @@ const RANGE_PAGES: usize = 16;
 const SPARSE: usize = 4;
 /// Samples merged at once.
 const PORTION_SAMPLES: usize = 128 << 10;
-/// Most threads of a query.
-const WORKERS_MAX: usize = 16;
 
 /// What is asked.
 #[derive(Clone, Copy)]
@@ -99,7 +96,6 @@ pub(super) fn series<F: StorageFile>(
 ) -> Result<Vec<Damage>> {
     let ranges = ranges(sources, ids);
     let asked = Asked { kind, query, aggregate };
-    let workers = schedule::allowed_cpus().len().clamp(1, WORKERS_MAX);
     let (mut damage, mut failed) = (Vec::new(), None);
     let work = |work: &mut Work<'_, F>, at: usize, spare: Option<Found>| {
         let (mut rows, mut damage) = spare.and_then(Result::ok).unwrap_or_default();
@@ -117,8 +113,14 @@ pub(super) fn series<F: StorageFile>(
             ControlFlow::Break(())
         }
     };
-    let all =
-        in_order(ranges.len(), workers, || Work::new(sources, asked), work, &mut Vec::new(), take);
+    let all = in_order(
+        ranges.len(),
+        workers(),
+        || Work::new(sources, asked),
+        work,
+        &mut Vec::new(),
+        take,
+    );
     match failed {
         Some(error) => Err(error),
         None if !all => Err(Error::Thread { name: "aggregating" }),
