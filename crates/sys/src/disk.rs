@@ -8,6 +8,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// A section of f2fs as `mkfs.f2fs` makes it; with its option `-s` it makes larger ones, which no
+/// call tells. Files fixed in place take more room than their size there, which is seen once they
+/// are made.
+const SECTION_BYTES: u64 = 2 << 20;
+
 /// A folder on disk.
 #[derive(Clone, Debug)]
 pub struct Disk {
@@ -116,6 +121,11 @@ impl Storage for Disk {
 
     fn available_bytes(&self) -> Result<Option<u64>> {
         Ok(Some(crate::identity::FileSystem::of(&self.folder)?.available_bytes))
+    }
+
+    fn fixed_unit_bytes(&self) -> u64 {
+        let found = crate::identity::FileSystem::of(&self.folder);
+        if found.is_ok_and(|found| found.name() == "f2fs") { SECTION_BYTES } else { 1 }
     }
 
     fn sync_folder(&self, folder: &str) -> Result<()> {
@@ -255,6 +265,11 @@ impl StorageFile for DiskFile {
             0 => Ok(()),
             errno => Err(fail(std::io::Error::from_raw_os_error(errno))),
         }
+    }
+
+    fn fix_in_place(&self) -> Result<bool> {
+        crate::place::fix_in_place(&self.file)
+            .map_err(|e| Error::new("pin (F2FS_IOC_SET_PIN_FILE)", &self.path, e))
     }
 
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize> {

@@ -8,10 +8,13 @@
 
 mod device;
 mod file;
+mod fixed;
 mod mount;
 
 pub use device::{Queue, QueueCache};
 pub use file::{DirectIo, Extents, PlaceFile, file_flags, try_direct_write};
+pub use fixed::{FixedFile, try_fix_in_place};
+pub(crate) use fixed::fix_in_place;
 
 use crate::identity::FileSystem;
 use crate::{Error, Result};

@@ -67,6 +67,11 @@ pub trait Storage: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
+    /// What a file that is fixed in place takes a whole number of; 1 where that is no matter.
+    fn fixed_unit_bytes(&self) -> u64 {
+        1
+    }
+
     /// Makes names in a folder durable. Blocks for the device.
     ///
     /// # Errors
@@ -87,6 +92,16 @@ pub trait StorageFile: Debug + Send + Sync + 'static {
     /// # Errors
     /// `is_full` when there is no room; then nothing has been written.
     fn reserve(&self, bytes: u64) -> Result<()>;
+
+    /// Asks the file system to leave the blocks of this file, which is still empty, where they will
+    /// be allocated: one that writes elsewhere and cleans up (f2fs) overwrites them then. Whether
+    /// it will; `false` where there is no need or no way to ask.
+    ///
+    /// # Errors
+    /// The operating system's reason; the file is as it was.
+    fn fix_in_place(&self) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Reads until `bytes` is full or the file ends; returns the bytes read.
     ///

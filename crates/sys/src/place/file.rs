@@ -53,7 +53,7 @@ pub struct PlaceFile {
     pub journalled: bool,
     /// `c`: it is compressed.
     pub compressed: bool,
-    /// `C`: no copy on write (btrfs).
+    /// `C`: no copy on write (btrfs), or a pinned file (f2fs).
     pub no_cow: bool,
     /// `E`: it is encrypted (fscrypt).
     pub encrypted: bool,
