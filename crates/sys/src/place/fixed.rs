@@ -67,7 +67,7 @@ impl FixedFile {
     }
 }
 
-fn on_f2fs(file: &File) -> io::Result<bool> {
+pub(crate) fn on_f2fs(file: &File) -> io::Result<bool> {
     // SAFETY: all-zero bytes are a valid statfs.
     let mut found: libc::statfs64 = unsafe { std::mem::zeroed() };
     // SAFETY: an open descriptor, and a writable statfs.
