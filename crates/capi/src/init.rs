@@ -32,6 +32,7 @@ fn make(store: &Path, options: &baro_init_options) -> Result<()> {
     let log_bytes = if options.log_bytes == 0 { LOG_BYTES } else { options.log_bytes };
     let geometry = Geometry::for_log(log_bytes, when_full)?;
     let disk = Disk::create(store)?;
+    let geometry = geometry.fitted_to(&disk);
     let mut id = StoreId::default();
     identity::random(&mut id.0)?;
     let segments = if options.flags & BARO_INIT_GROW != 0 { 2 } else { 0 };

@@ -8,13 +8,14 @@
 //! be broken.
 
 mod durable;
+mod f2fs;
 mod facts;
 mod in_place;
 mod judge;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{Facts, Look, RingFacts};
+pub use facts::{Facts, FixedSegments, Look, RingFacts};
 pub use judge::judge;
 
 use std::fmt;

@@ -76,6 +76,7 @@ pub fn make(
     let catalog_bytes = (u64::from(series) * DECLARATION_BYTES).next_multiple_of(MIB) + MIB;
     geometry.catalog_bytes = geometry.catalog_bytes.max(catalog_bytes);
     let disk = Disk::create(path).map_err(BenchError::System)?;
+    let geometry = geometry.fitted_to(&disk);
     let mut id = StoreId::default();
     identity::random(&mut id.0).map_err(BenchError::System)?;
     init(&disk, path, id, clock::realtime_ns(), &geometry, |_| {}).map_err(BenchError::Recorder)?;

@@ -4,9 +4,10 @@ use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_ondisk::{Identity, StoreId, WhenFull};
-use baro_recorder::log::{Geometry, init_growing};
+use baro_recorder::log::{Geometry, init_growing, segment_name};
 use baro_recorder::promises::Look;
 use baro_sys::disk::Disk;
+use baro_sys::place::FixedFile;
 use baro_sys::{clock, identity};
 use clap::Args;
 use serde_json::json;
@@ -56,6 +57,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 }
             );
             promises::lines(&judged).iter().for_each(|line| out!("{line}"));
+            if let Some((allocated, segment)) = wasted(&arguments.store) {
+                out!(
+                    "note: each segment of {} takes {} of the device (a whole section of f2fs)",
+                    size::show_bytes(segment),
+                    size::show_bytes(allocated)
+                );
+            }
         }
         Format::Json => print_json(&json!({
             "path": arguments.store,
@@ -69,6 +77,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }))?,
     }
     Ok(Outcome::Done)
+}
+
+/// What the first segment takes and its size, if that is less.
+fn wasted(store: &Path) -> Option<(u64, u64)> {
+    let found = FixedFile::of(&store.join(segment_name(0))).ok()?;
+    (found.allocated_bytes > found.size_bytes).then_some((found.allocated_bytes, found.size_bytes))
 }
 
 /// What kind of store is made.
@@ -86,6 +100,7 @@ pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result
     let when_full = if how.recycle { WhenFull::Recycle } else { WhenFull::Stop };
     let geometry = Geometry::for_log(log_bytes, when_full)?;
     let disk = Disk::create(path)?;
+    let geometry = geometry.fitted_to(&disk);
     let mut id = StoreId::default();
     identity::random(&mut id.0)?;
     let segments = if how.grow { 2 } else { 0 };

@@ -1,6 +1,7 @@
 //! Makes a store: every segment is written once in full, so that recording later allocates
 //! nothing, changes no size, and finds no unwritten extent (whose conversion is a journal commit).
 
+use super::making::{Use, allocated};
 use super::names::{CATALOG, FOLDER, IDENTITY, IDENTITY_NEW, segment_name};
 use crate::{Error, Result};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX, UNIT_BYTES};
@@ -42,6 +43,20 @@ impl Geometry {
         }
         let catalog_bytes = (log_bytes / 64).clamp(SEGMENT_BYTES_MIN, 64 * MIB) / MIB * MIB;
         Ok(Geometry { segment_bytes, segments: segments as u32, catalog_bytes, when_full })
+    }
+
+    /// The same for the files of `storage`: where segments take whole sections of a file system
+    /// (f2fs) they fill them, so that none is taken in part. At least two segments stay.
+    #[must_use]
+    pub fn fitted_to<S: Storage>(self, storage: &S) -> Self {
+        self.in_units_of(storage.fixed_unit_bytes())
+    }
+
+    fn in_units_of(self, unit_bytes: u64) -> Self {
+        let log_bytes = self.segment_bytes * u64::from(self.segments);
+        let segment_bytes = self.segment_bytes.next_multiple_of(unit_bytes.max(1));
+        let segments = (log_bytes / segment_bytes).max(2) as u32;
+        Geometry { segment_bytes, segments, ..self }
     }
 
     fn check(&self) -> Result<()> {
@@ -230,10 +245,9 @@ fn write_segment<S: Storage>(
     piece: &mut AlignedBuffer,
     mut progress: impl FnMut(u64),
 ) -> Result<()> {
-    let buffered = storage.create(name)?;
-    buffered.reserve(header.segment_bytes)?;
-    // Past the page cache where possible: the zeros of a large log would push everything else out.
-    let file = storage.open(name, Access::WriteDirect).unwrap_or(buffered);
+    // The catalog is only added to, seldom, and may be of any size.
+    let what_for = if header.kind == SegmentKind::Log { Use::Overwritten } else { Use::Kept };
+    let file = allocated(storage, name, header.segment_bytes, what_for)?;
     piece.fill(0);
     if let Some(unit) = piece.get_mut(..UNIT_BYTES) {
         unit.copy_from_slice(&header.encode().0);
@@ -249,4 +263,20 @@ fn write_segment<S: Storage>(
         progress(offset);
     }
     Ok(file.sync_data()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_fill_the_sections_that_they_take() {
+        let log = |mib: u64| Geometry::for_log(mib * MIB, WhenFull::Recycle).unwrap();
+        let shape = |of: Geometry| (of.segment_bytes / MIB, of.segments);
+        assert_eq!((shape(log(17)), shape(log(17).in_units_of(2 * MIB))), ((1, 17), (2, 8)));
+        assert_eq!((shape(log(2)), shape(log(2).in_units_of(2 * MIB))), ((1, 2), (2, 2)));
+        assert_eq!(log(1024).in_units_of(2 * MIB), log(1024));
+        assert_eq!(log(17).in_units_of(1), log(17));
+        assert_eq!(log(17).fitted_to(&baro_sys::sim::SimDisk::new(1)), log(17));
+    }
 }

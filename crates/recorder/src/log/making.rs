@@ -48,21 +48,49 @@ pub(crate) enum Step {
     Done,
 }
 
-fn make_new<S: Storage>(storage: &S, temporary: &str, bytes: u64) -> Result<S::File> {
+/// Whether a new file is one that will be overwritten for as long as there is a store, so that its
+/// blocks should stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Overwritten,
+    Kept,
+}
+
+/// A new file with `bytes` allocated, opened for writing past the page cache where possible: what
+/// is written to it would push everything else out.
+pub(super) fn allocated<S: Storage>(
+    storage: &S,
+    name: &str,
+    bytes: u64,
+    what_for: Use,
+) -> Result<S::File> {
+    let mut file = storage.create(name)?;
+    // Where it is refused the file is an ordinary one, which is said when the store is opened.
+    let fixed = what_for == Use::Overwritten && file.fix_in_place().unwrap_or(false);
+    if let Err(error) = file.reserve(bytes) {
+        if !fixed {
+            return Err(error.into());
+        }
+        // It takes whole sections that are free; an ordinary file finds room between others' blocks.
+        storage.remove(name)?;
+        file = storage.create(name)?;
+        file.reserve(bytes)?;
+    }
+    Ok(storage.open(name, Access::WriteDirect).unwrap_or(file))
+}
+
+fn make_new<S: Storage>(storage: &S, temporary: &str, bytes: u64, what: Use) -> Result<S::File> {
     match storage.remove(temporary) {
         Err(error) if !error.is_missing() => return Err(error.into()),
         _ => {}
     }
-    let buffered = storage.create(temporary)?;
-    buffered.reserve(bytes)?;
-    // Past the page cache where possible: it would push everything else out.
-    Ok(storage.open(temporary, Access::WriteDirect).unwrap_or(buffered))
+    allocated(storage, temporary, bytes, what)
 }
 
 impl<F: StorageFile> Making<F> {
     /// A segment to be added to the log, with this header that says that it was never started.
     pub(crate) fn blank<S: Storage<File = F>>(storage: &S, header: &SegmentHeader) -> Result<Self> {
-        let file = make_new(storage, GROW, header.segment_bytes)?;
+        let file = make_new(storage, GROW, header.segment_bytes, Use::Overwritten)?;
         Ok(Making {
             temporary: GROW,
             folder: FOLDER,
@@ -108,7 +136,7 @@ impl<F: StorageFile> Making<F> {
         let end = live_end(&source, header, crc, dead_from)?;
         storage.create_folder(KEPT)?;
         storage.sync_folder("")?;
-        let file = make_new(storage, COPY, end)?;
+        let file = make_new(storage, COPY, end, Use::Kept)?;
         Ok(Some(Making {
             temporary: COPY,
             folder: KEPT,
@@ -191,5 +219,93 @@ fn live_end<F: StorageFile>(
                 None => return Ok(end),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baro_sys::sim::{SimDisk, SimFile};
+    use baro_sys::{Error as SysError, Result as SysResult};
+    use std::sync::{Arc, Mutex};
+
+    /// A disk whose fixed files find no whole sections, and what was asked of it.
+    #[derive(Clone, Debug)]
+    struct NoSections(SimDisk, Arc<Mutex<Vec<String>>>);
+
+    #[derive(Debug)]
+    struct Fixed(SimFile, NoSections, Mutex<bool>);
+
+    impl NoSections {
+        fn note(&self, what: &str) {
+            self.1.lock().unwrap().push(what.to_owned());
+        }
+    }
+
+    impl Storage for NoSections {
+        type File = Fixed;
+        fn create(&self, name: &str) -> SysResult<Fixed> {
+            self.note("create");
+            Ok(Fixed(self.0.create(name)?, self.clone(), Mutex::new(false)))
+        }
+        fn open(&self, name: &str, access: Access) -> SysResult<Fixed> {
+            Ok(Fixed(self.0.open(name, access)?, self.clone(), Mutex::new(false)))
+        }
+        fn list(&self, folder: &str) -> SysResult<Vec<String>> {
+            self.0.list(folder)
+        }
+        fn create_folder(&self, name: &str) -> SysResult<()> {
+            self.0.create_folder(name)
+        }
+        fn rename(&self, from: &str, to: &str) -> SysResult<()> {
+            self.0.rename(from, to)
+        }
+        fn remove(&self, name: &str) -> SysResult<()> {
+            self.note("remove");
+            self.0.remove(name)
+        }
+        fn sync_folder(&self, folder: &str) -> SysResult<()> {
+            self.0.sync_folder(folder)
+        }
+    }
+
+    impl StorageFile for Fixed {
+        fn size_bytes(&self) -> SysResult<u64> {
+            self.0.size_bytes()
+        }
+        fn reserve(&self, bytes: u64) -> SysResult<()> {
+            if *self.2.lock().unwrap() {
+                self.1.note("no sections");
+                let full = std::io::ErrorKind::StorageFull.into();
+                return Err(SysError::new("allocate", "x", full));
+            }
+            self.0.reserve(bytes)
+        }
+        fn fix_in_place(&self) -> SysResult<bool> {
+            self.1.note("fix");
+            *self.2.lock().unwrap() = true;
+            Ok(true)
+        }
+        fn read_at(&self, offset: u64, bytes: &mut [u8]) -> SysResult<usize> {
+            self.0.read_at(offset, bytes)
+        }
+        fn write_at(&self, offset: u64, bytes: &[u8]) -> SysResult<()> {
+            self.0.write_at(offset, bytes)
+        }
+        fn sync_data(&self) -> SysResult<()> {
+            self.0.sync_data()
+        }
+    }
+
+    #[test]
+    fn without_whole_sections_a_segment_is_an_ordinary_file() {
+        let disk = NoSections(SimDisk::new(1), Arc::default());
+        let file = allocated(&disk, "a", 8192, Use::Overwritten).unwrap();
+        assert_eq!(file.size_bytes().unwrap(), 8192);
+        let asked = ["create", "fix", "no sections", "remove", "create"];
+        assert_eq!(*disk.1.lock().unwrap(), asked);
+        let kept = allocated(&disk, "b", 4096, Use::Kept).unwrap();
+        assert_eq!(kept.size_bytes().unwrap(), 4096);
+        assert_eq!(disk.1.lock().unwrap()[asked.len()..], ["create"]);
     }
 }

@@ -45,6 +45,13 @@ fn on_disk(place: &Place) -> Judged {
         let at = place.mount_point.display();
         return Judged::no(promise, why).remedy(format!("mount -o remount,barrier {at}"));
     }
+    // f2fs: the first leaves out the flush, with the second nothing but data is written.
+    for option in ["fsync_mode=nobarrier", "checkpoint=disable"] {
+        if place.kind == "f2fs" && place.has_option(option) {
+            let why = format!("mounted {option}: after a power cut what was synced may be gone");
+            return Judged::no(promise, why).remedy(format!("mount it without {option}"));
+        }
+    }
     match place.queue.as_ref().map(|queue| (queue.cache, &queue.disk)) {
         Some((Some(QueueCache::WriteBack), disk)) => {
             Judged::yes(promise, format!("a sync flushes the cache of {disk}"))

@@ -3,9 +3,13 @@
 //! Invariant: nothing is judged here, and a fact that is not to be had stays unknown.
 
 use crate::log::{FOLDER, segment_name};
+use baro_sys::disk::Disk;
 use baro_sys::identity::alone_on_file_system;
 use baro_sys::memory::{Locked, lockable};
-use baro_sys::place::{DirectIo, Extents, Place, PlaceFile, file_flags, try_direct_write};
+use baro_sys::place::{
+    DirectIo, Extents, FixedFile, Place, PlaceFile, file_flags, try_direct_write, try_fix_in_place,
+};
+use baro_sys::storage::Storage;
 use std::path::{Path, PathBuf};
 
 /// How closely a place may be looked at.
@@ -26,6 +30,44 @@ pub struct RingFacts {
     pub bytes: u64,
 }
 
+/// How the segments are held on f2fs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FixedSegments {
+    /// Segments that are there.
+    pub segments: u32,
+    /// Those of them that are fixed: pinned files, as f2fs calls them.
+    pub fixed: u32,
+    /// How often the cleaner wanted the one that it wanted most often.
+    pub met_by_cleaner_max: u32,
+    /// Size of the largest.
+    pub size_bytes: u64,
+    /// What that takes of the device.
+    pub allocated_bytes: u64,
+    /// Why a new file would not be fixed, if that was tried.
+    pub refused: Option<String>,
+}
+
+impl FixedSegments {
+    /// Of the store at `path`; `None` if its folder cannot be read. Opens each segment.
+    fn of(path: &Path, look: Look) -> Option<Self> {
+        let names = Disk::open(path).and_then(|disk| disk.list(FOLDER)).ok()?;
+        let mut found = FixedSegments::default();
+        for name in names.iter().filter(|name| name.ends_with(".seg")) {
+            let one = FixedFile::of(&path.join(FOLDER).join(name)).unwrap_or_default();
+            found.segments += 1;
+            found.fixed += u32::from(one.fixed);
+            found.met_by_cleaner_max = found.met_by_cleaner_max.max(one.met_by_cleaner);
+            if one.size_bytes > found.size_bytes {
+                (found.size_bytes, found.allocated_bytes) = (one.size_bytes, one.allocated_bytes);
+            }
+        }
+        if look == Look::Write && found.fixed < found.segments {
+            found.refused = try_fix_in_place(&path.join(FOLDER)).and_then(Result::err);
+        }
+        Some(found)
+    }
+}
+
 /// What is known of a store's place and of this process's rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -43,6 +85,8 @@ pub struct Facts {
     pub flags: Option<PlaceFile>,
     /// Blocks of the first segment.
     pub extents: Option<Extents>,
+    /// How the segments are held, on f2fs.
+    pub fixed: Option<FixedSegments>,
     /// Rings, once the store is open.
     pub rings: Option<RingFacts>,
     /// Whether a ring's memory can be locked.
@@ -65,7 +109,7 @@ impl Facts {
         let place = Place::of(path).ok();
         // What shares an overlay's upper layer cannot be seen through the overlay.
         let overlay = place.as_ref().is_some_and(|place| place.kind == "overlay");
-        Facts {
+        let mut facts = Facts {
             place,
             alone: if overlay { None } else { alone_on_file_system(path) },
             direct,
@@ -73,10 +117,15 @@ impl Facts {
             buffered: false,
             flags,
             extents,
+            fixed: None,
             rings: None,
             lockable: lockable(ring_bytes) == Locked::Yes,
             fifo: None,
+        };
+        if facts.kind() == "f2fs" {
+            facts.fixed = FixedSegments::of(path, look);
         }
+        facts
     }
 
     /// The place that writes go to in the end: that of an overlayfs is its upper layer, `None` if

@@ -2,8 +2,9 @@
 //!
 //! Both rest on segments that were written once in full, on a file system that overwrites. The
 //! first is looked at in the first segment, the second known by the file system's kind and
-//! options. Invariant: zero forced commits is said to hold on ext4 only, where it is measured
-//! (ext2 and ext3 are mounted by the same driver), and where there is no journal.
+//! options. Invariant: zero forced commits is said to hold where it is measured, on ext4 (ext2 and
+//! ext3 are mounted by the same driver) and on f2fs for fixed segments, and where there is no
+//! journal.
 //! Test: `promises/tests.rs`; on real ones `tests/real/places.rs` counts commits and allocations.
 
 use super::{Facts, Judged, Promise};
@@ -35,7 +36,8 @@ pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
             "promised on ext4 only; on XFS none was seen where it was measured (docs/durability.md)",
         ),
         "btrfs" => Judged::no(promise, "btrfs: every sync writes its log tree"),
-        "f2fs" | "zfs" | "bcachefs" => {
+        "f2fs" => super::f2fs::no_forced_commits(facts, place),
+        "zfs" | "bcachefs" => {
             Judged::no(promise, format!("{}: every write changes metadata", place.kind))
                 .remedy("make the store on ext4")
         }
@@ -61,8 +63,7 @@ pub(super) fn in_place(facts: &Facts) -> Judged {
             "before baro init: mkdir the store's folder and chattr +C it (which also gives up \
              btrfs's checksums; Barograph has its own)",
         ),
-        "f2fs" => Judged::no(promise, "f2fs does not write in place but for pinned files")
-            .remedy("make the store on ext4"),
+        "f2fs" => super::f2fs::in_place(facts),
         "zfs" | "bcachefs" => Judged::no(promise, format!("{kind}: every write allocates"))
             .remedy("make the store on ext4"),
         _ => Judged::unknown(promise, format!("{kind}: not known to overwrite")),

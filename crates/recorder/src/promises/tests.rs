@@ -1,6 +1,6 @@
 //! The judgement over facts made up, file system by file system. Real ones: `tests/real/places.rs`.
 
-use super::{Facts, Holds, Judged, Look, Promise, RingFacts, judge};
+use super::{Facts, FixedSegments, Holds, Judged, Look, Promise, RingFacts, judge};
 use baro_sys::place::{DirectIo, Extents, Place, PlaceFile, Queue, QueueCache};
 use std::path::PathBuf;
 
@@ -31,6 +31,7 @@ fn facts(place: Place) -> Facts {
         buffered: false,
         flags: Some(PlaceFile::default()),
         extents: Some(Extents { seen: 3, ..Extents::default() }),
+        fixed: None,
         rings: Some(RingFacts { folder: Some(PathBuf::from("/run/barograph")), bytes: 1 << 20 }),
         lockable: true,
         fifo: Some(Ok(50)),
@@ -97,10 +98,61 @@ fn copies_on_write_are_denied_and_overwriting_is_believed() {
     assert_eq!(open(&btrfs), ["no-forced-commits"]);
     btrfs.look = Look::Read;
     assert_eq!(of(&btrfs, Promise::PastPageCache).holds, Holds::Unknown);
-    for kind in ["zfs", "bcachefs", "f2fs"] {
+    for kind in ["zfs", "bcachefs"] {
         let cow = facts(place(kind, &[]));
         assert_eq!(of(&cow, Promise::InPlace).holds, Holds::No, "{kind}");
         assert_eq!(of(&cow, Promise::NoForcedCommits).holds, Holds::No, "{kind}");
+    }
+}
+
+#[test]
+fn f2fs_is_believed_only_if_every_segment_is_fixed() {
+    let mut found = facts(place("f2fs", &["rw", "lazytime"]));
+    assert_eq!(of(&found, Promise::InPlace).holds, Holds::Unknown);
+    assert_eq!(of(&found, Promise::NoForcedCommits).holds, Holds::Unknown);
+    let segments = FixedSegments {
+        segments: 16,
+        fixed: 16,
+        size_bytes: 2 << 20,
+        allocated_bytes: 2 << 20,
+        ..FixedSegments::default()
+    };
+    found.fixed = Some(segments.clone());
+    assert_eq!(open(&found), Vec::<&str>::new());
+    let wanted =
+        FixedSegments { met_by_cleaner_max: 7, allocated_bytes: 8 << 20, ..segments.clone() };
+    found.fixed = Some(wanted);
+    let judged = of(&found, Promise::InPlace);
+    assert!(judged.holds == Holds::Yes && judged.why.contains("one of them 7 times"), "{judged}");
+    assert!(judged.why.ends_with("8192 KiB of the device for 2048 KiB"), "{judged}");
+    let refused = Some("Invalid argument (os error 22)".to_owned());
+    found.fixed = Some(FixedSegments { fixed: 15, refused, ..segments.clone() });
+    let judged = of(&found, Promise::InPlace);
+    assert!(judged.holds == Holds::No && judged.remedy.is_some(), "{judged}");
+    assert!(judged.why.starts_with("f2fs: 1 of 16 segments are not fixed"), "{judged}");
+    assert!(judged.why.ends_with("refused here: Invalid argument (os error 22)"), "{judged}");
+    assert_eq!(of(&found, Promise::NoForcedCommits).holds, Holds::Unknown);
+    found.fixed = Some(FixedSegments::default());
+    assert_eq!(of(&found, Promise::InPlace).holds, Holds::No);
+}
+
+#[test]
+fn options_of_f2fs_deny_what_they_break() {
+    let all = FixedSegments { segments: 2, fixed: 2, ..FixedSegments::default() };
+    let with = |options: &[&str]| {
+        let mut found = facts(place("f2fs", options));
+        found.fixed = Some(all.clone());
+        found
+    };
+    let strict = with(&["rw"]);
+    assert_eq!(open(&strict), ["no-forced-commits"]);
+    let judged = of(&strict, Promise::NoForcedCommits);
+    assert_eq!(judged.holds, Holds::No);
+    assert_eq!(judged.remedy.as_deref(), Some("umount /data; mount -o lazytime /dev/sda1 /data"));
+    for option in ["fsync_mode=nobarrier", "checkpoint=disable"] {
+        let judged = of(&with(&["lazytime", option]), Promise::Durable);
+        assert!(judged.holds == Holds::No && judged.why.contains(option), "{judged}");
+        assert_eq!(of(&facts(place("ext4", &[option])), Promise::Durable).holds, Holds::Yes);
     }
 }
 

@@ -43,7 +43,7 @@ impl Mount {
         Self::of_kind("ext4", folder, mib, options)
     }
 
-    /// The same of another kind: `xfs`, `btrfs`.
+    /// The same of another kind: `xfs`, `btrfs`, `f2fs`.
     pub fn of_kind(kind: &'static str, folder: PathBuf, mib: u64, options: &str) -> Option<Self> {
         let (device, options) = (PathBuf::new(), options.to_owned());
         let mut mount = Mount { kind, folder, device, options };
@@ -64,6 +64,7 @@ impl Mount {
         let lazy = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
         match self.kind {
             "xfs" => run("mkfs.xfs", &["-q", "-f", "-K"], &[&self.image()])?,
+            "f2fs" => run("mkfs.f2fs", &["-q", "-f", "-t", "0"], &[&self.image()])?,
             "btrfs" => run("mkfs.btrfs", &["-q", "-f", "-K"], &[&self.image()])?,
             _ => run("mkfs.ext4", &["-q", "-F", "-E", lazy], &[&self.image()])?,
         };

@@ -1,11 +1,12 @@
 //! Which promises hold, on real file systems: ext4 as it comes, with data=journal, nobarrier; XFS;
-//! btrfs with and without copy on write; tmpfs; overlayfs.
+//! btrfs with and without copy on write; f2fs; tmpfs; overlayfs.
 //!
 //! On each a store is made, recorded into, both processes are killed, everything pushed is read
 //! back, and what an open says is compared with what is known of the place. Where a promise is
 //! denied that the kernel's own counters can see broken, it is: [`count`].
 
 pub mod count;
+mod f2fs;
 
 use super::machine::{Mount, alone, folder};
 use super::process::{Role, tool, wait_for};
