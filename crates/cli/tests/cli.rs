@@ -271,6 +271,7 @@ fn bench_push_prints_the_keys_that_results_are_checked_by() {
         "records_per_s",
         "durable_records_per_s",
         "forced_commits",
+        "node_blocks",
     ] {
         assert!(report.get(key).is_some(), "{key} is missing");
     }

@@ -1,5 +1,6 @@
 //! What the kernel did for the recorder, by its own tracer: journal commits that the recorder's
-//! syncs forced, block allocations, truncations, journal handles.
+//! syncs forced, block allocations, truncations, journal handles. On ext4; [`f2fs`] has what they
+//! are there. Elsewhere nothing is counted, and that is said.
 //!
 //! A sync that needs a commit wakes the journal's thread and waits for the commit's end, when that
 //! thread wakes it. If the journal's thread is awake already, busy with the commit before, only the
@@ -9,6 +10,9 @@
 //! or another task asked for is not counted.
 //! (fs/jbd2/journal.c: __jbd2_log_start_commit, kjournald2, jbd2_log_wait_commit; fs/ext4/fsync.c.)
 
+mod f2fs;
+
+use baro_sys::identity::FileSystem;
 use baro_sys::tracefs::{
     TraceError, TraceEvent, TraceInstance, TraceLine, device_filter, journal_task,
 };
@@ -18,7 +22,7 @@ use std::path::Path;
 /// Counts over one recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelCounts {
-    /// Commits of the file system's journal, whoever caused them.
+    /// Commits of the file system's journal (f2fs: checkpoints), whoever caused them.
     pub commits: u64,
     /// Those that a sync of the recorder forced.
     pub forced_commits: u64,
@@ -30,6 +34,8 @@ pub struct KernelCounts {
     pub size_changes: u64,
     /// Journal handles started by the recorder's threads (for the file time, about once a tick).
     pub handles: u64,
+    /// Blocks of inodes and their indices that the recorder's threads wrote; `None` but on f2fs.
+    pub node_blocks: Option<u64>,
     /// Events that the tracer lost: if not 0, the counts are too low.
     pub lost_events: u64,
 }
@@ -74,8 +80,14 @@ impl KernelWatch {
     /// Starts counting for the file system of `path` and this process's threads named `baro-*`.
     ///
     /// # Errors
-    /// No tracefs, no permission, or no such events in this kernel.
+    /// No tracefs, no permission, no such events in this kernel, or a file system whose events
+    /// are not known.
     pub fn start(path: &Path) -> Result<Self, TraceError> {
+        let kind = FileSystem::of(path).map_or("unknown", |found| found.name());
+        let on_f2fs = kind == "f2fs";
+        if kind != "ext4" && !on_f2fs {
+            return Err(TraceError::NotCounted(kind));
+        }
         let device = device_filter(path)?;
         let threads: Vec<String> = baro_sys::schedule::own_threads("baro-")
             .into_iter()
@@ -86,6 +98,12 @@ impl KernelWatch {
             if threads.is_empty() { "common_pid == 0".to_owned() } else { threads.join(" || ") };
         let own = format!("{device} && ({threads})");
         let mut trace = TraceInstance::new("baro-bench", BUFFER_KIB)?;
+        if on_f2fs {
+            f2fs::enable(&mut trace, &device, &own)?;
+            let mut state = State::default();
+            state.counts.node_blocks = Some(0);
+            return Ok(KernelWatch { trace, lines: Vec::new(), state });
+        }
         for event in COMMIT_EVENTS {
             trace.enable(event, Some(&device))?;
         }
@@ -161,7 +179,7 @@ impl State {
             "ext4_allocate_blocks" => self.counts.block_allocations += 1,
             "ext4_truncate_enter" | "ext4_fallocate_enter" => self.counts.size_changes += 1,
             "jbd2_handle_start" => self.counts.handles += 1,
-            _ => {}
+            _ => f2fs::take(&mut self.counts, event),
         }
     }
 }

@@ -23,6 +23,8 @@ pub enum TraceError {
         /// The filter.
         filter: String,
     },
+    /// What is to be counted is not known for this kind of file system.
+    NotCounted(&'static str),
     /// A statistics file in an unknown form.
     Statistics(PathBuf),
     /// A file of tracefs could not be used.
@@ -54,6 +56,11 @@ impl fmt::Display for TraceError {
             Self::Name(name) => {
                 write!(f, "trace instance {name:?}: use letters, digits, - and _ only")
             }
+            Self::NotCounted(kind) => write!(
+                f,
+                "commits are counted on ext4 and f2fs only, and this file system is {kind}: \
+                 measure on one of them"
+            ),
             Self::NoEvent(event) => write!(
                 f,
                 "this kernel has no event {event:?}: see /sys/kernel/tracing/available_events \

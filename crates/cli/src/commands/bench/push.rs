@@ -232,6 +232,7 @@ fn as_json(arguments: &Arguments, report: &PushReport) -> serde_json::Value {
         "block_allocations": kernel.map(|kernel| kernel.block_allocations),
         "size_changes": kernel.map(|kernel| kernel.size_changes),
         "writer_journal_handles": kernel.map(|kernel| kernel.handles),
+        "node_blocks": kernel.and_then(|kernel| kernel.node_blocks),
         "kernel_counts_missing": report.kernel_reason,
         "kernel_events_lost": report.kernel.as_ref().map(|kernel| kernel.lost_events),
         "paced_ns": report.paced_ns,
@@ -282,12 +283,13 @@ fn print_text(arguments: &Arguments, report: &PushReport) {
     match &report.kernel {
         Some(kernel) => out!(
             "kernel: {} commits forced by {} syncs ({} commits in all), {} block allocations, {} \
-             size changes",
+             size changes{}",
             kernel.forced_commits,
             kernel.syncs,
             kernel.commits,
             kernel.block_allocations,
-            kernel.size_changes
+            kernel.size_changes,
+            kernel.node_blocks.map_or(String::new(), |blocks| format!(", {blocks} node blocks"))
         ),
         None => {
             out!("kernel: not counted: {}", report.kernel_reason.as_deref().unwrap_or("unknown"))
