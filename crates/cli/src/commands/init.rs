@@ -82,7 +82,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 /// What the first segment takes and its size, if that is less.
 fn wasted(store: &Path) -> Option<(u64, u64)> {
     let found = FixedFile::of(&store.join(segment_name(0))).ok()?;
-    (found.allocated_bytes > found.size_bytes).then_some((found.allocated_bytes, found.size_bytes))
+    let (allocated, size) = (found.allocated_bytes, found.size_bytes);
+    FixedFile::takes_more(allocated, size).then_some((allocated, size))
 }
 
 /// What kind of store is made.

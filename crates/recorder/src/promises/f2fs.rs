@@ -12,7 +12,7 @@
 
 use super::facts::FixedSegments;
 use super::{Facts, Judged, Promise};
-use baro_sys::place::Place;
+use baro_sys::place::{FixedFile, Place};
 
 pub(super) fn in_place(facts: &Facts) -> Judged {
     let promise = Promise::InPlace;
@@ -35,7 +35,7 @@ pub(super) fn in_place(facts: &Facts) -> Judged {
             found.met_by_cleaner_max
         );
     }
-    if found.allocated_bytes > found.size_bytes {
+    if FixedFile::takes_more(found.allocated_bytes, found.size_bytes) {
         why += &format!(
             "; each takes whole sections, {} KiB of the device for {} KiB",
             found.allocated_bytes >> 10,

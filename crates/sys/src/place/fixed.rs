@@ -35,11 +35,19 @@ pub struct FixedFile {
     pub met_by_cleaner: u32,
     /// Its size.
     pub size_bytes: u64,
-    /// What it takes of the device: whole sections, if it is pinned.
+    /// What it takes of the device: whole sections, if it is pinned, and the blocks that say where
+    /// the others are.
     pub allocated_bytes: u64,
 }
 
 impl FixedFile {
+    /// Whether so many bytes for a file of that size are more than the file and the blocks that say
+    /// where it is, one for each thousand.
+    #[must_use]
+    pub fn takes_more(allocated_bytes: u64, size_bytes: u64) -> bool {
+        allocated_bytes > size_bytes.saturating_add(size_bytes / 64)
+    }
+
     /// Of the file at `path`, which lies on f2fs.
     ///
     /// # Errors
@@ -107,6 +115,17 @@ pub fn try_fix_in_place(folder: &Path) -> Option<std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sections_taken_in_part_are_told_from_indices() {
+        for (allocated, size, more) in [
+            (2 << 20, 2 << 20, false),
+            ((4 << 20) + 8192, 4 << 20, false),
+            (8 << 20, 2 << 20, true),
+        ] {
+            assert_eq!(FixedFile::takes_more(allocated, size), more, "{allocated} for {size}");
+        }
+    }
 
     #[test]
     fn other_file_systems_are_not_asked() {
