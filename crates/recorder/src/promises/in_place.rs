@@ -36,7 +36,7 @@ pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
             "promised on ext4 only; on XFS none was seen where it was measured (docs/durability.md)",
         ),
         "btrfs" => Judged::no(promise, "btrfs: every sync writes its log tree"),
-        "f2fs" => super::f2fs::no_forced_commits(facts, place),
+        "f2fs" => super::f2fs::no_forced_commits(facts),
         "zfs" | "bcachefs" => {
             Judged::no(promise, format!("{}: every write changes metadata", place.kind))
                 .remedy("make the store on ext4")
