@@ -3,7 +3,8 @@
 //! f2fs has no journal; what a commit is there is a checkpoint, and a sync says itself whether it
 //! needed one, and why (`cp_reason` of `f2fs_sync_file_exit`). Without one it may still write node
 //! blocks, an inode for its times say, from which the file is rolled forward after a power cut.
-//! (fs/f2fs/file.c: f2fs_do_sync_file.)
+//! (fs/f2fs/file.c: f2fs_do_sync_file.) No event tells that a direct write went elsewhere, as it does
+//! when mounted mode=lfs; its node blocks show it.
 //!
 //! Invariant: a checkpoint that a timer or another task asked for is not counted as forced. Held by
 //! the tests below; on a real f2fs by `an_f2fs_is_counted_too` (`tests/watch.rs`).
