@@ -64,13 +64,14 @@ pub(super) fn read(look: &Look<'_>, store: &Store, declared: &Declared) -> Verdi
     Ok(pass.log)
 }
 
-/// Whose records are whose, told by their frames: for when no statement says so.
+/// Which records are of which of the load's producers, told by their frames: for when no statement
+/// says so.
 fn learn(look: &Look<'_>, store: &Store, producers: &mut HashMap<u64, usize>) -> Verdict {
     let seeds = look.loads.map(|load| load.frame_seed());
     let notes = store.records_as_written(|record| {
         if record.kind == Kind::Frame
             && let Ok((seed, _)) = check_frame(record.payload)
-            && let Some(slot) = seeds.iter().position(|other| *other == seed)
+            && let Some(slot) = seeds.iter().take(AFTER).position(|other| *other == seed)
         {
             producers.entry(record.producer).or_insert(slot);
         }
