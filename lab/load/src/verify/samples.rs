@@ -8,6 +8,7 @@ use crate::content::{self, Load, What};
 use crate::statement::SLOTS_MAX;
 use crate::write::said;
 use baro_store::{Batch, Interval, Query, Store, Values};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 struct Counting<'a> {
@@ -18,7 +19,12 @@ struct Counting<'a> {
     last: Option<(u32, i64)>,
     newest_ns: i64,
     found: u64,
+    /// Of each series.
+    series: HashMap<u32, u64>,
 }
+
+/// Ids that are asked for beside those there are.
+const MANY: u32 = 20_000;
 
 /// Returns how many samples there are.
 pub(super) fn check(
@@ -34,22 +40,42 @@ pub(super) fn check(
         last: None,
         newest_ns: i64::MIN,
         found: 0,
+        series: HashMap::new(),
     };
-    let mut verdict = Ok(());
-    let query = Query::raw(Interval::ALL);
-    let notes = store.query_ids(&declared.sampled(), &query, |batch| {
-        verdict = counting.batch(batch);
-        if verdict.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    let notes = notes.map_err(said)?;
-    verdict?;
-    no_loss("query", &notes.read.damage)?;
-    no_loss("query", &store.damage_so_far())?;
+    let mut ids = declared.sampled();
+    // A store that is asked for many series merges all it has once, and reads a few one by one,
+    // which takes a hundred times as long for all; that there are none of these ids it must find.
+    let highest = ids.last().copied().unwrap_or(0);
+    ids.extend((1..=MANY).map(|at| highest + at));
+    counting.query(store, &ids)?;
     counting.compare(log)?;
-    Ok(counting.found)
+    let found = counting.found;
+    // One of them the other way: the same must come.
+    let one = ids.get(declared.count() / 3).copied().unwrap_or(1);
+    let expected = counting.series.get(&one).copied().unwrap_or(0);
+    counting.last = None;
+    counting.series.clear();
+    counting.query(store, &[one])?;
+    let alone = counting.series.get(&one).copied().unwrap_or(0);
+    if alone != expected {
+        return bad(format!("samples of series {one}, asked for alone"), expected, alone);
+    }
+    Ok(found)
 }
 
 impl Counting<'_> {
+    fn query(&mut self, store: &Store, ids: &[u32]) -> Verdict {
+        let mut verdict = Ok(());
+        let notes = store.query_ids(ids, &Query::raw(Interval::ALL), |batch| {
+            verdict = self.batch(batch);
+            if verdict.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        let notes = notes.map_err(said)?;
+        verdict?;
+        no_loss("query", &notes.read.damage)?;
+        no_loss("query", &store.damage_so_far())
+    }
+
     fn batch(&mut self, batch: &Batch<'_>) -> Verdict {
         let id = batch.target.id;
         let Some((slot, member)) = self.declared.member(id) else {
@@ -60,6 +86,7 @@ impl Counting<'_> {
             let found = (batch.times_ns.len(), batch.values.len());
             return bad("query", "as many times as values", format!("{found:?}"));
         }
+        *self.series.entry(id).or_default() += batch.times_ns.len() as u64;
         for (row, time_ns) in batch.times_ns.iter().enumerate() {
             let what = || format!("{} at {time_ns}", content::name(slot, member));
             if self.last.is_some_and(|last| last.0 == id && last.1 >= *time_ns) {
