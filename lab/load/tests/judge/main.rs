@@ -2,7 +2,8 @@
 //! too much, the judge finds that too. What a power cut itself leaves only the lab can make.
 //!
 //! A load ends when it has done what its scenario is about, not after a time.
-#![allow(clippy::disallowed_methods, reason = "tests of automation, not a part of the product")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+#![allow(unreachable_pub, reason = "a test")]
 
 mod broken;
 mod killed;
