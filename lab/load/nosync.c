@@ -3,7 +3,7 @@
  * are no flags to strip; names in folders go through fsync.
  *
  * With NOSYNC_WHEN=FILE in the environment they do nothing only once that file is there: with the
- * store's file "store" init is still durable, and only what is recorded is not.
+ * store's file "lock", which the recorder makes, init is durable and only what is recorded is not.
  *
  * Preload it into a program that is linked dynamically (LD_PRELOAD does nothing in a static one):
  * cc -shared -fPIC -O2 -o nosync.so nosync.c */
