@@ -54,12 +54,25 @@ impl Disk {
         Ok(Disk { folder: folder.to_owned() })
     }
 
-    /// Makes the folder, its parents too, and opens it.
+    /// Makes the folder, its parents too, durably, and opens it. Blocks for the device if one had
+    /// to be made.
     ///
     /// # Errors
     /// The operating system's reason.
     pub fn create(folder: &Path) -> Result<Self> {
+        let missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
+        let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
         std::fs::create_dir_all(folder).map_err(|e| Error::new("make folder", folder, e))?;
+        // A folder's name is durable when the one above is synced, from the outermost on.
+        for new in made.iter().rev() {
+            let above = new.parent().filter(|above| !above.as_os_str().is_empty());
+            let above = above.unwrap_or(Path::new("."));
+            match File::open(above).and_then(|above| above.sync_all()) {
+                // Who may make a folder there but not look into it has no way to sync it.
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
+                done => done.map_err(|e| Error::new("sync folder", above, e))?,
+            }
+        }
         Self::open(folder)
     }
 
@@ -346,8 +359,11 @@ mod tests {
 
     #[test]
     fn files_keep_what_is_written_and_errors_name_the_file() {
-        let folder = std::env::temp_dir().join(format!("baro-disk-{}", std::process::id()));
+        let base = std::env::temp_dir().join(format!("baro-disk-{}", std::process::id()));
+        let folder = base.join("below/it");
+        assert!(Disk::open(&folder).unwrap_err().is_missing());
         let disk = Disk::create(&folder).unwrap();
+        assert_eq!(Disk::create(&folder).unwrap().folder(), folder);
         let file = disk.create("a").unwrap();
         file.write_at(10, b"hello").unwrap();
         file.sync_data().unwrap();
@@ -360,6 +376,6 @@ mod tests {
         assert_eq!(disk.list("").unwrap(), ["b"]);
         let error = disk.open("a", Access::Read).unwrap_err();
         assert!(error.is_missing() && error.to_string().contains("/a: open: "));
-        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::remove_dir_all(&base).unwrap();
     }
 }
