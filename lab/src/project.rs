@@ -1,0 +1,45 @@
+//! Programs of this project, built by cargo for a guest.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
+    lab.parent().unwrap_or(lab)
+}
+
+fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// How programs are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// As users have them.
+    Release,
+    /// As `cargo test` has built them already.
+    Test,
+}
+
+/// Packages with a program of the same or the given name.
+const PROGRAMS: &[(&str, &str)] =
+    &[("lab-agent", "lab-agent"), ("lab-load", "lab-load"), ("baro", "barograph")];
+
+/// Builds a program; `None` if this project has none of that name.
+pub(crate) fn build(program: &str, profile: Profile) -> Result<Option<PathBuf>, String> {
+    let Some((_, package)) = PROGRAMS.iter().find(|(name, _)| *name == program) else {
+        return Ok(None);
+    };
+    let (profile, folder) = match profile {
+        Profile::Release => ("release", "release"),
+        Profile::Test => ("test", "debug"),
+    };
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--locked", "--profile", profile, "-p", package]);
+    let done = cargo.args(["--bin", program]).current_dir(root()).status();
+    if !done.map_err(|error| format!("cargo: {error}"))?.success() {
+        return Err(format!("{cargo:?} failed"));
+    }
+    Ok(Some(target_dir().join(folder).join(program)))
+}
