@@ -3,7 +3,7 @@ SETUP := ./scripts/setup.sh
 RUN := $(SETUP) cargo --locked
 BARO := $(SETUP) "$${CARGO_TARGET_DIR:-target}/release/baro"
 
-.PHONY: help demo test fmt lint bench clean
+.PHONY: help demo test fmt lint bench lab clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -23,6 +23,9 @@ lint: ## format check, clippy, tidy
 
 bench: ## measure every row of the results table on this machine (root, 80 minutes)
 	@$(RUN) xtask results
+
+lab: ## other kernels, failing disks and power cuts in QEMU, kept in target/lab (two hours)
+	@$(RUN) xtask lab all --out "$${CARGO_TARGET_DIR:-target}/lab"
 
 clean: ## remove build output
 	@$(RUN) clean

@@ -9,7 +9,7 @@ mod report;
 
 use crate::deb::{self, Trial};
 use crate::shell::Cmd;
-use crate::{boards, libbaro, readers, tidy};
+use crate::{boards, lab, libbaro, readers, tidy};
 use std::time::Instant;
 
 pub(crate) use report::Report;
@@ -35,6 +35,7 @@ const STEPS: &[Step] = &[
         run: readers::step,
     },
     Step { name: "test", what: "tests, fuzz smoke, command line", run: tests },
+    Step { name: "lab", what: "power cuts on other kernels", run: lab::step },
     Step { name: "release", what: "release build of baro", run: release },
     Step { name: "libbaro", what: "library for C as installed", run: libbaro::step },
     Step { name: "boards", what: "recorder and libbaro for small boards", run: boards::step },

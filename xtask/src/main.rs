@@ -9,6 +9,7 @@ mod boards;
 mod ci;
 mod deb;
 mod fuzz;
+mod lab;
 mod libbaro;
 mod readers;
 mod results;
@@ -24,6 +25,7 @@ cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites ge
 cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
                               mutate inputs of a decoder (of all) and report what panics
 cargo xtask boards            tests of what runs on small boards, under qemu-user; sizes of libbaro
+cargo xtask lab help           other kernels, modelled disks and power cuts, in QEMU
 cargo xtask libbaro FOLDER    header, libraries and pkg-config file for programs in C
 cargo xtask sim --seed N [--count M]
                               repeat seeds of the crash tests, one of them with a log
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         ["tidy", "--bless"] => tidy::run(tidy::Generated::Rewrite),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["boards"] => ci::run(&["boards"]),
+        ["lab", rest @ ..] => return lab::run(rest),
         ["libbaro", rest @ ..] => libbaro::run(rest),
         ["sim", rest @ ..] => sim::run(rest),
         ["deb", rest @ ..] => deb::run(rest),

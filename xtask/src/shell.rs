@@ -56,6 +56,12 @@ impl Cmd {
         self
     }
 
+    /// Runs in the folder we were called in, for arguments that are paths of the user's.
+    pub(crate) fn here(mut self) -> Cmd {
+        self.folder = std::env::current_dir().ok();
+        self
+    }
+
     /// Says nothing on stderr: a failure is expected, and something else is tried then.
     pub(crate) fn quiet(mut self) -> Cmd {
         self.quiet = true;
@@ -77,6 +83,12 @@ impl Cmd {
     /// Runs with our stdout and stderr; true if it succeeded.
     pub(crate) fn run(&self) -> io::Result<bool> {
         Ok(self.command().status()?.success())
+    }
+
+    /// Runs with our stdout and stderr; its exit code, or 1 if a signal ended it.
+    pub(crate) fn code(&self) -> io::Result<u8> {
+        let code = self.command().status()?.code();
+        Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
     }
 
     /// Runs and returns stdout; fails if the program fails.
