@@ -120,7 +120,7 @@ pub(crate) fn run(
     let begin = Instant::now();
     let recording = record::record(cache, kernel, plan, seed).map_err(what)?;
     let record_s = begin.elapsed().as_secs_f64();
-    let points = choose(&recording, plan.points, seed);
+    let points = choose(&recording, plan, seed);
     let begin = Instant::now();
     let report = |verdict: &Verdict| {
         if !verdict.is_ok() && plan.way == Way::Ordinary {
@@ -181,13 +181,15 @@ fn judge_all(
     })
 }
 
-/// Half of the points just before a flush is done, when the most is at stake, evenly over all of them;
-/// the others anywhere. The last is the end of the log with nothing lost.
-fn choose(recording: &record::Recording, count: usize, seed: u64) -> Vec<Point> {
+/// Half of the points just before a flush is done, when the most is at stake, evenly over all of
+/// them; the others anywhere. The last is the end of the log with nothing lost. A control hardly
+/// flushes once it records, and is cut anywhere.
+fn choose(recording: &record::Recording, plan: &Plan, seed: u64) -> Vec<Point> {
+    let count = plan.points;
     let flushes: Vec<usize> = recording.flushes().collect();
     let end = recording.log.entries.len();
     let mut dice = Dice::new(seed);
-    let at_flushes = (count / 2).min(flushes.len());
+    let at_flushes = if plan.way == Way::Ordinary { (count / 2).min(flushes.len()) } else { 0 };
     let spread = |number: usize| flushes[number * flushes.len() / at_flushes.max(1)];
     let mut points: Vec<Point> =
         (0..at_flushes).map(|number| Point { cut: spread(number), whole: false }).collect();

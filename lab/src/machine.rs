@@ -316,6 +316,7 @@ fn drive(
             sized(path)?;
             command.arg("-drive").arg(plain(path, &model.throttling()));
         }
+        // Without a flush of its own beneath, a flush is logged when it arrives.
         Backing::Logged { image, log } => {
             sized(image)?;
             fs::write(log, b"").map_err(at(log))?;

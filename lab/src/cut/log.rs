@@ -1,14 +1,14 @@
-//! The log that QEMU's driver blklogwrites keeps of a disk: every write, flush and discard in the
-//! order in which it was completed. Layout: `drivers/md/dm-log-writes.c` of Linux, which the driver
-//! follows.
+//! The log that QEMU's driver blklogwrites keeps of a disk: every write, flush and discard. Layout:
+//! `drivers/md/dm-log-writes.c` of Linux, which the driver follows.
 //!
 //! The count of entries in its first sector is that of the last flush, so that of a killed machine
 //! is too low: the entries are followed until one does not fit into the file.
 //!
-//! One thing the log does not say is when a request was begun. A write that was begun after a flush
-//! and completed before it stands before the flush, and counts as durable here where a device need
-//! not have kept it: crash images are too kind to a program that begins a write while a flush is under
-//! way and then relies on that flush for it.
+//! A write gets its place in the log when it has been done, a flush when it arrives, as the file
+//! beneath has nothing to flush (`cache.no-flush`; QEMU's block/blklogwrites.c:
+//! blk_log_writes_co_log, blk_log_writes_co_do_log). So a write that was begun before a flush and
+//! done after its arrival stands behind it, and is not durable by it: as strict as a device may be.
+//! Only a flush that waits for another one is logged later than it arrived.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
