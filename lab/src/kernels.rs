@@ -110,6 +110,9 @@ pub(crate) fn ready(cache: &Cache, series: &'static Series, wanted: Wanted) -> R
                 continue;
             }
         };
+        if found.is_empty() {
+            why = "its list has none, or was not to be had".to_owned();
+        }
         found.sort_by(Package::order);
         let same = locked.as_ref().and_then(|locked| found.iter().find(|one| *one == locked));
         let Some(package) = same.or(found.last()) else { continue };

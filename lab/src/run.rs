@@ -121,14 +121,15 @@ pub(crate) fn run(job: &Job) -> Result<Exit> {
     let Some(name) = job.command.first() else {
         return Err(Trouble::Failed("no command given after --".to_owned()));
     };
-    // Tools of the guest's own go before those of the host: they are for its kernel.
-    let own = Path::new("/bin").join(name);
+    // What the guest has of its own goes before what the host has of that name.
+    let applets = crate::tool::output(std::process::Command::new("busybox").arg("--list"))?;
     let mut programs = Vec::new();
     for name in job.with.iter().chain([name]) {
-        match program(name, job.profile)? {
-            Some(host) => programs.push((host, name.clone())),
-            None if own.starts_with("/bin") => {}
-            None => return Err(Trouble::Failed(format!("no program {name} here"))),
+        if !applets.lines().any(|applet| applet == name) {
+            let host = program(name, job.profile)?;
+            let host =
+                host.ok_or_else(|| format!("no program {name}, neither here nor in a guest"))?;
+            programs.push((host, name.clone()));
         }
     }
     let image = tempfile("image");
