@@ -1,12 +1,11 @@
 //! `lab cells`: every kernel on every file system records, queries and verifies with `baro`, and says
 //! what was lost, which promises hold there and what a recording's syncs made the file system do.
 
-use crate::cache::Cache;
-use crate::kernels::Kernel;
-use crate::machine::disk::Model;
-use crate::machine::{Backing, Disks, Hardware, Machine};
-use crate::project::Profile;
-use crate::run::{self, Remove, tempfile};
+use crate::machine::disk::{Driver, Model};
+use crate::machine::{Disks, Hardware, Machine};
+use crate::run;
+use crate::scratch::{Remove, tempfile};
+use crate::site::Site;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -43,19 +42,13 @@ pub(crate) struct Cell {
 }
 
 /// Runs the cell of a kernel, a disk and a file system.
-pub(crate) fn run(
-    cache: &Cache,
-    kernel: &Kernel,
-    model: &'static Model,
-    fs: &str,
-    profile: Profile,
-) -> Result<Cell, String> {
+pub(crate) fn run(site: Site<'_>, model: &'static Model, fs: &str) -> Result<Cell, String> {
+    let kernel = site.kernel;
     let image = tempfile("cell");
     let _remove = Remove(image.clone());
-    let disks = Disks { first: Backing::File(image, model), ..Disks::blank() };
-    let mut machine = run::start(cache, kernel, Hardware::default(), &disks, profile)?;
-    let baro = run::program("baro", profile)?.ok_or("no program baro in this project")?;
-    run::bring(&mut machine, &baro, "/usr/bin/baro")?;
+    let hardware = Hardware { card: model.driver == Driver::Mmc, ..Hardware::default() };
+    let mut machine = site.start(hardware, &Disks::model(model, image))?;
+    site.bring_baro(&mut machine)?;
     machine.sh(&run::prepare(model, fs, "", "", None), 120)?;
     let mut done = serde_json::Map::new();
     let mut wrong = Vec::new();

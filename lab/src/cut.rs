@@ -11,9 +11,7 @@ mod log;
 mod record;
 pub(crate) mod report;
 
-use crate::cache::Cache;
-use crate::kernels::Kernel;
-use crate::project::Profile;
+use crate::site::Site;
 use image::Dice;
 pub(crate) use judge::Verdict;
 use std::num::NonZero;
@@ -49,7 +47,6 @@ pub(crate) struct Plan {
     pub(crate) record_for: Duration,
     /// Crash points.
     pub(crate) points: usize,
-    pub(crate) profile: Profile,
 }
 
 impl Plan {
@@ -110,15 +107,11 @@ impl Outcome {
 }
 
 /// Records, cuts and judges.
-pub(crate) fn run(
-    cache: &Cache,
-    kernel: &Kernel,
-    plan: &Plan,
-    seed: u64,
-) -> Result<Outcome, String> {
+pub(crate) fn run(site: Site<'_>, plan: &Plan, seed: u64) -> Result<Outcome, String> {
+    let kernel = site.kernel;
     let what = |why: String| format!("{} on {}, {}: {why}", plan.scenario, plan.fs, kernel.release);
     let begin = Instant::now();
-    let recording = record::record(cache, kernel, plan, seed).map_err(what)?;
+    let recording = record::record(site, plan, seed).map_err(what)?;
     let record_s = begin.elapsed().as_secs_f64();
     let points = choose(&recording, plan, seed);
     let begin = Instant::now();
@@ -128,8 +121,7 @@ pub(crate) fn run(
             eprintln!("lab: {}", what(format!("cut after entry {cut}: {}", verdict.line)));
         }
     };
-    let mut verdicts =
-        judge_all(cache, kernel, plan, &recording, &points, seed, &report).map_err(what)?;
+    let mut verdicts = judge_all(site, plan, &recording, &points, seed, &report).map_err(what)?;
     verdicts.sort_by_key(|verdict| verdict.point);
     Ok(Outcome {
         plan: *plan,
@@ -146,8 +138,7 @@ pub(crate) fn run(
 
 /// Judges in as many guests as there are turns for, each with its share of the points.
 fn judge_all(
-    cache: &Cache,
-    kernel: &Kernel,
+    site: Site<'_>,
     plan: &Plan,
     recording: &record::Recording,
     points: &[Point],
@@ -165,7 +156,7 @@ fn judge_all(
                     points.iter().copied().skip(guest).step_by(guests).collect();
                 let mut verdicts = Vec::new();
                 let dice = seed ^ (guest as u64) << 48;
-                judge::judge(cache, kernel, plan, recording, &share, seed, dice, |verdict| {
+                judge::judge(site, plan, recording, &share, seed, dice, |verdict| {
                     report(&verdict);
                     verdicts.push(verdict);
                 })?;

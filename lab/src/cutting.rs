@@ -4,6 +4,7 @@ use crate::cache::Cache;
 use crate::cut::{self, Plan, Way, report};
 use crate::kernels::{self, Wanted};
 use crate::project::Profile;
+use crate::site::Site;
 use crate::tool::{self, Result, Trouble, at};
 use std::io::Write;
 use std::path::PathBuf;
@@ -90,7 +91,6 @@ pub(crate) fn command(args: &[&str]) -> Result<()> {
                 way: choice.way,
                 record_for: choice.record_for,
                 points: choice.points,
-                profile: choice.profile,
             });
         }
     }
@@ -107,7 +107,6 @@ pub(crate) fn short() -> Result<()> {
         way,
         record_for: Duration::from_millis(2000),
         points,
-        profile: Profile::Test,
     };
     all(
         &choice,
@@ -125,10 +124,11 @@ pub(crate) fn short() -> Result<()> {
 fn all(choice: &Choice, plans: &[Plan]) -> Result<()> {
     let cache = Cache::open()?;
     let kernel = kernels::ready(&cache, choice.kernel, Wanted::Locked)?;
+    let site = Site { cache: &cache, kernel: &kernel, profile: choice.profile };
     let begin = Instant::now();
     let (mut points, mut wrong) = (0, Vec::new());
     for plan in plans {
-        let outcome = cut::run(&cache, &kernel, plan, choice.seed)?;
+        let outcome = cut::run(site, plan, choice.seed)?;
         println!("{}", report::line(&outcome));
         if let Some(path) = &choice.json {
             let file = std::fs::OpenOptions::new().append(true).create(true).open(path);

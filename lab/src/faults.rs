@@ -4,14 +4,11 @@
 //! nothing, for a while. Whatever happens, nothing that was acknowledged may be missing afterwards;
 //! and a disk that answers again has nothing lost but what was refused and counted.
 
-use crate::cache::Cache;
 use crate::cut::disk;
-use crate::kernels::Kernel;
 use crate::machine::disk::MODELS;
-use crate::machine::session::Stream;
-use crate::machine::{Backing, Disks, Hardware, Machine};
-use crate::project::Profile;
-use crate::run::{self, Remove, tempfile};
+use crate::machine::{Backing, Disks, Machine};
+use crate::scratch::{Remove, tempfile};
+use crate::site::Site;
 use crate::tool::at;
 use lab_load::{STATEMENT_BYTES, Statement};
 use serde_json::{Value, json};
@@ -70,20 +67,13 @@ pub(crate) struct Outcome {
 }
 
 /// Runs a case.
-pub(crate) fn run(
-    cache: &Cache,
-    kernel: &Kernel,
-    fs: &'static str,
-    case: Case,
-    seed: u64,
-    profile: Profile,
-) -> Result<Outcome, String> {
+pub(crate) fn run(site: Site<'_>, fs: &str, case: Case, seed: u64) -> Result<Outcome, String> {
     let image = tempfile("fault");
     let _remove = Remove(image.clone());
     std::fs::write(&image, disk::table()).map_err(at(&image))?;
-    let (last, ended) = record(cache, kernel, fs, case, seed, profile, &image)?;
+    let (last, ended) = record(site, fs, case, seed, &image)?;
     let statement = last_statement(&image)?;
-    let judged = judge(cache, kernel, fs, case, seed, profile, &image, statement.as_ref())?;
+    let judged = judge(site, fs, case, seed, &image, statement.as_ref())?;
     let mut wrong = Vec::new();
     if !judged.starts_with("ok ") {
         wrong.push(judged.clone());
@@ -113,7 +103,7 @@ pub(crate) fn run(
         Case::Kill | Case::Hung => {}
     }
     let json = json!({
-        "what": "fault", "case": case.name(), "kernel": kernel.release, "fs": fs, "seed": seed,
+        "what": "fault", "case": case.name(), "kernel": site.kernel.release, "fs": fs, "seed": seed,
         "ended": ended, "load": last, "judged": judged, "wrong": wrong,
     });
     Ok(Outcome { json, wrong })
@@ -121,15 +111,13 @@ pub(crate) fn run(
 
 /// Records while it happens; the load's last line and whether it ended by itself.
 fn record(
-    cache: &Cache,
-    kernel: &Kernel,
+    site: Site<'_>,
     fs: &str,
     case: Case,
     seed: u64,
-    profile: Profile,
     image: &Path,
 ) -> Result<(Value, bool), String> {
-    let mut machine = start(cache, kernel, profile, image)?;
+    let mut machine = start(site, image)?;
     let mkfs = if fs == "ext4" { "mkfs.ext4 -q -F" } else { "mkfs.f2fs -q -f" };
     machine.sh(
         &format!(
@@ -145,7 +133,7 @@ fn record(
              --for-ms 600000"
         );
         let after = Duration::from_millis(1500 + seed * 613 % 2000);
-        let _ = killed_after_ready(&mut machine, &line, after)?;
+        machine.kill_while_running(&line, "READY", after)?;
         return Ok((Value::Null, false));
     }
     let script = format!(
@@ -166,53 +154,12 @@ fn record(
     let last =
         last.ok_or_else(|| machine.explain(&format!("the load said nothing: {}", output.out)))?;
     let ended = output.out.contains("ENDED") && !output.exit.timed_out;
-    machine.kill();
     Ok((last, ended))
 }
 
-/// Runs a line of shell until some time after it said READY, then kills the machine.
-fn killed_after_ready(
-    machine: &mut Machine,
-    line: &str,
-    after: Duration,
-) -> Result<String, String> {
-    let process = machine.process();
-    let mut said = Vec::new();
-    let mut killer = None;
-    let ended =
-        machine.session.run(&["/bin/sh", "-c", line], Duration::from_secs(120), |stream, bytes| {
-            if stream == Stream::Out {
-                said.extend(bytes);
-            }
-            if killer.is_none() && said.starts_with(b"READY") {
-                killer = Some(std::thread::spawn(move || {
-                    std::thread::sleep(after);
-                    let _ = std::process::Command::new("kill")
-                        .args(["-9", &process.to_string()])
-                        .status();
-                }));
-            }
-        });
-    let said = String::from_utf8_lossy(&said).into_owned();
-    match (killer, ended) {
-        (Some(killer), Err(_)) => {
-            let _ = killer.join();
-            Ok(said)
-        }
-        (_, ended) => Err(machine.explain(&format!("the load was not killed: {ended:?}: {said}"))),
-    }
-}
-
-fn start(
-    cache: &Cache,
-    kernel: &Kernel,
-    profile: Profile,
-    image: &Path,
-) -> Result<Machine, String> {
-    let disks = Disks { first: Backing::File(PathBuf::from(image), &MODELS[0]), ..Disks::blank() };
-    let mut machine = run::start(cache, kernel, Hardware::default(), &disks, profile)?;
-    run::bring_load(&mut machine, profile)?;
-    Ok(machine)
+fn start(site: Site<'_>, image: &Path) -> Result<Machine, String> {
+    let first = Backing::File(PathBuf::from(image), &MODELS[0]);
+    site.start_with_load(&Disks { first, ..Disks::blank() })
 }
 
 /// The newest statement on a disk.
@@ -226,18 +173,15 @@ fn last_statement(image: &Path) -> Result<Option<[u8; STATEMENT_BYTES]>, String>
 }
 
 /// The judge's line on the disk as another machine finds it.
-#[expect(clippy::too_many_arguments, reason = "all of what a case is")]
 fn judge(
-    cache: &Cache,
-    kernel: &Kernel,
+    site: Site<'_>,
     fs: &str,
     case: Case,
     seed: u64,
-    profile: Profile,
     image: &Path,
     statement: Option<&[u8; STATEMENT_BYTES]>,
 ) -> Result<String, String> {
-    let mut machine = start(cache, kernel, profile, image)?;
+    let mut machine = start(site, image)?;
     let ack = match statement {
         Some(statement) => {
             machine.session.put("/run/ack", 0o644, statement.to_vec())?;

@@ -16,6 +16,7 @@ pub(crate) mod session;
 use crate::cache::{Cache, Turn};
 use crate::guest::initramfs;
 use crate::kernels::Kernel;
+use crate::scratch::tempfolder;
 use crate::tool::{at, last_lines};
 use disk::{Driver, Model};
 use qmp::Qmp;
@@ -24,7 +25,6 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest boot: ten times what a slow laptop takes.
@@ -163,41 +163,39 @@ impl Machine {
         self.qemu.console()
     }
 
-    /// SIGKILL for the machine, in the middle of whatever it does.
-    pub(crate) fn kill(mut self) {
-        let _ = self.qemu.child.kill();
-    }
-
-    /// A way to kill it while another thread waits for its answers.
-    pub(crate) fn process(&self) -> u32 {
-        self.qemu.child.id()
-    }
-}
-
-/// Removes what labs that were killed have left in the temporary folder.
-fn remove_leftovers() {
-    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix("baro-lab-").and_then(|rest| rest.split('-').next());
-        let Some(pid) = pid.and_then(|pid| pid.parse::<u32>().ok()) else { continue };
-        if !Path::new(&format!("/proc/{pid}")).exists() {
-            let path = entry.path();
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    /// Runs a line of shell and, some time after it has said `ready`, kills the machine in the
+    /// middle of whatever it does.
+    ///
+    /// # Errors
+    /// The line ended by itself, or never said it.
+    pub(crate) fn kill_while_running(
+        mut self,
+        line: &str,
+        ready: &str,
+        after: Duration,
+    ) -> Result<(), String> {
+        let process = self.qemu.child.id().to_string();
+        let mut said = String::new();
+        let mut killer = None;
+        let argv = ["/bin/sh", "-c", line];
+        let ended = self.session.run(&argv, after + Duration::from_secs(120), |_, bytes| {
+            said += &String::from_utf8_lossy(bytes);
+            if killer.is_none() && said.lines().any(|line| line == ready) {
+                let process = process.clone();
+                killer = Some(std::thread::spawn(move || {
+                    std::thread::sleep(after);
+                    let _ = Command::new("kill").args(["-9", &process]).status();
+                }));
+            }
+        });
+        let killed = killer.map(std::thread::JoinHandle::join).is_some();
+        match ended {
+            Err(_) if killed => Ok(()),
+            ended => {
+                Err(self.explain(&format!("{line}: not killed while running: {ended:?} {said}")))
+            }
         }
     }
-}
-
-/// A folder with a short name: paths of sockets are at most 107 bytes.
-fn scratch() -> Result<PathBuf, String> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    if number == 0 {
-        remove_leftovers();
-    }
-    let folder = std::env::temp_dir().join(format!("baro-lab-{}-{number}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).map_err(at(&folder))?;
-    Ok(folder)
 }
 
 impl Qemu {
@@ -208,7 +206,7 @@ impl Qemu {
         disks: &Disks,
         incoming: Option<&Path>,
     ) -> Result<Qemu, String> {
-        let folder = scratch()?;
+        let folder = tempfolder("m")?;
         let place = folder.display();
         // However we end, the machine ends with us.
         let mut command = Command::new("setpriv");

@@ -18,6 +18,8 @@ mod media;
 mod options;
 mod project;
 mod run;
+mod scratch;
+mod site;
 mod start;
 mod summary;
 mod tool;

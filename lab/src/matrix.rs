@@ -3,9 +3,10 @@
 
 use crate::cache::Cache;
 use crate::faults::{self, CASES, Case};
-use crate::kernels::{self, SERIES, Series, Wanted};
+use crate::kernels::{self, Kernel, SERIES, Series, Wanted};
 use crate::machine::disk::{self, MODELS, Model};
 use crate::project::Profile;
+use crate::site::Site;
 use crate::tool::{self, Result, Trouble, at};
 use crate::{cells, media, start};
 use serde_json::Value;
@@ -59,6 +60,10 @@ fn choice(args: &[&str]) -> std::result::Result<Choice, String> {
 }
 
 impl Choice {
+    fn site<'a>(&self, cache: &'a Cache, kernel: &'a Kernel) -> Site<'a> {
+        Site { cache, kernel, profile: self.profile }
+    }
+
     fn keep(&self, json: &Value) -> std::result::Result<(), String> {
         let Some(path) = &self.json else { return Ok(()) };
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -85,7 +90,7 @@ pub(crate) fn media(args: &[&str]) -> Result<()> {
     for series in &choice.kernels {
         let kernel = kernels::ready(&cache, series, Wanted::Locked)?;
         for model in &choice.disks {
-            let json = media::run(&cache, &kernel, model, choice.profile)
+            let json = media::run(choice.site(&cache, &kernel), model)
                 .map_err(|why| format!("{}: {why}", model.name))?;
             println!("{} {}: {}", kernel.release, model.name, json["measured"]);
             choice.keep(&json)?;
@@ -104,7 +109,7 @@ pub(crate) fn start(args: &[&str]) -> Result<()> {
     let cache = Cache::open()?;
     for series in &choice.kernels {
         let kernel = kernels::ready(&cache, series, Wanted::Locked)?;
-        let json = start::run(&cache, &kernel, 9, choice.profile)?;
+        let json = start::run(choice.site(&cache, &kernel), 9)?;
         println!("{}: {} s from call to result, median of 9", kernel.release, json["median_s"]);
         choice.keep(&json)?;
     }
@@ -128,7 +133,7 @@ pub(crate) fn cells(args: &[&str]) -> Result<()> {
         let kernel = kernels::ready(&cache, series, Wanted::Locked)?;
         for model in &choice.disks {
             for fs in &choice.fs {
-                let cell = cells::run(&cache, &kernel, model, fs, choice.profile)
+                let cell = cells::run(choice.site(&cache, &kernel), model, fs)
                     .map_err(|why| format!("{} {fs} {}: {why}", series.name, model.name))?;
                 let verdict = if cell.wrong.is_empty() { "ok" } else { "WRONG" };
                 println!("{} {fs} {}: {verdict}", kernel.release, model.name);
@@ -157,7 +162,7 @@ pub(crate) fn faults(args: &[&str]) -> Result<()> {
         for fs in &choice.fs {
             for case in &choice.cases {
                 let name = format!("{} {fs} {}", kernel.release, case.name());
-                let outcome = faults::run(&cache, &kernel, fs, *case, choice.seed, choice.profile)
+                let outcome = faults::run(choice.site(&cache, &kernel), fs, *case, choice.seed)
                     .map_err(|why| format!("{name}: {why}"))?;
                 let verdict = if outcome.wrong.is_empty() { "ok" } else { "WRONG" };
                 println!("{name}: {verdict}; {}", outcome.json["judged"].as_str().unwrap_or(""));

@@ -1,11 +1,10 @@
 //! `lab media`: what the models of disks really do, measured by fio in a guest.
 
-use crate::cache::Cache;
-use crate::kernels::Kernel;
 use crate::machine::disk::{Driver, Model};
 use crate::machine::{Disks, Hardware};
-use crate::project::Profile;
-use crate::run::{self, Remove, tempfile};
+use crate::run;
+use crate::scratch::{Remove, tempfile};
+use crate::site::{Site, bring};
 use serde_json::{Value, json};
 
 /// Name, and fio's options.
@@ -17,18 +16,13 @@ const JOBS: &[(&str, &str)] = &[
 ];
 
 /// Measures one model.
-pub(crate) fn run(
-    cache: &Cache,
-    kernel: &Kernel,
-    model: &'static Model,
-    profile: Profile,
-) -> Result<Value, String> {
+pub(crate) fn run(site: Site<'_>, model: &'static Model) -> Result<Value, String> {
     let fio = crate::tool::which("fio").ok_or("no fio here (apt-get install fio)")?;
     let image = tempfile("media");
     let _remove = Remove(image.clone());
     let hardware = Hardware { card: model.driver == Driver::Mmc, ..Hardware::default() };
-    let mut machine = run::start(cache, kernel, hardware, &Disks::model(model, image), profile)?;
-    run::bring(&mut machine, &fio, "/usr/bin/fio")?;
+    let mut machine = site.start(hardware, &Disks::model(model, image))?;
+    bring(&mut machine, &fio, "/usr/bin/fio")?;
     machine.sh(&run::prepare(model, "none", "", "", None), 60)?;
     let mut measured = serde_json::Map::new();
     for (name, options) in JOBS {
@@ -50,7 +44,7 @@ pub(crate) fn run(
         measured.insert((*name).to_owned(), json!(value));
     }
     Ok(json!({
-        "what": "medium", "disk": model.name, "stands_for": model.what, "kernel": kernel.release,
+        "what": "medium", "disk": model.name, "stands_for": model.what, "kernel": site.kernel.release,
         "driver": if model.driver == Driver::Mmc { "mmc_block" } else { "virtio_blk" },
         "measured": measured,
     }))

@@ -1,15 +1,18 @@
 //! `lab run`: one program in one guest, on a disk of a model with a file system on it.
 
 use crate::cache::Cache;
-use crate::guest::programs::{Brought, find, with_libraries};
-use crate::kernels::{self, Kernel, Wanted};
+use crate::guest::programs::Brought;
+use crate::kernels::{self, Wanted};
 use crate::machine::disk::{Driver, Model};
 use crate::machine::session::{Exit, Stream};
-use crate::machine::{Disks, Hardware, Machine};
-use crate::project::{self, Profile};
-use crate::tool::{Result, Trouble, at};
+use crate::machine::{Disks, Hardware};
+use crate::project::Profile;
+use crate::scratch::{Remove, tempfile};
+use crate::site::{Site, bring, bring_file};
+use crate::tool::{Result, Trouble, at, output};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// What to run, and where.
@@ -35,18 +38,6 @@ pub(crate) struct Job {
     pub(crate) out: Option<PathBuf>,
     pub(crate) profile: Profile,
     pub(crate) command: Vec<String>,
-}
-
-/// A machine with the agent of this source.
-pub(crate) fn start(
-    cache: &Cache,
-    kernel: &Kernel,
-    hardware: Hardware,
-    disks: &Disks,
-    profile: Profile,
-) -> std::result::Result<Machine, String> {
-    let agent = project::build("lab-agent", profile)?.ok_or("no agent in this project")?;
-    Machine::start(cache, kernel, &agent, hardware, disks)
 }
 
 /// The shell that makes `fs` on the disk and mounts it at /mnt.
@@ -85,48 +76,21 @@ pub(crate) fn prepare(
     script
 }
 
-/// Brings a program with its libraries; what the guest has already is left out.
-pub(crate) fn bring(
-    machine: &mut Machine,
-    host: &Path,
-    guest: &str,
-) -> std::result::Result<(), String> {
-    for one in with_libraries(host, guest)? {
-        bring_file(machine, &one)?;
-    }
-    Ok(())
-}
-
-fn bring_file(machine: &mut Machine, one: &Brought) -> std::result::Result<(), String> {
-    if !machine.files.insert(one.guest.clone()) {
-        return Ok(());
-    }
-    let (mode, bytes) = one.read()?;
-    machine.session.put(&one.guest, mode, bytes)
-}
-
-/// A program of this project, else one of this machine.
-pub(crate) fn program(
-    name: &str,
-    profile: Profile,
-) -> std::result::Result<Option<PathBuf>, String> {
-    Ok(project::build(name, profile)?.or_else(|| find(name)))
-}
-
 /// Runs it with our stdout and stderr; returns how it ended.
 pub(crate) fn run(job: &Job) -> Result<Exit> {
     crate::tool::ready()?;
     let cache = Cache::open()?;
     let kernel = kernels::ready(&cache, job.kernel, job.wanted)?;
+    let site = Site { cache: &cache, kernel: &kernel, profile: job.profile };
     let Some(name) = job.command.first() else {
         return Err(Trouble::Failed("no command given after --".to_owned()));
     };
     // What the guest has of its own goes before what the host has of that name.
-    let applets = crate::tool::output(std::process::Command::new("busybox").arg("--list"))?;
+    let applets = output(Command::new("busybox").arg("--list"))?;
     let mut programs = Vec::new();
     for name in job.with.iter().chain([name]) {
         if !applets.lines().any(|applet| applet == name) {
-            let host = program(name, job.profile)?;
+            let host = site.program(name)?;
             let host =
                 host.ok_or_else(|| format!("no program {name}, neither here nor in a guest"))?;
             programs.push((host, name.clone()));
@@ -137,7 +101,7 @@ pub(crate) fn run(job: &Job) -> Result<Exit> {
     let disks = Disks::model(job.disk, image);
     let hardware = Hardware { card: job.disk.driver == Driver::Mmc, ..job.hardware };
     let begin = Instant::now();
-    let mut machine = start(&cache, &kernel, hardware, &disks, job.profile)?;
+    let mut machine = site.start(hardware, &disks)?;
     for (host, name) in &programs {
         let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !machine.files.contains(&format!("/bin/{file}")) {
@@ -193,41 +157,4 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> std::result::Result<(), String
     }
     std::fs::write(path, bytes).map_err(at(path))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(at(path))
-}
-
-/// A file's name in the temporary folder that nobody else has.
-pub(crate) fn tempfile(name: &str) -> PathBuf {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("baro-lab-{}-{name}-{number}", std::process::id()))
-}
-
-/// Removes a file on drop.
-#[derive(Debug)]
-pub(crate) struct Remove(pub(crate) PathBuf);
-
-impl Drop for Remove {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// Brings the load and judge of power cuts.
-pub(crate) fn bring_load(
-    machine: &mut Machine,
-    profile: Profile,
-) -> std::result::Result<(), String> {
-    let load = project::build("lab-load", profile)?.ok_or("no lab-load in this project")?;
-    bring(machine, &load, "/usr/bin/lab-load")
-}
-
-/// Brings a library that makes syncs do nothing.
-pub(crate) fn bring_nosync(machine: &mut Machine) -> std::result::Result<(), String> {
-    let (source, library) = (project::root().join("lab/load/nosync.c"), tempfile("nosync.so"));
-    let _remove = Remove(library.clone());
-    let mut cc = std::process::Command::new("cc");
-    crate::tool::output(cc.args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(&source))?;
-    let one = Brought { host: library.clone(), guest: "/lib/nosync.so".to_owned() };
-    bring_file(machine, &one)
 }

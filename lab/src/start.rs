@@ -1,37 +1,24 @@
 //! `lab start`: how long it takes from the call to a result: a saved machine restored, a program of
 //! the project brought into it and run on a new file system, its output back.
 
-use crate::cache::Cache;
-use crate::kernels::Kernel;
 use crate::machine::disk::MODELS;
 use crate::machine::{Disks, Hardware};
-use crate::project::Profile;
-use crate::run::{self, Remove, tempfile};
+use crate::run;
+use crate::scratch::{Remove, tempfile};
+use crate::site::Site;
 use serde_json::{Value, json};
 use std::time::Instant;
 
 /// Starts a machine and runs `baro --version` on a new ext4, `times` times.
-pub(crate) fn run(
-    cache: &Cache,
-    kernel: &Kernel,
-    times: usize,
-    profile: Profile,
-) -> Result<Value, String> {
-    let baro = run::program("baro", profile)?.ok_or("no program baro in this project")?;
+pub(crate) fn run(site: Site<'_>, times: usize) -> Result<Value, String> {
     let mut seconds = Vec::new();
     // The first one may have to boot and save.
     for round in 0..=times {
         let begin = Instant::now();
         let image = tempfile("start");
         let _remove = Remove(image.clone());
-        let mut machine = run::start(
-            cache,
-            kernel,
-            Hardware::default(),
-            &Disks::model(&MODELS[0], image),
-            profile,
-        )?;
-        run::bring(&mut machine, &baro, "/usr/bin/baro")?;
+        let mut machine = site.start(Hardware::default(), &Disks::model(&MODELS[0], image))?;
+        site.bring_baro(&mut machine)?;
         machine.sh(&run::prepare(&MODELS[0], "ext4", "", "", None), 60)?;
         let said =
             machine.sh("cd /mnt && baro init s --size 16M >/dev/null && baro --version", 60)?;
@@ -45,5 +32,7 @@ pub(crate) fn run(
     }
     seconds.sort_by(f64::total_cmp);
     let median = seconds.get(seconds.len() / 2).copied();
-    Ok(json!({ "what": "start", "kernel": kernel.release, "seconds": seconds, "median_s": median }))
+    Ok(
+        json!({ "what": "start", "kernel": site.kernel.release, "seconds": seconds, "median_s": median }),
+    )
 }

@@ -5,11 +5,10 @@ use super::disk::{DISK_BYTES, table};
 use super::image::{Dice, Disk, Fate, Image};
 use super::record::Recording;
 use super::{Plan, Point};
-use crate::cache::Cache;
-use crate::kernels::Kernel;
 use crate::machine::disk::MODELS;
-use crate::machine::{Backing, Disks, Hardware, Machine};
-use crate::run::{self, Remove, tempfile};
+use crate::machine::{Backing, Disks, Machine};
+use crate::scratch::{Remove, tempfile};
+use crate::site::Site;
 use crate::tool::at;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -34,10 +33,8 @@ impl Verdict {
 
 /// Judges the points, which are sorted; hands out each verdict. `seed` is that of the recording,
 /// `dice` decides what is lost.
-#[expect(clippy::too_many_arguments, reason = "all of what a judge is told")]
 pub(crate) fn judge(
-    cache: &Cache,
-    kernel: &Kernel,
+    site: Site<'_>,
     plan: &Plan,
     recording: &Recording,
     points: &[Point],
@@ -52,8 +49,7 @@ pub(crate) fn judge(
     }
     let backing = |index: usize| Backing::File(images[index].clone(), &MODELS[0]);
     let disks = Disks { first: backing(0), second: backing(1), ..Disks::blank() };
-    let mut machine = run::start(cache, kernel, Hardware::default(), &disks, plan.profile)?;
-    run::bring_load(&mut machine, plan.profile)?;
+    let mut machine = site.start_with_load(&disks)?;
     machine
         .sh("for d in vda vdb; do blockdev --rereadpt /dev/$d; done; ls /dev/vda2 /dev/vdb2", 20)?;
     let open = |path: &PathBuf| OpenOptions::new().write(true).open(path).map_err(at(path));

@@ -133,8 +133,8 @@ pub(super) mod tests {
     }
 
     pub(crate) fn log_of(name: &str, bytes: &[u8]) -> Result<Log, String> {
-        let path = crate::run::tempfile(name);
-        let _remove = crate::run::Remove(path.clone());
+        let path = crate::scratch::tempfile(name);
+        let _remove = crate::scratch::Remove(path.clone());
         std::fs::write(&path, bytes).unwrap();
         Log::read(&path)
     }

@@ -6,16 +6,13 @@
 
 use super::log::Log;
 use super::{Plan, Way, disk};
-use crate::cache::Cache;
-use crate::kernels::Kernel;
-use crate::machine::session::Stream;
-use crate::machine::{Backing, Disks, Hardware};
-use crate::run::{self, Remove, tempfile};
+use crate::machine::{Backing, Disks};
+use crate::scratch::{Remove, tempfile};
+use crate::site::{Site, bring_nosync};
 use crate::tool::at;
 use lab_load::{STATEMENT_BYTES, Statement};
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 /// A log and what it proves.
 #[derive(Debug)]
@@ -46,20 +43,14 @@ impl Recording {
 }
 
 /// Records for a while and cuts the power.
-pub(crate) fn record(
-    cache: &Cache,
-    kernel: &Kernel,
-    plan: &Plan,
-    seed: u64,
-) -> Result<Recording, String> {
+pub(crate) fn record(site: Site<'_>, plan: &Plan, seed: u64) -> Result<Recording, String> {
     let (image, log) = (tempfile("recorded"), tempfile("log"));
     let (_image, log_file) = (Remove(image.clone()), Remove(log.clone()));
     fs::write(&image, disk::table()).map_err(at(&image))?;
     let disks = Disks { first: Backing::Logged { image, log: log.clone() }, ..Disks::blank() };
-    let mut machine = run::start(cache, kernel, Hardware::default(), &disks, plan.profile)?;
-    run::bring_load(&mut machine, plan.profile)?;
+    let mut machine = site.start_with_load(&disks)?;
     if plan.way == Way::NoSync {
-        run::bring_nosync(&mut machine)?;
+        bring_nosync(&mut machine)?;
     }
     machine.sh(&plan.make("/dev/vda"), 60)?;
     let begin = Log::read(&log)?.entries.len();
@@ -73,45 +64,7 @@ pub(crate) fn record(
          --for-ms 600000",
         plan.scenario
     );
-    let process = machine.process();
-    let (mut said, mut complained) = (Vec::new(), Vec::new());
-    let mut killer = None;
-    let ended = machine.session.run(
-        &["/bin/sh", "-c", &line],
-        Duration::from_secs(120),
-        |stream, bytes| {
-            match stream {
-                Stream::Out => said.extend(bytes),
-                Stream::Err => complained.extend(bytes),
-            }
-            if killer.is_none() && said.starts_with(b"READY") {
-                let record_for = plan.record_for;
-                killer = Some(std::thread::spawn(move || {
-                    std::thread::sleep(record_for);
-                    // The only way to end a program without its consent that needs no code of ours.
-                    let _ = std::process::Command::new("kill")
-                        .args(["-9", &process.to_string()])
-                        .status();
-                }));
-            }
-        },
-    );
-    let Some(killer) = killer else {
-        let text =
-            String::from_utf8_lossy(&said).into_owned() + &String::from_utf8_lossy(&complained);
-        return Err(machine.explain(&format!("the load did not start: {ended:?} {text}")));
-    };
-    if let Ok(exit) = ended {
-        // It ended by itself: it should have recorded until the cut.
-        let _ = killer.join();
-        let text =
-            String::from_utf8_lossy(&said).into_owned() + &String::from_utf8_lossy(&complained);
-        return Err(
-            machine.explain(&format!("the load ended before the power cut: {exit:?} {text}"))
-        );
-    }
-    let _ = killer.join();
-    drop(machine);
+    machine.kill_while_running(&line, "READY", plan.record_for)?;
     read(&log, begin, log_file)
 }
 
