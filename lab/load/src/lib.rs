@@ -1,6 +1,6 @@
 //! The load and the judge of power cuts.
 //!
-//! [`write`] records into a store and says, beside it, what has been promised so far ([`Statement`]).
+//! [`mod@write`] records into a store and says, beside it, what has been promised so far ([`Statement`]).
 //! [`verify`] is given an image of that store after a power cut and the last statement that the disk
 //! had taken by then, and says whether everything promised is there. What is pushed follows from a
 //! seed ([`content`]), so that the judge needs nothing but the statement.
