@@ -55,7 +55,7 @@ cargo xtask lab all --out FOLDER
         all of these, into FOLDER/lab.jsonl and lab.md: two hours
 cargo xtask lab summary FOLDER
         writes lab.md anew from lab.jsonl
-cargo xtask lab test
+cargo xtask lab test [--json FILE]
         the short form for make test: 100 power cuts, both controls
 cargo xtask lab clean
         removes saved machines, kernels and packages from the cache folder
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         ["start", rest @ ..] => matrix::start(rest),
         ["all", "--out", folder] => whole::run(folder.as_ref()),
         ["summary", folder] => summary::write(folder.as_ref()).map_err(Trouble::Failed),
-        ["test"] => skipped_if_missing(cutting::short()),
+        ["test", rest @ ..] => skipped_if_missing(cutting::short(rest)),
         ["clean"] => clean(),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");

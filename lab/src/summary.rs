@@ -37,7 +37,7 @@ fn page(rows: &[Value]) -> String {
          emulated machine and say nothing of a real one. `cargo xtask lab all --out FOLDER` repeats all of \
          it; the command of one table stands above it. How it works: docs/lab.md.\n",
     );
-    totals(&mut page, rows);
+    goals(&mut page, rows);
     start(&mut page, rows);
     cells(&mut page, rows);
     cuts(&mut page, rows);
@@ -58,21 +58,75 @@ fn table(page: &mut String, title: &str, command: &str, columns: &[&str], rows: 
     }
 }
 
-fn totals(page: &mut String, rows: &[Value]) {
-    let sum = |way: bool, fs: &str, field: &str| -> u64 {
-        let chosen = of(rows, "cut").filter(|row| (row["way"] == "ordinary") == way);
+/// What was to be shown, and what was measured.
+fn goals(page: &mut String, rows: &[Value]) {
+    let sum = |ordinary: bool, fs: &str, field: &str| -> u64 {
+        let chosen = of(rows, "cut").filter(|row| (row["way"] == "ordinary") == ordinary);
         chosen.filter(|row| fs.is_empty() || row["fs"] == fs).map(|row| number(&row[field])).sum()
     };
-    let _ = writeln!(
-        page,
-        "\n{} crash points were verified, {} on ext4 and {} on f2fs: {} bad. Of {} points of the controls, \
-         which must fail, {} were bad.",
-        sum(true, "", "points"),
-        sum(true, "ext4", "points"),
-        sum(true, "f2fs", "points"),
-        sum(true, "", "bad"),
-        sum(false, "", "points"),
-        sum(false, "", "bad"),
+    let (points, bad) = (sum(true, "", "points"), sum(true, "", "bad"));
+    let controls: Vec<&Value> = of(rows, "cut").filter(|row| row["way"] != "ordinary").collect();
+    let failed = controls.iter().filter(|row| number(&row["bad"]) > 0).count();
+    let has = |way: &str| controls.iter().any(|row| row["way"] == way);
+    let slowest = of(rows, "start").filter_map(|row| row["median_s"].as_f64()).fold(0.0, f64::max);
+    let counted = |what: &'static str| {
+        let right = of(rows, what).filter(|row| row["wrong"].as_array().is_some_and(Vec::is_empty));
+        (right.count(), of(rows, what).count())
+    };
+    let (cells, faults) = (counted("cell"), counted("fault"));
+    let test = of(rows, "test").last();
+    let in_time = |row: &Value| number(&row["points"]) >= 100 && number(&row["seconds"]) <= 180;
+    page.push_str("\n| what | goal | measured | met |\n|---|---|---|---|\n");
+    let mut line = |what: &str, goal: &str, measured: String, is_met: bool| {
+        let met = if is_met { "yes" } else { "no" };
+        let _ = writeln!(page, "| {what} | {goal} | {measured} | {met} |");
+    };
+    line(
+        "crash points verified, ext4 and f2fs",
+        ">= 2,000, none bad",
+        format!(
+            "{points} ({} ext4, {} f2fs), {bad} bad",
+            sum(true, "ext4", "points"),
+            sum(true, "f2fs", "points")
+        ),
+        points >= 2000 && bad == 0,
+    );
+    line(
+        "crash points in `make test`",
+        ">= 100 in 3 minutes",
+        test.map_or("not measured".to_owned(), |row| {
+            format!("{} in {} s, controls included", row["points"], row["seconds"])
+        }),
+        test.is_some_and(|row| row["right"] == true && in_time(row)),
+    );
+    line(
+        "controls without barriers, without syncs",
+        "all fail",
+        format!(
+            "{failed} of {} failed: {} of {} points bad",
+            controls.len(),
+            sum(false, "", "bad"),
+            sum(false, "", "points")
+        ),
+        has("no-barrier") && has("no-sync") && failed == controls.len(),
+    );
+    line(
+        "call to result, saved machine",
+        "<= 2 s",
+        format!("{slowest} s, the slowest kernel's median of 9"),
+        slowest > 0.0 && slowest <= 2.0,
+    );
+    line(
+        "kernels x file systems: record, query, verify",
+        "all",
+        format!("{} of {}", cells.0, cells.1),
+        cells.0 == cells.1 && cells.0 >= 10,
+    );
+    line(
+        "machines killed, disks that fail",
+        "nothing promised is lost",
+        format!("{} of {}", faults.0, faults.1),
+        faults.0 == faults.1 && faults.0 > 0,
     );
 }
 
@@ -123,7 +177,9 @@ fn cells(page: &mut String, rows: &[Value]) {
         "samples verified",
         "taken over after SIGKILL",
         "torn tails",
-        "forced by syncs",
+        "syncs",
+        "commits they forced",
+        "node blocks",
         "promises that do not hold",
         "verdict",
     ];

@@ -7,6 +7,7 @@ use std::path::Path;
 /// One of the lab's own command lines.
 const LINES: &[&str] = &[
     "start",
+    "test",
     "media",
     "cells",
     "faults --seed 1",
@@ -34,6 +35,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
         args.extend(["--json", &path]);
         let done = match line.split(' ').next().unwrap_or("") {
             "start" => matrix::start(&args),
+            "test" => cutting::short(&args),
             "media" => matrix::media(&args),
             "cells" => matrix::cells(&args),
             "faults" => matrix::faults(&args),
