@@ -1,0 +1,17 @@
+//! Kernel events: the raw pages of the kernel's tracer, recorded to a file and decoded.
+//!
+//! The kernel writes its events into ring buffers, one for each processor, in a binary form that it
+//! describes itself in texts (`events/*/*/format`, `header_page`, `header_event`). Recording copies
+//! pages and texts as they are, which costs the least; all understanding comes later, from the
+//! recorded bytes alone, on any machine. So it can be tested on traces of kernels that are not here.
+//!
+//! [`format`](mod@format) reads the texts.
+//!
+//! Invariant: all but `collect` is pure: no system call, no clock, no `baro-sys`; held by a check
+//! without the feature `collect`. Any bytes give an error, never a panic, and memory is bounded;
+//! held by `corpus_replays_and_mutations_do_not_panic` of the fuzz package.
+
+mod error;
+pub mod format;
+
+pub use error::{Error, Result};
