@@ -5,7 +5,7 @@
 //! pages and texts as they are, which costs the least; all understanding comes later, from the
 //! recorded bytes alone, on any machine. So it can be tested on traces of kernels that are not here.
 //!
-//! [`format`](mod@format) reads the texts.
+//! [`format`](mod@format) reads the texts, [`ring_page`] the pages.
 //!
 //! Invariant: all but `collect` is pure: no system call, no clock, no `baro-sys`; held by a check
 //! without the feature `collect`. Any bytes give an error, never a panic, and memory is bounded;
@@ -13,5 +13,6 @@
 
 mod error;
 pub mod format;
+pub mod ring_page;
 
 pub use error::{Error, Result};
