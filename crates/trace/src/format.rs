@@ -10,7 +10,7 @@
 
 mod header;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use header::{EventHeader, PAGE_BYTES_MAX, PageHeader};
 

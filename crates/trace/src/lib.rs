@@ -5,14 +5,17 @@
 //! pages and texts as they are, which costs the least; all understanding comes later, from the
 //! recorded bytes alone, on any machine. So it can be tested on traces of kernels that are not here.
 //!
-//! [`format`](mod@format) reads the texts, [`ring_page`] the pages.
+//! [`format`](mod@format) reads the texts, [`ring_page`] the pages, [`record`] single fields;
+//! [`event_set`] has the formats of all events of a trace.
 //!
 //! Invariant: all but `collect` is pure: no system call, no clock, no `baro-sys`; held by a check
 //! without the feature `collect`. Any bytes give an error, never a panic, and memory is bounded;
 //! held by `corpus_replays_and_mutations_do_not_panic` of the fuzz package.
 
 mod error;
+pub mod event_set;
 pub mod format;
+pub mod record;
 pub mod ring_page;
 
 pub use error::{Error, Result};
