@@ -17,5 +17,6 @@ pub mod event_set;
 pub mod format;
 pub mod record;
 pub mod ring_page;
+pub mod schema;
 
 pub use error::{Error, Result};
