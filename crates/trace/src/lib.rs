@@ -14,6 +14,7 @@
 
 mod error;
 pub mod event_set;
+pub mod file;
 pub mod format;
 pub mod record;
 pub mod ring_page;

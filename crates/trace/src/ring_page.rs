@@ -97,6 +97,8 @@ pub struct RawEvent<'a> {
     pub id: u16,
     /// Its bytes, from `common_type` on; up to three of filler may follow.
     pub payload: &'a [u8],
+    /// Where these begin in the page.
+    pub offset_bytes: usize,
 }
 
 /// Where a reader is in a page. It does not hold the page, so that both can be kept side by side.
@@ -232,7 +234,7 @@ impl PageCursor {
     fn event<'a>(&self, payload: &'a [u8], offset: usize) -> Result<RawEvent<'a>> {
         let place = self.layout.id_offset_bytes;
         let id = word(payload, place, 2).ok_or_else(|| short("common_type", offset, payload))?;
-        Ok(RawEvent { time_ns: self.time_ns, id: id as u16, payload })
+        Ok(RawEvent { time_ns: self.time_ns, id: id as u16, payload, offset_bytes: offset })
     }
 }
 
