@@ -12,6 +12,8 @@
 //! without the feature `collect`. Any bytes give an error, never a panic, and memory is bounded;
 //! held by `corpus_replays_and_mutations_do_not_panic` of the fuzz package.
 
+#[cfg(feature = "collect")]
+pub mod collect;
 mod error;
 pub mod event_set;
 pub mod file;
