@@ -76,7 +76,7 @@ const TABLE: &[Row] = &[
                          SERDE, ("toml", "the settings file, with the line of each key")] },
     Row { package: "baro-fuzz",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-runs", "baro-store",
-                      "baro-sources"],
+                      "baro-sources", "baro-trace"],
           in_house_tests: &[], third_party: &[] },
     Row { package: "lab", in_house: &["lab-agent", "lab-load"], in_house_tests: &[],
           third_party: &[JSON] },
