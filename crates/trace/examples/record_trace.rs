@@ -2,7 +2,10 @@
 //!
 //! ```text
 //! record_trace OUT FOLDER SECONDS [load]
+//! record_trace FILE
 //! ```
+//!
+//! The second form prints what is in a trace that was recorded before.
 //!
 //! Events of jbd2 and ext4 are those of the file system that holds FOLDER. With `load`, a thread of
 //! that name writes and syncs files in FOLDER, and scheduler, system calls and block layer are
@@ -25,8 +28,11 @@ const SYNCS: u64 = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [file] = &args[..] {
+        return print(Path::new(file));
+    }
     let [out, folder, seconds, rest @ ..] = &args[..] else {
-        return Err("usage: record_trace OUT FOLDER SECONDS [load]".into());
+        return Err("usage: record_trace OUT FOLDER SECONDS [load] | FILE".into());
     };
     let load = rest.first().is_some_and(|word| word == "load");
     let duration_ns = (seconds.parse::<f64>()?.clamp(0.0, 1e6) * 1e9) as u64;
