@@ -6,6 +6,7 @@ mod manifest;
 mod payloads;
 mod runs;
 mod segment;
+mod trace;
 
 use crate::Target;
 
@@ -31,4 +32,7 @@ pub const TARGETS: &[Target] = &[
     input::INFLUX,
     input::FRAMES,
     input::UDP,
+    trace::FORMAT,
+    trace::RING_PAGE,
+    trace::FILE,
 ];

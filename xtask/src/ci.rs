@@ -111,10 +111,13 @@ fn deb() -> Outcome {
 }
 
 /// `ondisk` is pure: it must compile for a target that has no standard library at all, and for
-/// the browser, and `runs` for the latter. A target that is not installed is a skip, counted like
+/// the browser, and `runs` and `trace` for the latter. `trace` must compile without the crate that
+/// calls the operating system, wherever it is checked. A target that is not installed is a skip, counted like
 /// a test's.
 fn bare_targets() -> Outcome {
     let mut report = Report::default();
+    plain(&Cmd::new("cargo check -p baro-trace --no-default-features"))?;
+    report.pass();
     for target in ["thumbv7em-none-eabihf", "wasm32-unknown-unknown"] {
         let libdir = Cmd::new("rustc --print target-libdir --target").arg(target).output();
         let installed = libdir.is_ok_and(|dir| std::path::Path::new(dir.trim()).exists());
@@ -124,6 +127,9 @@ fn bare_targets() -> Outcome {
             report.pass();
             if target.starts_with("wasm32") {
                 plain(&Cmd::new("cargo check -p baro-runs --target").arg(target))?;
+                report.pass();
+                let check = Cmd::new("cargo check -p baro-trace --no-default-features --target");
+                plain(&check.arg(target))?;
                 report.pass();
             }
         } else {

@@ -11,11 +11,13 @@
 
 mod error;
 mod line;
+mod raw;
 #[cfg(test)]
 mod tests;
 
 pub use error::TraceError;
 pub use line::{TraceEvent, TraceLine, parse_line};
+pub use raw::{CpuStatistics, RawTrace};
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -45,11 +47,59 @@ impl LostEvents {
     }
 }
 
-/// An instance of the kernel's tracer, removed on drop.
+/// The folder of an instance, removed on drop: whoever has files of it open drops these first.
+#[derive(Debug)]
+struct Instance {
+    dir: PathBuf,
+}
+
+impl Instance {
+    fn new(name: &str) -> Result<Self, TraceError> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(allowed) {
+            return Err(TraceError::Name(name.to_owned()));
+        }
+        let instances = MOUNTS
+            .iter()
+            .map(|mount| Path::new(mount).join("instances"))
+            .find(|instances| instances.is_dir())
+            .ok_or_else(why_there_is_no_tracefs)?;
+        remove_leftovers(&instances, name);
+        let dir = instances.join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir(&dir).map_err(TraceError::at("make the trace instance", &dir))?;
+        Ok(Self { dir })
+    }
+
+    fn enable(&self, event: &str, filter: Option<&str>) -> Result<(), TraceError> {
+        let dir = self.dir.join("events").join(event);
+        let two_parts = event.split('/').filter(|part| !part.is_empty() && *part != "..").count();
+        if two_parts != 2 || !dir.join("enable").exists() {
+            return Err(TraceError::NoEvent(event.to_owned()));
+        }
+        if let Some(filter) = filter {
+            set(&dir.join("filter"), filter).map_err(|error| match error {
+                TraceError::File { source, .. } if source.kind() == ErrorKind::InvalidInput => {
+                    TraceError::Filter { event: event.to_owned(), filter: filter.to_owned() }
+                }
+                other => other,
+            })?;
+        }
+        set(&dir.join("enable"), "1")
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.dir);
+    }
+}
+
+/// An instance of the kernel's tracer that is read as text, removed on drop.
 #[derive(Debug)]
 pub struct TraceInstance {
-    dir: PathBuf,
+    // Before the instance: an open file keeps it busy, and fields are dropped in this order.
     pipe: File,
+    instance: Instance,
     /// The end of the last read, if it was the beginning of a line.
     partial: Vec<u8>,
     counts: BTreeMap<String, u64>,
@@ -63,25 +113,9 @@ impl TraceInstance {
     /// # Errors
     /// tracefs is not mounted or not allowed, the name is of no use, no memory.
     pub fn new(name: &str, buffer_kib: u64) -> Result<Self, TraceError> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || !name.chars().all(allowed) {
-            return Err(TraceError::Name(name.to_owned()));
-        }
-        let instances = MOUNTS
-            .iter()
-            .map(|mount| Path::new(mount).join("instances"))
-            .find(|instances| instances.is_dir())
-            .ok_or_else(why_there_is_no_tracefs)?;
-        remove_leftovers(&instances, name);
-        let dir = instances.join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir(&dir).map_err(TraceError::at("make the trace instance", &dir))?;
-        match Self::prepare(&dir, buffer_kib) {
-            Ok(pipe) => Ok(Self { dir, pipe, partial: Vec::new(), counts: BTreeMap::new() }),
-            Err(error) => {
-                let _ = std::fs::remove_dir(&dir);
-                Err(error)
-            }
-        }
+        let instance = Instance::new(name)?;
+        let pipe = Self::prepare(&instance.dir, buffer_kib)?;
+        Ok(Self { pipe, instance, partial: Vec::new(), counts: BTreeMap::new() })
     }
 
     fn prepare(dir: &Path, buffer_kib: u64) -> Result<File, TraceError> {
@@ -101,20 +135,7 @@ impl TraceInstance {
     /// # Errors
     /// The kernel has no such event, or the event has no such field.
     pub fn enable(&mut self, event: &str, filter: Option<&str>) -> Result<(), TraceError> {
-        let dir = self.dir.join("events").join(event);
-        let two_parts = event.split('/').filter(|part| !part.is_empty() && *part != "..").count();
-        if two_parts != 2 || !dir.join("enable").exists() {
-            return Err(TraceError::NoEvent(event.to_owned()));
-        }
-        if let Some(filter) = filter {
-            set(&dir.join("filter"), filter).map_err(|error| match error {
-                TraceError::File { source, .. } if source.kind() == ErrorKind::InvalidInput => {
-                    TraceError::Filter { event: event.to_owned(), filter: filter.to_owned() }
-                }
-                other => other,
-            })?;
-        }
-        set(&dir.join("enable"), "1")?;
+        self.instance.enable(event, filter)?;
         if let Some(name) = event.rsplit('/').next() {
             self.counts.entry(name.to_owned()).or_insert(0);
         }
@@ -126,7 +147,7 @@ impl TraceInstance {
     /// # Errors
     /// Those of the write to tracefs.
     pub fn set_recording(&self, on: bool) -> Result<(), TraceError> {
-        set(&self.dir.join("tracing_on"), if on { "1" } else { "0" })
+        set(&self.instance.dir.join("tracing_on"), if on { "1" } else { "0" })
     }
 
     /// Takes what was recorded since the last call out of the buffer, appends it to `lines` and
@@ -143,7 +164,9 @@ impl TraceInstance {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => {
-                    return Err(TraceError::at("read", &self.dir.join("trace_pipe"))(error));
+                    return Err(TraceError::at("read", &self.instance.dir.join("trace_pipe"))(
+                        error,
+                    ));
                 }
             };
             self.partial.extend_from_slice(&chunk[..bytes]);
@@ -170,7 +193,7 @@ impl TraceInstance {
     /// # Errors
     /// Those of reading tracefs, and a statistics file in an unknown form.
     pub fn lost(&self) -> Result<LostEvents, TraceError> {
-        let per_cpu = self.dir.join("per_cpu");
+        let per_cpu = self.instance.dir.join("per_cpu");
         let entries = std::fs::read_dir(&per_cpu).map_err(TraceError::at("list", &per_cpu))?;
         let mut lost = LostEvents::default();
         for entry in entries {
@@ -182,16 +205,6 @@ impl TraceInstance {
             lost.dropped += one.dropped;
         }
         Ok(lost)
-    }
-}
-
-impl Drop for TraceInstance {
-    fn drop(&mut self) {
-        // An open trace_pipe keeps the instance busy: replace it before removing.
-        if let Ok(other) = File::open("/dev/null") {
-            self.pipe = other;
-        }
-        let _ = std::fs::remove_dir(&self.dir);
     }
 }
 

@@ -24,7 +24,7 @@ fn write_and_sync(path: &Path) {
 #[test]
 fn counts_the_events_of_a_device() {
     let Some(mut trace) = instance("baro-test", 512) else { return };
-    let dir: PathBuf = trace.dir.clone();
+    let dir: PathBuf = trace.instance.dir.clone();
     let path = std::env::temp_dir().join(format!("baro-trace-{}", std::process::id()));
     write_and_sync(&path);
     let filter = device_filter(&path).expect("the file is there");

@@ -1,0 +1,197 @@
+//! Records the events of this machine to a trace file, with an instance of the tracer of its own.
+//!
+//! A [`Recorder`] reads raw pages without waiting and appends them to the file; whoever owns it
+//! calls [`Recorder::drain`] every few milliseconds, often enough for the buffers to hold what comes
+//! meanwhile. What did not fit is counted by the kernel and goes into the file. Nothing of the
+//! machine outside of the instance is changed, so nothing has to be restored but to remove it.
+//!
+//! Invariant: the instance is gone when the recorder is, however it ends; if the process is killed,
+//! the next recorder of that name removes it. Held by `records_the_syncs_of_a_file_and_leaves_nothing`
+//! and, below, by `raw_pages_of_each_processor_are_read`.
+
+mod choice;
+mod error;
+mod names;
+#[cfg(test)]
+mod tests;
+
+pub use choice::{EventChoice, known_events};
+pub use error::CollectError;
+
+use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
+use crate::format::PageHeader;
+use baro_sys::tracefs::{RawTrace, TraceError};
+use baro_sys::{clock, host, identity};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+/// Pages of one processor that one [`Recorder::drain`] takes at most: it ends even if events come
+/// as fast as they are read.
+const PAGES_OF_DRAIN: usize = 1_024;
+/// A kernel's configuration has some 300 KiB.
+const CONFIG_BYTES_MAX: u64 = 2 << 20;
+
+/// What is recorded, and with how much memory.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the instance: letters, digits, `-`, `_`. Leftovers of this name are removed.
+    pub name: String,
+    /// Memory of the kernel for each processor, in KiB.
+    pub buffer_kib: u64,
+    /// The events.
+    pub events: Vec<EventChoice>,
+    /// Whether to write the names of all tasks that there are, at the beginning and at the end, and
+    /// of those that the kernel remembers: some microseconds and 15 bytes a task. Without, names are
+    /// only where events bring them.
+    pub task_names: bool,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Pages, most of them not full.
+    pub pages: u64,
+    /// What was lost, for each processor.
+    pub losses: Vec<CpuLosses>,
+    /// Chosen events that this kernel does not have.
+    pub missing_events: Vec<String>,
+}
+
+/// A recording under way.
+#[derive(Debug)]
+pub struct Recorder<W: Write> {
+    trace: RawTrace,
+    writer: TraceWriter<W>,
+    cpus: Vec<u32>,
+    page: Vec<u8>,
+    task_names: bool,
+    missing_events: Vec<String>,
+}
+
+impl<W: Write> Recorder<W> {
+    /// Begins to record to `output`. Takes some milliseconds for each event: the kernel waits for
+    /// all processors. Needs root and a mounted tracefs.
+    ///
+    /// # Errors
+    /// tracefs is not to be had, a filter is refused, the kernel has none of the events, its texts
+    /// are in an unknown form; or those of writing.
+    pub fn start(options: &Options, output: W) -> Result<Self, CollectError> {
+        let trace = RawTrace::new(&options.name, options.buffer_kib)?;
+        let cpus: Vec<u32> = trace.cpus().filter(|cpu| *cpu < CPUS_MAX).collect();
+        let mut preamble = Preamble {
+            machine: this_machine(cpus.len() as u32),
+            header_page: trace.event_text("header_page")?,
+            header_event: trace.event_text("header_event")?,
+            formats: Vec::new(),
+        };
+        let mut missing_events = Vec::new();
+        for choice in &options.events {
+            let path = format!("{}/{}", choice.system, choice.event);
+            match trace.enable(&path, choice.filter.as_deref()) {
+                Ok(()) => {
+                    let text = trace.event_text(&format!("{path}/format"))?;
+                    preamble.formats.push((choice.system.clone(), text));
+                }
+                Err(TraceError::NoEvent(event)) => missing_events.push(event),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if preamble.formats.is_empty() {
+            return Err(CollectError::NoEvents(missing_events));
+        }
+        let page_bytes = PageHeader::parse(&preamble.header_page)?.page_bytes();
+        let mut writer = TraceWriter::new(output, &preamble)?;
+        let devices = names::devices();
+        writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
+        let tasks = if options.task_names { names::tasks() } else { BTreeMap::new() };
+        writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
+        writer.flush()?;
+        trace.set_recording(true)?;
+        let page = vec![0; page_bytes];
+        Ok(Self { trace, writer, cpus, page, task_names: options.task_names, missing_events })
+    }
+
+    /// Takes what was recorded out of the kernel's buffers and writes it. Does not wait for events;
+    /// blocks as the output does. Returns how many pages there were.
+    ///
+    /// # Errors
+    /// Those of reading and writing.
+    pub fn drain(&mut self) -> Result<u64, CollectError> {
+        let before = self.writer.pages();
+        for cpu in &self.cpus {
+            for _ in 0..PAGES_OF_DRAIN {
+                let bytes = self.trace.read_page(*cpu, &mut self.page)?;
+                if bytes == 0 {
+                    break;
+                }
+                self.writer.page(*cpu, &self.page[..bytes])?;
+            }
+        }
+        let pages = self.writer.pages() - before;
+        if pages > 0 {
+            self.writer.flush()?;
+        }
+        Ok(pages)
+    }
+
+    /// Stops, takes the rest, writes names and losses, and removes the instance.
+    ///
+    /// # Errors
+    /// Those of reading and writing; the instance is removed all the same.
+    pub fn finish(mut self) -> Result<(W, Summary), CollectError> {
+        self.trace.set_recording(false)?;
+        while self.drain()? > 0 {}
+        let mut tasks = BTreeMap::new();
+        if self.task_names {
+            tasks.extend(names::saved(&self.trace.saved_names().unwrap_or_default()));
+            tasks.extend(names::tasks());
+        }
+        self.writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
+        let losses: Vec<CpuLosses> = self
+            .trace
+            .statistics()?
+            .into_iter()
+            .map(|cpu| CpuLosses {
+                cpu: cpu.cpu,
+                overrun: cpu.overrun,
+                dropped: cpu.dropped,
+                commit_overrun: cpu.commit_overrun,
+            })
+            .collect();
+        let pages = self.writer.pages();
+        let output = self.writer.finish(&losses)?;
+        let summary = Summary { pages, losses, missing_events: self.missing_events };
+        Ok((output, summary))
+    }
+
+    /// Chosen events that this kernel does not have.
+    #[must_use]
+    pub fn missing_events(&self) -> &[String] {
+        &self.missing_events
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.writer.bytes()
+    }
+}
+
+fn this_machine(cpus: u32) -> Machine {
+    let kernel = identity::kernel_release();
+    // Nothing that runs tells the kernel's ticks; Debian and Fedora keep the configuration here.
+    let config = format!("/boot/config-{kernel}");
+    let hz = host::read_text(Path::new(&config), CONFIG_BYTES_MAX).ok().and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("CONFIG_HZ=")?.parse().ok())
+    });
+    let clock_ns = i64::try_from(clock::monotonic_ns()).unwrap_or(i64::MAX);
+    Machine {
+        kernel,
+        clock: "mono".to_owned(),
+        cpus,
+        realtime_offset_ns: clock::realtime_ns().saturating_sub(clock_ns),
+        boottime_offset_ns: clock::boottime_ns().saturating_sub(clock_ns),
+        hz,
+    }
+}

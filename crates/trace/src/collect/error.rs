@@ -1,0 +1,58 @@
+//! Why nothing can be recorded here: the tracer, its texts, or the file.
+//!
+//! Invariant: each message names the next step, its own or that of the error it wraps. Held by
+//! `says_what_is_missing`.
+
+use crate::error::Error;
+use baro_sys::tracefs::TraceError;
+use std::fmt;
+
+/// Why a recording cannot begin or go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// The kernel's tracer.
+    Tracer(TraceError),
+    /// A text of the tracer in an unknown form, or the trace file.
+    Trace(Error),
+    /// The kernel has none of these events.
+    NoEvents(Vec<String>),
+}
+
+impl From<TraceError> for CollectError {
+    fn from(error: TraceError) -> Self {
+        Self::Tracer(error)
+    }
+}
+
+impl From<Error> for CollectError {
+    fn from(error: Error) -> Self {
+        Self::Trace(error)
+    }
+}
+
+impl fmt::Display for CollectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tracer(error) => error.fmt(f),
+            Self::Trace(error) => error.fmt(f),
+            Self::NoEvents(events) => write!(
+                f,
+                "this kernel has none of the {} chosen events ({}): \
+                 see /sys/kernel/tracing/available_events",
+                events.len(),
+                events.first().map_or("none", String::as_str)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CollectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Tracer(error) => Some(error),
+            Self::Trace(error) => Some(error),
+            Self::NoEvents(_) => None,
+        }
+    }
+}
