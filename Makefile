@@ -24,7 +24,7 @@ lint: ## format check, clippy, tidy
 bench: ## measure every row of the results table on this machine (root, 80 minutes)
 	@$(RUN) xtask results
 
-lab: ## other kernels, failing disks and power cuts in QEMU, kept in target/lab (two hours)
+lab: ## other kernels, failing disks and power cuts in QEMU, kept in target/lab (an hour)
 	@$(RUN) xtask lab all --out "$${CARGO_TARGET_DIR:-target}/lab"
 
 clean: ## remove build output

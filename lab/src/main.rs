@@ -52,7 +52,7 @@ cargo xtask lab media [--disk emmc] [--kernel 6.1] [--json FILE]
 cargo xtask lab start [--kernel 6.1] [--json FILE]
         time from call to result with a saved machine
 cargo xtask lab all --out FOLDER
-        all of these, into FOLDER/lab.jsonl and lab.md: two hours
+        all of these, into FOLDER/lab.jsonl and lab.md: an hour
 cargo xtask lab summary FOLDER
         writes lab.md anew from lab.jsonl
 cargo xtask lab test [--json FILE]
