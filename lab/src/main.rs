@@ -7,6 +7,7 @@
 mod apt;
 mod cache;
 mod cells;
+mod choice;
 mod cut;
 mod cutting;
 mod faults;
@@ -97,6 +98,10 @@ fn failed(trouble: &Trouble) -> ExitCode {
     match trouble {
         Trouble::Missing(why) => eprintln!("lab: cannot run here: {why}"),
         Trouble::Failed(why) => eprintln!("lab: {why}"),
+        Trouble::Usage(why) => {
+            eprintln!("lab: {why}; see: cargo xtask lab help");
+            return ExitCode::from(2);
+        }
     }
     ExitCode::FAILURE
 }

@@ -2,74 +2,12 @@
 //! chosen.
 
 use crate::cache::Cache;
-use crate::faults::{self, CASES, Case};
-use crate::kernels::{self, Kernel, SERIES, Series, Wanted};
-use crate::machine::disk::{self, MODELS, Model};
-use crate::project::Profile;
-use crate::site::Site;
-use crate::tool::{self, Result, Trouble, at};
-use crate::{cells, media, start};
-use serde_json::Value;
-use std::io::Write;
-use std::path::PathBuf;
+use crate::choice::Choice;
+use crate::kernels::{self, SERIES, Wanted};
+use crate::machine::disk::{self, MODELS};
+use crate::tool::{self, Result, Trouble};
+use crate::{cells, faults, media, start};
 use std::time::Instant;
-
-struct Choice {
-    kernels: Vec<&'static Series>,
-    fs: Vec<&'static str>,
-    disks: Vec<&'static Model>,
-    cases: Vec<Case>,
-    seed: u64,
-    json: Option<PathBuf>,
-    profile: Profile,
-}
-
-fn choice(args: &[&str]) -> std::result::Result<Choice, String> {
-    let mut choice = Choice {
-        kernels: Vec::new(),
-        fs: vec!["ext4", "f2fs"],
-        disks: Vec::new(),
-        cases: CASES.to_vec(),
-        seed: 1,
-        json: None,
-        profile: Profile::Release,
-    };
-    let mut args = args.iter().copied();
-    while let Some(arg) = args.next() {
-        if arg == "--test-profile" {
-            choice.profile = Profile::Test;
-            continue;
-        }
-        let value = args.next().ok_or_else(|| format!("{arg} needs a value"))?;
-        match arg {
-            "--kernel" => choice.kernels.push(kernels::series(value)?),
-            "--disk" => choice.disks.push(disk::model(value)?),
-            "--fs" => choice.fs.retain(|fs| *fs == value),
-            "--case" => choice.cases.retain(|case| case.name() == value),
-            "--seed" => {
-                choice.seed = value.parse().map_err(|_| format!("--seed: no number: {value}"))?
-            }
-            "--json" => choice.json = Some(PathBuf::from(value)),
-            other => return Err(format!("unknown option {other}")),
-        }
-        if choice.fs.is_empty() || choice.cases.is_empty() {
-            return Err(format!("{arg}: nothing is called '{value}'"));
-        }
-    }
-    Ok(choice)
-}
-
-impl Choice {
-    fn site<'a>(&self, cache: &'a Cache, kernel: &'a Kernel) -> Site<'a> {
-        Site { cache, kernel, profile: self.profile }
-    }
-
-    fn keep(&self, json: &Value) -> std::result::Result<(), String> {
-        let Some(path) = &self.json else { return Ok(()) };
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.map_err(at(path))?, "{json}").map_err(at(path))
-    }
-}
 
 fn end(done: usize, wrong: &[String], begin: Instant) -> Result<()> {
     println!("{done} done in {:.0} s", begin.elapsed().as_secs_f64());
@@ -78,7 +16,7 @@ fn end(done: usize, wrong: &[String], begin: Instant) -> Result<()> {
 
 /// `lab media`.
 pub(crate) fn media(args: &[&str]) -> Result<()> {
-    let mut choice = choice(args)?;
+    let mut choice = Choice::of(&["--kernel", "--disk"], args)?;
     tool::ready()?;
     if choice.disks.is_empty() {
         choice.disks.extend(MODELS);
@@ -101,7 +39,7 @@ pub(crate) fn media(args: &[&str]) -> Result<()> {
 
 /// `lab start`.
 pub(crate) fn start(args: &[&str]) -> Result<()> {
-    let mut choice = choice(args)?;
+    let mut choice = Choice::of(&["--kernel"], args)?;
     tool::ready()?;
     if choice.kernels.is_empty() {
         choice.kernels.extend(SERIES);
@@ -118,7 +56,7 @@ pub(crate) fn start(args: &[&str]) -> Result<()> {
 
 /// `lab cells`.
 pub(crate) fn cells(args: &[&str]) -> Result<()> {
-    let mut choice = choice(args)?;
+    let mut choice = Choice::of(&["--kernel", "--fs", "--disk"], args)?;
     tool::ready()?;
     if choice.disks.is_empty() {
         choice.disks.push(disk::model("none")?);
@@ -149,7 +87,7 @@ pub(crate) fn cells(args: &[&str]) -> Result<()> {
 
 /// `lab faults`.
 pub(crate) fn faults(args: &[&str]) -> Result<()> {
-    let mut choice = choice(args)?;
+    let mut choice = Choice::of(&["--kernel", "--fs", "--case", "--seed"], args)?;
     tool::ready()?;
     if choice.kernels.is_empty() {
         choice.kernels.push(kernels::series("6.1")?);

@@ -12,12 +12,14 @@ pub(crate) enum Trouble {
     Missing(String),
     /// It went wrong.
     Failed(String),
+    /// What was asked for makes no sense.
+    Usage(String),
 }
 
 impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Trouble::Missing(why) | Trouble::Failed(why) => f.write_str(why),
+            Trouble::Missing(why) | Trouble::Failed(why) | Trouble::Usage(why) => f.write_str(why),
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
         match done {
             Ok(()) => {}
             Err(Trouble::Missing(why)) => println!("skipped: {why}"),
-            Err(Trouble::Failed(why)) => {
+            Err(Trouble::Failed(why) | Trouble::Usage(why)) => {
                 eprintln!("lab: {why}");
                 wrong.push(format!("{line}: {why}"));
             }
