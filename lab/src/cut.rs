@@ -173,23 +173,31 @@ fn judge_all(
 }
 
 /// Half of the points just before a flush is done, when the most is at stake, evenly over all of
-/// them; the others anywhere. The last is the end of the log with nothing lost. A control hardly
-/// flushes once it records, and is cut anywhere.
+/// them; the others anywhere. The last is the end of the log with nothing lost.
+///
+/// A control hardly flushes once it records; it is cut while it does, in the last half of the log.
 fn choose(recording: &record::Recording, plan: &Plan, seed: u64) -> Vec<Point> {
-    let count = plan.points;
     let flushes: Vec<usize> = recording.flushes().collect();
-    let end = recording.log.entries.len();
+    let (begin, end) = (recording.begin + 1, recording.log.entries.len());
     let mut dice = Dice::new(seed);
-    let at_flushes = if plan.way == Way::Ordinary { (count / 2).min(flushes.len()) } else { 0 };
-    let spread = |number: usize| flushes[number * flushes.len() / at_flushes.max(1)];
-    let mut points: Vec<Point> =
-        (0..at_flushes).map(|number| Point { cut: spread(number), whole: false }).collect();
-    let span = (end - recording.begin) as u64;
-    while points.len() + 1 < count {
-        let cut = recording.begin + 1 + usize::try_from(dice.below(span)).unwrap_or(0);
-        points.push(Point { cut, whole: false });
+    let mut points = Vec::new();
+    let mut anywhere = |from: usize, count: usize, points: &mut Vec<Point>| {
+        for _ in 0..count {
+            let cut = from + usize::try_from(dice.below((end + 1 - from) as u64)).unwrap_or(0);
+            points.push(Point { cut, whole: false });
+        }
+    };
+    if plan.way == Way::Ordinary {
+        let at_flushes = (plan.points / 2).min(flushes.len());
+        for number in 0..at_flushes {
+            let cut = flushes[number * flushes.len() / at_flushes];
+            points.push(Point { cut, whole: false });
+        }
+        anywhere(begin, plan.points.saturating_sub(at_flushes + 1), &mut points);
+        points.push(Point { cut: end, whole: true });
+    } else {
+        anywhere(begin + (end - begin) / 2, plan.points, &mut points);
     }
-    points.push(Point { cut: end, whole: true });
     points.sort();
     points
 }

@@ -4,7 +4,7 @@
 use super::disk::{DISK_BYTES, table};
 use super::image::{Dice, Disk, Fate, Image};
 use super::record::Recording;
-use super::{Plan, Point};
+use super::{Plan, Point, Way};
 use crate::machine::disk::MODELS;
 use crate::machine::{Backing, Disks, Machine};
 use crate::scratch::{Remove, tempfile};
@@ -67,7 +67,12 @@ pub(crate) fn judge(
                     return;
                 }
                 let mut dice = Dice::new(dice ^ (point.cut as u64) << 20 ^ number as u64);
-                let fate = if point.whole { Fate::All } else { Fate::of(&mut dice) };
+                let fate = match plan.way {
+                    Way::Ordinary if point.whole => Fate::All,
+                    Way::Ordinary => Fate::of(&mut dice),
+                    // A control must fail: something is lost each time.
+                    Way::NoBarrier | Way::NoSync => Fate::Some,
+                };
                 let image = disk.cut(&recording.log, point.cut, fate, &mut dice);
                 let done = image.and_then(|image| {
                     write(&files[number % 2], &image)?;
