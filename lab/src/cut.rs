@@ -160,13 +160,13 @@ fn judge_all(
                     report(&verdict);
                     verdicts.push(verdict);
                 })?;
-                Ok(verdicts)
+                Ok::<_, String>(verdicts)
             }));
         }
         let mut verdicts = Vec::new();
         for guest in working {
             let share = guest.join().map_err(|_| "a judge panicked".to_owned())?;
-            verdicts.extend(share.map_err(|why: String| why)?);
+            verdicts.extend(share?);
         }
         Ok(verdicts)
     })

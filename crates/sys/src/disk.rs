@@ -115,7 +115,8 @@ impl Storage for Disk {
             other => other,
         };
         let file = file.map_err(|e| Error::new("open", &path, e))?;
-        Ok(DiskFile::new(file, path))
+        // Who only reads needs no guard, and is not made to ask what file system it is.
+        Ok(if write { DiskFile::new(file, path) } else { DiskFile { file, path, apart: None } })
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
