@@ -91,6 +91,11 @@ pub(crate) fn run(site: Site<'_>, fs: &str, case: Case, seed: u64) -> Result<Out
             if number("left") != Some(0) || number("failures") != Some(0) {
                 wrong.push(format!("left and failures: 0 and 0 expected: {last}"));
             }
+            // Else it was not the recorder's disk that hung, and nothing has been shown.
+            let longest = number("longest_write_us").max(number("longest_sync_us"));
+            if longest.is_none_or(|longest| longest < 2_000_000) {
+                wrong.push(format!("the recorder never waited for the disk: {last}"));
+            }
         }
         Case::Errors | Case::Dead => {
             if !ended {
