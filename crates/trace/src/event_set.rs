@@ -31,6 +31,7 @@ pub struct EventSet {
     events: BTreeMap<u16, Event>,
     layout: PageLayout,
     pid: Field<i32>,
+    flags: Field<u8>,
 }
 
 impl EventSet {
@@ -47,7 +48,7 @@ impl EventSet {
         if events.len() > EVENTS_MAX {
             return Err(wrong("at most 4,096 events", &first.name));
         }
-        let common = ["common_type", "common_pid"];
+        let common = ["common_type", "common_flags", "common_pid"];
         let mut set = BTreeMap::new();
         let mut names = std::collections::BTreeSet::new();
         for event in events {
@@ -73,7 +74,8 @@ impl EventSet {
         };
         let layout = PageLayout::new(page, entry, common_type)?;
         let pid = Field::resolve(&first, &["common_pid"])?;
-        Ok(Self { events: set, layout, pid })
+        let flags = Field::resolve(&first, &["common_flags"])?;
+        Ok(Self { events: set, layout, pid, flags })
     }
 
     /// How pages are laid out that hold these events.
@@ -106,6 +108,15 @@ impl EventSet {
     /// [`Error::Record`]: the event is too short.
     pub fn pid(&self, payload: &[u8]) -> Result<i32> {
         self.pid.get(payload)
+    }
+
+    /// What the processor did when an event happened: bits of the kernel's `TRACE_FLAG_*`; 8 in a
+    /// hardware interrupt, 0x10 in a soft one.
+    ///
+    /// # Errors
+    /// [`Error::Record`]: the event is too short.
+    pub fn flags(&self, payload: &[u8]) -> Result<u8> {
+        self.flags.get(payload)
     }
 }
 

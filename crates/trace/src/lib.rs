@@ -6,7 +6,8 @@
 //! recorded bytes alone, on any machine. So it can be tested on traces of kernels that are not here.
 //!
 //! [`format`](mod@format) reads the texts, [`ring_page`] the pages, [`record`] single fields;
-//! [`event_set`] has the formats of all events of a trace.
+//! [`event_set`] has the formats of all events of a trace, [`schema`] the events that an analysis
+//! needs, [`timeline`] puts them together to spans of tasks, journals and disks.
 //!
 //! Invariant: all but `collect` is pure: no system call, no clock, no `baro-sys`; held by a check
 //! without the feature `collect`. Any bytes give an error, never a panic, and memory is bounded;
@@ -21,5 +22,6 @@ pub mod format;
 pub mod record;
 pub mod ring_page;
 pub mod schema;
+pub mod timeline;
 
 pub use error::{Error, Result};

@@ -10,9 +10,11 @@
 
 mod block;
 mod ext4;
+mod ftrace;
 mod jbd2;
 mod sched;
 mod syscalls;
+mod vmscan;
 mod writeback;
 
 pub use block::{RqComplete, RqInsert, RqIssue};
@@ -20,6 +22,7 @@ pub use ext4::{
     JournalStart, JournalStartInode, JournalStartReserved, JournalStartSb, SyncFileEnter,
     SyncFileExit, WritepagesResult,
 };
+pub use ftrace::KernelStack;
 pub use jbd2::{
     Checkpoint, CheckpointStats, CommitFlushing, CommitLocking, CommitLogging, DropTransaction,
     EndCommit, HandleExtend, HandleRestart, HandleStart, HandleStats, LockBufferStall, RunStats,
@@ -27,6 +30,7 @@ pub use jbd2::{
 };
 pub use sched::{Switch, Wakeup, Waking};
 pub use syscalls::{SysEnter, SysExit};
+pub use vmscan::{GroupReclaimBegin, GroupReclaimEnd, ReclaimBegin, ReclaimEnd};
 pub use writeback::{BalanceDirtyPages, FolioWait, GlobalDirtyState, PageWait, WritebackWait};
 
 use crate::error::Result;
@@ -153,6 +157,11 @@ kinds! {
     JournalStartInode = ext4::JournalStartInodeSchema,
     JournalStartReserved = ext4::JournalStartReservedSchema,
     WritepagesResult = ext4::WritepagesResultSchema,
+    KernelStack = ftrace::KernelStackSchema,
+    ReclaimBegin = vmscan::ReclaimBeginSchema,
+    ReclaimEnd = vmscan::ReclaimEndSchema,
+    GroupReclaimBegin = vmscan::GroupReclaimBeginSchema,
+    GroupReclaimEnd = vmscan::GroupReclaimEndSchema,
 }
 
 /// The schemas of all known events that a trace has.

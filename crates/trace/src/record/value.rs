@@ -116,6 +116,68 @@ impl Value for [u64; 6] {
     }
 }
 
+/// The most frames of a stack that are read.
+pub const FRAMES_MAX: usize = 32;
+
+/// A kernel stack: addresses, the innermost function first. Deeper stacks are cut.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Frames {
+    addresses: [u64; FRAMES_MAX],
+    count: u8,
+}
+
+impl Frames {
+    /// The first [`FRAMES_MAX`] addresses, up to one that ends the list: 0, or all ones.
+    #[must_use]
+    pub fn new(addresses: impl IntoIterator<Item = u64>) -> Self {
+        let mut frames = Self { addresses: [0; FRAMES_MAX], count: 0 };
+        let ends = |address: &u64| *address == 0 || *address == u64::MAX;
+        for (place, address) in
+            frames.addresses.iter_mut().zip(addresses.into_iter().take_while(|one| !ends(one)))
+        {
+            *place = address;
+            frames.count += 1;
+        }
+        frames
+    }
+
+    /// The addresses.
+    #[must_use]
+    pub fn addresses(&self) -> &[u64] {
+        self.addresses.get(..usize::from(self.count)).unwrap_or(&self.addresses)
+    }
+}
+
+impl fmt::Debug for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.addresses().iter().map(|one| format!("{one:x}"))).finish()
+    }
+}
+
+/// A stack is written longer or shorter than its field is declared: up to the event's end.
+impl Value for Frames {
+    const EXPECTED: &'static str = "an array of longs";
+
+    fn fits(place: &Place, type_name: &str) -> bool {
+        matches!(place.shape, Shape::Array(_) | Shape::DataLoc)
+            && type_name.split_whitespace().any(|word| matches!(word, "long" | "u64"))
+    }
+
+    fn read(place: Option<&Place>, payload: &[u8]) -> Result<Self> {
+        let place = there(place, Self::EXPECTED)?;
+        let long_bytes = match place.shape {
+            Shape::Array(Some(longs)) if longs > 0 => place.size_bytes / longs as usize,
+            _ => 8,
+        };
+        let bytes = match place.shape {
+            Shape::DataLoc => place.bytes(payload)?,
+            _ => payload.get(place.offset_bytes..).unwrap_or(&[]),
+        };
+        let long = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, one| all << 8 | u64::from(*one));
+        Ok(Self::new(bytes.chunks_exact(long_bytes.clamp(4, 8)).map(long)))
+    }
+}
+
 /// A device number as the kernel packs it: 12 bits of major above 20 of minor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Device(pub u32);

@@ -1,0 +1,273 @@
+//! Puts events together to spans, one event at a time.
+//!
+//! What a task does now is in [`Now`]: the wait, call and handle that are open. An end that comes
+//! without its beginning (the trace began in between, or events were lost) makes nothing; a second
+//! beginning replaces the first.
+
+mod journals;
+mod probes;
+mod tasks;
+
+use super::{Context, Disk, Timeline, Wait};
+use crate::error::Result;
+use crate::event_set::EventSet;
+use crate::file::{Item, TraceFile};
+use crate::record::{Device, Name};
+use crate::schema::{KernelEvent, RqComplete, RqInsert, RqIssue, Schemas};
+use std::collections::HashMap;
+use std::io::{Read, Seek};
+
+/// What is kept one by one; shorter spans are only counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Waits of a task.
+    pub min_wait_ns: u64,
+    /// System calls.
+    pub min_call_ns: u64,
+    /// Waits for a handle.
+    pub min_handle_wait_ns: u64,
+    /// Handles that were open this long.
+    pub min_handle_open_ns: u64,
+    /// Spans of all kinds that are kept at most; some hundred bytes each.
+    pub spans_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            min_wait_ns: 100_000,
+            min_call_ns: 100_000,
+            min_handle_wait_ns: 100_000,
+            min_handle_open_ns: 1_000_000,
+            spans_max: 20_000_000,
+        }
+    }
+}
+
+/// What a task does now.
+#[derive(Clone, Debug, Default)]
+struct Now {
+    wait: Option<Wait>,
+    call: Option<super::Call>,
+    /// Asked for a handle: journal and time.
+    asked: Option<(Device, u64)>,
+    handle: Option<super::Handle>,
+    sync: Option<super::Sync>,
+    reclaim_ns: Option<u64>,
+    /// Which of its throttles are of this call.
+    call_throttles: usize,
+}
+
+/// Makes a [`Timeline`] of events.
+#[derive(Debug)]
+pub struct Builder {
+    limits: Limits,
+    line: Timeline,
+    now: HashMap<i32, Now>,
+    /// Of each processor: the task whose switch was its last event.
+    switched: HashMap<u32, i32>,
+    /// Requests by disk and first sector: when they were queued, by whom.
+    queued: HashMap<(Device, u64), (u64, i32)>,
+    /// Requests that are with the driver, by disk and first sector: their index.
+    issued: HashMap<(Device, u64), usize>,
+    spans: u64,
+}
+
+impl Builder {
+    /// A builder of an empty timeline.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            line: Timeline::default(),
+            now: HashMap::new(),
+            switched: HashMap::new(),
+            queued: HashMap::new(),
+            issued: HashMap::new(),
+            spans: 0,
+        }
+    }
+
+    /// Takes the next event. Those of kinds without a schema are only counted.
+    ///
+    /// # Errors
+    /// The event is shorter than its format says.
+    pub fn event(
+        &mut self,
+        set: &EventSet,
+        schemas: &Schemas,
+        (cpu, time_ns, id): (u32, u64, u16),
+        payload: &[u8],
+    ) -> Result<()> {
+        if self.line.events == 0 {
+            self.line.begin_ns = time_ns;
+        }
+        self.line.events += 1;
+        self.line.end_ns = self.line.end_ns.max(time_ns);
+        let Some(event) = schemas.decode(id, payload)? else { return Ok(()) };
+        let flags = set.flags(payload)?;
+        let at = At { cpu, time_ns, pid: set.pid(payload)?, context: context(flags) };
+        self.known(at, &event);
+        Ok(())
+    }
+
+    fn known(&mut self, at: At, event: &KernelEvent) {
+        let switched = self.switched.remove(&at.cpu);
+        match event {
+            KernelEvent::KernelStack(stack) => self.stack(at, switched, stack),
+            KernelEvent::Switch(event) => self.switch(at, event),
+            KernelEvent::Waking(event) => self.waking(at, event.pid, event.comm),
+            KernelEvent::Wakeup(event) => self.name(event.pid, event.comm),
+            KernelEvent::SysEnter(event) => self.enter(at, event),
+            KernelEvent::SysExit(event) => self.exit(at, event),
+            KernelEvent::SyncFileEnter(event) => self.sync_begins(at, event),
+            KernelEvent::SyncFileExit(_) => self.sync_ends(at),
+            KernelEvent::BalanceDirtyPages(event) => self.throttle(at, event),
+            KernelEvent::GlobalDirtyState(event) => {
+                self.dirty(at.time_ns, event.dirty, event.dirty_limit);
+            }
+            KernelEvent::ReclaimBegin(_) | KernelEvent::GroupReclaimBegin(_) => {
+                self.now.entry(at.pid).or_default().reclaim_ns = Some(at.time_ns);
+            }
+            KernelEvent::ReclaimEnd(_) | KernelEvent::GroupReclaimEnd(_) => self.reclaimed(at),
+            KernelEvent::RqInsert(event) => self.queue(at, event),
+            KernelEvent::RqIssue(event) => self.issue(at, event),
+            KernelEvent::RqComplete(event) => self.complete(at, event),
+            event => {
+                if !self.journal_event(at, event) {
+                    self.probe_event(at, event);
+                }
+            }
+        }
+    }
+
+    /// Names a task.
+    pub fn name(&mut self, pid: i32, name: Name) {
+        if pid != 0 {
+            self.line.tasks.entry(pid).or_default().name = name;
+        }
+    }
+
+    /// Events were lost here.
+    pub fn lost(&mut self, events: Option<u64>) {
+        self.line.lost_events = self.line.lost_events.saturating_add(events.unwrap_or(0));
+        self.line.lost_places += u64::from(events.is_none());
+    }
+
+    /// The spans, with those that are still open.
+    #[must_use]
+    pub fn finish(mut self) -> Timeline {
+        for (pid, now) in std::mem::take(&mut self.now) {
+            self.open_at_end(pid, now);
+        }
+        self.line
+    }
+
+    fn dirty(&mut self, time_ns: u64, dirty: u64, limit: u64) {
+        const EVERY_NS: u64 = 10_000_000;
+        let last_ns = self.line.dirty_pages.last().map_or(0, |(time_ns, ..)| *time_ns);
+        if time_ns >= last_ns.saturating_add(EVERY_NS) && self.room() {
+            self.line.dirty_pages.push((time_ns, dirty, limit));
+        }
+    }
+
+    fn queue(&mut self, at: At, event: &RqInsert) {
+        if self.queued.len() < REQUESTS_MAX {
+            self.queued.insert((event.dev, event.sector), (at.time_ns, at.pid));
+        }
+    }
+
+    fn issue(&mut self, at: At, event: &RqIssue) {
+        let queued = self.queued.remove(&(event.dev, event.sector));
+        if !self.room() {
+            return;
+        }
+        let disk: &mut Disk = self.line.disks.entry(event.dev).or_default();
+        // Given to the driver again, as it could not take it: its first time counts.
+        if let Some(request) =
+            self.issued.get(&(event.dev, event.sector)).and_then(|index| disk.requests.get(*index))
+            && request.bytes == event.bytes
+            && request.class == event.rwbs
+        {
+            return;
+        }
+        if self.issued.len() < REQUESTS_MAX {
+            self.issued.insert((event.dev, event.sector), disk.requests.len());
+        }
+        disk.requests.push(super::Request {
+            sector: event.sector,
+            bytes: event.bytes,
+            class: event.rwbs,
+            pid: queued.map_or(at.pid, |(_, pid)| pid),
+            queued_ns: queued.map(|(time_ns, _)| time_ns),
+            issued_ns: at.time_ns,
+            done_ns: None,
+        });
+    }
+
+    fn complete(&mut self, at: At, event: &RqComplete) {
+        let Some(index) = self.issued.remove(&(event.dev, event.sector)) else { return };
+        let disk = self.line.disks.get_mut(&event.dev);
+        let Some(request) = disk.and_then(|disk| disk.requests.get_mut(index)) else { return };
+        request.done_ns = Some(at.time_ns);
+        // A part of it is done: the rest is a request that begins behind that part.
+        if u64::from(event.sectors) * 512 < u64::from(request.bytes) && event.error == 0 {
+            self.issued.insert((event.dev, event.sector + u64::from(event.sectors)), index);
+        }
+    }
+
+    /// Whether another span may be kept.
+    fn room(&mut self) -> bool {
+        let room = self.spans < self.limits.spans_max;
+        self.spans += u64::from(room);
+        self.line.dropped_spans += u64::from(!room);
+        room
+    }
+}
+
+/// Requests that are in the queues and drivers of a machine at once, at most.
+const REQUESTS_MAX: usize = 1 << 20;
+
+/// Where, when and in whose context an event happened.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    cpu: u32,
+    time_ns: u64,
+    pid: i32,
+    context: Context,
+}
+
+fn context(flags: u8) -> Context {
+    // TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ of include/linux/trace_events.h, since 2.6.
+    match flags {
+        flags if flags & 0x08 != 0 => Context::Interrupt,
+        flags if flags & 0x10 != 0 => Context::SoftInterrupt,
+        _ => Context::Task,
+    }
+}
+
+impl Timeline {
+    /// The timeline of a recorded trace.
+    ///
+    /// # Errors
+    /// Those of reading; an event that this kernel has in a form that is not known.
+    pub fn of<R: Read + Seek>(trace: &mut TraceFile<R>, limits: Limits) -> Result<Self> {
+        let set = trace.events().clone();
+        let schemas = Schemas::resolve(&set)?;
+        let mut builder = Builder::new(limits);
+        for (pid, name) in trace.tasks() {
+            builder.name(*pid, *name);
+        }
+        let mut merged = trace.merge()?;
+        while let Some(item) = merged.next()? {
+            match item {
+                Item::Event { cpu, time_ns, id, payload } => {
+                    builder.event(&set, &schemas, (cpu, time_ns, id), payload)?;
+                }
+                Item::Lost { events, .. } => builder.lost(events),
+                Item::Damaged { .. } => builder.line.damaged_pages += 1,
+            }
+        }
+        Ok(builder.finish())
+    }
+}

@@ -1,0 +1,173 @@
+//! What tasks do: calls, waits, syncs, throttles, reclaim.
+
+use super::{At, Builder, Now};
+use crate::record::Name;
+use crate::schema::{BalanceDirtyPages, KernelStack, Switch, SyncFileEnter, SysEnter, SysExit};
+use crate::timeline::{Call, Sync, Task, Throttle, Wait, WaitKind, Waker};
+
+/// States of `sched_switch` (`TASK_STATE_TO_CHAR_STR` of include/linux/sched.h): these bits have
+/// meant the same since 4.14, commit efb40f588b43 "sched/tracing: Fix trace_sched_switch task-state
+/// printing"; 2 includes a sleep that only a deadly signal ends.
+const SLEEPS: i64 = 2;
+const INTERRUPTIBLE: i64 = 1;
+/// Dead tasks and zombies.
+const ENDS: i64 = 16 | 32;
+
+impl Builder {
+    pub(super) fn switch(&mut self, at: At, event: &Switch) {
+        self.name(event.prev_pid, event.prev_comm);
+        self.name(event.next_pid, event.next_comm);
+        if event.prev_pid != 0 {
+            let kind = match event.prev_state {
+                state if state & ENDS != 0 => None,
+                state if state & SLEEPS != 0 => Some(WaitKind::Sleep),
+                state if state & INTERRUPTIBLE != 0 => Some(WaitKind::Interruptible),
+                // Running: by its own will or not, another goes first.
+                state if state & 0xff == 0 => Some(WaitKind::Runnable),
+                // Idle, stopped, parked.
+                _ => Some(WaitKind::Interruptible),
+            };
+            let wait = |kind| Wait {
+                kind,
+                begin_ns: at.time_ns,
+                woken_ns: None,
+                end_ns: None,
+                stack: None,
+                waker: None,
+            };
+            self.now.entry(event.prev_pid).or_default().wait = kind.map(wait);
+            self.switched.insert(at.cpu, event.prev_pid);
+        }
+        if event.next_pid != 0
+            && let Some(wait) = self.now.entry(event.next_pid).or_default().wait.take()
+        {
+            self.waited(event.next_pid, Wait { end_ns: Some(at.time_ns), ..wait });
+        }
+    }
+
+    /// Keeps a wait that has ended.
+    pub(super) fn waited(&mut self, pid: i32, wait: Wait) {
+        if wait.duration_ns(wait.begin_ns) >= self.limits.min_wait_ns && self.room() {
+            self.line.tasks.entry(pid).or_default().waits.push(wait);
+        }
+    }
+
+    pub(super) fn waking(&mut self, at: At, pid: i32, name: Name) {
+        self.name(pid, name);
+        let wait = self.now.get_mut(&pid).and_then(|now| now.wait.as_mut());
+        if let Some(wait) = wait.filter(|wait| wait.kind != WaitKind::Runnable) {
+            wait.woken_ns.get_or_insert(at.time_ns);
+            wait.waker.get_or_insert(Waker { pid: at.pid, context: at.context });
+        }
+    }
+
+    pub(super) fn stack(&mut self, at: At, switched: Option<i32>, event: &KernelStack) {
+        // It belongs to the event before it on this processor, if that was a switch of this task.
+        if switched != Some(at.pid) {
+            return;
+        }
+        let size = usize::try_from(event.size).unwrap_or(0);
+        let frames = event.frames.addresses().iter().copied().take(size);
+        let stack = self.line.stacks.add(crate::record::Frames::new(frames));
+        if let Some(wait) = self.now.get_mut(&at.pid).and_then(|now| now.wait.as_mut()) {
+            wait.stack = Some(stack);
+        }
+    }
+
+    pub(super) fn enter(&mut self, at: At, event: &SysEnter) {
+        self.line.calls_are_exact = true;
+        let now = self.now.entry(at.pid).or_default();
+        now.call = Some(Call {
+            number: event.number,
+            args: event.args,
+            begin_ns: at.time_ns,
+            end_ns: None,
+            ret: 0,
+        });
+        now.call_throttles = 0;
+    }
+
+    pub(super) fn exit(&mut self, at: At, event: &SysExit) {
+        let Some(call) = self.now.get_mut(&at.pid).and_then(|now| now.call.take()) else { return };
+        // A signal's handler was entered in between, or events were lost.
+        if call.number != event.number {
+            return;
+        }
+        let duration_ns = at.time_ns.saturating_sub(call.begin_ns);
+        let keep = duration_ns >= self.limits.min_call_ns && self.room();
+        let task = self.line.tasks.entry(at.pid).or_default();
+        let count = task.call_counts.entry(event.number).or_default();
+        count.count += 1;
+        count.failed += u64::from(event.ret < 0);
+        count.sum_ns = count.sum_ns.saturating_add(duration_ns);
+        count.max_ns = count.max_ns.max(duration_ns);
+        count.sum_ret = count.sum_ret.saturating_add(u64::try_from(event.ret).unwrap_or(0));
+        if keep {
+            task.calls.push(Call { end_ns: Some(at.time_ns), ret: event.ret, ..call });
+        }
+    }
+
+    pub(super) fn sync_begins(&mut self, at: At, event: &SyncFileEnter) {
+        self.now.entry(at.pid).or_default().sync = Some(Sync {
+            device: event.dev,
+            ino: event.ino,
+            data_only: event.datasync,
+            begin_ns: at.time_ns,
+            end_ns: None,
+        });
+    }
+
+    pub(super) fn sync_ends(&mut self, at: At) {
+        let sync = self.now.get_mut(&at.pid).and_then(|now| now.sync.take());
+        if let Some(sync) = sync
+            && self.room()
+        {
+            let ended = Sync { end_ns: Some(at.time_ns), ..sync };
+            self.line.tasks.entry(at.pid).or_default().syncs.push(ended);
+        }
+    }
+
+    pub(super) fn throttle(&mut self, at: At, event: &BalanceDirtyPages) {
+        self.dirty(at.time_ns, event.dirty, event.limit);
+        let Ok(pause_ms @ 1..) = u64::try_from(event.pause_ms) else { return };
+        if !self.room() {
+            return;
+        }
+        self.line.tasks.entry(at.pid).or_default().throttles.push(Throttle {
+            begin_ns: at.time_ns,
+            pause_ms,
+            bdi: event.bdi,
+            dirty: event.dirty,
+            limit: event.limit,
+            setpoint: event.setpoint,
+            device_dirty: event.wb_dirty,
+            device_setpoint: event.wb_setpoint,
+            task_rate_kbs: event.task_ratelimit_kbs,
+            device_rate_kbs: event.dirty_ratelimit_kbs,
+        });
+    }
+
+    pub(super) fn reclaimed(&mut self, at: At) {
+        let begin_ns = self.now.get_mut(&at.pid).and_then(|now| now.reclaim_ns.take());
+        if let Some(begin_ns) = begin_ns
+            && self.room()
+        {
+            let task = self.line.tasks.entry(at.pid).or_default();
+            task.reclaims.push((begin_ns, at.time_ns));
+        }
+    }
+
+    /// Keeps what a task was doing when the trace ended.
+    pub(super) fn open_at_end(&mut self, pid: i32, now: Now) {
+        let end_ns = self.line.end_ns;
+        let long = |begin_ns: u64, limit_ns: u64| end_ns.saturating_sub(begin_ns) >= limit_ns;
+        let limits = self.limits;
+        let task: &mut Task = self.line.tasks.entry(pid).or_default();
+        task.waits.extend(now.wait.filter(|wait| long(wait.begin_ns, limits.min_wait_ns)));
+        task.calls.extend(now.call.filter(|call| long(call.begin_ns, limits.min_call_ns)));
+        task.handles
+            .extend(now.handle.filter(|open| long(open.begin_ns, limits.min_handle_open_ns)));
+        task.syncs.extend(now.sync);
+        task.reclaims.extend(now.reclaim_ns.map(|begin_ns| (begin_ns, end_ns)));
+    }
+}

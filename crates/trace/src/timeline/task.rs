@@ -1,0 +1,184 @@
+//! A task: its system calls, its waits, its handles.
+
+use super::stack::StackId;
+use crate::record::{Device, Name};
+use std::collections::BTreeMap;
+
+/// What is known of one task (a thread; its pid is what `gettid` says).
+#[derive(Clone, Debug, Default)]
+pub struct Task {
+    /// Its name, the last that was heard.
+    pub name: Name,
+    /// System calls that took long enough to be told one by one; see [`super::Limits`].
+    pub calls: Vec<Call>,
+    /// All system calls, by number.
+    pub call_counts: BTreeMap<i64, CallCount>,
+    /// Times when it did not run.
+    pub waits: Vec<Wait>,
+    /// Handles of journals.
+    pub handles: Vec<Handle>,
+    /// fsync and fdatasync as ext4 tells them.
+    pub syncs: Vec<Sync>,
+    /// Sleeps because too much was dirty.
+    pub throttles: Vec<Throttle>,
+    /// Times in which it looked for free memory itself: (begin, end).
+    pub reclaims: Vec<(u64, u64)>,
+}
+
+/// A system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its number on the traced machine.
+    pub number: i64,
+    /// Its arguments; those that are not known are 0.
+    pub args: [u64; 6],
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended; None if it had not when the trace did.
+    pub end_ns: Option<u64>,
+    /// What it returned; an error is its negative errno. 0 if not known.
+    pub ret: i64,
+}
+
+/// System calls of one number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCount {
+    /// Calls that ended.
+    pub count: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// Time in all of them.
+    pub sum_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// Sum of what those returned that did not fail: bytes, of reads and writes.
+    pub sum_ret: u64,
+}
+
+/// Why a task did not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitKind {
+    /// It slept and no signal could wake it (D); or only a deadly one.
+    Sleep,
+    /// It slept and signals could wake it (S).
+    Interruptible,
+    /// It would have run, but another did.
+    Runnable,
+}
+
+/// A time in which a task did not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Why.
+    pub kind: WaitKind,
+    /// When it stopped to run.
+    pub begin_ns: u64,
+    /// When it was woken; None of one that was [`WaitKind::Runnable`] all the time, or if that was
+    /// not recorded.
+    pub woken_ns: Option<u64>,
+    /// When it ran again; None if it had not when the trace ended.
+    pub end_ns: Option<u64>,
+    /// Where in the kernel it was.
+    pub stack: Option<StackId>,
+    /// Who woke it.
+    pub waker: Option<Waker>,
+}
+
+/// Who woke a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waker {
+    /// The task that ran on that processor; 0 is the idle task.
+    pub pid: i32,
+    /// What that processor did.
+    pub context: Context,
+}
+
+/// What a processor did when an event happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Context {
+    /// The task itself.
+    Task,
+    /// A soft interrupt, as when a timer or a disk is done: the task has nothing to do with it.
+    SoftInterrupt,
+    /// A hardware interrupt.
+    Interrupt,
+}
+
+/// A handle: the right to change some blocks in one transaction of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle {
+    /// The journal's file system.
+    pub device: Device,
+    /// The transaction it was given a place in.
+    pub tid: u32,
+    /// What it is for: a number of the file system's own; see `EXT4_HT_*`.
+    pub kind: u32,
+    /// When it was asked for; None if that was not recorded, as of restarted ones.
+    pub asked_ns: Option<u64>,
+    /// When it was given.
+    pub begin_ns: u64,
+    /// When it was given back; None if it had not been when the trace ended, or nobody recorded it.
+    pub end_ns: Option<u64>,
+    /// Blocks it might change.
+    pub requested_blocks: i32,
+    /// Blocks it changed.
+    pub dirtied_blocks: i32,
+    /// Whether its owner waited for the commit.
+    pub sync: bool,
+}
+
+/// An fsync or fdatasync in ext4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sync {
+    /// The file system.
+    pub device: Device,
+    /// The file.
+    pub ino: u64,
+    /// True for fdatasync.
+    pub data_only: bool,
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: Option<u64>,
+}
+
+/// The kernel made a writer sleep since too much was dirty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throttle {
+    /// When the sleep began.
+    pub begin_ns: u64,
+    /// How long it was to be, in milliseconds.
+    pub pause_ms: u64,
+    /// The device's name in `/sys/class/bdi`.
+    pub bdi: Name,
+    /// Dirty pages of the machine.
+    pub dirty: u64,
+    /// Where all writers of the machine stop, in pages.
+    pub limit: u64,
+    /// What the kernel steers to, in pages.
+    pub setpoint: u64,
+    /// Dirty pages of the device.
+    pub device_dirty: u64,
+    /// The device's share of the setpoint.
+    pub device_setpoint: u64,
+    /// Rate the task was allowed, in KB/s.
+    pub task_rate_kbs: u64,
+    /// Rate every writer of the device was allowed, in KB/s.
+    pub device_rate_kbs: u64,
+}
+
+impl Handle {
+    /// How long it was waited for; None if nobody knows.
+    #[must_use]
+    pub fn wait_ns(&self) -> Option<u64> {
+        self.asked_ns.map(|asked_ns| self.begin_ns.saturating_sub(asked_ns))
+    }
+}
+
+impl Wait {
+    /// How long it took, up to `now_ns` if it has not ended.
+    #[must_use]
+    pub fn duration_ns(&self, now_ns: u64) -> u64 {
+        self.end_ns.unwrap_or(now_ns).saturating_sub(self.begin_ns)
+    }
+}
