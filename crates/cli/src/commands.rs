@@ -18,6 +18,7 @@ mod recover;
 mod selection;
 mod settle;
 mod top;
+mod trace;
 mod tune;
 mod verify;
 
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Du(du::Arguments),
     /// The series that take most
     Top(top::Arguments),
+    /// Record what the kernel does, to learn later why a call was late
+    Trace(trace::Arguments),
     /// Settings of the machine
     #[command(subcommand)]
     Tune(tune::Command),
@@ -100,6 +103,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Pin(arguments) => pin::run(&arguments),
         Command::Du(arguments) => du::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
         Command::Tune(command) => tune::run(&command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),

@@ -47,7 +47,7 @@ fn record(out: &Path, folder: &Path, duration_ns: u64, load: bool) -> Result<(),
         events.iter_mut().for_each(|choice| narrow(choice, &filter));
     }
     let name = "baro-record-trace".to_owned();
-    let options = Options { name, buffer_kib: 4_096, events, task_names: !load };
+    let options = Options { name, buffer_kib: 4_096, events, task_names: !load, stacks: !load };
     let mut recorder = Recorder::start(&options, BufWriter::new(File::create(out)?))?;
     let begin_ns = clock::monotonic_ns();
     let path = folder.join("record_trace.load");
@@ -68,7 +68,7 @@ fn record(out: &Path, folder: &Path, duration_ns: u64, load: bool) -> Result<(),
         dirty::remove(&path)?;
     }
     let cpu_ns = host::read_text(Path::new("/proc/self/schedstat"), 100)?;
-    let (output, summary) = recorder.finish()?;
+    let (output, summary) = recorder.finish([])?;
     output.into_inner()?.sync_all()?;
     println!("pages {} ({pages} while recording)", summary.pages);
     println!("missing events {}", summary.missing_events.join(" "));

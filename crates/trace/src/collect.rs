@@ -11,12 +11,16 @@
 
 mod choice;
 mod error;
+mod facts;
 mod names;
+mod session;
+mod symbols;
 #[cfg(test)]
 mod tests;
 
 pub use choice::{EventChoice, known_events};
 pub use error::CollectError;
+pub use session::Session;
 
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
 use crate::format::PageHeader;
@@ -45,6 +49,8 @@ pub struct Options {
     /// of those that the kernel remembers: some microseconds and 15 bytes a task. Without, names are
     /// only where events bring them.
     pub task_names: bool,
+    /// Whether to record where in the kernel a task sleeps that no signal can wake.
+    pub stacks: bool,
 }
 
 /// What was recorded.
@@ -86,6 +92,16 @@ impl<W: Write> Recorder<W> {
             formats: Vec::new(),
         };
         let mut missing_events = Vec::new();
+        if options.stacks {
+            // 2 is the state as the event shows it: D, also of a sleep that deadly signals end.
+            match trace.trigger("sched/sched_switch", "stacktrace if prev_state == 2") {
+                Ok(()) => {
+                    let text = trace.event_text("ftrace/kernel_stack/format")?;
+                    preamble.formats.push(("ftrace".to_owned(), text));
+                }
+                Err(_) => missing_events.push("ftrace/kernel_stack".to_owned()),
+            }
+        }
         for choice in &options.events {
             let path = format!("{}/{}", choice.system, choice.event);
             match trace.enable(&path, choice.filter.as_deref()) {
@@ -106,6 +122,9 @@ impl<W: Write> Recorder<W> {
         writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
         let tasks = if options.task_names { names::tasks() } else { BTreeMap::new() };
         writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
+        for (path, text) in facts::of_machine() {
+            writer.fact(&path, text.as_bytes())?;
+        }
         writer.flush()?;
         trace.set_recording(true)?;
         let page = vec![0; page_bytes];
@@ -135,13 +154,39 @@ impl<W: Write> Recorder<W> {
         Ok(pages)
     }
 
-    /// Stops, takes the rest, writes names and losses, and removes the instance.
+    /// Adds a fact; see [`TraceWriter::fact`].
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn note(&mut self, path: &str, text: &str) -> Result<(), CollectError> {
+        Ok(self.writer.fact(path, text.as_bytes())?)
+    }
+
+    /// Stops recording and takes the rest. What was written so far can be read as a trace that broke
+    /// off, to learn which functions [`finish`](Self::finish) is to name.
+    ///
+    /// # Errors
+    /// Those of reading and writing.
+    pub fn stop(&mut self) -> Result<(), CollectError> {
+        self.trace.set_recording(false)?;
+        while self.drain()? > 0 {}
+        Ok(())
+    }
+
+    /// Stops, takes the rest, writes names and losses, and removes the instance. Names the functions
+    /// of the running kernel that have one of `addresses`, as far as the kernel tells.
     ///
     /// # Errors
     /// Those of reading and writing; the instance is removed all the same.
-    pub fn finish(mut self) -> Result<(W, Summary), CollectError> {
-        self.trace.set_recording(false)?;
-        while self.drain()? > 0 {}
+    pub fn finish(
+        mut self,
+        addresses: impl IntoIterator<Item = u64>,
+    ) -> Result<(W, Summary), CollectError> {
+        self.stop()?;
+        let functions = symbols::of_kernel(addresses);
+        self.writer.symbols(functions.iter())?;
+        let devices = names::devices();
+        self.writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
         let mut tasks = BTreeMap::new();
         if self.task_names {
             tasks.extend(names::saved(&self.trace.saved_names().unwrap_or_default()));

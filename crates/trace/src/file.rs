@@ -29,6 +29,13 @@ pub const PAGES_MAX: u64 = 1 << 24;
 pub const TASKS_MAX: usize = 1 << 20;
 /// The most devices that have a name.
 pub const DEVICES_MAX: usize = 1 << 16;
+/// The most functions that have a name.
+pub const SYMBOLS_MAX: usize = 1 << 18;
+/// The most settings of the machine.
+pub const FACTS_MAX: usize = 1 << 12;
+
+/// The name of a fact that is no file of the machine: pids of the tasks that the trace is about.
+pub const FOCUS: &str = "focus";
 
 /// Events of one processor that were recorded by nobody, as the kernel counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -28,7 +28,7 @@ pub use jbd2::{
     EndCommit, HandleExtend, HandleRestart, HandleStart, HandleStats, LockBufferStall, RunStats,
     StartCommit, SubmitInodeData, UpdateLogTail, WriteSuperblock,
 };
-pub use sched::{Switch, Wakeup, Waking};
+pub use sched::{Fork, Switch, Wakeup, Waking};
 pub use syscalls::{SysEnter, SysExit};
 pub use vmscan::{GroupReclaimBegin, GroupReclaimEnd, ReclaimBegin, ReclaimEnd};
 pub use writeback::{BalanceDirtyPages, FolioWait, GlobalDirtyState, PageWait, WritebackWait};
@@ -140,6 +140,7 @@ kinds! {
     Switch = sched::SwitchSchema,
     Wakeup = sched::WakeupSchema,
     Waking = sched::WakingSchema,
+    Fork = sched::ForkSchema,
     RqIssue = block::RqIssueSchema,
     RqComplete = block::RqCompleteSchema,
     RqInsert = block::RqInsertSchema,

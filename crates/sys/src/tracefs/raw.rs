@@ -82,6 +82,17 @@ impl RawTrace {
         self.instance.enable(event, filter)
     }
 
+    /// Sets a trigger of an event ("stacktrace if prev_state == 2"); it goes with the instance.
+    ///
+    /// # Errors
+    /// The kernel has no such event, or refuses the trigger.
+    pub fn trigger(&self, event: &str, trigger: &str) -> Result<(), TraceError> {
+        if event.split('/').any(|part| part.is_empty() || part == "..") {
+            return Err(TraceError::NoEvent(event.to_owned()));
+        }
+        set(&self.instance.dir.join("events").join(event).join("trigger"), trigger)
+    }
+
     /// Starts or stops recording; what was recorded stays readable.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Which events to record, and which of each kind.
 //!
 //! Filters are the kernel's: what they refuse costs little and takes no room. The recorder's own
-//! calls and switches would be a load that feeds itself, so they are filtered out.
+//! calls would be a load that feeds itself, so they are filtered out; its switches are not, since
+//! each is also a switch of another task.
 //!
 //! Invariant: every event that has a schema is chosen, but for those named here with a reason. Held
 //! by `all_known_events_are_chosen_but_the_frequent_one`.
@@ -22,8 +23,7 @@ pub struct EventChoice {
 /// All events that have a schema, but not those that come for every page.
 ///
 /// `device_filter` limits jbd2 and ext4 to one file system (`dev == 8388609`; see
-/// `baro_sys::tracefs::device_filter`). What the task `own_pid` itself does is left out of the
-/// events of scheduler and system calls.
+/// `baro_sys::tracefs::device_filter`). System calls of the task `own_pid` itself are left out.
 #[must_use]
 pub fn known_events(device_filter: Option<&str>, own_pid: u32) -> Vec<EventChoice> {
     let of_others = format!("common_pid != {own_pid}");
@@ -32,10 +32,10 @@ pub fn known_events(device_filter: Option<&str>, own_pid: u32) -> Vec<EventChoic
             // Asked for with every page that is dirtied: hundreds of thousands a second.
             (GlobalDirtyState::SYSTEM, GlobalDirtyState::EVENT) => return None,
             ("jbd2" | "ext4", _) => device_filter.map(str::to_owned),
-            ("sched", "sched_switch") => {
-                Some(format!("prev_pid != {own_pid} && next_pid != {own_pid}"))
-            }
-            ("sched", _) => Some(format!("pid != {own_pid} && {of_others}")),
+            // It is not enabled: a trigger of `sched_switch` brings it.
+            ("ftrace", _) => return None,
+            // Of the same as sched_waking, later.
+            ("sched", "sched_wakeup") => return None,
             ("raw_syscalls", _) => Some(of_others.clone()),
             _ => None,
         };

@@ -6,6 +6,8 @@
 use crate::error::Error;
 use baro_sys::tracefs::TraceError;
 use std::fmt;
+use std::io;
+use std::path::PathBuf;
 
 /// Why a recording cannot begin or go on.
 #[derive(Debug)]
@@ -17,6 +19,13 @@ pub enum CollectError {
     Trace(Error),
     /// The kernel has none of these events.
     NoEvents(Vec<String>),
+    /// The file that is recorded into.
+    Output {
+        /// Its path.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
 }
 
 impl From<TraceError> for CollectError {
@@ -36,6 +45,12 @@ impl fmt::Display for CollectError {
         match self {
             Self::Tracer(error) => error.fmt(f),
             Self::Trace(error) => error.fmt(f),
+            Self::Output { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+                write!(f, "{} is there already: remove it, or name another", path.display())
+            }
+            Self::Output { path, source } => {
+                write!(f, "the trace {}: {source}; name another place", path.display())
+            }
             Self::NoEvents(events) => write!(
                 f,
                 "this kernel has none of the {} chosen events ({}): \
@@ -52,6 +67,7 @@ impl std::error::Error for CollectError {
         match self {
             Self::Tracer(error) => Some(error),
             Self::Trace(error) => Some(error),
+            Self::Output { source, .. } => Some(source),
             Self::NoEvents(_) => None,
         }
     }

@@ -9,7 +9,8 @@ use std::os::unix::fs::MetadataExt;
 
 fn start(name: &str, events: Vec<EventChoice>, buffer_kib: u64) -> Option<Recorder<Vec<u8>>> {
     // Each test has a name of its own: they run in one process.
-    let options = Options { name: name.to_owned(), buffer_kib, events, task_names: true };
+    let options =
+        Options { name: name.to_owned(), buffer_kib, events, task_names: true, stacks: true };
     match Recorder::start(&options, Vec::new()) {
         Ok(recorder) => Some(recorder),
         Err(error @ CollectError::Tracer(TraceError::NotMounted | TraceError::File { .. })) => {
@@ -45,7 +46,7 @@ fn records_the_syncs_of_a_file_and_leaves_nothing() {
         recorder.drain().unwrap();
     }
     let missing = recorder.missing_events().to_vec();
-    let (bytes, summary) = recorder.finish().unwrap();
+    let (bytes, summary) = recorder.finish([]).unwrap();
     dirty::remove(&path).unwrap();
     assert_eq!(summary.missing_events, missing);
     assert!(summary.losses.iter().all(|cpu| cpu.total() == 0), "{summary:?}");
@@ -112,7 +113,7 @@ fn losses_are_in_the_trace() {
     burst();
     recorder.drain().unwrap();
     burst();
-    let (bytes, summary) = recorder.finish().unwrap();
+    let (bytes, summary) = recorder.finish([]).unwrap();
     let lost: u64 = summary.losses.iter().map(|cpu| cpu.total()).sum();
     let mut trace = TraceFile::open(Cursor::new(bytes)).unwrap();
     assert_eq!(trace.losses(), summary.losses);
@@ -161,13 +162,14 @@ fn says_what_is_missing() {
 #[test]
 fn all_known_events_are_chosen_but_the_frequent_one() {
     let events = known_events(Some("dev == 5"), 42);
-    assert_eq!(events.len(), KNOWN.len() - 1);
+    assert_eq!(events.len(), KNOWN.len() - 3);
     let filter = |system: &str, event: &str| {
         let is = |choice: &&EventChoice| choice.system == system && choice.event == event;
         events.iter().find(is).and_then(|choice| choice.filter.clone())
     };
     assert_eq!(filter("jbd2", "jbd2_run_stats").as_deref(), Some("dev == 5"));
     assert_eq!(filter("block", "block_rq_issue"), None);
-    assert!(filter("sched", "sched_switch").unwrap().contains("next_pid != 42"));
+    assert_eq!(filter("sched", "sched_switch"), None);
+    assert!(filter("raw_syscalls", "sys_exit").unwrap().contains("common_pid != 42"));
     assert_eq!(filter("writeback", "global_dirty_state"), None);
 }

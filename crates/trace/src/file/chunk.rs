@@ -24,6 +24,8 @@ pub(super) const TASKS: u8 = 6;
 pub(super) const DEVICES: u8 = 7;
 pub(super) const LOSSES: u8 = 8;
 pub(super) const END: u8 = 9;
+pub(super) const SYMBOLS: u8 = 10;
+pub(super) const FACTS: u8 = 11;
 /// Kinds from here on are passed over by readers that do not know them.
 pub(super) const OPTIONAL_FROM: u8 = 128;
 

@@ -8,20 +8,26 @@
 //! `trace_file`.
 
 use super::chunk::{
-    CHUNK_BYTES, DEVICES, END, FORMAT, Found, HEADER_BYTES, HEADER_EVENT, HEADER_PAGE, Head,
-    LOSSES, MACHINE, OPTIONAL_FROM, PAGE, TASKS, check_file_header, read,
+    CHUNK_BYTES, DEVICES, END, FACTS, FORMAT, Found, HEADER_BYTES, HEADER_EVENT, HEADER_PAGE, Head,
+    LOSSES, MACHINE, OPTIONAL_FROM, PAGE, SYMBOLS, TASKS, check_file_header, read,
 };
 use super::merge::Merged;
-use super::{CPUS_MAX, CpuLosses, DEVICES_MAX, Machine, PAGES_MAX, Preamble, TASKS_MAX};
+use super::{
+    CPUS_MAX, CpuLosses, DEVICES_MAX, FACTS_MAX, Machine, PAGES_MAX, Preamble, SYMBOLS_MAX,
+    TASKS_MAX,
+};
 use crate::error::{Error, Result};
 use crate::event_set::{EVENTS_MAX, EventSet};
 use crate::record::{Device, Name};
+use crate::timeline::Symbols;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 /// What is read at once while the chunks are looked for.
 const READ_BYTES: usize = 256 << 10;
 const LOSSES_OF_CPU_BYTES: usize = 28;
+/// Path and text of a fact.
+const FACT_BYTES_MAX: usize = 65 << 10;
 
 /// How a trace ends.
 #[derive(Debug)]
@@ -44,6 +50,8 @@ pub struct TraceFile<R> {
     tasks: BTreeMap<i32, Name>,
     devices: BTreeMap<Device, Name>,
     losses: Vec<CpuLosses>,
+    symbols: Symbols,
+    facts: BTreeMap<String, String>,
     ending: Ending,
 }
 
@@ -57,6 +65,8 @@ struct Known {
     tasks: BTreeMap<i32, Name>,
     devices: BTreeMap<Device, Name>,
     losses: BTreeMap<u32, CpuLosses>,
+    symbols: Symbols,
+    facts: BTreeMap<String, String>,
     finished: bool,
 }
 
@@ -92,6 +102,8 @@ impl<R: Read + Seek> TraceFile<R> {
             tasks: found.tasks,
             devices: found.devices,
             losses: found.losses.into_values().collect(),
+            symbols: found.symbols,
+            facts: found.facts,
             ending,
         })
     }
@@ -134,6 +146,18 @@ impl<R> TraceFile<R> {
     #[must_use]
     pub fn losses(&self) -> &[CpuLosses] {
         &self.losses
+    }
+
+    /// Functions of the traced kernel, those that its stacks have.
+    #[must_use]
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Settings and state of the machine: text by path.
+    #[must_use]
+    pub fn facts(&self) -> &BTreeMap<String, String> {
+        &self.facts
     }
 
     /// How the trace ends.
@@ -230,6 +254,22 @@ impl Known {
                 self.devices.insert(Device(u32::from_le_bytes(number)), name);
                 (self.devices.len(), DEVICES_MAX)
             })?,
+            SYMBOLS => {
+                functions(payload, offset, |begin, end, name| {
+                    self.symbols.add(begin, end, String::from_utf8_lossy(name));
+                    self.symbols.len()
+                })?;
+            }
+            FACTS => {
+                let Some(end) = payload.iter().position(|byte| *byte == b'\n') else {
+                    return wrong("line feed after the path", 1, 0);
+                };
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                if self.facts.len() == FACTS_MAX || payload.len() > FACT_BYTES_MAX {
+                    return wrong("facts", FACTS_MAX as u64, self.facts.len() as u64 + 1);
+                }
+                self.facts.insert(text(&payload[..end]), text(&payload[end + 1..]));
+            }
             LOSSES => {
                 let (losses, rest) = payload.as_chunks::<LOSSES_OF_CPU_BYTES>();
                 if !rest.is_empty() || losses.len() > CPUS_MAX as usize {
@@ -253,6 +293,29 @@ impl Known {
         }
         Ok(())
     }
+}
+
+/// Hands out functions; `take` says how many there are.
+fn functions(
+    payload: &[u8],
+    offset: u64,
+    mut take: impl FnMut(u64, u64, &[u8]) -> usize,
+) -> Result<()> {
+    let mut rest = payload;
+    while let Some((head, after)) = rest.split_at_checked(17) {
+        let Some((name, after)) = after.split_at_checked(usize::from(head[16])) else { break };
+        let there = take(number(&head[..8]), number(&head[8..16]), name);
+        if there > SYMBOLS_MAX {
+            let (expected, found) = (SYMBOLS_MAX as u64, there as u64);
+            return Err(Error::File { field: "symbols", offset_bytes: offset, expected, found });
+        }
+        rest = after;
+    }
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let offset_bytes = offset + (CHUNK_BYTES + payload.len() - rest.len()) as u64;
+    Err(Error::File { field: "symbol", offset_bytes, expected: 17, found: rest.len() as u64 })
 }
 
 /// Up to eight bytes as a number.

@@ -6,8 +6,8 @@
 //! Invariant: a reader takes what this wrote. Held by `what_is_written_is_read_back`.
 
 use super::chunk::{
-    DEVICES, END, FORMAT, HEADER_EVENT, HEADER_PAGE, LOSSES, MACHINE, PAGE, TASKS, encode,
-    file_header,
+    DEVICES, END, FACTS, FORMAT, HEADER_EVENT, HEADER_PAGE, LOSSES, MACHINE, PAGE, SYMBOLS, TASKS,
+    encode, file_header,
 };
 use super::{CPUS_MAX, CpuLosses, Machine, PAGES_MAX};
 use crate::error::{Error, Result};
@@ -20,6 +20,7 @@ use std::io::Write;
 /// Names that go into one chunk: with the longest of 255 bytes it stays below 1 MiB.
 const NAMES_OF_CHUNK: usize = 4_000;
 const NAME_BYTES_MAX: usize = 255;
+const FACT_BYTES_MAX: usize = 64 << 10;
 
 /// What a trace begins with: all that is known before the first event.
 #[derive(Clone, Debug, Default)]
@@ -144,6 +145,40 @@ impl<W: Write> TraceWriter<W> {
             self.put(kind, 0, &[&payload])?;
         }
         Ok(())
+    }
+
+    /// Names functions of the kernel: (begin, end, name).
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn symbols<'a>(
+        &mut self,
+        functions: impl IntoIterator<Item = (u64, u64, &'a str)>,
+    ) -> Result<()> {
+        let mut functions = functions.into_iter().peekable();
+        while functions.peek().is_some() {
+            let mut payload = Vec::new();
+            for (begin, end, name) in functions.by_ref().take(NAMES_OF_CHUNK / 2) {
+                let name = &name.as_bytes()[..name.len().min(NAME_BYTES_MAX)];
+                payload.extend(begin.to_le_bytes());
+                payload.extend(end.to_le_bytes());
+                payload.push(name.len() as u8);
+                payload.extend_from_slice(name);
+            }
+            self.put(SYMBOLS, 0, &[&payload])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a setting or state of the machine, as the file at `path` has it. A later one of the
+    /// same path replaces an earlier one. What is longer than 64 KiB is cut.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn fact(&mut self, path: &str, text: &[u8]) -> Result<()> {
+        let text = &text[..text.len().min(FACT_BYTES_MAX)];
+        let path = &path.as_bytes()[..path.len().min(NAME_BYTES_MAX)];
+        self.put(FACTS, 0, &[path, b"\n", text])
     }
 
     /// Hands on what was written, so that it outlives this process. Blocks as `W` does.

@@ -48,4 +48,13 @@ events! {
         /// Where it ran last.
         target_cpu: i32 = "target_cpu",
     }
+    /// A task makes another.
+    "sched_process_fork" => Fork, ForkSchema {
+        /// The task that makes it.
+        parent_pid: i32 = "parent_pid",
+        /// The new one.
+        child_pid: i32 = "child_pid",
+        /// Its name, which it has from its parent.
+        child_comm: Name = "child_comm",
+    }
 }

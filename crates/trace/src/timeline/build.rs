@@ -117,6 +117,10 @@ impl Builder {
             KernelEvent::KernelStack(stack) => self.stack(at, switched, stack),
             KernelEvent::Switch(event) => self.switch(at, event),
             KernelEvent::Waking(event) => self.waking(at, event.pid, event.comm),
+            KernelEvent::Fork(event) => {
+                self.name(event.child_pid, event.child_comm);
+                self.line.tasks.entry(event.child_pid).or_default().parent = Some(event.parent_pid);
+            }
             KernelEvent::Wakeup(event) => self.name(event.pid, event.comm),
             KernelEvent::SysEnter(event) => self.enter(at, event),
             KernelEvent::SysExit(event) => self.exit(at, event),

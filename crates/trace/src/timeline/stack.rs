@@ -68,6 +68,12 @@ impl Symbols {
         (address < *end).then_some(name.as_str())
     }
 
+    /// How many are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.functions.len()
+    }
+
     /// Whether none is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {

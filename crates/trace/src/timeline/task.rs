@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub struct Task {
     /// Its name, the last that was heard.
     pub name: Name,
+    /// The task that made it, if that was within the trace.
+    pub parent: Option<i32>,
     /// System calls that took long enough to be told one by one; see [`super::Limits`].
     pub calls: Vec<Call>,
     /// All system calls, by number.
@@ -82,6 +84,8 @@ pub struct Wait {
     pub stack: Option<StackId>,
     /// Who woke it.
     pub waker: Option<Waker>,
+    /// The task that got its processor; 0 is the idle task. None if not recorded.
+    pub next_pid: Option<i32>,
 }
 
 /// Who woke a task.

@@ -34,6 +34,7 @@ impl Builder {
                 end_ns: None,
                 stack: None,
                 waker: None,
+                next_pid: Some(event.next_pid),
             };
             self.now.entry(event.prev_pid).or_default().wait = kind.map(wait);
             self.switched.insert(at.cpu, event.prev_pid);

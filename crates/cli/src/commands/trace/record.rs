@@ -1,0 +1,131 @@
+//! Records the kernel's events into a trace file: around a command, for some time, or until it is
+//! told to stop.
+
+use crate::commands::{Format, print_json};
+use crate::failure::{Outcome, Result};
+use crate::size;
+use baro_sys::{clock, termination};
+use baro_trace::collect::{Options, Session, Summary, known_events};
+use clap::Args;
+use serde_json::json;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+/// Memory of the kernel for each processor: what comes in a fifth of a second at a rate of 300,000
+/// events a second.
+const BUFFER: &str = "8MiB";
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Record while this command runs; what it waited for is told at the end
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// The trace; by default baro-TIME.trace in this folder
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Stop after this time; else at Ctrl-C
+    #[arg(long = "for", value_parser = size::nanoseconds, value_name = "TIME")]
+    for_ns: Option<u64>,
+    /// Tell only of this process; what others did to it is recorded all the same
+    #[arg(long, short, value_name = "PID")]
+    pid: Vec<i32>,
+    /// Tell of all processes: the default without a command
+    #[arg(long)]
+    system: bool,
+    /// Memory of the kernel for each processor
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = BUFFER)]
+    buffer: u64,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    termination::watch()?;
+    let path = arguments.out.clone().unwrap_or_else(default_name);
+    let options = Options {
+        name: "baro-trace".to_owned(),
+        buffer_kib: arguments.buffer >> 10,
+        events: known_events(None, std::process::id()),
+        task_names: true,
+        stacks: true,
+    };
+    let mut session = Session::start(&options, &path)?;
+    for event in session.recorder().missing_events() {
+        eprintln!("baro: this kernel has no event {event}");
+    }
+    let mut target = match arguments.command.as_slice() {
+        [] => None,
+        [program, rest @ ..] => Some(
+            Command::new(program)
+                .args(rest)
+                .spawn()
+                .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?,
+        ),
+    };
+    if target.is_none() {
+        eprintln!("baro: recording to {}; Ctrl-C ends", path.display());
+    }
+    let mut focus = arguments.pid.clone();
+    focus.extend(target.as_ref().and_then(|child| i32::try_from(child.id()).ok()));
+    if !arguments.system {
+        session.focus(&focus)?;
+    }
+    let status = record(arguments, &mut session, target.as_mut())?;
+    let bytes = session.recorder().bytes();
+    let summary = session.finish()?;
+    report(arguments.format, &path, bytes, &summary)?;
+    if let Some(status) = status.filter(|status| !status.success()) {
+        eprintln!("baro: the command ended with {status}");
+    }
+    Ok(Outcome::lost_if(summary.losses.iter().any(|cpu| cpu.total() > 0)))
+}
+
+/// Records until the command has ended, the time is over, or a signal came.
+fn record(
+    arguments: &Arguments,
+    session: &mut Session,
+    mut target: Option<&mut Child>,
+) -> Result<Option<ExitStatus>> {
+    let begin_ns = clock::monotonic_ns();
+    loop {
+        session.turn()?;
+        if let Some(child) = &mut target
+            && let Some(status) = child.try_wait()?
+        {
+            return Ok(Some(status));
+        }
+        let age_ns = clock::monotonic_ns().saturating_sub(begin_ns);
+        let over = arguments.for_ns.is_some_and(|for_ns| age_ns >= for_ns);
+        // Ctrl-C goes to the command as well: it ends, and that ends the recording.
+        let told = termination::requested().is_some() && target.is_none();
+        if over || told {
+            return Ok(None);
+        }
+    }
+}
+
+fn default_name() -> PathBuf {
+    let seconds = clock::realtime_ns() / 1_000_000_000;
+    let time = crate::time::show(seconds * 1_000_000_000);
+    let digits: String = time.chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
+    PathBuf::from(format!("baro-{}.trace", digits.get(..15).unwrap_or(&digits)))
+}
+
+fn report(format: Format, path: &Path, bytes: u64, summary: &Summary) -> Result<()> {
+    let lost: u64 = summary.losses.iter().map(|cpu| cpu.total()).sum();
+    match format {
+        Format::Json => print_json(&json!({
+            "file": path.display().to_string(),
+            "bytes": bytes,
+            "pages": summary.pages,
+            "lost_events": lost,
+            "missing_events": summary.missing_events,
+        })),
+        Format::Text => {
+            out!("{}: {}, {lost} events lost", path.display(), size::show_bytes(bytes));
+            out!("baro explain {}", path.display());
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Settings and state of the machine that say how long a wait had to be: limits of dirty data, the
+//! journals' sizes, queues of the disks, mounts.
+//!
+//! Invariant: only reads, and what cannot be read is left out. Held by `this_machine_has_facts`.
+
+use baro_sys::host;
+use std::path::Path;
+
+const BYTES_MAX: u64 = 32 << 10;
+/// Folders of devices that are looked into; a machine with more has the rest without facts.
+const FOLDERS_MAX: usize = 256;
+
+const OF_MACHINE: [&str; 11] = [
+    "/proc/self/mountinfo",
+    "/proc/meminfo",
+    "/proc/cpuinfo",
+    "/proc/sys/vm/dirty_ratio",
+    "/proc/sys/vm/dirty_bytes",
+    "/proc/sys/vm/dirty_background_ratio",
+    "/proc/sys/vm/dirty_background_bytes",
+    "/proc/sys/vm/dirty_expire_centisecs",
+    "/proc/sys/vm/dirty_writeback_centisecs",
+    "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device",
+    "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device",
+];
+
+/// Files in each folder of a folder.
+const OF_DEVICES: [(&str, &[&str]); 3] = [
+    ("/proc/fs/jbd2", &["info"]),
+    ("/sys/class/bdi", &["min_ratio", "max_ratio", "min_bytes", "max_bytes", "strict_limit"]),
+    (
+        "/sys/block",
+        &[
+            "queue/scheduler",
+            "queue/nr_requests",
+            "queue/max_sectors_kb",
+            "queue/wbt_lat_usec",
+            "queue/rotational",
+            "queue/write_cache",
+            "size",
+        ],
+    ),
+];
+
+/// Path and text of each.
+pub(super) fn of_machine() -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut read = |path: String| {
+        if let Ok(text) = host::read_text(Path::new(&path), BYTES_MAX) {
+            facts.push((path, text.trim_end().to_owned()));
+        }
+    };
+    OF_MACHINE.iter().for_each(|path| read((*path).to_owned()));
+    for (folder, files) in OF_DEVICES {
+        let devices = host::list_dir(Path::new(folder)).unwrap_or_default();
+        for device in devices.iter().take(FOLDERS_MAX) {
+            files.iter().for_each(|file| read(format!("{folder}/{device}/{file}")));
+        }
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_facts() {
+        let facts = of_machine();
+        let has = |path: &str| facts.iter().any(|(of, text)| of == path && !text.is_empty());
+        assert!(has("/proc/self/mountinfo") && has("/proc/meminfo"));
+        assert!(facts.iter().all(|(path, _)| path.starts_with('/') && !path.contains('\n')));
+    }
+}
