@@ -238,5 +238,6 @@ fn this_machine(cpus: u32) -> Machine {
         realtime_offset_ns: clock::realtime_ns().saturating_sub(clock_ns),
         boottime_offset_ns: clock::boottime_ns().saturating_sub(clock_ns),
         hz,
+        arch: Some(std::env::consts::ARCH.to_owned()),
     }
 }

@@ -13,6 +13,7 @@
 //! without the feature `collect`. Any bytes give an error, never a panic, and memory is bounded;
 //! held by `corpus_replays_and_mutations_do_not_panic` of the fuzz package.
 
+pub mod calls;
 #[cfg(feature = "collect")]
 pub mod collect;
 mod error;

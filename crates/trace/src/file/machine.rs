@@ -22,6 +22,9 @@ pub struct Machine {
     pub boottime_offset_ns: i64,
     /// Ticks of the kernel in a second: the unit of jbd2's own times. Not every machine tells it.
     pub hz: Option<u32>,
+    /// The machine's kind, as `std::env::consts::ARCH` says it (`x86_64`): system calls are numbered
+    /// by it. Traces of before it was recorded do not tell it.
+    pub arch: Option<String>,
 }
 
 const WHAT: &str = "machine of a trace";
@@ -39,6 +42,9 @@ impl Machine {
         );
         if let Some(hz) = self.hz {
             text.push_str(&format!("hz {hz}\n"));
+        }
+        if let Some(arch) = &self.arch {
+            text.push_str(&format!("arch {}\n", line(arch)));
         }
         text.into_bytes()
     }
@@ -64,6 +70,7 @@ impl Machine {
                 fact("boottime_offset_ns").ok_or_else(|| missing("boottime_offset_ns"))?,
             )?,
             hz: fact("hz").map(number).transpose()?,
+            arch: fact("arch").map(|(_, arch)| arch),
         })
     }
 }

@@ -16,6 +16,7 @@ fn preamble() -> Preamble {
         realtime_offset_ns: 1_700_000_000_000_000_000,
         boottime_offset_ns: -5,
         hz: Some(250),
+        arch: Some("x86_64".to_owned()),
     };
     let other = SCHED_SWITCH.replace("372", "9").replace("sched_switch", "other");
     Preamble {
@@ -221,7 +222,7 @@ fn the_machine_round_trips_and_what_is_missing_is_named() {
     let machine = Machine { kernel: "a\nclock x".to_owned(), ..preamble().machine };
     let read = Machine::decode(&machine.encode()).unwrap();
     assert_eq!(read, Machine { kernel: "a clock x".to_owned(), ..machine.clone() });
-    let without = Machine { hz: None, ..preamble().machine };
+    let without = Machine { hz: None, arch: None, ..preamble().machine };
     assert_eq!(Machine::decode(&without.encode()).unwrap(), without);
     for key in ["kernel", "clock", "cpus", "realtime_offset_ns", "boottime_offset_ns"] {
         let text = String::from_utf8(machine.encode()).unwrap().replace(key, "other");
