@@ -4,6 +4,7 @@ mod bench;
 mod cat;
 mod demo;
 mod du;
+mod explain;
 mod export;
 mod import;
 mod info;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Top(top::Arguments),
     /// Record what the kernel does, to learn later why a call was late
     Trace(trace::Arguments),
+    /// Say why calls were late: a chain of waits for each, and what may help
+    Explain(explain::Arguments),
     /// Settings of the machine
     #[command(subcommand)]
     Tune(tune::Command),
@@ -104,6 +107,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Du(arguments) => du::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Tune(command) => tune::run(&command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),

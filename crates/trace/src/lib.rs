@@ -18,6 +18,7 @@ pub mod calls;
 pub mod collect;
 mod error;
 pub mod event_set;
+pub mod explain;
 pub mod file;
 pub mod format;
 pub mod record;

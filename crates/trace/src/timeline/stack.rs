@@ -7,6 +7,14 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StackId(u32);
 
+impl StackId {
+    /// Its place among all stacks.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The stacks of a timeline.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {

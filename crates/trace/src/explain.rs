@@ -1,0 +1,222 @@
+//! Why a call was late: for each slow call a chain of waits, down to a device, a limit or a holder.
+//!
+//! A call is late because its task did not run. Each of these waits has a kernel stack, which says
+//! what was waited for ([`place`]), and somebody who ended it. The chain follows him: the journal's
+//! thread for a transaction, the holder of a lock, the flusher for a limit of dirty data, the disk
+//! for I/O. What he waited for in the same time explains this wait, and so on.
+//!
+//! Nothing is guessed: where neither stack nor waker tells, the time is unexplained and counted. The
+//! holder of a lock is the task that woke the waiter, which is the one that gave the lock up.
+//!
+//! Sources: paper D's chain (dirty limit, flusher, journal space, checkpoint, ordered data, disk),
+//! which its authors put together by hand.
+//!
+//! Invariant: the parts of a call's wait are at most the wait, and its unexplained part is what no
+//! part explains. Held by `parts_of_a_wait_do_not_exceed_it`.
+
+mod advice;
+mod calls;
+mod cause;
+mod chain;
+mod io;
+mod json;
+mod limits;
+pub mod place;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use advice::Advice;
+pub use cause::Cause;
+pub use json::to_json;
+pub use text::{describe, show_ns};
+
+use crate::file::{FOCUS, TraceFile};
+use crate::record::Device;
+use crate::timeline::{Symbols, Timeline};
+use place::Place;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the analysis knows of a trace.
+#[derive(Debug)]
+pub struct Knowledge {
+    /// Spans.
+    pub line: Timeline,
+    /// Functions.
+    pub symbols: Symbols,
+    /// Settings of the machine.
+    pub facts: BTreeMap<String, String>,
+    /// Names of devices.
+    pub devices: BTreeMap<Device, String>,
+    /// The machine's architecture, for names of calls.
+    pub arch: Option<String>,
+    /// Tasks that the trace is about; empty: all.
+    pub focus: BTreeSet<i32>,
+    /// Places of the stacks, by their number.
+    places: Vec<Place>,
+}
+
+/// What is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// Only calls that waited this long.
+    pub over_ns: u64,
+    /// The longest so many.
+    pub top: usize,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self { over_ns: 10_000_000, top: 10 }
+    }
+}
+
+/// Why calls were late.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    /// The calls that waited longest, the longest first.
+    pub calls: Vec<SlowCall>,
+    /// Calls that waited as long as was asked for, told or not.
+    pub slow_calls: u64,
+    /// Time that these waited, by the root of it, the longest first.
+    pub causes: Vec<(Cause, u64, u64)>,
+    /// What makes the answer less certain.
+    pub notes: Vec<String>,
+}
+
+/// A call that was late.
+#[derive(Clone, Debug)]
+pub struct SlowCall {
+    /// The task.
+    pub pid: i32,
+    /// Its name.
+    pub comm: String,
+    /// The call: `write`, `fsync`, ...; `page fault` or `io_uring` where there is none.
+    pub call: String,
+    /// The device it was about, if known.
+    pub device: Option<Device>,
+    /// Where that is mounted.
+    pub mount: Option<String>,
+    /// When it began, in the tracer's clock.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// How long it did not run in between.
+    pub wait_ns: u64,
+    /// How much of that nothing explains.
+    pub unexplained_ns: u64,
+    /// All its waits.
+    pub tree: Vec<Node>,
+    /// The part of the tree that took longest, from the call to the end of it.
+    pub chain: Vec<Link>,
+    /// What it waited for itself.
+    pub cause: Cause,
+    /// What is behind it.
+    pub root: Cause,
+    /// What may help.
+    pub advice: Vec<Advice>,
+}
+
+/// A part of a wait, with the parts that explain it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Who waited.
+    pub pid: i32,
+    /// For what.
+    pub cause: Cause,
+    /// The function in the kernel, or another place.
+    pub place: String,
+    /// How long, within the wait that is explained.
+    pub ns: u64,
+    /// From when, the first time.
+    pub begin_ns: u64,
+    /// How often.
+    pub count: u64,
+    /// What shows it.
+    pub evidence: String,
+    /// Why it took so long.
+    pub children: Vec<Node>,
+}
+
+/// A link of a chain.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Who waited.
+    pub pid: i32,
+    /// His name and pid.
+    pub who: String,
+    /// For what.
+    pub cause: Cause,
+    /// The function in the kernel.
+    pub place: String,
+    /// How long.
+    pub ns: u64,
+    /// From when.
+    pub begin_ns: u64,
+    /// What shows it.
+    pub evidence: String,
+}
+
+impl Knowledge {
+    /// What is known of a trace.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn of<R: std::io::Read + std::io::Seek>(
+        trace: &mut TraceFile<R>,
+    ) -> crate::error::Result<Self> {
+        let line = Timeline::of(trace, crate::timeline::Limits::default())?;
+        let named = trace.devices().iter().map(|(device, name)| (*device, name.to_string()));
+        let focus = trace.facts().get(FOCUS).map_or("", String::as_str);
+        let focus = focus.lines().filter_map(|pid| pid.parse().ok()).collect();
+        Ok(Self::new(
+            line,
+            trace.symbols().clone(),
+            trace.facts().clone(),
+            named.collect(),
+            trace.machine().arch.clone(),
+            focus,
+        ))
+    }
+
+    /// Puts together what is known.
+    #[must_use]
+    pub fn new(
+        line: Timeline,
+        symbols: Symbols,
+        facts: BTreeMap<String, String>,
+        devices: BTreeMap<Device, String>,
+        arch: Option<String>,
+        focus: BTreeSet<i32>,
+    ) -> Self {
+        let place = |addresses: &[u64]| Place::of(addresses.iter().map(|one| symbols.name(*one)));
+        let places = line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();
+        Self { line, symbols, facts, devices, arch, focus, places }
+    }
+
+    /// Explains the calls that waited longest.
+    #[must_use]
+    pub fn explain(&self, question: &Question) -> Explanation {
+        calls::explain(self, question)
+    }
+
+    /// Name and pid of a task.
+    #[must_use]
+    pub fn who(&self, pid: i32) -> String {
+        match self.line.task_name(pid) {
+            _ if pid == 0 => "an interrupt".to_owned(),
+            Some(name) => format!("{name} (pid {pid})"),
+            None => format!("pid {pid}"),
+        }
+    }
+
+    /// The name of a device.
+    #[must_use]
+    pub fn device_name(&self, device: Device) -> String {
+        self.devices.get(&device).cloned().unwrap_or_else(|| device.to_string())
+    }
+
+    fn place(&self, stack: Option<crate::timeline::StackId>) -> Option<&Place> {
+        stack.and_then(|id| self.places.get(id.index()))
+    }
+}

@@ -1,0 +1,279 @@
+//! Which calls were slow, and what is told of each.
+
+use super::chain::{Span, Walk};
+use super::{Cause, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
+use crate::calls;
+use crate::record::Device;
+use crate::timeline::{Task, Wait, WaitKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Calls that are explained at most, told or counted by their cause: each may take a millisecond.
+const EXPLAINED_MAX: usize = 2_000;
+/// Links that a chain is told with.
+const LINKS_MAX: usize = 16;
+
+/// A call whose waits are long enough.
+struct Candidate {
+    pid: i32,
+    call: String,
+    fd: Option<u64>,
+    span: Span,
+    wait_ns: u64,
+}
+
+pub(super) fn explain(known: &Knowledge, question: &Question) -> Explanation {
+    let mut slow = Vec::new();
+    for (pid, task) in &known.line.tasks {
+        if *pid != 0 && in_focus(known, *pid) {
+            candidates(known, *pid, task, question.over_ns, &mut slow);
+        }
+    }
+    slow.sort_by(|a, b| b.wait_ns.cmp(&a.wait_ns).then(a.span.begin_ns.cmp(&b.span.begin_ns)));
+    let mut explanation = Explanation { slow_calls: slow.len() as u64, ..Explanation::default() };
+    let mut causes: BTreeMap<Cause, (u64, u64)> = BTreeMap::new();
+    for (index, candidate) in slow.iter().take(EXPLAINED_MAX).enumerate() {
+        let call = explained(known, candidate);
+        let sum = causes.entry(call.root).or_default();
+        sum.0 += call.wait_ns;
+        sum.1 += 1;
+        if index < question.top {
+            explanation.calls.push(call);
+        }
+    }
+    explanation.causes =
+        causes.into_iter().map(|(cause, (ns, count))| (cause, ns, count)).collect();
+    explanation.causes.sort_by(|a, b| b.1.cmp(&a.1));
+    explanation.notes = notes(known, slow.len());
+    explanation
+}
+
+/// Whether a task, or one that it comes from, is one of those the trace is about.
+fn in_focus(known: &Knowledge, pid: i32) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut next = Some(pid);
+    while let Some(pid) = next.filter(|pid| seen.insert(*pid)) {
+        if known.focus.is_empty() || known.focus.contains(&pid) {
+            return true;
+        }
+        next = known.line.tasks.get(&pid).and_then(|task| task.parent);
+    }
+    false
+}
+
+/// Adds the slow calls of a task.
+fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut Vec<Candidate>) {
+    let end_ns = known.line.end_ns;
+    let mut covered: Vec<Span> = Vec::new();
+    for call in &task.calls {
+        let span = Span { begin_ns: call.begin_ns, end_ns: call.end_ns.unwrap_or(end_ns) };
+        let name = calls::name(known.arch.as_deref(), call.number);
+        let name = name.map_or_else(|| format!("system call {}", call.number), str::to_owned);
+        covered.push(span);
+        if span.ns() < over_ns || !calls::is_storage(&name) {
+            continue;
+        }
+        let wait_ns = waited(task, span, end_ns, true);
+        // A pipe, a socket or a terminal that has nothing is no delay of storage: only sleeps that no
+        // signal ends are, and waits for a processor.
+        let hard_ns = waited(task, span, end_ns, false);
+        if wait_ns >= over_ns && hard_ns * 2 >= wait_ns {
+            slow.push(Candidate { pid, call: name, fd: Some(call.args[0]), span, wait_ns });
+        }
+    }
+    // Sleeps outside of any call: page faults, and the kernel's workers of io_uring.
+    let outside = |wait: &&Wait| {
+        let after = covered.partition_point(|span| span.begin_ns <= wait.begin_ns);
+        after.checked_sub(1).is_none_or(|index| covered[index].end_ns < wait.begin_ns)
+    };
+    let is_worker = task.name.as_bytes().starts_with(b"iou-wrk");
+    let is_kernel = is_worker || is_kernel_task(task);
+    for wait in task.waits.iter().filter(|wait| wait.kind == WaitKind::Sleep).filter(outside) {
+        let span = Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(end_ns) };
+        if span.ns() < over_ns || is_kernel && !is_worker {
+            continue;
+        }
+        let Some(place) = known.place(wait.stack) else { continue };
+        let call = if is_worker { "io_uring" } else { "page fault" };
+        if !place.layers.is_empty() || place.is_io {
+            slow.push(Candidate { pid, call: call.to_owned(), fd: None, span, wait_ns: span.ns() });
+        }
+    }
+}
+
+/// Tasks of the kernel's own, which make no calls that somebody waits for.
+fn is_kernel_task(task: &Task) -> bool {
+    const NAMES: [&[u8]; 8] = [
+        b"kworker",
+        b"jbd2/",
+        b"kswapd",
+        b"loop",
+        b"ksoftirqd",
+        b"khugepaged",
+        b"rcu_",
+        b"migration",
+    ];
+    NAMES.iter().any(|name| task.name.as_bytes().starts_with(name))
+}
+
+/// How long a task did not run within a time; with or without sleeps that signals end.
+fn waited(task: &Task, span: Span, end_ns: u64, interruptible: bool) -> u64 {
+    let from = task
+        .waits
+        .partition_point(|wait| wait.end_ns.is_some_and(|ended_ns| ended_ns <= span.begin_ns));
+    let within = task.waits[from..].iter().take_while(|wait| wait.begin_ns < span.end_ns);
+    let counted = within.filter(|wait| interruptible || wait.kind != WaitKind::Interruptible);
+    let whole =
+        |wait: &Wait| Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(end_ns) };
+    counted.map(|wait| whole(wait).within(span).ns()).sum()
+}
+
+fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
+    let tree = Walk::new(known).waits(candidate.pid, candidate.span);
+    let unexplained: u64 = tree.iter().map(unexplained_ns).sum();
+    let told: u64 = tree.iter().map(|node| node.ns).sum();
+    let unexplained_ns = unexplained + candidate.wait_ns.saturating_sub(told);
+    let chain = chain(known, &tree);
+    let first = chain.iter().find(|link| link.cause != Cause::Handle).or(chain.first());
+    let cause = first.map_or(Cause::Unknown, |link| link.cause);
+    let structural = chain.iter().rev().find(|link| link.cause.is_structural());
+    let last = chain.iter().rev().find(|link| link.cause != Cause::Running).or(chain.last());
+    let root = structural.or(last).map_or(Cause::Unknown, |link| link.cause);
+    let device = device(known, candidate);
+    let mut call = SlowCall {
+        pid: candidate.pid,
+        comm: known.line.task_name(candidate.pid).map_or(String::new(), |name| name.to_string()),
+        call: candidate.call.clone(),
+        device,
+        mount: device.and_then(|device| mount(known, device)),
+        begin_ns: candidate.span.begin_ns,
+        end_ns: candidate.span.end_ns,
+        wait_ns: candidate.wait_ns,
+        unexplained_ns,
+        tree,
+        chain,
+        cause,
+        root,
+        advice: Vec::new(),
+    };
+    call.advice = advice::of(known, &call);
+    call
+}
+
+/// Time in a node that nothing explains.
+fn unexplained_ns(node: &Node) -> u64 {
+    if node.cause == Cause::Unknown {
+        return node.ns;
+    }
+    node.children.iter().map(unexplained_ns).sum::<u64>().min(node.ns)
+}
+
+/// The part of the tree that took longest.
+fn chain(known: &Knowledge, tree: &[Node]) -> Vec<Link> {
+    let mut links = Vec::new();
+    let mut nodes = tree;
+    while let Some(node) = nodes.first().filter(|_| links.len() < LINKS_MAX) {
+        links.push(Link {
+            pid: node.pid,
+            who: known.who(node.pid),
+            cause: node.cause,
+            place: node.place.clone(),
+            ns: node.ns,
+            begin_ns: node.begin_ns,
+            evidence: node.evidence.clone(),
+        });
+        nodes = &node.children;
+    }
+    links
+}
+
+/// The file system that a call was about, as far as events within it tell.
+fn device(known: &Knowledge, candidate: &Candidate) -> Option<Device> {
+    let Candidate { pid, span, fd, .. } = candidate;
+    let task = known.line.tasks.get(pid)?;
+    let within = |at: u64| at >= span.begin_ns && at <= span.end_ns;
+    let sync = task.syncs.iter().find(|sync| within(sync.begin_ns));
+    let handle = task.handles.iter().find(|handle| within(handle.begin_ns));
+    let throttle = || {
+        let one = task.throttles.iter().find(|one| within(one.begin_ns))?;
+        let bdi = one.bdi.to_string();
+        let (major, minor) = bdi.split_once(':')?;
+        Some(Device::new(major.parse().ok()?, minor.parse().ok()?))
+    };
+    let by_event = sync.map(|one| one.device).or(handle.map(|one| one.device)).or_else(throttle);
+    // The same file in an earlier call of the task.
+    by_event.or_else(|| {
+        let fd = (*fd)?;
+        let same = task.calls.iter().filter(|call| call.args[0] == fd);
+        same.filter_map(|call| {
+            let end_ns = call.end_ns?;
+            let of_call = |at: u64| at >= call.begin_ns && at <= end_ns;
+            let handle = task.handles.iter().find(|handle| of_call(handle.begin_ns))?;
+            Some(handle.device)
+        })
+        .next()
+    })
+}
+
+/// Where a device is mounted, by the lines of `mountinfo`.
+pub(super) fn mount(known: &Knowledge, device: Device) -> Option<String> {
+    let wanted = device.to_string();
+    mounts(known).find(|(of, ..)| *of == wanted).map(|(_, path, ..)| path.to_owned())
+}
+
+/// Lines of `mountinfo`: device, path, file system, its options.
+pub(super) fn mounts(known: &Knowledge) -> impl Iterator<Item = (&str, &str, &str, &str)> {
+    let text = known.facts.get("/proc/self/mountinfo").map_or("", String::as_str);
+    text.lines().filter_map(|line| {
+        let (before, after) = line.split_once(" - ")?;
+        let mut words = before.split(' ');
+        let (device, path) = (words.nth(2)?, words.nth(1)?);
+        let mut words = after.split(' ');
+        let kind = words.next()?;
+        Some((device, path, kind, words.nth(1).unwrap_or("")))
+    })
+}
+
+fn notes(known: &Knowledge, slow: usize) -> Vec<String> {
+    let line = &known.line;
+    let mut notes = Vec::new();
+    if line.lost_events > 0 || line.lost_places > 0 {
+        notes.push(format!(
+            "{} events and more at {} places were lost before they were read: record with a larger \
+             --buffer",
+            line.lost_events, line.lost_places
+        ));
+    }
+    if line.dropped_spans > 0 {
+        notes.push(format!("{} spans had no room and are left out", line.dropped_spans));
+    }
+    if line.damaged_pages > 0 {
+        notes.push(format!("{} pages of the trace are damaged", line.damaged_pages));
+    }
+    if line.stacks.is_empty() && line.events > 0 {
+        notes.push("the trace has no kernel stacks: what a sleep was for is mostly unknown".into());
+    } else if known.symbols.is_empty() && !line.stacks.is_empty() {
+        notes.push(
+            "the trace has stacks, but no names of functions (recorded without the right to read \
+             /proc/kallsyms, or broken off)"
+                .to_owned(),
+        );
+    }
+    if known.arch.is_none() {
+        notes.push("the trace does not say its architecture: calls have numbers only".to_owned());
+    }
+    if slow > EXPLAINED_MAX {
+        notes.push(format!("of {slow} slow calls the {EXPLAINED_MAX} longest were explained"));
+    }
+    let others: BTreeSet<&str> = mounts(known)
+        .filter(|(device, _, kind, _)| !device.starts_with("0:") && *kind != "ext4")
+        .map(|(_, _, kind, _)| kind)
+        .collect();
+    if !others.is_empty() && line.journals.is_empty() {
+        let kinds: Vec<&str> = others.into_iter().collect();
+        notes.push(format!(
+            "journals of {} are not decoded: there, waits are explained to the block layer and limits",
+            kinds.join(", ")
+        ));
+    }
+    notes
+}

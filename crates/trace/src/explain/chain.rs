@@ -1,0 +1,366 @@
+//! From a wait to what is behind it.
+//!
+//! [`Walk::waits`] takes apart the time of one task; each wait becomes a node for every layer of its
+//! stack, and the innermost is followed to another task or to a disk for the same time.
+
+use super::{Cause, Knowledge, Node};
+use crate::record::Device;
+use crate::timeline::{Context, Handle, Stage, Wait, WaitKind};
+
+/// Links that a chain has at most: longer ones are cut, which costs no time that is counted.
+const DEPTH_MAX: usize = 10;
+/// Times shorter than this are not looked into.
+const SHORT_NS: u64 = 20_000;
+
+/// Follows waits of one call.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    pub(super) known: &'a Knowledge,
+    /// Tasks on the way, so that none is followed into itself.
+    path: Vec<i32>,
+}
+
+/// A time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) begin_ns: u64,
+    pub(super) end_ns: u64,
+}
+
+impl Span {
+    pub(super) fn ns(self) -> u64 {
+        self.end_ns.saturating_sub(self.begin_ns)
+    }
+
+    pub(super) fn within(self, other: Span) -> Span {
+        let begin_ns = self.begin_ns.clamp(other.begin_ns, other.end_ns.max(other.begin_ns));
+        Span { begin_ns, end_ns: self.end_ns.min(other.end_ns).max(begin_ns) }
+    }
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(known: &'a Knowledge) -> Self {
+        Self { known, path: Vec::new() }
+    }
+
+    /// What a task waited for within a time, alike waits together, the longest first.
+    pub(super) fn waits(&mut self, pid: i32, span: Span) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        if pid == 0 || self.path.len() >= DEPTH_MAX || self.path.contains(&pid) {
+            return nodes;
+        }
+        let Some(task) = self.known.line.tasks.get(&pid) else { return nodes };
+        self.path.push(pid);
+        let end_ns = self.known.line.end_ns;
+        let from =
+            task.waits.partition_point(|wait| wait.end_ns.unwrap_or(end_ns) <= span.begin_ns);
+        for wait in task.waits.iter().skip(from).take_while(|wait| wait.begin_ns < span.end_ns) {
+            let ended_ns = wait.end_ns.unwrap_or(end_ns);
+            let slept_ns = match wait.kind {
+                WaitKind::Runnable => wait.begin_ns,
+                _ => wait.woken_ns.unwrap_or(ended_ns).clamp(wait.begin_ns, ended_ns),
+            };
+            let slept = Span { begin_ns: wait.begin_ns, end_ns: slept_ns }.within(span);
+            let ready = Span { begin_ns: slept_ns, end_ns: ended_ns }.within(span);
+            if slept.ns() >= SHORT_NS {
+                nodes.push(self.sleep(pid, wait, slept));
+            }
+            if ready.ns() >= SHORT_NS {
+                nodes.push(self.ready(pid, wait, ready));
+            }
+        }
+        self.path.pop();
+        merge(nodes)
+    }
+
+    /// A task could have run, but did not.
+    fn ready(&self, pid: i32, wait: &Wait, span: Span) -> Node {
+        let taker = wait.next_pid.filter(|taker| *taker > 0 && wait.kind == WaitKind::Runnable);
+        let evidence = match taker {
+            Some(taker) => format!("{} had the processor", self.known.who(taker)),
+            None => "it was awake, but not on a processor".to_owned(),
+        };
+        node(pid, Cause::Cpu, "scheduler", span, evidence)
+    }
+
+    /// A task slept: a node for each layer of its stack, one inside the other.
+    fn sleep(&mut self, pid: i32, wait: &Wait, span: Span) -> Node {
+        let place = self.known.place(wait.stack).cloned().unwrap_or_default();
+        let mut layers: Vec<(Cause, String)> =
+            place.layers.iter().map(|layer| (layer.cause, layer.function.clone())).collect();
+        if place.is_commit {
+            layers.retain(|(cause, _)| *cause != Cause::Handle);
+            self.refine_commit(pid, span, &mut layers);
+        }
+        for (cause, _) in &mut layers {
+            match *cause {
+                Cause::DirtyLimitGlobal => *cause = self.dirty_limit(pid, span),
+                Cause::TransactionLocked => *cause = self.locked_or_full(pid, wait),
+                _ => {}
+            }
+        }
+        // Inside of a handle's wait the wait for a commit is its way to get room.
+        if layers.is_empty() {
+            let function = place.innermost.clone().unwrap_or_default();
+            let cause = if place.is_io { Cause::Device } else { Cause::Other };
+            layers.push((cause, function));
+        }
+        let last = layers.len() - 1;
+        let mut inner: Option<Node> = None;
+        for (index, (cause, function)) in layers.into_iter().enumerate().rev() {
+            let mut one = node(pid, cause, &function, span, String::new());
+            if index == last {
+                self.follow(&mut one, wait, place.is_io, span);
+            } else {
+                one.evidence = self.evidence(pid, cause, wait, span);
+                one.children.extend(inner.take());
+            }
+            inner = Some(one);
+        }
+        inner.unwrap_or_else(|| node(pid, Cause::Unknown, "", span, String::new()))
+    }
+
+    /// Looks behind the innermost layer of a sleep.
+    fn follow(&mut self, one: &mut Node, wait: &Wait, is_io: bool, span: Span) {
+        one.evidence = self.evidence(one.pid, one.cause, wait, span);
+        match one.cause {
+            Cause::DirtyLimitGlobal | Cause::DirtyLimitDevice | Cause::DirtyLimitGroup => {
+                one.children = self.behind_limit(one.pid, span);
+            }
+            Cause::TransactionLocked
+            | Cause::TransactionFull
+            | Cause::Commit
+            | Cause::JournalBuffer
+            | Cause::Handle => match self.journal_of(one.pid, wait, span) {
+                Some((_, thread)) => one.children = self.waits(thread, span),
+                None => self.follow_waker(one, wait, span),
+            },
+            Cause::OpenHandles => self.open_handles(one, wait, span),
+            Cause::LogSpace if is_io && wait.waker.is_none_or(|by| by.context != Context::Task) => {
+                one.children.extend(self.io(one.pid, span, wait));
+            }
+            cause if cause.is_io() || cause == Cause::Device => {
+                one.children.extend(self.io(one.pid, span, wait));
+            }
+            Cause::Reclaim | Cause::Timer | Cause::SyncBatch | Cause::Cpu => {}
+            Cause::Throttle | Cause::WritebackThrottle => {}
+            _ => self.follow_waker(one, wait, span),
+        }
+    }
+
+    /// Who woke it had what was waited for.
+    fn follow_waker(&mut self, one: &mut Node, wait: &Wait, span: Span) {
+        let known = self.known;
+        match wait.waker {
+            Some(waker) if waker.context == Context::Task && waker.pid != 0 => {
+                let had = if one.cause.is_lock() { "held by" } else { "ended by" };
+                let call = self.call_of(waker.pid, span.end_ns);
+                let call = call.map_or(String::new(), |call| format!(" in {call}()"));
+                add(&mut one.evidence, &format!("{had} {}{call}", known.who(waker.pid)));
+                one.children = self.waits(waker.pid, span);
+            }
+            Some(_) => {
+                let done = self.io(one.pid, span, wait);
+                if done.is_none() && one.cause == Cause::Other {
+                    one.cause = Cause::Timer;
+                    add(&mut one.evidence, "ended by an interrupt without a disk: a timer");
+                }
+                one.children.extend(done);
+            }
+            None if one.cause == Cause::Other && one.place.is_empty() => {
+                one.cause = Cause::Unknown;
+                add(&mut one.evidence, "neither its stack nor who woke it was recorded");
+            }
+            None => {}
+        }
+    }
+
+    /// The commit waits for handles: of them the one that ended last.
+    fn open_handles(&mut self, one: &mut Node, wait: &Wait, span: Span) {
+        let known = self.known;
+        let journal = known.line.journals.iter().find(|(_, one_of)| one_of.thread == Some(one.pid));
+        let locked = journal
+            .and_then(|(device, journal)| Some((*device, journal.committing(span.begin_ns)?.tid)));
+        let open = |handle: &&Handle| {
+            locked.is_none_or(|(device, tid)| handle.device == device && handle.tid == tid)
+                && handle.begin_ns < span.end_ns
+                && handle.end_ns.is_none_or(|end_ns| end_ns + 1_000_000 >= span.end_ns)
+                && handle.end_ns.is_none_or(|end_ns| end_ns > span.begin_ns)
+        };
+        let waker = wait.waker.filter(|by| by.context == Context::Task).map(|by| by.pid);
+        let of_task = |pid: i32| {
+            let task = known.line.tasks.get(&pid)?;
+            task.handles.iter().filter(open).min_by_key(|handle| handle.begin_ns).map(|h| (pid, *h))
+        };
+        let holder = waker.and_then(of_task).or_else(|| {
+            let all = known.line.tasks.keys().filter_map(|pid| of_task(*pid));
+            all.min_by_key(|(_, handle)| handle.begin_ns)
+        });
+        let Some((pid, handle)) = holder else {
+            self.follow_waker(one, wait, span);
+            return;
+        };
+        let call = self.call_of(pid, span.end_ns.saturating_sub(1));
+        let call = call.map_or(String::new(), |call| format!(" in {call}()"));
+        let open_ns = handle.end_ns.unwrap_or(span.end_ns).saturating_sub(handle.begin_ns);
+        add(
+            &mut one.evidence,
+            &format!(
+                "held open by {}{call} for {}, {} blocks changed",
+                known.who(pid),
+                super::show_ns(open_ns),
+                handle.dirtied_blocks
+            ),
+        );
+        one.children = self.waits(pid, span);
+        let waited: u64 = one.children.iter().map(|child| child.ns).sum();
+        let ran_ns = span.ns().saturating_sub(waited);
+        if ran_ns > span.ns() / 10 {
+            let evidence = format!("{} ran with its handle open", known.who(pid));
+            let running = Span { begin_ns: span.begin_ns, end_ns: span.begin_ns + ran_ns };
+            one.children.push(node(pid, Cause::Running, "", running, evidence));
+        }
+    }
+
+    /// A wait of the journal's thread in a commit, by the stage that the commit was in.
+    fn refine_commit(&self, thread: i32, span: Span, layers: &mut Vec<(Cause, String)>) {
+        let journals = || self.known.line.journals.values();
+        let Some(journal) = journals().find(|one| one.thread == Some(thread)) else { return };
+        let Some(transaction) = journal.committing(span.begin_ns) else { return };
+        let has = |layers: &[(Cause, String)], cause| layers.iter().any(|(one, _)| *one == cause);
+        match transaction.stage(span.begin_ns) {
+            Some(Stage::Starting | Stage::Locked) if layers.is_empty() => {
+                layers.push((Cause::OpenHandles, "jbd2_journal_commit_transaction".to_owned()));
+            }
+            Some(Stage::Flushing | Stage::Logging)
+                if has(layers, Cause::Writeback) && !has(layers, Cause::OrderedData) =>
+            {
+                layers
+                    .insert(0, (Cause::OrderedData, "jbd2_journal_commit_transaction".to_owned()));
+            }
+            Some(Stage::Flushing)
+                if !has(layers, Cause::OrderedData) && !has(layers, Cause::JournalWrite) =>
+            {
+                layers
+                    .insert(0, (Cause::OrderedData, "jbd2_journal_commit_transaction".to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// A transaction that took no handles was locked, or full while it was still running.
+    fn locked_or_full(&self, pid: i32, wait: &Wait) -> Cause {
+        let span = Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(wait.begin_ns) };
+        let journal = self.journal_of(pid, wait, span);
+        let journal = journal.and_then(|(device, _)| self.known.line.journals.get(&device));
+        let running = journal.and_then(|journal| journal.running(wait.begin_ns));
+        match running.and_then(|one| one.stage(wait.begin_ns)) {
+            Some(Stage::Running | Stage::Starting) => {
+                // The thread sets the lock a moment after it says that it starts.
+                let locking_ns = running.and_then(|one| one.locking_ns);
+                let soon = locking_ns.is_some_and(|at| at < wait.begin_ns + 100_000);
+                if soon { Cause::TransactionLocked } else { Cause::TransactionFull }
+            }
+            _ => Cause::TransactionLocked,
+        }
+    }
+
+    /// The journal that a wait was about, and its thread.
+    pub(super) fn journal_of(&self, pid: i32, wait: &Wait, span: Span) -> Option<(Device, i32)> {
+        let line = &self.known.line;
+        let by_thread = wait.waker.and_then(|waker| {
+            line.journals.iter().find(|(_, journal)| journal.thread == Some(waker.pid))
+        });
+        let device = by_thread.map(|(device, _)| *device).or_else(|| {
+            let task = line.tasks.get(&pid)?;
+            let handle = task.handles.iter().find(|handle| {
+                handle.asked_ns.is_some_and(|asked_ns| asked_ns <= span.begin_ns)
+                    && handle.begin_ns >= span.end_ns.saturating_sub(1_000_000)
+            });
+            let sync = task.syncs.iter().find(|sync| {
+                sync.begin_ns <= span.begin_ns
+                    && sync.end_ns.is_none_or(|end_ns| end_ns >= span.end_ns)
+            });
+            handle.map(|one| one.device).or(sync.map(|one| one.device))
+        });
+        let device = device.or_else(|| {
+            let only = line.journals.len() == 1;
+            line.journals.keys().next().copied().filter(|_| only)
+        })?;
+        let thread = line.journals.get(&device)?.thread.filter(|thread| *thread != pid)?;
+        Some((device, thread))
+    }
+
+    /// The call that a task is in at a time.
+    pub(super) fn call_of(&self, pid: i32, time_ns: u64) -> Option<&'static str> {
+        let task = self.known.line.tasks.get(&pid)?;
+        let after = task.calls.partition_point(|call| call.begin_ns <= time_ns);
+        let call = task.calls.get(after.checked_sub(1)?)?;
+        // The waiter runs only after its waker has gone on: a moment may lie between.
+        let over = call.end_ns.is_some_and(|end_ns| end_ns + 5_000_000 < time_ns);
+        crate::calls::name(self.known.arch.as_deref(), call.number).filter(|_| !over)
+    }
+
+    /// What shows a cause, beside the function.
+    fn evidence(&self, pid: i32, cause: Cause, wait: &Wait, span: Span) -> String {
+        match cause {
+            Cause::DirtyLimitGlobal | Cause::DirtyLimitDevice | Cause::DirtyLimitGroup => {
+                self.limit_evidence(pid, span)
+            }
+            Cause::TransactionLocked | Cause::TransactionFull | Cause::Commit | Cause::LogSpace => {
+                let journal = self.journal_of(pid, wait, span);
+                journal.map_or(String::new(), |(device, _)| self.journal_evidence(device, span))
+            }
+            Cause::OrderedData => {
+                let journals = self.known.line.journals.iter();
+                let own = journals.into_iter().find(|(_, journal)| journal.thread == Some(pid));
+                own.map_or(String::new(), |(device, _)| self.ordered_evidence(*device, span))
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+pub(super) fn node(pid: i32, cause: Cause, place: &str, span: Span, evidence: String) -> Node {
+    Node {
+        pid,
+        cause,
+        place: place.to_owned(),
+        ns: span.ns(),
+        begin_ns: span.begin_ns,
+        count: 1,
+        evidence,
+        children: Vec::new(),
+    }
+}
+
+/// Adds to an evidence.
+pub(super) fn add(evidence: &mut String, more: &str) {
+    if !evidence.is_empty() && !more.is_empty() {
+        evidence.push_str("; ");
+    }
+    evidence.push_str(more);
+}
+
+/// Joins nodes of the same task and cause, the longest first; of evidence the longest node's stays.
+pub(super) fn merge(mut nodes: Vec<Node>) -> Vec<Node> {
+    nodes.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.begin_ns.cmp(&b.begin_ns)));
+    let mut merged: Vec<Node> = Vec::new();
+    for node in nodes {
+        let same = |one: &&mut Node| (one.pid, one.cause) == (node.pid, node.cause);
+        match merged.iter_mut().find(same) {
+            Some(one) => {
+                one.ns += node.ns;
+                one.count += node.count;
+                one.begin_ns = one.begin_ns.min(node.begin_ns);
+                one.children.extend(node.children);
+            }
+            None => merged.push(node),
+        }
+    }
+    for one in &mut merged {
+        one.children = merge(std::mem::take(&mut one.children));
+    }
+    merged.sort_by(|a, b| b.ns.cmp(&a.ns));
+    merged
+}

@@ -1,0 +1,113 @@
+//! What a disk did while it was waited for.
+
+use super::chain::{Span, Walk, node};
+use super::{Cause, Node, show_ns};
+use crate::record::Device;
+use crate::timeline::{Request, Wait};
+use std::collections::BTreeMap;
+
+/// A disk was idle if no request was with it for this share of a wait.
+const IDLE_SHARE: f64 = 0.5;
+/// Requests that are looked at before a wait: none takes longer but on a broken disk.
+const LOOK_BACK_NS: u64 = 60_000_000_000;
+const LOOK_BACK_REQUESTS: usize = 20_000;
+
+/// Requests of a disk within a time.
+#[derive(Debug, Default)]
+struct Work {
+    /// Time in which at least one request was queued or with the driver.
+    busy_ns: u64,
+    /// Requests that were there at some time.
+    requests: u64,
+    bytes: u64,
+    /// Bytes by the task that issued them.
+    by_task: BTreeMap<i32, u64>,
+    /// Sum of the times that requests that ended were with the driver.
+    driver_ns: u64,
+    done: u64,
+    writes: u64,
+    /// Whether a request ended just when the wait did.
+    ends_wait: bool,
+}
+
+impl Walk<'_> {
+    /// The disk that was waited for; None if none did anything.
+    pub(super) fn io(&self, pid: i32, span: Span, wait: &Wait) -> Option<Node> {
+        let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
+        let disks = self.known.line.disks.iter();
+        let works = disks.map(|(device, disk)| (*device, work(&disk.requests, span, woken_ns)));
+        let (device, work) = works
+            .filter(|(_, work)| work.requests > 0)
+            .max_by_key(|(_, work)| (work.ends_wait, work.busy_ns, work.bytes))?;
+        let (cause, evidence) = self.judge(pid, device, &work, span);
+        Some(node(pid, cause, &self.known.device_name(device), span, evidence))
+    }
+
+    fn judge(&self, pid: i32, device: Device, work: &Work, span: Span) -> (Cause, String) {
+        let name = self.known.device_name(device);
+        let mean_ns = work.driver_ns.checked_div(work.done).unwrap_or(0);
+        let share = work.busy_ns as f64 / span.ns().max(1) as f64;
+        let top = work.by_task.iter().max_by_key(|(_, bytes)| **bytes);
+        let (top_pid, top_bytes) = top.map_or((0, 0), |(pid, bytes)| (*pid, *bytes));
+        let of_top = top_bytes as f64 / work.bytes.max(1) as f64;
+        let kind = if work.writes * 2 >= work.requests { "writes" } else { "reads" };
+        let evidence = format!(
+            "{name} had requests for {:.0} % of the time: {} {kind} and others, {:.1} MB, {} each; \
+             {:.0} % of the bytes by {}",
+            share * 100.0,
+            work.requests,
+            work.bytes as f64 / 1e6,
+            show_ns(mean_ns),
+            of_top * 100.0,
+            self.known.who(top_pid),
+        );
+        if share < IDLE_SHARE {
+            let limit = "; what was waited for had not been given to the disk: a limit of its control \
+                         group (io.max, blkio.throttle) holds it";
+            return (Cause::Throttle, evidence + limit);
+        }
+        let own = work.by_task.get(&pid).copied().unwrap_or(0);
+        let others = own * 2 < work.bytes && top_pid != pid && work.requests > 4;
+        (if others { Cause::DeviceQueue } else { Cause::Device }, evidence)
+    }
+}
+
+/// What requests, in the order of their issue, were at a disk within a time.
+fn work(requests: &[Request], span: Span, woken_ns: u64) -> Work {
+    let mut work = Work::default();
+    let after = requests.partition_point(|one| one.issued_ns < span.end_ns);
+    let mut intervals: Vec<(u64, u64)> = Vec::new();
+    // Those that were queued before the end but issued after it are few and not far behind.
+    let behind = requests.iter().skip(after).take(64).filter(|one| one.begin_ns() < span.end_ns);
+    let before = requests
+        .iter()
+        .take(after)
+        .rev()
+        .take(LOOK_BACK_REQUESTS)
+        .take_while(|one| one.issued_ns + LOOK_BACK_NS > span.begin_ns);
+    for one in before.chain(behind) {
+        let done_ns = one.done_ns.unwrap_or(u64::MAX);
+        if done_ns <= span.begin_ns {
+            continue;
+        }
+        let there = Span { begin_ns: one.begin_ns(), end_ns: done_ns }.within(span);
+        intervals.push((there.begin_ns, there.end_ns));
+        work.requests += 1;
+        work.bytes += u64::from(one.bytes);
+        work.writes += u64::from(one.is_write());
+        *work.by_task.entry(one.pid).or_default() += u64::from(one.bytes);
+        if let Some(done_ns) = one.done_ns {
+            work.done += 1;
+            work.driver_ns += done_ns.saturating_sub(one.issued_ns);
+            work.ends_wait |= done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
+        }
+    }
+    intervals.sort_unstable();
+    let mut reached_ns = span.begin_ns;
+    for (begin_ns, end_ns) in intervals {
+        let begin_ns = begin_ns.max(reached_ns);
+        work.busy_ns += end_ns.saturating_sub(begin_ns);
+        reached_ns = reached_ns.max(end_ns);
+    }
+    work
+}

@@ -1,0 +1,166 @@
+//! Limits: of dirty data, and what the journal's numbers show.
+
+use super::chain::{Span, Walk, merge};
+use super::{Cause, Node, show_ns};
+use crate::record::Device;
+use crate::timeline::{Throttle, WaitKind};
+use std::fmt::Write;
+
+const PAGE_MB: f64 = 4096.0 / 1e6;
+/// A sleep for the limit is told just before it begins.
+const BEFORE_NS: u64 = 2_000_000;
+/// Flushers that are looked into.
+const FLUSHERS_MAX: usize = 4;
+
+impl Walk<'_> {
+    /// The throttle events of a task within a time.
+    fn throttles(&self, pid: i32, span: Span) -> impl Iterator<Item = &Throttle> {
+        let task = self.known.line.tasks.get(&pid);
+        let throttles = task.map_or(&[][..], |task| task.throttles.as_slice());
+        let from_ns = span.begin_ns.saturating_sub(BEFORE_NS);
+        let from = throttles.partition_point(|one| one.begin_ns < from_ns);
+        throttles[from..].iter().take_while(move |one| one.begin_ns <= span.end_ns)
+    }
+
+    /// Which limit it is. The event has only numbers of the whole machine: below half way between
+    /// the limits of background and of writers nobody is throttled for the machine's sake, so it is
+    /// the device's or the group's (mm/page-writeback.c, `dirty_freerun_ceiling`).
+    pub(super) fn dirty_limit(&self, pid: i32, span: Span) -> Cause {
+        let Some(one) = self.throttles(pid, span).next() else { return Cause::DirtyLimitGlobal };
+        let free_run = (2 * one.setpoint).saturating_sub(one.limit);
+        if one.dirty >= free_run {
+            return Cause::DirtyLimitGlobal;
+        }
+        let strict = format!("/sys/class/bdi/{}/strict_limit", one.bdi);
+        let max = format!("/sys/class/bdi/{}/max_bytes", one.bdi);
+        let fact = |path: &str| self.known.facts.get(path).map(|text| text.trim().to_owned());
+        match fact(&strict).as_deref() {
+            Some("1") => Cause::DirtyLimitDevice,
+            // Limits were set after the recording began, or the file is not there.
+            Some(_)
+                if fact(&max).is_some_and(|max| max != "0")
+                    && one.device_setpoint * 4 < free_run =>
+            {
+                Cause::DirtyLimitDevice
+            }
+            Some("0") => Cause::DirtyLimitGroup,
+            _ => Cause::DirtyLimitDevice,
+        }
+    }
+
+    pub(super) fn limit_evidence(&self, pid: i32, span: Span) -> String {
+        let Some(one) = self.throttles(pid, span).last() else {
+            return "no event of balance_dirty_pages was recorded".to_owned();
+        };
+        format!(
+            "bdi {}: {:.0} MB of it dirty (its share of the limit {:.0} MB), machine {:.0} of {:.0} MB; \
+             the task was allowed {} KB/s",
+            one.bdi,
+            one.device_dirty as f64 * PAGE_MB,
+            one.device_setpoint as f64 * PAGE_MB,
+            one.dirty as f64 * PAGE_MB,
+            one.limit as f64 * PAGE_MB,
+            one.task_rate_kbs,
+        )
+    }
+
+    /// Why dirty data does not fall: the flusher waits, or the disk takes no more.
+    pub(super) fn behind_limit(&mut self, pid: i32, span: Span) -> Vec<Node> {
+        let mut flushers: Vec<(u64, i32)> = Vec::new();
+        for (flusher, task) in &self.known.line.tasks {
+            let from = task
+                .waits
+                .partition_point(|wait| wait.end_ns.is_some_and(|end_ns| end_ns <= span.begin_ns));
+            let within = task.waits[from..].iter().take_while(|wait| wait.begin_ns < span.end_ns);
+            let slept = within.filter(|wait| {
+                wait.kind == WaitKind::Sleep
+                    && self.known.place(wait.stack).is_some_and(|place| place.is_flusher)
+            });
+            let end_ns = self.known.line.end_ns;
+            let ns: u64 = slept
+                .map(|wait| {
+                    let whole =
+                        Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(end_ns) };
+                    whole.within(span).ns()
+                })
+                .sum();
+            if ns > 0 {
+                flushers.push((ns, *flusher));
+            }
+        }
+        flushers.sort_unstable_by(|a, b| b.cmp(a));
+        let mut nodes = Vec::new();
+        for (_, flusher) in flushers.into_iter().take(FLUSHERS_MAX) {
+            nodes.extend(self.waits(flusher, span));
+        }
+        // What is no wait of the flusher is the disk's work.
+        let whole = crate::timeline::Wait {
+            kind: WaitKind::Sleep,
+            begin_ns: span.begin_ns,
+            woken_ns: None,
+            end_ns: Some(span.end_ns),
+            stack: None,
+            waker: None,
+            next_pid: None,
+        };
+        let of_flushers: u64 = nodes.iter().map(|node| node.ns).max().unwrap_or(0);
+        if of_flushers < span.ns() / 2
+            && let Some(mut disk) = self.io(pid, span, &whole)
+        {
+            disk.ns = span.ns().saturating_sub(of_flushers);
+            // That writers are held back is a limit of dirty data, whoever has the disk.
+            if disk.cause == Cause::DeviceQueue {
+                disk.cause = Cause::Device;
+            }
+            nodes.push(disk);
+        }
+        merge(nodes)
+    }
+
+    /// Which transactions were committed within a time, and how full the journal was.
+    pub(super) fn journal_evidence(&self, device: Device, span: Span) -> String {
+        let Some(journal) = self.known.line.journals.get(&device) else { return String::new() };
+        let mut text = format!("journal of {}", self.known.device_name(device));
+        let overlaps = |one: &&crate::timeline::Transaction| {
+            one.commit_ns.is_some_and(|begin_ns| begin_ns < span.end_ns)
+                && one.end_ns.is_none_or(|end_ns| end_ns > span.begin_ns)
+        };
+        let longest = journal.transactions.values().filter(overlaps).max_by_key(|one| {
+            one.end_ns.unwrap_or(span.end_ns).saturating_sub(one.commit_ns.unwrap_or(0))
+        });
+        if let Some(one) = longest {
+            let commit_ns = one.commit_ns.unwrap_or(span.begin_ns);
+            let took_ns = one.end_ns.unwrap_or(self.known.line.end_ns).saturating_sub(commit_ns);
+            let _ =
+                write!(text, ": the commit of transaction {} took {}", one.tid, show_ns(took_ns));
+            if let (Some(locking_ns), Some(flushing_ns)) = (one.locking_ns, one.flushing_ns) {
+                let locked_ns = flushing_ns.saturating_sub(locking_ns);
+                let _ = write!(text, " ({} of it locked)", show_ns(locked_ns));
+            }
+            if let Some(stats) = &one.stats {
+                let _ = write!(text, ", {} handles, {} blocks", stats.handles, stats.blocks_logged);
+            }
+        }
+        let near = journal.samples.partition_point(|sample| sample.time_ns <= span.end_ns);
+        if let Some(sample) = near.checked_sub(1).and_then(|index| journal.samples.get(index)) {
+            let _ = write!(
+                text,
+                ", {} of {} journal blocks free",
+                sample.free_blocks, sample.total_blocks
+            );
+        }
+        text
+    }
+
+    pub(super) fn ordered_evidence(&self, device: Device, span: Span) -> String {
+        let Some(journal) = self.known.line.journals.get(&device) else { return String::new() };
+        let Some(one) = journal.committing(span.begin_ns) else { return String::new() };
+        let name = self.known.device_name(device);
+        let mut text = format!("transaction {} of {name}: {} files", one.tid, one.data_files);
+        if one.data_pages > 0 {
+            let mb = one.data_pages as f64 * PAGE_MB;
+            let _ = write!(text, ", {} pages ({mb:.1} MB) sent by the commit", one.data_pages);
+        }
+        text
+    }
+}

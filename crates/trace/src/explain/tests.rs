@@ -1,0 +1,1 @@
+//! Chains of timelines made by hand, and of any timeline.
