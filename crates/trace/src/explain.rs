@@ -33,7 +33,7 @@ pub use text::{describe, show_ns};
 
 use crate::file::{FOCUS, TraceFile};
 use crate::record::Device;
-use crate::timeline::{Symbols, Timeline};
+use crate::timeline::{StackId, Symbols, Timeline};
 use place::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,6 +134,8 @@ pub struct Node {
     pub count: u64,
     /// What shows it.
     pub evidence: String,
+    /// Where the longest of these waits was in the kernel.
+    pub stack: Option<StackId>,
     /// Why it took so long.
     pub children: Vec<Node>,
 }
@@ -216,7 +218,17 @@ impl Knowledge {
         self.devices.get(&device).cloned().unwrap_or_else(|| device.to_string())
     }
 
-    fn place(&self, stack: Option<crate::timeline::StackId>) -> Option<&Place> {
+    /// Functions of a stack, the innermost first; addresses where no name is known.
+    #[must_use]
+    pub fn functions(&self, stack: StackId) -> Vec<String> {
+        let name = |address: &u64| {
+            let name = self.symbols.name(*address);
+            name.map_or_else(|| format!("{address:#x}"), str::to_owned)
+        };
+        self.line.stacks.get(stack).iter().map(name).collect()
+    }
+
+    fn place(&self, stack: Option<StackId>) -> Option<&Place> {
         stack.and_then(|id| self.places.get(id.index()))
     }
 }

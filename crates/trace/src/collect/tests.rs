@@ -142,6 +142,7 @@ fn says_what_is_missing() {
             buffer_kib: 8,
             events,
             task_names: false,
+            stacks: false,
         };
         Recorder::start(&options, Vec::new()).unwrap_err()
     };

@@ -44,8 +44,6 @@ fn advice(command: impl Into<String>, effect: &str, price: &str) -> Advice {
 fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
     let device = call.device;
     let name = device.map_or("DEVICE".to_owned(), |device| known.device_name(device));
-    let options = device.map(|device| mount_options(known, device)).unwrap_or_default();
-    let has = |option: &str| options.split(',').any(|one| one == option);
     let mount = call.mount.clone().unwrap_or_else(|| "MOUNT".to_owned());
     match cause {
         Cause::DirtyLimitGlobal => vec![
@@ -66,47 +64,6 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
             "the group may hold more memory, and with it more dirty data",
             "that memory is missing elsewhere",
         )],
-        Cause::OrderedData => {
-            let mut all = vec![limit_of_device(known, device)];
-            if has("nodelalloc") || has("dioread_lock") {
-                all.push(advice(
-                    format!("mount -o remount,delalloc,dioread_nolock {mount}"),
-                    "new blocks are written before the transaction knows of them, so a commit has hardly \
-                     any data to wait for",
-                    "after a crash a file that was growing may be shorter; delalloc needs a new mount on some kernels",
-                ));
-            }
-            all.push(advice(
-                format!("tune2fs -o journal_data_writeback /dev/{name}"),
-                "commits wait for no data (from the next mount)",
-                "after a power cut a file that was growing may hold old contents of the disk",
-            ));
-            all
-        }
-        Cause::LogSpace | Cause::TransactionFull => vec![advice(
-            format!(
-                "umount {mount} && tune2fs -O ^has_journal /dev/{name} && tune2fs -J size=128 /dev/{name}"
-            ),
-            "a larger journal: a third of it may be one transaction, and room is made less often",
-            "the file system must be unmounted; recovery after a crash may read that much",
-        )],
-        Cause::TransactionLocked | Cause::OpenHandles => vec![advice(
-            "split large truncates, unlinks and fallocates into smaller ones (see who held the handle open)",
-            "handles are open shortly, so that a locked transaction is not waited for",
-            "the program that holds the handle must be changed",
-        )],
-        Cause::Commit | Cause::JournalWrite | Cause::JournalBuffer => vec![
-            advice(
-                format!("mount -o remount,commit=1 {mount}"),
-                "commits come more often and each is small",
-                "more writes to the journal",
-            ),
-            advice(
-                format!("umount {mount} && tune2fs -O fast_commit /dev/{name}"),
-                "many syncs need a small log of changes only and no whole commit (kernel 5.10 on)",
-                "the file system must be unmounted; kernels before 5.10 cannot mount it",
-            ),
-        ],
         Cause::InodeLock => vec![advice(
             "let each writer have a file of its own, or write in smaller pieces",
             "a write holds its file's lock until it ends, and all other writers of the file wait",
@@ -157,6 +114,59 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
             "metadata is in memory before it is needed",
             "memory",
         )],
+        cause => of_journal(known, call, cause),
+    }
+}
+
+/// Advice about the journal.
+fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
+    let device = call.device;
+    let name = device.map_or("DEVICE".to_owned(), |device| known.device_name(device));
+    let options = device.map(|device| mount_options(known, device)).unwrap_or_default();
+    let has = |option: &str| options.split(',').any(|one| one == option);
+    let mount = call.mount.clone().unwrap_or_else(|| "MOUNT".to_owned());
+    match cause {
+        Cause::OrderedData => {
+            let mut all = vec![limit_of_device(known, device)];
+            if has("nodelalloc") || has("dioread_lock") {
+                all.push(advice(
+                    format!("mount -o remount,delalloc,dioread_nolock {mount}"),
+                    "new blocks are written before the transaction knows of them, so a commit has hardly \
+                     any data to wait for",
+                    "after a crash a file that was growing may be shorter; delalloc needs a new mount on some kernels",
+                ));
+            }
+            all.push(advice(
+                format!("tune2fs -o journal_data_writeback /dev/{name}"),
+                "commits wait for no data (from the next mount)",
+                "after a power cut a file that was growing may hold old contents of the disk",
+            ));
+            all
+        }
+        Cause::LogSpace | Cause::TransactionFull => vec![advice(
+            format!(
+                "umount {mount} && tune2fs -O ^has_journal /dev/{name} && tune2fs -J size=128 /dev/{name}"
+            ),
+            "a larger journal: a third of it may be one transaction, and room is made less often",
+            "the file system must be unmounted; recovery after a crash may read that much",
+        )],
+        Cause::TransactionLocked | Cause::OpenHandles => vec![advice(
+            "split large truncates, unlinks and fallocates into smaller ones (see who held the handle open)",
+            "handles are open shortly, so that a locked transaction is not waited for",
+            "the program that holds the handle must be changed",
+        )],
+        Cause::Commit | Cause::JournalWrite | Cause::JournalBuffer => vec![
+            advice(
+                format!("mount -o remount,commit=1 {mount}"),
+                "commits come more often and each is small",
+                "more writes to the journal",
+            ),
+            advice(
+                format!("umount {mount} && tune2fs -O fast_commit /dev/{name}"),
+                "many syncs need a small log of changes only and no whole commit (kernel 5.10 on)",
+                "the file system must be unmounted; kernels before 5.10 cannot mount it",
+            ),
+        ],
         _ => Vec::new(),
     }
 }

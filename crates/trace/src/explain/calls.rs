@@ -5,6 +5,7 @@ use super::{Cause, Explanation, Knowledge, Link, Node, Question, SlowCall, advic
 use crate::calls;
 use crate::record::Device;
 use crate::timeline::{Task, Wait, WaitKind};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls that are explained at most, told or counted by their cause: each may take a millisecond.
@@ -42,7 +43,7 @@ pub(super) fn explain(known: &Knowledge, question: &Question) -> Explanation {
     }
     explanation.causes =
         causes.into_iter().map(|(cause, (ns, count))| (cause, ns, count)).collect();
-    explanation.causes.sort_by(|a, b| b.1.cmp(&a.1));
+    explanation.causes.sort_by_key(|(_, ns, _)| Reverse(*ns));
     explanation.notes = notes(known, slow.len());
     explanation
 }

@@ -169,7 +169,8 @@ impl Cause {
         }
     }
 
-    /// Whether it is a rule or a resource of its own, not just the device at the end of a chain.
+    /// Whether it is a rule or a resource of its own, not just what is at the end of every chain: the
+    /// device, or the limit that stands for a slower one.
     #[must_use]
     pub fn is_structural(self) -> bool {
         !matches!(
@@ -180,6 +181,7 @@ impl Cause {
                 | Self::DataRead
                 | Self::DirectIo
                 | Self::Flush
+                | Self::Throttle
                 | Self::DeviceQueue
                 | Self::Device
                 | Self::JournalWrite

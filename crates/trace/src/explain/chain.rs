@@ -6,6 +6,7 @@
 use super::{Cause, Knowledge, Node};
 use crate::record::Device;
 use crate::timeline::{Context, Handle, Stage, Wait, WaitKind};
+use std::cmp::Reverse;
 
 /// Links that a chain has at most: longer ones are cut, which costs no time that is counted.
 const DEPTH_MAX: usize = 10;
@@ -109,6 +110,7 @@ impl<'a> Walk<'a> {
         let mut inner: Option<Node> = None;
         for (index, (cause, function)) in layers.into_iter().enumerate().rev() {
             let mut one = node(pid, cause, &function, span, String::new());
+            one.stack = wait.stack;
             if index == last {
                 self.follow(&mut one, wait, place.is_io, span);
             } else {
@@ -330,6 +332,7 @@ pub(super) fn node(pid: i32, cause: Cause, place: &str, span: Span, evidence: St
         begin_ns: span.begin_ns,
         count: 1,
         evidence,
+        stack: None,
         children: Vec::new(),
     }
 }
@@ -361,6 +364,6 @@ pub(super) fn merge(mut nodes: Vec<Node>) -> Vec<Node> {
     for one in &mut merged {
         one.children = merge(std::mem::take(&mut one.children));
     }
-    merged.sort_by(|a, b| b.ns.cmp(&a.ns));
+    merged.sort_by_key(|node| Reverse(node.ns));
     merged
 }

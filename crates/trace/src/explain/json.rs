@@ -68,6 +68,7 @@ fn tree(known: &Knowledge, one: &Node) -> Value {
         "ns": one.ns,
         "count": one.count,
         "evidence": one.evidence,
+        "stack": one.stack.map(|id| known.functions(id)),
         "waits": one.children.iter().map(|child| tree(known, child)).collect::<Vec<_>>(),
     })
 }

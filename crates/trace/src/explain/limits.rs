@@ -7,26 +7,26 @@ use crate::timeline::{Throttle, WaitKind};
 use std::fmt::Write;
 
 const PAGE_MB: f64 = 4096.0 / 1e6;
-/// A sleep for the limit is told just before it begins.
-const BEFORE_NS: u64 = 2_000_000;
+/// A sleep may end this long after its time was over.
+const LATE_NS: u64 = 100_000_000;
 /// Flushers that are looked into.
 const FLUSHERS_MAX: usize = 4;
 
 impl Walk<'_> {
-    /// The throttle events of a task within a time.
-    fn throttles(&self, pid: i32, span: Span) -> impl Iterator<Item = &Throttle> {
-        let task = self.known.line.tasks.get(&pid);
-        let throttles = task.map_or(&[][..], |task| task.throttles.as_slice());
-        let from_ns = span.begin_ns.saturating_sub(BEFORE_NS);
-        let from = throttles.partition_point(|one| one.begin_ns < from_ns);
-        throttles[from..].iter().take_while(move |one| one.begin_ns <= span.end_ns)
+    /// The last throttle event of a task that belongs to a time: its sleep reaches into it.
+    fn throttle(&self, pid: i32, span: Span) -> Option<&Throttle> {
+        let throttles = self.known.line.tasks.get(&pid)?.throttles.as_slice();
+        let after = throttles.partition_point(|one| one.begin_ns <= span.end_ns);
+        let last = throttles.get(after.checked_sub(1)?)?;
+        let until_ns = last.begin_ns + last.pause_ms * 1_000_000 + LATE_NS;
+        (until_ns >= span.begin_ns).then_some(last)
     }
 
     /// Which limit it is. The event has only numbers of the whole machine: below half way between
     /// the limits of background and of writers nobody is throttled for the machine's sake, so it is
     /// the device's or the group's (mm/page-writeback.c, `dirty_freerun_ceiling`).
     pub(super) fn dirty_limit(&self, pid: i32, span: Span) -> Cause {
-        let Some(one) = self.throttles(pid, span).next() else { return Cause::DirtyLimitGlobal };
+        let Some(one) = self.throttle(pid, span) else { return Cause::DirtyLimitGlobal };
         let free_run = (2 * one.setpoint).saturating_sub(one.limit);
         if one.dirty >= free_run {
             return Cause::DirtyLimitGlobal;
@@ -49,7 +49,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn limit_evidence(&self, pid: i32, span: Span) -> String {
-        let Some(one) = self.throttles(pid, span).last() else {
+        let Some(one) = self.throttle(pid, span) else {
             return "no event of balance_dirty_pages was recorded".to_owned();
         };
         format!(
