@@ -13,6 +13,7 @@ mod choice;
 mod error;
 mod facts;
 mod names;
+mod ring;
 mod session;
 mod symbols;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use choice::{EventChoice, known_events};
 pub use error::CollectError;
 pub use session::Session;
 
+use crate::event_set::EventSet;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
 use crate::format::PageHeader;
 use baro_sys::tracefs::{RawTrace, TraceError};
@@ -73,6 +75,7 @@ pub struct Recorder<W: Write> {
     page: Vec<u8>,
     task_names: bool,
     missing_events: Vec<String>,
+    events: EventSet,
 }
 
 impl<W: Write> Recorder<W> {
@@ -128,7 +131,8 @@ impl<W: Write> Recorder<W> {
         writer.flush()?;
         trace.set_recording(true)?;
         let page = vec![0; page_bytes];
-        Ok(Self { trace, writer, cpus, page, task_names: options.task_names, missing_events })
+        let (task_names, events) = (options.task_names, preamble.events()?);
+        Ok(Self { trace, writer, cpus, page, task_names, missing_events, events })
     }
 
     /// Takes what was recorded out of the kernel's buffers and writes it. Does not wait for events;
@@ -137,21 +141,42 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// Those of reading and writing.
     pub fn drain(&mut self) -> Result<u64, CollectError> {
-        let before = self.writer.pages();
-        for cpu in &self.cpus {
-            for _ in 0..PAGES_OF_DRAIN {
-                let bytes = self.trace.read_page(*cpu, &mut self.page)?;
-                if bytes == 0 {
-                    break;
-                }
-                self.writer.page(*cpu, &self.page[..bytes])?;
-            }
-        }
-        let pages = self.writer.pages() - before;
+        let writer = &mut self.writer;
+        let before = writer.pages();
+        take_pages(&mut self.trace, &self.cpus, &mut self.page, |cpu, page| {
+            Ok(writer.page(cpu, page)?)
+        })?;
+        let pages = writer.pages() - before;
         if pages > 0 {
-            self.writer.flush()?;
+            writer.flush()?;
         }
         Ok(pages)
+    }
+
+    /// Takes what was recorded out of the kernel's buffers and hands it out, page by page, instead of
+    /// writing it; see [`write_page`](Self::write_page).
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn take(&mut self, mut take: impl FnMut(u32, &[u8])) -> Result<(), CollectError> {
+        take_pages(&mut self.trace, &self.cpus, &mut self.page, |cpu, page| {
+            take(cpu, page);
+            Ok(())
+        })
+    }
+
+    /// Writes a page that was taken.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn write_page(&mut self, cpu: u32, page: &[u8]) -> Result<(), CollectError> {
+        Ok(self.writer.page(cpu, page)?)
+    }
+
+    /// The formats of what is recorded.
+    #[must_use]
+    pub fn events(&self) -> &EventSet {
+        &self.events
     }
 
     /// Adds a fact; see [`TraceWriter::fact`].
@@ -221,6 +246,25 @@ impl<W: Write> Recorder<W> {
     pub fn bytes(&self) -> u64 {
         self.writer.bytes()
     }
+}
+
+/// Empties the kernel's buffers, but takes no more than [`PAGES_OF_DRAIN`] of each processor.
+fn take_pages(
+    trace: &mut RawTrace,
+    cpus: &[u32],
+    page: &mut [u8],
+    mut take: impl FnMut(u32, &[u8]) -> Result<(), CollectError>,
+) -> Result<(), CollectError> {
+    for cpu in cpus {
+        for _ in 0..PAGES_OF_DRAIN {
+            let bytes = trace.read_page(*cpu, page)?;
+            if bytes == 0 {
+                break;
+            }
+            take(*cpu, &page[..bytes])?;
+        }
+    }
+    Ok(())
 }
 
 fn this_machine(cpus: u32) -> Machine {

@@ -25,5 +25,6 @@ pub mod record;
 pub mod ring_page;
 pub mod schema;
 pub mod timeline;
+pub mod watch;
 
 pub use error::{Error, Result};

@@ -6,10 +6,12 @@
 //! Invariant: a recording that cannot go on (a full disk) ends with an error, leaves what was
 //! written as a `.part`, and the tracer as it was. Held by `a_session_leaves_a_whole_trace`.
 
+use super::ring::Ring;
 use super::{CollectError, Options, Recorder, Summary};
 use crate::file::FOCUS;
 use crate::file::TraceFile;
 use crate::timeline::{Limits, Timeline};
+use crate::watch::{Seen, Watch};
 use baro_sys::{clock, dirty, disk};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -28,6 +30,7 @@ pub struct Session {
     path: PathBuf,
     part: PathBuf,
     next_ns: u64,
+    ring: Option<Ring>,
 }
 
 impl Session {
@@ -48,7 +51,20 @@ impl Session {
         let recorder = Recorder::start(options, file).inspect_err(|_| {
             let _ = dirty::remove(&part);
         })?;
-        Ok(Self { recorder, path: path.to_owned(), part, next_ns: clock::monotonic_ns() })
+        let next_ns = clock::monotonic_ns();
+        Ok(Self { recorder, path: path.to_owned(), part, next_ns, ring: None })
+    }
+
+    /// From now on keeps only what is not older than `keep_ns`, in memory, up to `bytes_max`, and
+    /// watches for calls that wait `over_ns`. What is kept is written when the session ends.
+    ///
+    /// # Errors
+    /// An event of this kernel lacks a field that all kernels had.
+    pub fn ring(&mut self, keep_ns: u64, bytes_max: u64, over_ns: u64) -> Result<(), CollectError> {
+        let arch = Some(std::env::consts::ARCH.to_owned());
+        let watch = Watch::new(self.recorder.events().clone(), arch, over_ns)?;
+        self.ring = Some(Ring::new(watch, keep_ns, bytes_max));
+        Ok(())
     }
 
     /// Notes which tasks the trace is about; those they make are meant as well.
@@ -60,15 +76,24 @@ impl Session {
         self.recorder.note(FOCUS, &text.join("\n"))
     }
 
-    /// Waits until the kernel's buffers are to be emptied, 50 ms from the last time, and does so.
+    /// Waits until the kernel's buffers are to be emptied, 50 ms from the last time, and does so. With
+    /// a [`ring`](Self::ring), tells of a call that was slow.
     ///
     /// # Errors
     /// Those of reading the tracer and of writing the file.
-    pub fn turn(&mut self) -> Result<(), CollectError> {
+    pub fn turn(&mut self) -> Result<Option<Seen>, CollectError> {
         self.next_ns = (self.next_ns + DRAIN_EVERY_NS).max(clock::monotonic_ns());
         clock::sleep_until_ns(self.next_ns);
-        self.recorder.drain()?;
-        Ok(())
+        let Some(ring) = &mut self.ring else {
+            self.recorder.drain()?;
+            return Ok(None);
+        };
+        let (mut slowest, now_ns) = (None, clock::monotonic_ns());
+        self.recorder.take(|cpu, page| {
+            let seen = ring.add(now_ns, cpu, page);
+            slowest = [slowest, seen].into_iter().flatten().max_by_key(|one: &Seen| one.wait_ns);
+        })?;
+        Ok(slowest)
     }
 
     /// Stops, names the functions of the recorded stacks, and ends the file.
@@ -76,6 +101,9 @@ impl Session {
     /// # Errors
     /// Those of reading and writing.
     pub fn finish(mut self) -> Result<Summary, CollectError> {
+        for (cpu, page) in self.ring.iter().flat_map(Ring::pages) {
+            self.recorder.write_page(cpu, page)?;
+        }
         self.recorder.stop()?;
         let addresses = self.addresses()?;
         let (file, summary) = self.recorder.finish(addresses)?;

@@ -36,13 +36,33 @@ pub(crate) struct Arguments {
     /// Memory of the kernel for each processor
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = BUFFER)]
     buffer: u64,
+    /// Keep only the last so much in memory, and write it when a call was slow (--over)
+    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    ring: Option<u64>,
+    /// With --ring: a call is slow if it waited this long
+    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME", default_value = "50ms", requires = "ring")]
+    over: u64,
+    /// With --ring: memory for what is kept
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "256MiB", requires = "ring")]
+    ring_memory: u64,
+    /// Of traces of the default name in the folder of --out, keep so many and remove older ones
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
+/// What goes on after a slow call, so that what ended it is in the trace as well.
+const AFTER_NS: u64 = 1_000_000_000;
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
-    let path = arguments.out.clone().unwrap_or_else(default_name);
+    let folder = arguments.out.as_ref().filter(|path| path.is_dir());
+    let path = match (&arguments.out, folder) {
+        (_, Some(folder)) => folder.join(default_name()),
+        (Some(path), None) => path.clone(),
+        (None, None) => default_name(),
+    };
     let options = Options {
         name: "baro-trace".to_owned(),
         buffer_kib: arguments.buffer >> 10,
@@ -53,6 +73,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut session = Session::start(&options, &path)?;
     if session.recorder().missing_events().iter().any(|event| event == "ftrace/kernel_stack") {
         eprintln!("baro: this kernel adds no stacks to events: what a sleep is for stays unknown");
+    }
+    if let Some(ring_ns) = arguments.ring {
+        session.ring(ring_ns, arguments.ring_memory, arguments.over)?;
     }
     let mut target = match arguments.command.as_slice() {
         [] => None,
@@ -75,6 +98,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let bytes = session.recorder().bytes();
     let summary = session.finish()?;
     report(arguments.format, &path, bytes, &summary)?;
+    if let Some(keep) = arguments.keep {
+        remove_older(path.parent().unwrap_or(Path::new(".")), keep);
+    }
     if let Some(status) = status.filter(|status| !status.success()) {
         eprintln!("baro: the command ended with {status}");
     }
@@ -88,8 +114,18 @@ fn record(
     mut target: Option<&mut Child>,
 ) -> Result<Option<ExitStatus>> {
     let begin_ns = clock::monotonic_ns();
+    let mut slow_ns: Option<u64> = None;
     loop {
-        session.turn()?;
+        if let Some(seen) = session.turn()?
+            && slow_ns.is_none()
+        {
+            let wait = size::show_ns(seen.wait_ns);
+            eprintln!("baro: {}() of pid {} waited {wait}", seen.call, seen.pid);
+            slow_ns = Some(clock::monotonic_ns());
+        }
+        if slow_ns.is_some_and(|at| clock::monotonic_ns() >= at + AFTER_NS) {
+            return Ok(None);
+        }
         if let Some(child) = &mut target
             && let Some(status) = child.try_wait()?
         {
@@ -102,6 +138,18 @@ fn record(
         if over || told {
             return Ok(None);
         }
+    }
+}
+
+/// Removes the oldest traces of the default name: those sort by time.
+fn remove_older(folder: &Path, keep: usize) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut names = baro_sys::host::list_dir(folder).unwrap_or_default();
+    names.retain(|name| name.starts_with("baro-") && name.ends_with(".trace"));
+    names.sort_unstable();
+    let old = names.len().saturating_sub(keep.max(1));
+    for name in names.iter().take(old) {
+        let _ = baro_sys::dirty::remove(&folder.join(name));
     }
 }
 
