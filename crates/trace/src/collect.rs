@@ -60,6 +60,8 @@ pub struct Options {
 pub struct Summary {
     /// Pages, most of them not full.
     pub pages: u64,
+    /// Bytes of the trace.
+    pub bytes: u64,
     /// What was lost, for each processor.
     pub losses: Vec<CpuLosses>,
     /// Chosen events that this kernel does not have.
@@ -229,9 +231,9 @@ impl<W: Write> Recorder<W> {
                 commit_overrun: cpu.commit_overrun,
             })
             .collect();
-        let pages = self.writer.pages();
+        let (pages, bytes) = (self.writer.pages(), self.writer.bytes());
         let output = self.writer.finish(&losses)?;
-        let summary = Summary { pages, losses, missing_events: self.missing_events };
+        let summary = Summary { pages, bytes, losses, missing_events: self.missing_events };
         Ok((output, summary))
     }
 

@@ -139,10 +139,20 @@ impl<'a> Walk<'a> {
             },
             Cause::OpenHandles => self.open_handles(one, wait, span),
             Cause::LogSpace if is_io && wait.waker.is_none_or(|by| by.context != Context::Task) => {
-                one.children.extend(self.io(one.pid, span, wait));
+                one.children.extend(self.io(
+                    one.pid,
+                    span,
+                    wait,
+                    self.device_of(one.pid, wait, span),
+                ));
             }
             cause if cause.is_io() || cause == Cause::Device => {
-                one.children.extend(self.io(one.pid, span, wait));
+                one.children.extend(self.io(
+                    one.pid,
+                    span,
+                    wait,
+                    self.device_of(one.pid, wait, span),
+                ));
             }
             Cause::Reclaim | Cause::Timer | Cause::SyncBatch | Cause::Cpu => {}
             Cause::Throttle | Cause::WritebackThrottle => {}
@@ -162,7 +172,7 @@ impl<'a> Walk<'a> {
                 one.children = self.waits(waker.pid, span);
             }
             Some(_) => {
-                let done = self.io(one.pid, span, wait);
+                let done = self.io(one.pid, span, wait, self.device_of(one.pid, wait, span));
                 if done.is_none() && one.cause == Cause::Other {
                     one.cause = Cause::Timer;
                     add(&mut one.evidence, "ended by an interrupt without a disk: a timer");
@@ -291,6 +301,17 @@ impl<'a> Walk<'a> {
         })?;
         let thread = line.journals.get(&device)?.thread.filter(|thread| *thread != pid)?;
         Some((device, thread))
+    }
+
+    /// The file system that a wait was about, if anything tells.
+    fn device_of(&self, pid: i32, wait: &Wait, span: Span) -> Option<Device> {
+        let journals = &self.known.line.journals;
+        let own = journals.iter().find(|(_, journal)| journal.thread == Some(pid));
+        own.map(|(device, _)| *device).or_else(|| {
+            // With one journal alone the file system of a wait would be a guess.
+            let (device, _) = self.journal_of(pid, wait, span)?;
+            (journals.len() > 1).then_some(device)
+        })
     }
 
     /// The call that a task is in at a time.

@@ -32,15 +32,39 @@ struct Work {
 
 impl Walk<'_> {
     /// The disk that was waited for; None if none did anything.
-    pub(super) fn io(&self, pid: i32, span: Span, wait: &Wait) -> Option<Node> {
+    ///
+    /// It is the disk of `about` if that did anything; else the one that ended a request when the
+    /// wait ended.
+    pub(super) fn io(
+        &self,
+        pid: i32,
+        span: Span,
+        wait: &Wait,
+        about: Option<Device>,
+    ) -> Option<Node> {
+        let about = about.and_then(|device| self.disk_of(device));
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
         let works = disks.map(|(device, disk)| (*device, work(&disk.requests, span, woken_ns)));
-        let (device, work) = works
-            .filter(|(_, work)| work.requests > 0)
-            .max_by_key(|(_, work)| (work.ends_wait, work.busy_ns, work.bytes))?;
+        let (device, work) =
+            works.filter(|(_, work)| work.requests > 0).max_by_key(|(device, work)| {
+                (Some(*device) == about, work.ends_wait, work.busy_ns, work.bytes)
+            })?;
         let (cause, evidence) = self.judge(pid, device, &work, span);
         Some(node(pid, cause, &self.known.device_name(device), span, evidence))
+    }
+
+    /// The disk that a device is, or is a partition of.
+    fn disk_of(&self, device: Device) -> Option<Device> {
+        let disks = &self.known.line.disks;
+        if disks.contains_key(&device) {
+            return Some(device);
+        }
+        let name = self.known.devices.get(&device)?;
+        let is_part_of = |disk: &&Device| {
+            self.known.devices.get(disk).is_some_and(|disk| name.starts_with(disk.as_str()))
+        };
+        disks.keys().find(is_part_of).copied()
     }
 
     fn judge(&self, pid: i32, device: Device, work: &Work, span: Span) -> (Cause, String) {

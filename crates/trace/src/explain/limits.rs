@@ -93,6 +93,11 @@ impl Walk<'_> {
         for (_, flusher) in flushers.into_iter().take(FLUSHERS_MAX) {
             nodes.extend(self.waits(flusher, span));
         }
+        let about = self.throttle(pid, span).and_then(|one| {
+            let bdi = one.bdi.to_string();
+            let (major, minor) = bdi.split_once(':')?;
+            Some(Device::new(major.parse().ok()?, minor.parse().ok()?))
+        });
         // What is no wait of the flusher is the disk's work.
         let whole = crate::timeline::Wait {
             kind: WaitKind::Sleep,
@@ -105,7 +110,7 @@ impl Walk<'_> {
         };
         let of_flushers: u64 = nodes.iter().map(|node| node.ns).max().unwrap_or(0);
         if of_flushers < span.ns() / 2
-            && let Some(mut disk) = self.io(pid, span, &whole)
+            && let Some(mut disk) = self.io(pid, span, &whole, about)
         {
             disk.ns = span.ns().saturating_sub(of_flushers);
             // That writers are held back is a limit of dirty data, whoever has the disk.

@@ -95,9 +95,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         session.focus(&focus)?;
     }
     let status = record(arguments, &mut session, target.as_mut())?;
-    let bytes = session.recorder().bytes();
     let summary = session.finish()?;
-    report(arguments.format, &path, bytes, &summary)?;
+    report(arguments.format, &path, &summary)?;
     if let Some(keep) = arguments.keep {
         remove_older(path.parent().unwrap_or(Path::new(".")), keep);
     }
@@ -160,18 +159,18 @@ fn default_name() -> PathBuf {
     PathBuf::from(format!("baro-{}.trace", digits.get(..15).unwrap_or(&digits)))
 }
 
-fn report(format: Format, path: &Path, bytes: u64, summary: &Summary) -> Result<()> {
+fn report(format: Format, path: &Path, summary: &Summary) -> Result<()> {
     let lost: u64 = summary.losses.iter().map(|cpu| cpu.total()).sum();
     match format {
         Format::Json => print_json(&json!({
             "file": path.display().to_string(),
-            "bytes": bytes,
+            "bytes": summary.bytes,
             "pages": summary.pages,
             "lost_events": lost,
             "missing_events": summary.missing_events,
         })),
         Format::Text => {
-            out!("{}: {}, {lost} events lost", path.display(), size::show_bytes(bytes));
+            out!("{}: {}, {lost} events lost", path.display(), size::show_bytes(summary.bytes));
             out!("baro explain {}", path.display());
             Ok(())
         }
