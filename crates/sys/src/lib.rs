@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 
+pub mod calls;
 pub mod clock;
 pub mod counters;
 pub mod dirty;
@@ -23,6 +24,7 @@ pub mod procfile;
 pub mod schedule;
 pub mod sim;
 pub mod storage;
+pub mod task;
 pub mod termination;
 pub mod tracefs;
 pub mod udp;

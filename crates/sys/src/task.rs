@@ -1,0 +1,121 @@
+//! What a task waits for, as the kernel says in /proc: its state, its stack, its wait for a
+//! processor. For evidence that does not come from a tracer.
+//!
+//! Invariant: any text of the kernel gives a sample or none; a task that ends meanwhile is no
+//! error. Held by `a_waiting_thread_is_seen_where_it_waits`.
+#![allow(clippy::disallowed_methods, reason = "this crate is the door to the OS")]
+
+use std::fs;
+use std::path::Path;
+
+/// The calling thread's id, which the kernel and its tracers call pid.
+#[must_use]
+pub fn thread_id() -> u32 {
+    // SAFETY: cannot fail, touches no memory.
+    u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0)
+}
+
+/// A task at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskSample {
+    /// `R` running or ready, `S` and `D` asleep, others as in proc(5).
+    pub state: char,
+    /// Functions of the kernel it is in, innermost first; empty in user space, on a processor, and
+    /// for those who may not see it (root may).
+    pub stack: Vec<String>,
+}
+
+/// Ids and names of the threads of a process; none where it has ended.
+#[must_use]
+pub fn threads(pid: u32) -> Vec<(u32, String)> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    tasks
+        .filter_map(|task| {
+            let task = task.ok()?;
+            let name = fs::read_to_string(task.path().join("comm")).ok()?;
+            Some((task.file_name().to_str()?.parse().ok()?, name.trim_end().to_owned()))
+        })
+        .collect()
+}
+
+/// Ids of all processes and kernel threads of this name (the kernel keeps 15 bytes of it).
+#[must_use]
+pub fn processes(name: &str) -> Vec<u32> {
+    let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
+    all.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        let found = fs::read_to_string(entry.path().join("comm")).ok()?;
+        (found.trim_end() == name).then_some(id)
+    })
+    .collect()
+}
+
+/// Where the thread `tid` is; none where it has ended. Does not wait for it.
+#[must_use]
+pub fn sample(tid: u32) -> Option<TaskSample> {
+    let dir = format!("/proc/{tid}");
+    let stat = fs::read_to_string(Path::new(&dir).join("stat")).ok()?;
+    // The name before it may hold brackets of its own.
+    let state = stat.rsplit_once(") ")?.1.chars().next()?;
+    let stack = fs::read_to_string(Path::new(&dir).join("stack")).unwrap_or_default();
+    Some(TaskSample { state, stack: functions(&stack) })
+}
+
+/// `[<0>] name+0x12/0x34` -> `name`.
+fn functions(stack: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let name = line.split_once("] ")?.1.split(['+', ' ']).next()?;
+        (!name.is_empty() && !name.starts_with("0x")).then(|| name.to_owned())
+    };
+    stack.lines().filter_map(name).collect()
+}
+
+/// How long the calling thread has been ready to run without a processor, in ns, since it began; 0
+/// where the kernel does not count it.
+#[must_use]
+pub fn own_run_delay_ns() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_waiting_thread_is_seen_where_it_waits() {
+        let (told, id) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("waits-here".to_owned());
+        let thread = thread
+            .spawn(move || {
+                let _ = told.send(thread_id());
+                let _ = wait.recv();
+            })
+            .unwrap();
+        let id = id.recv().unwrap();
+        assert!(threads(std::process::id()).contains(&(id, "waits-here".to_owned())));
+        let asleep = (0..1_000).find_map(|_| {
+            crate::clock::sleep_ns(1_000_000);
+            sample(id).filter(|sample| sample.state == 'S')
+        });
+        let asleep = asleep.expect("it waits");
+        if crate::schedule::is_root() && Path::new("/proc/self/stack").exists() {
+            assert!(asleep.stack.iter().any(|name| name.contains("futex")), "{asleep:?}");
+        } else {
+            println!("skipped: only root sees stacks, and not on every kernel");
+        }
+        drop(go);
+        thread.join().unwrap();
+        assert_eq!(sample(id), None);
+        assert!(processes("no such process").is_empty());
+    }
+
+    #[test]
+    fn any_text_gives_functions_or_none() {
+        let text = "[<0>] folio_wait_bit_common+0x1/0x2\n[<0>] 0xffffffff\n\n[<0>] \nx\n[<0>] a b";
+        assert_eq!(functions(text), ["folio_wait_bit_common", "a"]);
+    }
+}
