@@ -8,6 +8,7 @@
 //! every step of a simulated machine, `tests/kill.rs` with a killed process on a real one.
 
 mod check;
+mod dirty_limit;
 mod error;
 mod form;
 mod journal;
@@ -18,6 +19,7 @@ mod setting;
 mod text;
 
 pub use check::{Circumstances, MountFacts, Need, Verdict, check};
+pub use dirty_limit::DirtyLimit;
 pub use error::Error;
 pub use journal::{Applied, Journal, OnConflict, Options, Outcome};
 pub use queue::{DRAIN_NS, Queue, QueuePlan, QueueWatch};
