@@ -48,6 +48,12 @@ pub enum BenchError {
     Store(baro_store::Error),
     /// The recorder refused.
     Recorder(baro_recorder::Error),
+    /// A program or the machine refused what a stand or a cause needs; what it said.
+    Refused(String),
+    /// A setting of the machine could not be changed or undone.
+    Settings(baro_tune::Error),
+    /// The kernel's tracer cannot be used.
+    Tracer(baro_sys::tracefs::TraceError),
     /// The operating system refused.
     System(baro_sys::Error),
     /// The histogram could not be made.
@@ -58,6 +64,12 @@ impl BenchError {
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { what, path, source }
+    }
+}
+
+impl From<baro_sys::Error> for BenchError {
+    fn from(source: baro_sys::Error) -> Self {
+        Self::System(source)
     }
 }
 
@@ -84,6 +96,9 @@ impl fmt::Display for BenchError {
             Self::Data { path, reason } => write!(f, "{}: {reason}", path.display()),
             Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
             Self::Lost(what) => write!(f, "samples were lost: {what}"),
+            Self::Refused(what) => f.write_str(what),
+            Self::Settings(source) => source.fmt(f),
+            Self::Tracer(source) => source.fmt(f),
             Self::Store(source) => source.fmt(f),
             Self::Recorder(source) => source.fmt(f),
             Self::System(source) => source.fmt(f),
@@ -97,6 +112,8 @@ impl std::error::Error for BenchError {
         match self {
             Self::File { source, .. } | Self::Thread(source) => Some(source),
             Self::Store(source) => Some(source),
+            Self::Settings(source) => Some(source),
+            Self::Tracer(source) => Some(source),
             Self::Recorder(source) => Some(source),
             Self::System(source) => Some(source),
             Self::Histogram(source) => Some(source),
@@ -104,7 +121,8 @@ impl std::error::Error for BenchError {
             | Self::Specification { .. }
             | Self::Data { .. }
             | Self::WrongAnswer(_)
-            | Self::Lost(_) => None,
+            | Self::Lost(_)
+            | Self::Refused(_) => None,
         }
     }
 }

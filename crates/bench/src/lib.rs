@@ -1,5 +1,6 @@
 //! Workloads and measurements.
 
+pub mod causes;
 pub mod error;
 pub mod keep;
 pub mod load;
@@ -8,6 +9,7 @@ pub mod methods;
 pub mod plot;
 pub mod producers;
 pub mod push;
+pub mod stand;
 pub mod store;
 
 pub use error::BenchError;
