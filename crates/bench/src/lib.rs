@@ -9,6 +9,7 @@ pub mod methods;
 pub mod plot;
 pub mod producers;
 pub mod push;
+pub mod stall;
 pub mod stand;
 pub mod store;
 
