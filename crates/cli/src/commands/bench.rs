@@ -1,9 +1,11 @@
 //! `baro bench`: measurements on this machine.
 
+mod causes;
 mod keep;
 pub(crate) mod load;
 mod producers;
 pub(crate) mod push;
+mod stall;
 mod store;
 
 use super::init;
@@ -26,6 +28,14 @@ pub(crate) enum Command {
     Keep(keep::Arguments),
     /// A store of any number of sensors: ingest, bytes, memory, opening, queries
     Store(Box<store::Arguments>),
+    /// Stalls made on purpose, each with one known cause: does `baro explain` name it?
+    Causes(causes::Arguments),
+    /// One of them
+    #[command(hide = true)]
+    Cause(causes::One),
+    /// A script that stamps the time beside large writes: its gaps and the journal's commits, before
+    /// and after a limit of dirty data
+    Stall(stall::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -37,6 +47,9 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Producer(arguments) => producers::one(&arguments),
         Command::Keep(arguments) => keep::run(&arguments),
         Command::Store(arguments) => store::run(&arguments),
+        Command::Causes(arguments) => causes::run(&arguments),
+        Command::Cause(arguments) => causes::run_one(&arguments),
+        Command::Stall(arguments) => stall::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
 }
