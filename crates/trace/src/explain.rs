@@ -109,9 +109,10 @@ pub struct SlowCall {
     pub tree: Vec<Node>,
     /// The part of the tree that took longest, from the call to the end of it.
     pub chain: Vec<Link>,
-    /// What it waited for itself.
+    /// The first rule or resource that it waited for; if there is none, what is at the end of the
+    /// chain.
     pub cause: Cause,
-    /// What is behind it.
+    /// The last rule or resource of the chain: what is behind the others.
     pub root: Cause,
     /// What may help.
     pub advice: Vec<Advice>,

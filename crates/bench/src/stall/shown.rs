@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 const COLUMNS: usize = 72;
 const ROWS: usize = 6;
+/// Between two points of a commit that goes on, s.
+const POINT_S: f64 = 0.1;
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
@@ -26,7 +28,11 @@ fn commits(half: &Half) -> Vec<(f64, f64)> {
     for commit in half.commits.iter().flatten() {
         let begin = seconds(commit.begin_ns.saturating_sub(half.begin_ns));
         let length = seconds(commit.length_ns);
-        points.extend([(begin, 0.0), (begin, length), (begin + length, length)]);
+        points.push((begin, 0.0));
+        // Close enough that no column of characters between the ends stays empty.
+        let steps = (length / POINT_S).ceil().clamp(1.0, 10_000.0);
+        points
+            .extend((0..=steps as u32).map(|at| (begin + length * f64::from(at) / steps, length)));
         points.push((begin + length, 0.0));
     }
     points

@@ -134,11 +134,10 @@ fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
     let told: u64 = tree.iter().map(|node| node.ns).sum();
     let unexplained_ns = unexplained + candidate.wait_ns.saturating_sub(told);
     let chain = chain(known, &tree);
-    let first = chain.iter().find(|link| link.cause != Cause::Handle).or(chain.first());
-    let cause = first.map_or(Cause::Unknown, |link| link.cause);
-    let structural = chain.iter().rev().find(|link| link.cause.is_structural());
+    let structural = || chain.iter().filter(|link| link.cause.is_structural());
     let last = chain.iter().rev().find(|link| link.cause != Cause::Running).or(chain.last());
-    let root = structural.or(last).map_or(Cause::Unknown, |link| link.cause);
+    let cause_of = |link: Option<&Link>| link.or(last).map_or(Cause::Unknown, |link| link.cause);
+    let (cause, root) = (cause_of(structural().next()), cause_of(structural().next_back()));
     let device = device(known, candidate);
     let mut call = SlowCall {
         pid: candidate.pid,

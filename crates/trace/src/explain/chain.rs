@@ -103,7 +103,11 @@ impl<'a> Walk<'a> {
         // Inside of a handle's wait the wait for a commit is its way to get room.
         if layers.is_empty() {
             let function = place.innermost.clone().unwrap_or_default();
-            let cause = if place.is_io { Cause::Device } else { Cause::Other };
+            let cause = match (place.is_io, place.is_commit) {
+                (true, true) => Cause::JournalWrite,
+                (true, false) => Cause::Device,
+                (false, _) => Cause::Other,
+            };
             layers.push((cause, function));
         }
         let last = layers.len() - 1;

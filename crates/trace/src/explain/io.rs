@@ -76,7 +76,7 @@ impl Walk<'_> {
         let of_top = top_bytes as f64 / work.bytes.max(1) as f64;
         let kind = if work.writes * 2 >= work.requests { "writes" } else { "reads" };
         let evidence = format!(
-            "{name} had requests for {:.0} % of the time: {} {kind} and others, {:.1} MB, {} each; \
+            "{name} had requests for {:.0} % of the time: {}, most of them {kind}, {:.1} MB, {} each; \
              {:.0} % of the bytes by {}",
             share * 100.0,
             work.requests,

@@ -6,7 +6,7 @@ use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_sys::{clock, termination};
 use baro_trace::collect::{Options, Session, Summary, known_events};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,14 @@ use std::process::{Child, Command, ExitStatus};
 /// Memory of the kernel for each processor: what comes in a fifth of a second at a rate of 300,000
 /// events a second.
 const BUFFER: &str = "8MiB";
+
+/// How events are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Collector {
+    /// The kernel's tracer: any kernel with tracefs
+    #[default]
+    Tracefs,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -33,6 +41,9 @@ pub(crate) struct Arguments {
     /// Tell of all processes: the default without a command
     #[arg(long)]
     system: bool,
+    /// How events are recorded
+    #[arg(long, value_enum, default_value_t)]
+    collector: Collector,
     /// Memory of the kernel for each processor
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = BUFFER)]
     buffer: u64,

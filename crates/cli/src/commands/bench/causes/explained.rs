@@ -19,6 +19,8 @@ const BEGIN_TRIES: u32 = 500;
 const END_TRIES: u32 = 1_000;
 const STEP_NS: u64 = 20_000_000;
 const INTERRUPT: i32 = 2;
+/// The victim's are among them, whatever else the machine did.
+const CALLS_MAX: &str = "2000";
 
 /// The explanation of one call.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +60,9 @@ impl Recording {
         let own = || dir.join(format!("baro-causes-{}.trace", std::process::id()));
         let (file, keep) = keep.map_or_else(|| (own(), false), |file| (file, true));
         let child = Command::new(std::env::current_exe()?)
-            .args(["trace", "--system", "--collector", collector, "--out"])
+            .args(["trace", "--system", "--out"])
             .arg(&file)
+            .args(if collector == "tracefs" { vec![] } else { vec!["--collector", collector] })
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -69,13 +72,20 @@ impl Recording {
             if recording.child.try_wait()?.is_some() {
                 return Err(format!("baro trace: {}", recording.complaint()).into());
             }
-            // The head of the file is written once all events are on.
-            if disk::file_bytes(&recording.file).is_ok_and(|bytes| bytes > 0) {
+            // The head of the file is written once all events are on. The file has its name only
+            // when it is whole.
+            if disk::file_bytes(&recording.part()).is_ok_and(|bytes| bytes > 0) {
                 return Ok(recording);
             }
             clock::sleep_ns(STEP_NS);
         }
         Err("baro trace has not begun to record within ten seconds".into())
+    }
+
+    fn part(&self) -> PathBuf {
+        let mut name = self.file.clone().into_os_string();
+        name.push(".part");
+        name.into()
     }
 
     fn complaint(&mut self) -> String {
@@ -109,7 +119,7 @@ impl Recording {
         let output = Command::new(std::env::current_exe()?)
             .arg("explain")
             .arg(&self.file)
-            .args(["--format", "json"])
+            .args(["--system", "--top", CALLS_MAX, "--over", "40ms", "--format", "json"])
             .output()?;
         if !output.status.success() && output.status.code() != Some(3) {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -127,6 +137,7 @@ impl Drop for Recording {
         }
         if !self.keep {
             let _ = disk::remove(&self.file);
+            let _ = disk::remove(&self.part());
         }
     }
 }
