@@ -1,4 +1,4 @@
-//! Records a trace of this machine and prints what is in it, by decoding the file.
+//! Records a trace of this machine and prints what is in it, by decoding the file. OUT is a new file.
 //!
 //! ```text
 //! record_trace OUT FOLDER SECONDS [load]
@@ -13,13 +13,13 @@
 #![allow(clippy::disallowed_methods, reason = "an example is a program: it opens its files itself")]
 
 use baro_sys::{clock, dirty, host, tracefs};
-use baro_trace::collect::{EventChoice, Options, Recorder, known_events};
+use baro_trace::collect::{EventChoice, Options, STACKS_OF_ALL, Session, known_events};
 use baro_trace::file::{Item, TraceFile};
 use baro_trace::schema::Schemas;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::BufReader;
 use std::path::Path;
 
 const DRAIN_EVERY_NS: u64 = 20_000_000;
@@ -43,24 +43,27 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn record(out: &Path, folder: &Path, duration_ns: u64, load: bool) -> Result<(), Box<dyn Error>> {
     let filter = tracefs::device_filter(folder)?;
     let mut events = known_events(Some(&filter), std::process::id());
+    let mut stacks = STACKS_OF_ALL.to_owned();
     if load {
         events.iter_mut().for_each(|choice| narrow(choice, &filter));
+        stacks = format!("{stacks} && ({})", ours("prev_comm"));
     }
     let name = "baro-record-trace".to_owned();
-    let options = Options { name, buffer_kib: 4_096, events, task_names: !load, stacks: !load };
-    let mut recorder = Recorder::start(&options, BufWriter::new(File::create(out)?))?;
+    let stacks = Some(stacks);
+    let options = Options { name, buffer_kib: 4_096, events, surroundings: !load, stacks };
+    let mut session = Session::start(&options, out)?;
     let begin_ns = clock::monotonic_ns();
     let path = folder.join("record_trace.load");
     let writer = load.then(|| {
         let path = path.clone();
         std::thread::Builder::new().name("load".to_owned()).spawn(move || write_and_sync(&path))
     });
-    let mut pages = 0;
     while clock::monotonic_ns().saturating_sub(begin_ns) < duration_ns {
-        clock::sleep_ns(DRAIN_EVERY_NS);
         // Else each page would have a few events only, and the trace more pages than it needs.
-        if !load {
-            pages += recorder.drain()?;
+        if load {
+            clock::sleep_ns(DRAIN_EVERY_NS);
+        } else {
+            session.turn()?;
         }
     }
     if let Some(writer) = writer {
@@ -68,21 +71,24 @@ fn record(out: &Path, folder: &Path, duration_ns: u64, load: bool) -> Result<(),
         dirty::remove(&path)?;
     }
     let cpu_ns = host::read_text(Path::new("/proc/self/schedstat"), 100)?;
-    let (output, summary) = recorder.finish([])?;
-    output.into_inner()?.sync_all()?;
-    println!("pages {} ({pages} while recording)", summary.pages);
+    let summary = session.finish()?;
     println!("missing events {}", summary.missing_events.join(" "));
     println!("processor time of the recorder {} ns", cpu_ns.split(' ').next().unwrap_or(""));
     Ok(())
 }
 
+/// Tasks of the load and of journals, by a field with a name.
+fn ours(field: &str) -> String {
+    format!("{field} ~ \"jbd2*\" || {field} == \"load\"")
+}
+
 /// Limits an event to the load and the journal.
 fn narrow(choice: &mut EventChoice, device_filter: &str) {
-    let ours = |name: &str| format!("{name} ~ \"jbd2*\" || {name} == \"load\"");
     choice.filter = Some(match (choice.system.as_str(), choice.event.as_str()) {
         ("sched", "sched_switch") => format!("{} || {}", ours("prev_comm"), ours("next_comm")),
+        ("sched", "sched_process_fork") => ours("parent_comm"),
         ("sched", _) => ours("comm"),
-        ("raw_syscalls" | "writeback", _) => "COMM == \"load\"".to_owned(),
+        ("raw_syscalls" | "writeback" | "vmscan", _) => "COMM == \"load\"".to_owned(),
         _ => device_filter.to_owned(),
     });
 }

@@ -38,6 +38,10 @@ const PAGES_OF_DRAIN: usize = 1_024;
 /// A kernel's configuration has some 300 KiB.
 const CONFIG_BYTES_MAX: u64 = 2 << 20;
 
+/// Stacks of all tasks that sleep and that no signal can wake: 2 is the state as the event shows it,
+/// D, also of a sleep that deadly signals end.
+pub const STACKS_OF_ALL: &str = "prev_state == 2";
+
 /// What is recorded, and with how much memory.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -47,12 +51,13 @@ pub struct Options {
     pub buffer_kib: u64,
     /// The events.
     pub events: Vec<EventChoice>,
-    /// Whether to write the names of all tasks that there are, at the beginning and at the end, and
-    /// of those that the kernel remembers: some microseconds and 15 bytes a task. Without, names are
-    /// only where events bring them.
-    pub task_names: bool,
-    /// Whether to record where in the kernel a task sleeps that no signal can wake.
-    pub stacks: bool,
+    /// Whether to write what is around: settings of the machine, and the names of all tasks that
+    /// there are, at the beginning and at the end, and of those that the kernel remembers; some
+    /// microseconds and 15 bytes a task. Without, names are only where events bring them.
+    pub surroundings: bool,
+    /// Whether to record where in the kernel a task sleeps that no signal can wake: of which
+    /// switches, in the kernel's filter syntax; [`STACKS_OF_ALL`] is the usual one. None: no stacks.
+    pub stacks: Option<String>,
 }
 
 /// What was recorded.
@@ -75,7 +80,7 @@ pub struct Recorder<W: Write> {
     writer: TraceWriter<W>,
     cpus: Vec<u32>,
     page: Vec<u8>,
-    task_names: bool,
+    surroundings: bool,
     missing_events: Vec<String>,
     events: EventSet,
 }
@@ -97,9 +102,8 @@ impl<W: Write> Recorder<W> {
             formats: Vec::new(),
         };
         let mut missing_events = Vec::new();
-        if options.stacks {
-            // 2 is the state as the event shows it: D, also of a sleep that deadly signals end.
-            match trace.trigger("sched/sched_switch", "stacktrace if prev_state == 2") {
+        if let Some(of) = &options.stacks {
+            match trace.trigger("sched/sched_switch", &format!("stacktrace if {of}")) {
                 Ok(()) => {
                     let text = trace.event_text("ftrace/kernel_stack/format")?;
                     preamble.formats.push(("ftrace".to_owned(), text));
@@ -125,16 +129,18 @@ impl<W: Write> Recorder<W> {
         let mut writer = TraceWriter::new(output, &preamble)?;
         let devices = names::devices();
         writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
-        let tasks = if options.task_names { names::tasks() } else { BTreeMap::new() };
+        let tasks = if options.surroundings { names::tasks() } else { BTreeMap::new() };
         writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
-        for (path, text) in facts::of_machine() {
-            writer.fact(&path, text.as_bytes())?;
+        if options.surroundings {
+            for (path, text) in facts::of_machine() {
+                writer.fact(&path, text.as_bytes())?;
+            }
         }
         writer.flush()?;
         trace.set_recording(true)?;
         let page = vec![0; page_bytes];
-        let (task_names, events) = (options.task_names, preamble.events()?);
-        Ok(Self { trace, writer, cpus, page, task_names, missing_events, events })
+        let (surroundings, events) = (options.surroundings, preamble.events()?);
+        Ok(Self { trace, writer, cpus, page, surroundings, missing_events, events })
     }
 
     /// Takes what was recorded out of the kernel's buffers and writes it. Does not wait for events;
@@ -215,7 +221,7 @@ impl<W: Write> Recorder<W> {
         let devices = names::devices();
         self.writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
         let mut tasks = BTreeMap::new();
-        if self.task_names {
+        if self.surroundings {
             tasks.extend(names::saved(&self.trace.saved_names().unwrap_or_default()));
             tasks.extend(names::tasks());
         }

@@ -10,10 +10,9 @@ const BYTES_MAX: u64 = 32 << 10;
 /// Folders of devices that are looked into; a machine with more has the rest without facts.
 const FOLDERS_MAX: usize = 256;
 
-const OF_MACHINE: [&str; 11] = [
+const OF_MACHINE: [&str; 10] = [
     "/proc/self/mountinfo",
     "/proc/meminfo",
-    "/proc/cpuinfo",
     "/proc/sys/vm/dirty_ratio",
     "/proc/sys/vm/dirty_bytes",
     "/proc/sys/vm/dirty_background_ratio",

@@ -9,8 +9,13 @@ use std::os::unix::fs::MetadataExt;
 
 fn start(name: &str, events: Vec<EventChoice>, buffer_kib: u64) -> Option<Recorder<Vec<u8>>> {
     // Each test has a name of its own: they run in one process.
-    let options =
-        Options { name: name.to_owned(), buffer_kib, events, task_names: true, stacks: true };
+    let options = Options {
+        name: name.to_owned(),
+        buffer_kib,
+        events,
+        surroundings: true,
+        stacks: Some(STACKS_OF_ALL.to_owned()),
+    };
     match Recorder::start(&options, Vec::new()) {
         Ok(recorder) => Some(recorder),
         Err(error @ CollectError::Tracer(TraceError::NotMounted | TraceError::File { .. })) => {
@@ -141,8 +146,8 @@ fn says_what_is_missing() {
             name: "baro-trace-none".to_owned(),
             buffer_kib: 8,
             events,
-            task_names: false,
-            stacks: false,
+            surroundings: false,
+            stacks: None,
         };
         Recorder::start(&options, Vec::new()).unwrap_err()
     };

@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
             | Cause::Commit
             | Cause::JournalBuffer
             | Cause::Handle => match self.journal_of(one.pid, wait, span) {
-                Some((_, thread)) => one.children = self.waits(thread, span),
+                Some((_, thread)) => one.children = self.of_another(thread, span),
                 None => self.follow_waker(one, wait, span),
             },
             Cause::OpenHandles => self.open_handles(one, wait, span),
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
                 let call = self.call_of(waker.pid, span.end_ns);
                 let call = call.map_or(String::new(), |call| format!(" in {call}()"));
                 add(&mut one.evidence, &format!("{had} {}{call}", known.who(waker.pid)));
-                one.children = self.waits(waker.pid, span);
+                one.children = self.of_another(waker.pid, span);
             }
             Some(_) => {
                 let done = self.io(one.pid, span, wait, self.device_of(one.pid, wait, span));
@@ -228,14 +228,21 @@ impl<'a> Walk<'a> {
                 handle.dirtied_blocks
             ),
         );
-        one.children = self.waits(pid, span);
-        let waited: u64 = one.children.iter().map(|child| child.ns).sum();
-        let ran_ns = span.ns().saturating_sub(waited);
-        if ran_ns > span.ns() / 10 {
-            let evidence = format!("{} ran with its handle open", known.who(pid));
+        one.children = self.of_another(pid, span);
+    }
+
+    /// What another did while it was waited for: his waits, and that he ran, if he did much of it.
+    fn of_another(&mut self, pid: i32, span: Span) -> Vec<Node> {
+        let mut nodes = self.waits(pid, span);
+        let waited_ns: u64 = nodes.iter().map(|node| node.ns).sum();
+        let ran_ns = span.ns().saturating_sub(waited_ns);
+        let is_known = self.known.line.tasks.contains_key(&pid) && !self.path.contains(&pid);
+        if is_known && ran_ns * 10 > span.ns() {
             let running = Span { begin_ns: span.begin_ns, end_ns: span.begin_ns + ran_ns };
-            one.children.push(node(pid, Cause::Running, "", running, evidence));
+            nodes.push(node(pid, Cause::Running, "", running, String::new()));
+            nodes.sort_by_key(|node| Reverse(node.ns));
         }
+        nodes
     }
 
     /// A wait of the journal's thread in a commit, by the stage that the commit was in.

@@ -74,9 +74,13 @@ impl Walk<'_> {
         let top = work.by_task.iter().max_by_key(|(_, bytes)| **bytes);
         let (top_pid, top_bytes) = top.map_or((0, 0), |(pid, bytes)| (*pid, *bytes));
         let of_top = top_bytes as f64 / work.bytes.max(1) as f64;
-        let kind = if work.writes * 2 >= work.requests { "writes" } else { "reads" };
+        let kind = match work {
+            Work { bytes: 0, .. } => "flushes",
+            Work { writes, requests, .. } if writes * 2 >= *requests => "mostly writes",
+            _ => "mostly reads",
+        };
         let evidence = format!(
-            "{name} had requests for {:.0} % of the time: {}, most of them {kind}, {:.1} MB, {} each; \
+            "{name} had requests for {:.0} % of the time: {} requests ({kind}), {:.1} MB, {} each; \
              {:.0} % of the bytes by {}",
             share * 100.0,
             work.requests,

@@ -1,6 +1,6 @@
 //! An explanation in English.
 
-use super::{Cause, Explanation, Knowledge, Link, Node, SlowCall};
+use super::{Cause, Explanation, Knowledge, Node, SlowCall};
 use std::fmt::{self, Write};
 
 /// Parts of a wait that are told beside the longest: those of a tenth of it.
@@ -82,10 +82,14 @@ pub(super) fn sentence(call: &SlowCall) -> String {
         show_ns(call.wait_ns)
     );
     let mut who = call.pid;
-    let links: Vec<&Link> = call.chain.iter().filter(|link| telling(link)).collect();
-    for (index, link) in links.iter().enumerate() {
+    for (index, link) in call.chain.iter().enumerate() {
         let glue = match index {
             0 => ": ".to_owned(),
+            _ if link.cause == Cause::Running => {
+                let _ = write!(text, "; {} ran for {} of it", link.who, show_ns(link.ns));
+                who = link.pid;
+                continue;
+            }
             _ if link.pid != who => format!("; {} waited ", link.who),
             _ => ", that is ".to_owned(),
         };
@@ -95,11 +99,6 @@ pub(super) fn sentence(call: &SlowCall) -> String {
         who = link.pid;
     }
     text
-}
-
-/// A handle that is waited for since a transaction is locked: the second says it all.
-fn telling(link: &Link) -> bool {
-    !matches!(link.cause, Cause::Running)
 }
 
 fn tree(
@@ -112,8 +111,10 @@ fn tree(
     for node in nodes.iter().filter(|node| node.ns * PART >= whole_ns) {
         let indent = "  ".repeat(depth);
         let who = if depth == 1 { String::new() } else { format!("{} ", known.who(node.pid)) };
-        let verb = if node.cause == Cause::Running { "" } else { "for " };
-        write!(out, "{indent}{} {who}{verb}{}", show_ns(node.ns), node.cause.phrase())?;
+        match node.cause {
+            Cause::Running => write!(out, "{indent}{} {who}ran", show_ns(node.ns))?,
+            cause => write!(out, "{indent}{} {who}for {}", show_ns(node.ns), cause.phrase())?,
+        }
         if !node.place.is_empty() {
             write!(out, " [{}]", node.place)?;
         }

@@ -5,7 +5,7 @@ use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_sys::{clock, termination};
-use baro_trace::collect::{Options, Session, Summary, known_events};
+use baro_trace::collect::{Options, STACKS_OF_ALL, Session, Summary, known_events};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::ffi::OsString;
@@ -78,8 +78,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         name: "baro-trace".to_owned(),
         buffer_kib: arguments.buffer >> 10,
         events: known_events(None, std::process::id()),
-        task_names: true,
-        stacks: true,
+        surroundings: true,
+        stacks: Some(STACKS_OF_ALL.to_owned()),
     };
     let mut session = Session::start(&options, &path)?;
     if session.recorder().missing_events().iter().any(|event| event == "ftrace/kernel_stack") {
