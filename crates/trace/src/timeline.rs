@@ -23,8 +23,8 @@ mod tests;
 pub use build::{Builder, Limits};
 pub use disk::{Disk, Request};
 pub use journal::{
-    CheckpointCall, HandleWaits, Journal, JournalSample, ListLengths, Stage, TailMove, Transaction,
-    WAIT_BUCKETS,
+    CheckpointCall, HandleWaits, Journal, JournalSample, KINDS_MAX, ListLengths, Stage, TailMove,
+    Transaction, WAIT_BUCKETS,
 };
 pub use stack::{StackId, Stacks, Symbols};
 pub use task::{Call, CallCount, Context, Handle, Sync, Task, Throttle, Wait, WaitKind, Waker};

@@ -18,6 +18,9 @@ pub struct Journal {
     pub samples: Vec<JournalSample>,
     /// Waits for its handles.
     pub handles: HandleWaits,
+    /// The same by what handles are for: a number of the file system's own. There are 12; of what
+    /// would be more than [`KINDS_MAX`] the rest is in no kind.
+    pub kinds: BTreeMap<u32, HandleWaits>,
     /// Writes of its superblock.
     pub superblock_writes: u64,
     /// Locks of blocks that were waited for longer than a tenth of a second: (time, milliseconds).
@@ -38,6 +41,9 @@ pub struct HandleWaits {
     /// Handles by wait: bucket n has those of 2^n up to 2^(n+1) ns; the first also those of 0.
     pub buckets: [u64; WAIT_BUCKETS],
 }
+
+/// Kinds of handles that are told apart in one journal.
+pub const KINDS_MAX: usize = 64;
 
 /// Buckets of [`HandleWaits`]: the last begins at 2^39 ns, nine minutes.
 pub const WAIT_BUCKETS: usize = 40;
@@ -215,6 +221,14 @@ impl Transaction {
 }
 
 impl Journal {
+    /// Counts a handle of a kind.
+    pub fn handle(&mut self, kind: u32, wait_ns: Option<u64>) {
+        self.handles.add(wait_ns);
+        if self.kinds.len() < KINDS_MAX || self.kinds.contains_key(&kind) {
+            self.kinds.entry(kind).or_default().add(wait_ns);
+        }
+    }
+
     /// The transaction that was running (or locked) at a time.
     #[must_use]
     pub fn running(&self, time_ns: u64) -> Option<&Transaction> {

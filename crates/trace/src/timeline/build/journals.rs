@@ -154,7 +154,7 @@ impl Builder {
         };
         now.handle = Some(handle);
         let journal = self.journal(device);
-        journal.handles.add(handle.wait_ns());
+        journal.handle(kind, handle.wait_ns());
         // The first that is seen of a transaction may be one of its later ones, unless the one
         // before was seen to be locked.
         let before = journal.transactions.get(&tid.wrapping_sub(1));
