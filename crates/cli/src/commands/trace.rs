@@ -1,11 +1,50 @@
 //! `baro trace`: records what the kernel does, and shows what journals and tasks did.
 
+mod analysis;
+mod blocks;
+mod handle;
 mod record;
+mod space;
+mod state;
+mod syscall;
+mod waits;
 
 use crate::failure::{Outcome, Result};
+use clap::{Args, Subcommand};
 
-pub(crate) use record::Arguments;
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    analysis: Option<Analysis>,
+    #[command(flatten)]
+    record: record::Arguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Analysis {
+    /// Waits for handles of a journal: how many, how long, and why the longest
+    Handle(handle::Arguments),
+    /// Stages of a journal's transactions on a time line
+    State(state::Arguments),
+    /// Blocks of each transaction: data to be sent, metadata to commit, blocks to bring home
+    Blocks(blocks::Arguments),
+    /// Used, free and reserved blocks of a journal over time
+    Space(space::Arguments),
+    /// System calls of each task
+    Syscall(syscall::Arguments),
+    /// Where tasks waited, and who woke them
+    Waits(waits::Arguments),
+}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    record::run(arguments)
+    match &arguments.analysis {
+        None => record::run(&arguments.record),
+        Some(Analysis::Handle(arguments)) => handle::run(arguments),
+        Some(Analysis::State(arguments)) => state::run(arguments),
+        Some(Analysis::Blocks(arguments)) => blocks::run(arguments),
+        Some(Analysis::Space(arguments)) => space::run(arguments),
+        Some(Analysis::Syscall(arguments)) => syscall::run(arguments),
+        Some(Analysis::Waits(arguments)) => waits::run(arguments),
+    }
 }

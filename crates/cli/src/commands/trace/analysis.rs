@@ -1,0 +1,82 @@
+//! What all analyses of a trace have in common on the command line: a file, a journal, rows, a form.
+
+use crate::commands::{Format, explain, print_json};
+use crate::failure::{Outcome, Result};
+use baro_trace::analyze::{self, Analysis, Options, Source};
+use clap::Args;
+use std::io::Write;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// A trace, made by `baro trace`
+    trace: PathBuf,
+    /// Rows of a table at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Of analyses that are about journals.
+#[derive(Debug, Args)]
+pub(super) struct OfJournal {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// Only the journal of this device: its name, or MAJOR:MINOR
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+}
+
+/// Reads the trace and prints the analysis; 3 if the trace is not complete.
+pub(super) fn run(common: &Common, analysis: Analysis, options: &Options) -> Result<Outcome> {
+    show(common, None, analysis, options)
+}
+
+/// Likewise, of one journal or all.
+pub(super) fn run_of_journal(
+    arguments: &OfJournal,
+    analysis: Analysis,
+    options: &Options,
+) -> Result<Outcome> {
+    show(&arguments.common, arguments.device.as_deref(), analysis, options)
+}
+
+fn show(
+    common: &Common,
+    device: Option<&str>,
+    analysis: Analysis,
+    options: &Options,
+) -> Result<Outcome> {
+    let known = explain::read(&common.trace)?;
+    let source = Source::from(&known);
+    let device = device.map(|name| {
+        let with_journal = |device: &_| source.line.journals.contains_key(device);
+        source.device(name).filter(with_journal).ok_or_else(|| no_journal(&source, name))
+    });
+    let options = Options { device: device.transpose()?, top: common.top, ..*options };
+    let report = analyze::analyze(analysis, &source, &options);
+    match common.format {
+        Format::Json => print_json(&report.json())?,
+        Format::Text => std::io::stdout().lock().write_all(report.text().as_bytes())?,
+    }
+    let line = source.line;
+    Ok(Outcome::lost_if(line.lost_events > 0 || line.lost_places > 0 || line.dropped_spans > 0))
+}
+
+fn no_journal(source: &Source<'_>, name: &str) -> String {
+    let there = source.line.journals.keys();
+    let there: Vec<String> = there
+        .map(|device| match source.devices.get(device) {
+            Some(name) => format!("{name} ({device})"),
+            None => device.to_string(),
+        })
+        .collect();
+    match there.as_slice() {
+        [] => format!("--device {name}: the trace has no journal"),
+        there => format!(
+            "--device {name}: the trace has no journal of it; it has those of {}",
+            there.join(", ")
+        ),
+    }
+}

@@ -1,0 +1,16 @@
+//! `baro trace blocks`: blocks of each transaction by list, on a time line.
+
+use super::analysis::{self, OfJournal};
+use crate::failure::{Outcome, Result};
+use baro_trace::analyze::{Analysis, Options};
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    of: OfJournal,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
+    analysis::run_of_journal(&arguments.of, Analysis::Blocks, &Options::default())
+}
