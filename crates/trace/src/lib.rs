@@ -22,6 +22,7 @@ pub mod explain;
 pub mod file;
 pub mod format;
 pub mod record;
+pub mod render;
 pub mod ring_page;
 pub mod schema;
 pub mod timeline;

@@ -1,0 +1,260 @@
+//! Charts over the time of the trace: bars in rows, and columns of numbers.
+//!
+//! A chart is an SVG that holds another one with the drawing: the inner one counts time from 0 to
+//! [`TIME_UNITS`] and is stretched to the width, so that to zoom is to change what it shows. Labels
+//! stand outside and are never stretched.
+//!
+//! Invariant: no coordinate is outside of the drawing or no number, whatever the data. Held by
+//! `any_timeline_is_drawn`.
+
+use super::page::Page;
+use crate::render::View;
+use crate::render::text::duration;
+use std::fmt::Write;
+use std::io;
+
+/// The whole trace, in the coordinates of a drawing.
+const TIME_UNITS: f64 = 1_000_000.0;
+const WIDTH: f64 = 1_200.0;
+/// Where the drawing begins; labels of values stand to its left.
+const LEFT: f64 = 110.0;
+const TOP: f64 = 8.0;
+/// Room for labels of time.
+const BELOW: f64 = 24.0;
+const TICKS: u32 = 6;
+/// Columns of a series, at most.
+const COLUMNS_MAX: u64 = 600;
+const LABEL_CHARS: usize = 100;
+
+/// The time that charts show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    begin_ns: u64,
+    duration_ns: u64,
+    /// Width of a column.
+    pub(super) column_ns: u64,
+}
+
+impl Axis {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let duration_ns = view.line.duration_ns().max(1);
+        // A millisecond, and ten times more until there are few enough of them.
+        let mut column_ns = 1_000_000_u64;
+        while duration_ns / column_ns > COLUMNS_MAX {
+            column_ns = column_ns.saturating_mul(10);
+        }
+        Self { begin_ns: view.line.begin_ns, duration_ns, column_ns }
+    }
+
+    /// A time in the coordinates of a drawing.
+    fn x(&self, time_ns: u64) -> f64 {
+        let part = time_ns.saturating_sub(self.begin_ns) as f64 / self.duration_ns as f64;
+        (part * TIME_UNITS).clamp(0.0, TIME_UNITS).round()
+    }
+
+    pub(super) fn columns(&self) -> usize {
+        (self.duration_ns / self.column_ns) as usize + 1
+    }
+
+    /// The column of a time; times outside of the trace are in the first or last.
+    pub(super) fn column(&self, time_ns: u64) -> usize {
+        let column = time_ns.saturating_sub(self.begin_ns) / self.column_ns;
+        usize::try_from(column).unwrap_or(usize::MAX).min(self.columns() - 1)
+    }
+}
+
+/// A bar in one of the rows of a chart.
+#[derive(Clone, Debug)]
+pub(super) struct Bar {
+    pub(super) row: usize,
+    pub(super) begin_ns: u64,
+    pub(super) end_ns: u64,
+    /// Its class in the style sheet.
+    pub(super) class: &'static str,
+    /// What the reader is told who points at it.
+    pub(super) label: String,
+}
+
+/// Writes a chart of bars in so many rows.
+pub(super) fn bars(
+    axis: &Axis,
+    title: &str,
+    rows: usize,
+    bars: &[Bar],
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    let row_height = 22.0;
+    let height = row_height * rows.max(1) as f64;
+    open(axis, title, height, page)?;
+    for bar in bars {
+        let (x, end_x) = (axis.x(bar.begin_ns), axis.x(bar.end_ns));
+        // A thousandth of the width stays visible.
+        let width = (end_x - x).max(TIME_UNITS / 1_500.0);
+        let y = row_height * bar.row.min(rows) as f64 + 2.0;
+        page.raw(&format!(
+            "<rect class=\"{}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"18\"><title>",
+            bar.class,
+        ))?;
+        page.text(&bar.label, LABEL_CHARS)?;
+        page.raw("</title></rect>\n")?;
+    }
+    page.raw("</svg>\n</svg>\n")
+}
+
+/// A series of numbers: one for each column of the axis, None where there is none.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    pub(super) class: &'static str,
+    pub(super) name: &'static str,
+    pub(super) values: Vec<Option<u64>>,
+}
+
+impl Columns {
+    pub(super) fn new(axis: &Axis, class: &'static str, name: &'static str) -> Self {
+        Self { class, name, values: vec![None; axis.columns()] }
+    }
+
+    fn max(&self) -> u64 {
+        self.values.iter().flatten().copied().max().unwrap_or(0)
+    }
+
+    /// The largest value of each column, of a series that keeps its value until the next.
+    pub(super) fn hold(mut self, axis: &Axis, series: &[(u64, u64)]) -> Self {
+        let mut last: Option<(usize, u64)> = None;
+        for (time_ns, value) in series {
+            let column = axis.column(*time_ns);
+            self.fill(last, column);
+            self.raise(column, *value);
+            last = Some((column, *value));
+        }
+        self.fill(last, axis.columns());
+        self
+    }
+
+    /// Goes on with the last value after its column, up to and with the next one's.
+    fn fill(&mut self, last: Option<(usize, u64)>, to: usize) {
+        let Some((from, value)) = last else { return };
+        for column in from + 1..=to.min(self.values.len().saturating_sub(1)) {
+            self.raise(column, value);
+        }
+    }
+
+    fn raise(&mut self, column: usize, value: u64) {
+        if let Some(place) = self.values.get_mut(column) {
+            *place = Some(place.unwrap_or(0).max(value));
+        }
+    }
+
+    /// Adds to a column.
+    pub(super) fn add(&mut self, column: usize, value: u64) {
+        if let Some(place) = self.values.get_mut(column) {
+            *place = Some(place.unwrap_or(0).saturating_add(value));
+        }
+    }
+}
+
+/// Writes a chart of series, drawn over each other, the scale from 0 to the largest value.
+pub(super) fn columns(
+    axis: &Axis,
+    title: &str,
+    series: &[Columns],
+    unit: impl Fn(u64) -> String,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    let height = 110.0;
+    let max = series.iter().map(Columns::max).max().unwrap_or(0);
+    open(axis, title, height, page)?;
+    for one in series {
+        page.raw(&format!(
+            "<path class=\"{}\" d=\"{}\"><title>",
+            one.class,
+            path(one, max, height)
+        ))?;
+        page.text(one.name, LABEL_CHARS)?;
+        page.raw("</title></path>\n")?;
+    }
+    page.raw("</svg>\n")?;
+    for (value, y) in [(max, TOP + 10.0), (max / 2, TOP + height / 2.0 + 4.0), (0, TOP + height)] {
+        page.raw(&format!("<text class=\"value\" x=\"{:.0}\" y=\"{y:.0}\">", LEFT - 8.0))?;
+        page.text(&unit(value), 30)?;
+        page.raw("</text>\n")?;
+    }
+    page.raw("</svg>\n")?;
+    legend(&series.iter().map(|one| (one.class, one.name)).collect::<Vec<_>>(), page)
+}
+
+/// What the colours mean.
+pub(super) fn legend(entries: &[(&str, &str)], page: &mut Page<'_>) -> io::Result<()> {
+    page.raw("<p class=\"legend\">")?;
+    for (class, name) in entries {
+        page.raw(&format!("<span><i class=\"{class}\"></i>"))?;
+        page.text(name, LABEL_CHARS)?;
+        page.raw("</span> ")?;
+    }
+    page.raw("</p>\n")
+}
+
+/// The outline of a series: one step for each column, down to 0 at its ends.
+fn path(one: &Columns, max: u64, height: f64) -> String {
+    let mut path = String::new();
+    let step = TIME_UNITS / one.values.len().max(1) as f64;
+    let mut before: Option<u64> = None;
+    for (index, value) in one.values.iter().enumerate() {
+        let x = (step * index as f64).round();
+        if *value == before {
+            continue;
+        }
+        // Results of writing to a String are dropped, here and below: it cannot fail.
+        let _ = match (before, value) {
+            (None, Some(value)) => write!(path, "M{x} {height}V{:.1}", y(*value, max, height)),
+            (Some(_), Some(value)) => write!(path, "H{x}V{:.1}", y(*value, max, height)),
+            _ => write!(path, "H{x}V{height}"),
+        };
+        before = *value;
+    }
+    if before.is_some() {
+        let _ = write!(path, "H{TIME_UNITS}V{height}");
+    }
+    path
+}
+
+fn y(value: u64, max: u64, height: f64) -> f64 {
+    let part = value as f64 / max.max(1) as f64;
+    // Room above the largest, so that its line is not cut.
+    (height - part.clamp(0.0, 1.0) * (height - 4.0)).clamp(0.0, height)
+}
+
+/// The outer SVG with labels of time, and the beginning of the inner one.
+fn open(axis: &Axis, title: &str, height: f64, page: &mut Page<'_>) -> io::Result<()> {
+    let width = WIDTH - LEFT - 10.0;
+    page.element("h3", title, LABEL_CHARS)?;
+    page.raw(&format!(
+        "\n<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\"><title>",
+        TOP + height + BELOW
+    ))?;
+    page.text(title, LABEL_CHARS)?;
+    page.raw("</title>\n")?;
+    for tick in 0..=TICKS {
+        let part = f64::from(tick) / f64::from(TICKS);
+        let x = LEFT + width * part;
+        let anchor = match tick {
+            0 => "start",
+            TICKS => "end",
+            _ => "middle",
+        };
+        let at_ns = (axis.duration_ns as f64 * part) as u64;
+        page.raw(&format!(
+            "<path class=\"grid\" d=\"M{x:.1} {TOP}v{height:.0}\"/>\
+             <text class=\"tick\" data-part=\"{part:.4}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" \
+             y=\"{:.0}\">{}</text>\n",
+            TOP + height + 17.0,
+            duration(at_ns),
+        ))?;
+    }
+    page.raw(&format!(
+        "<rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{width:.0}\" height=\"{height:.0}\"/>\n\
+         <svg class=\"plot\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {TIME_UNITS} {height:.0}\" preserveAspectRatio=\"none\">\n\
+         <rect class=\"ground\" width=\"{TIME_UNITS}\" height=\"{height:.0}\"/>\n"
+    ))
+}

@@ -1,0 +1,89 @@
+"use strict";
+(() => {
+  const units = 1e6;
+  const plots = [...document.querySelectorAll(".plot")];
+  const ticks = [...document.querySelectorAll(".tick")];
+  const wholeNs = Number(document.body.dataset.durationNs);
+
+  const duration = (ns, stepNs) => {
+    const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : [1e3, "us"];
+    const digits = Math.max(0, Math.min(6, Math.ceil(Math.log10(unit / Math.max(stepNs, 1))) + 1));
+    return (ns / unit).toFixed(digits) + " " + name;
+  };
+
+  const show = (from, to) => {
+    for (const plot of plots) {
+      plot.setAttribute("viewBox", `${from} 0 ${to - from} ${plot.viewBox.baseVal.height}`);
+    }
+    for (const tick of ticks) {
+      const part = (from + (to - from) * Number(tick.dataset.part)) / units;
+      tick.textContent = duration(wholeNs * part, (wholeNs * (to - from)) / units / 6);
+    }
+  };
+
+  for (const zoom of document.querySelectorAll(".zoom")) zoom.hidden = plots.length === 0;
+  document.getElementById("all").addEventListener("click", () => show(0, units));
+
+  for (const plot of plots) {
+    let first = null;
+    let chosen = null;
+    const at = (event) => {
+      const box = plot.querySelector(".ground").getBoundingClientRect();
+      const part = (event.clientX - box.left) / Math.max(box.width, 1);
+      const view = plot.viewBox.baseVal;
+      return Math.min(Math.max(part * units, view.x), view.x + view.width);
+    };
+    const forget = () => {
+      if (chosen) chosen.remove();
+      first = chosen = null;
+    };
+    plot.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      first = at(event);
+      plot.setPointerCapture(event.pointerId);
+    });
+    plot.addEventListener("pointermove", (event) => {
+      if (first === null) return;
+      if (!chosen) {
+        chosen = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+        chosen.setAttribute("class", "chosen");
+        chosen.setAttribute("height", plot.viewBox.baseVal.height);
+        plot.append(chosen);
+      }
+      const now = at(event);
+      chosen.setAttribute("x", Math.min(first, now));
+      chosen.setAttribute("width", Math.abs(now - first));
+    });
+    plot.addEventListener("pointerup", (event) => {
+      if (first === null) return;
+      const [from, to] = [Math.min(first, at(event)), Math.max(first, at(event))];
+      const enough = to - from > plot.viewBox.baseVal.width / 200;
+      forget();
+      // Not more than two thousand times: coordinates are whole numbers.
+      if (enough && to - from > units / 2000) show(from, to);
+    });
+    plot.addEventListener("pointercancel", forget);
+    plot.addEventListener("dblclick", () => show(0, units));
+  }
+
+  for (const button of document.querySelectorAll(".copy")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const code = button.previousElementSibling;
+      const range = document.createRange();
+      range.selectNodeContents(code);
+      const selection = getSelection();
+      selection.removeAllRanges();
+      selection.addRange(range);
+      const done = (copied) => {
+        button.textContent = copied ? "Copied" : "Selected";
+      };
+      const old = () => done(document.execCommand("copy"));
+      if (navigator.clipboard) {
+        navigator.clipboard.writeText(code.textContent).then(() => done(true), old);
+      } else {
+        old();
+      }
+    });
+  }
+})();
