@@ -6,6 +6,8 @@ use crate::render::{SlowCall, SlowLink, View};
 use std::collections::BTreeMap;
 use std::io;
 
+/// Calls whose chains stand open; those of the others open when they are clicked.
+const OPEN: usize = 3;
 /// Calls that are shown with their chains, and those that follow in a table.
 const SHOWN_MAX: usize = 16;
 const LISTED_MAX: usize = 80;
@@ -41,9 +43,10 @@ fn write_call(
     call: &SlowCall,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
-    page.raw("<article>\n")?;
+    let open = if index < OPEN { " open" } else { "" };
+    page.raw(&format!("<article>\n<details{open}>\n<summary>"))?;
     page.element("h3", &format!("{}. {}", index + 1, call.sentence), SENTENCE_CHARS)?;
-    page.raw("\n<p class=\"soft\">")?;
+    page.raw("</summary>\n<p class=\"soft\">")?;
     page.text(&about(view, call), NAME_CHARS * 4)?;
     page.raw("</p>\n<div class=\"chain\">\n")?;
     let whole = SlowLink {
@@ -76,7 +79,7 @@ fn write_call(
         let left_out = count((call.links.len() - LINKS_MAX) as u64);
         page.raw(&format!("<p class=\"note\">{left_out} further reasons are left out.</p>\n"))?;
     }
-    page.raw("</article>\n")
+    page.raw("</details>\n</article>\n")
 }
 
 fn about(view: &View<'_>, call: &SlowCall) -> String {

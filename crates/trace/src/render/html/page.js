@@ -66,6 +66,10 @@
     plot.addEventListener("dblclick", () => show(0, units));
   }
 
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  });
+
   for (const button of document.querySelectorAll(".copy")) {
     button.hidden = false;
     button.addEventListener("click", () => {
