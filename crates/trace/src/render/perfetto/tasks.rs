@@ -11,10 +11,6 @@ use std::io;
 /// Tracks of one task; spans of a task hardly ever cut each other.
 const ROWS_MAX: usize = 32;
 
-/// Names of what a call is given.
-const ARGUMENTS: [&str; 6] =
-    ["argument_1", "argument_2", "argument_3", "argument_4", "argument_5", "argument_6"];
-
 /// A span of a task, by its index in the list of its kind. Of spans with the same bounds, the kinds
 /// further up hold those further down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,7 +163,11 @@ fn say(view: &View<'_>, task: &Task, what: What) -> Said {
         What::Call(index) => task.calls.get(index).map(|call| {
             let mut args =
                 vec![("number", Arg::Int(call.number)), ("returned", Arg::Int(call.ret))];
-            args.extend(ARGUMENTS.into_iter().zip(call.args.map(Arg::Uint)));
+            // Of calls without events of their own they are not known, and 0.
+            if call.args != [0; 6] {
+                let given: Vec<String> = call.args.iter().map(|arg| format!("{arg:#x}")).collect();
+                args.push(("arguments", Arg::Text(given.join(" "))));
+            }
             said(view.call_name(call.number), "call", args)
         }),
         What::Sync(index) => task.syncs.get(index).map(|sync| {
