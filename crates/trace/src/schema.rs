@@ -17,7 +17,7 @@ mod syscalls;
 mod vmscan;
 mod writeback;
 
-pub use block::{RqComplete, RqInsert, RqIssue};
+pub use block::{RqComplete, RqInsert, RqIssue, RqRequeue};
 pub use ext4::{
     JournalStart, JournalStartInode, JournalStartReserved, JournalStartSb, SyncFileEnter,
     SyncFileExit, WritepagesResult,
@@ -144,6 +144,7 @@ kinds! {
     RqIssue = block::RqIssueSchema,
     RqComplete = block::RqCompleteSchema,
     RqInsert = block::RqInsertSchema,
+    RqRequeue = block::RqRequeueSchema,
     BalanceDirtyPages = writeback::BalanceDirtyPagesSchema,
     GlobalDirtyState = writeback::GlobalDirtyStateSchema,
     FolioWait = writeback::FolioWaitSchema,

@@ -42,6 +42,19 @@ events! {
         /// The class.
         rwbs: Name = "rwbs",
     }
+    /// The driver gives a request back; it will be issued again.
+    "block_rq_requeue" => RqRequeue, RqRequeueSchema {
+        /// The disk.
+        dev: Device = "dev",
+        /// Where, in sectors of 512 bytes.
+        sector: u64 = "sector",
+        /// How long, in sectors.
+        sectors: u32 = "nr_sector",
+        /// Priority. Not in 5.10 and 6.1, there in 6.12.
+        ioprio: Option<u16> = "ioprio",
+        /// The class.
+        rwbs: Name = "rwbs",
+    }
     /// A request is queued in the scheduler of the device.
     "block_rq_insert" => RqInsert, RqInsertSchema {
         /// The disk.
