@@ -9,6 +9,7 @@
 //! the next recorder of that name removes it. Held by `records_the_syncs_of_a_file_and_leaves_nothing`
 //! and, below, by `raw_pages_of_each_processor_are_read`.
 
+mod block_watch;
 mod choice;
 mod error;
 mod facts;
@@ -19,6 +20,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
+pub use block_watch::{BlockWatch, Watched};
 pub use choice::{EventChoice, known_events};
 pub use error::CollectError;
 pub use session::Session;
@@ -26,7 +28,7 @@ pub use session::Session;
 use crate::event_set::EventSet;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
 use crate::format::PageHeader;
-use baro_sys::tracefs::{RawTrace, TraceError};
+use baro_sys::tracefs::{CpuStatistics, RawTrace, TraceError};
 use baro_sys::{clock, host, identity};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -226,17 +228,8 @@ impl<W: Write> Recorder<W> {
             tasks.extend(names::tasks());
         }
         self.writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
-        let losses: Vec<CpuLosses> = self
-            .trace
-            .statistics()?
-            .into_iter()
-            .map(|cpu| CpuLosses {
-                cpu: cpu.cpu,
-                overrun: cpu.overrun,
-                dropped: cpu.dropped,
-                commit_overrun: cpu.commit_overrun,
-            })
-            .collect();
+        let losses: Vec<CpuLosses> =
+            self.trace.statistics()?.into_iter().map(CpuLosses::from).collect();
         let (pages, bytes) = (self.writer.pages(), self.writer.bytes());
         let output = self.writer.finish(&losses)?;
         let summary = Summary { pages, bytes, losses, missing_events: self.missing_events };
@@ -273,6 +266,13 @@ fn take_pages(
         }
     }
     Ok(())
+}
+
+impl From<CpuStatistics> for CpuLosses {
+    fn from(of: CpuStatistics) -> Self {
+        let CpuStatistics { cpu, overrun, dropped, commit_overrun, .. } = of;
+        Self { cpu, overrun, dropped, commit_overrun }
+    }
 }
 
 fn this_machine(cpus: u32) -> Machine {
