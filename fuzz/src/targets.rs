@@ -1,5 +1,6 @@
 //! The registry: one row per decoder, a module per family of them.
 
+mod blk;
 mod dictionary;
 mod input;
 mod manifest;
@@ -35,4 +36,6 @@ pub const TARGETS: &[Target] = &[
     trace::FORMAT,
     trace::RING_PAGE,
     trace::FILE,
+    blk::BLKTRACE,
+    blk::BLKPARSE,
 ];
