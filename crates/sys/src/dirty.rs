@@ -32,6 +32,14 @@ pub fn create_append(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).open(path)
 }
 
+/// Opens a file, or makes a new one, so that each write goes to its end.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
 /// Makes the directory `path`; its parent must exist.
 ///
 /// # Errors

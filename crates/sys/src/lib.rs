@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 
 pub mod calls;
+pub mod block_device;
 pub mod clock;
 pub mod counters;
 pub mod dirty;
@@ -25,6 +26,7 @@ pub mod schedule;
 pub mod sim;
 pub mod storage;
 pub mod task;
+pub mod task_io;
 pub mod termination;
 pub mod tracefs;
 pub mod udp;
