@@ -1,6 +1,7 @@
 //! `baro bench`: measurements on this machine.
 
 mod causes;
+mod files;
 mod keep;
 pub(crate) mod load;
 mod producers;
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     /// A script that stamps the time beside large writes: its gaps and the journal's commits, before
     /// and after a limit of dirty data
     Stall(stall::Arguments),
+    /// Portions into many files, as fast as it goes: the writer of the paper on sensor files
+    Files(files::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -50,6 +53,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Causes(arguments) => causes::run(&arguments),
         Command::Cause(arguments) => causes::run_one(&arguments),
         Command::Stall(arguments) => stall::run(&arguments),
+        Command::Files(arguments) => files::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
 }
