@@ -1,6 +1,7 @@
 //! The verbs.
 
 mod bench;
+mod blk;
 mod cat;
 mod demo;
 mod du;
@@ -83,6 +84,8 @@ pub(crate) enum Command {
     /// Settings of the machine
     #[command(subcommand)]
     Tune(tune::Command),
+    /// What goes to a disk, by class of request, device and process: live or from a recording
+    Blk(Box<blk::Arguments>),
     /// Half a minute that shows the main job on this machine
     Demo(demo::Arguments),
     /// Measure on this machine
@@ -109,6 +112,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Tune(command) => tune::run(&command),
+        Command::Blk(arguments) => blk::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),
     }

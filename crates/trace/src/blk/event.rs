@@ -3,7 +3,7 @@
 //! Invariant: fixed size, so that millions of them can pass; what a source does not tell is zero or
 //! the default. Held by `events_of_the_kernel_become_events_of_requests`.
 
-use super::class::Class;
+use super::class::{Class, Operation};
 use crate::record::{Device, Name};
 use crate::schema::KernelEvent;
 
@@ -91,7 +91,17 @@ impl BlockEvent {
             }
             _ => return None,
         };
-        let class = Class::parse(rwbs.as_bytes());
+        let mut class = Class::parse(rwbs.as_bytes());
+        // Up to 6.18 at least the kernel has no letter for writing zeroes. It is told from commands
+        // of the driver's own, which have no sectors when they are issued, by having some.
+        let sectors = match event {
+            KernelEvent::RqInsert(e) => e.sectors,
+            KernelEvent::RqIssue(e) => e.sectors,
+            _ => 0,
+        };
+        if class.operation == Operation::Other && !class.has(Class::UNKNOWN) && sectors > 0 {
+            class.operation = Operation::Zeroes;
+        }
         let process = Process { pid, comm };
         Some(Self { time_ns, device, kind, sector: place(sector), bytes, class, process })
     }
@@ -125,6 +135,13 @@ mod tests {
         let event = BlockEvent::from_kernel(7, 0, &KernelEvent::RqComplete(complete)).unwrap();
         let kind = Kind::Complete { failed: true };
         assert_eq!((event.sector, event.bytes, event.kind), (0, 1_536, kind));
+        let of = |sectors| {
+            let rwbs = Name::new(b"NS");
+            let issue = RqIssue { sectors, rwbs, ..issue };
+            BlockEvent::from_kernel(7, 42, &KernelEvent::RqIssue(issue)).unwrap().class
+        };
+        assert_eq!((of(16).operation, of(0).operation), (Operation::Zeroes, Operation::Other));
+        assert_eq!(of(16).to_string(), "WZS");
         let requeue = RqRequeue { dev, sector: 8, sectors: 16, ioprio: None, rwbs };
         let event = BlockEvent::from_kernel(7, 0, &KernelEvent::RqRequeue(requeue)).unwrap();
         assert_eq!((event.sector, event.bytes, event.kind), (8, 8_192, Kind::Requeue));
