@@ -6,8 +6,8 @@
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 
-pub mod calls;
 pub mod block_device;
+pub mod calls;
 pub mod clock;
 pub mod counters;
 pub mod dirty;

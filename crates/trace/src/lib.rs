@@ -8,12 +8,13 @@
 //! [`format`](mod@format) reads the texts, [`ring_page`] the pages, [`record`] single fields;
 //! [`event_set`] has the formats of all events of a trace, [`schema`] the events that an analysis
 //! needs, [`timeline`] puts them together to spans of tasks, journals and disks; [`render`] draws them,
-//! [`explain`] says why calls were late. [`blk`] accounts for requests of disks.
+//! [`explain`] says why calls were late, [`analyze`] what journals and tasks did. [`blk`] accounts for requests of disks.
 //!
 //! Invariant: all but `collect` is pure: no system call, no clock, no `baro-sys`; held by a check
 //! without the feature `collect`. Any bytes give an error, never a panic, and memory is bounded;
 //! held by `corpus_replays_and_mutations_do_not_panic` of the fuzz package.
 
+pub mod analyze;
 pub mod blk;
 pub mod calls;
 #[cfg(feature = "collect")]

@@ -50,7 +50,7 @@ const TABLE: &[Row] = &[
           third_party: &[("crc32c", "tells a torn journal from a whole one"), PROPTEST] },
     Row { package: "baro-trace", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[("crc32c", "tells whole chunks of a recorded trace from torn ones"),
-                         PROPTEST] },
+                         JSON, PROPTEST] },
     Row { package: "baro-sources", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[("serde", "members of a JSON object one by one, in their order"),
                          JSON, PROPTEST] },
