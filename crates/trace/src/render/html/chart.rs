@@ -258,3 +258,34 @@ fn open(axis: &Axis, title: &str, height: f64, page: &mut Page<'_>) -> io::Resul
          <rect class=\"ground\" width=\"{TIME_UNITS}\" height=\"{height:.0}\"/>\n"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten columns of 10 ns, from 100 on.
+    const AXIS: Axis = Axis { begin_ns: 100, duration_ns: 99, column_ns: 10 };
+
+    #[test]
+    fn a_column_has_the_largest_value_that_held_in_it() {
+        let series = [(112, 7), (115, 9), (118, 2), (141, 5), (199, 1)];
+        let columns = Columns::new(&AXIS, "", "").hold(&AXIS, &series);
+        let none = None;
+        let values = [none, Some(9), Some(2), Some(2), Some(5), Some(5), Some(5), Some(5), Some(5)];
+        assert_eq!(columns.values, [&values[..], &[Some(5)]].concat());
+        // One step for each change; before the first value nothing is drawn.
+        assert_eq!(path(&columns, 9, 104.0), "M100000 104V4.0H200000V81.8H400000V48.4H1000000V104");
+    }
+
+    #[test]
+    fn a_value_that_ends_within_a_column_counts_there() {
+        let columns = Columns::new(&AXIS, "", "").hold(&AXIS, &[(100, 8), (155, 3)]);
+        assert_eq!(columns.values[4..7], [Some(8), Some(8), Some(3)]);
+    }
+
+    #[test]
+    fn times_outside_of_the_trace_are_at_its_ends() {
+        assert_eq!([0, 100, 199, u64::MAX].map(|at| AXIS.column(at)), [0, 0, 9, 9]);
+        assert_eq!([0, 100, 199, u64::MAX].map(|at| AXIS.x(at)), [0.0, 0.0, 1e6, 1e6]);
+    }
+}

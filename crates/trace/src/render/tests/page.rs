@@ -1,10 +1,13 @@
 //! What is on a page: balanced tags of the kinds that are made here, all else text.
 
+use super::decoder::Trace;
 use super::{FIXTURES, Hostile, drawn, fixture, slow_calls};
 use crate::record::{Device, Name};
 use crate::render::{PAGE_BYTES_MAX, SlowCall, View, html};
 use crate::schema::RunStats;
-use crate::timeline::{Disk, Journal, Request, Task, Timeline, Transaction, Wait, WaitKind};
+use crate::timeline::{
+    Disk, Journal, JournalSample, Request, Task, Timeline, Transaction, Wait, WaitKind,
+};
 
 /// All tags that a page may have.
 const TAGS: &str = "article body br button code dd details div dl dt h1 h2 h3 head header html i li main meta \
@@ -159,6 +162,33 @@ fn losses_stand_at_the_top_of_the_page() {
     assert!(place("5 spans were more than the limit").is_some());
     assert!(place("Bounds of system calls were not recorded").is_some());
     assert!(place("times an unknown number").is_none());
+}
+
+#[test]
+fn space_that_was_seen_is_not_called_estimated() {
+    let (machine, mut line) = fixture(FIXTURES[0].1);
+    let (begin_ns, end_ns) = (line.begin_ns, line.end_ns);
+    let sample = |time_ns, free_blocks| JournalSample {
+        time_ns,
+        free_blocks,
+        total_blocks: 1_024,
+        ..JournalSample::default()
+    };
+    for journal in line.journals.values_mut() {
+        journal.samples = vec![sample(begin_ns, 1_000), sample(end_ns, 77)];
+    }
+    let view =
+        View { title: "t", machine: &machine, line: &line, slow: &[], names: &(), remarks: &[] };
+    let (trace, html) = drawn(&view);
+    let page = read(&html);
+    assert!(page.text.contains("Free journal blocks of"));
+    assert!(page.text.contains("1,000") && !page.text.contains("(estimated)"));
+    assert!(!page.text.contains("Blocks in use of a journal are estimated"));
+    let trace = Trace::read(&trace);
+    let free = trace.tracks.iter().find(|(_, (name, _))| name == "free");
+    let (track, _) = free.unwrap();
+    let values = trace.counters.iter().filter(|(of, ..)| of == track).map(|(.., value)| *value);
+    assert_eq!(values.collect::<Vec<_>>(), [1_000, 77]);
 }
 
 /// A trace of an hour in which everything happened more often than a page can show.
