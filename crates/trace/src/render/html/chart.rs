@@ -9,7 +9,6 @@
 
 use super::page::Page;
 use crate::render::View;
-use crate::render::text::duration;
 use std::fmt::Write;
 use std::io;
 
@@ -21,7 +20,8 @@ const LEFT: f64 = 110.0;
 const TOP: f64 = 8.0;
 /// Room for labels of time.
 const BELOW: f64 = 24.0;
-const TICKS: u32 = 6;
+/// Ticks of time, beside the one at 0.
+const TICKS: u64 = 6;
 /// Columns of a series, at most.
 const COLUMNS_MAX: u64 = 600;
 const LABEL_CHARS: usize = 100;
@@ -224,6 +224,32 @@ fn y(value: u64, max: u64, height: f64) -> f64 {
     (height - part.clamp(0.0, 1.0) * (height - 4.0)).clamp(0.0, height)
 }
 
+/// The distance of ticks: 1, 2 or 5 and zeros, so that no more than [`TICKS`] are needed.
+fn step(duration_ns: u64) -> u64 {
+    let mut decade_ns = 1_u64;
+    loop {
+        for part in [1, 2, 5] {
+            let step_ns = decade_ns.saturating_mul(part);
+            if step_ns >= duration_ns.div_ceil(TICKS) {
+                return step_ns;
+            }
+        }
+        decade_ns = decade_ns.saturating_mul(10);
+    }
+}
+
+/// A time in the unit that fits the whole, with the digits that tell ticks apart.
+fn tick_label(at_ns: u64, step_ns: u64, whole_ns: u64) -> String {
+    let (unit_ns, unit, decades) = match whole_ns {
+        1_000_000_000.. => (1e9, "s", 9),
+        1_000_000.. => (1e6, "ms", 6),
+        1_000.. => (1e3, "us", 3),
+        _ => (1.0, "ns", 0),
+    };
+    let digits = decades - step_ns.ilog10().min(decades);
+    format!("{:.*} {unit}", digits as usize, at_ns as f64 / unit_ns)
+}
+
 /// The outer SVG with labels of time, and the beginning of the inner one.
 fn open(axis: &Axis, title: &str, height: f64, page: &mut Page<'_>) -> io::Result<()> {
     let width = WIDTH - LEFT - 10.0;
@@ -234,21 +260,17 @@ fn open(axis: &Axis, title: &str, height: f64, page: &mut Page<'_>) -> io::Resul
     ))?;
     page.text(title, LABEL_CHARS)?;
     page.raw("</title>\n")?;
+    let step_ns = step(axis.duration_ns);
     for tick in 0..=TICKS {
-        let part = f64::from(tick) / f64::from(TICKS);
-        let x = LEFT + width * part;
-        let anchor = match tick {
-            0 => "start",
-            TICKS => "end",
-            _ => "middle",
-        };
-        let at_ns = (axis.duration_ns as f64 * part) as u64;
+        let at_ns = step_ns.saturating_mul(tick);
+        let x = LEFT + width * (at_ns as f64 / axis.duration_ns as f64).min(1.0);
+        // Those that are not needed now may be when the reader looks closer.
+        let hidden = if at_ns > axis.duration_ns { " visibility=\"hidden\"" } else { "" };
         page.raw(&format!(
-            "<path class=\"grid\" d=\"M{x:.1} {TOP}v{height:.0}\"/>\
-             <text class=\"tick\" data-part=\"{part:.4}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" \
-             y=\"{:.0}\">{}</text>\n",
+            "<g class=\"tick\" transform=\"translate({x:.1} 0)\"{hidden}>\
+             <path class=\"grid\" d=\"M0 {TOP}v{height:.0}\"/><text y=\"{:.0}\">{}</text></g>\n",
             TOP + height + 17.0,
-            duration(at_ns),
+            tick_label(at_ns, step_ns, axis.duration_ns),
         ))?;
     }
     page.raw(&format!(
@@ -281,6 +303,25 @@ mod tests {
     fn a_value_that_ends_within_a_column_counts_there() {
         let columns = Columns::new(&AXIS, "", "").hold(&AXIS, &[(100, 8), (155, 3)]);
         assert_eq!(columns.values[4..7], [Some(8), Some(8), Some(3)]);
+    }
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        for duration_ns in [1, 7, 60, 61, 462_000_000, 8_041_854_827, 3_600_000_000_000, u64::MAX] {
+            let step_ns = step(duration_ns);
+            assert!(
+                u128::from(step_ns) * u128::from(TICKS + 1) > duration_ns.into(),
+                "{duration_ns}: {step_ns}"
+            );
+            let first = step_ns.to_string();
+            let (digit, zeros) = first.split_at(1);
+            assert!(["1", "2", "5"].contains(&digit) && zeros.bytes().all(|one| one == b'0'));
+        }
+        let labels = [0, 2_000_000_000, 8_000_000_000]
+            .map(|at| tick_label(at, 2_000_000_000, 8_100_000_000));
+        assert_eq!(labels, ["0 s", "2 s", "8 s"]);
+        assert_eq!(tick_label(1_500_000_000, 500_000_000, 2_900_000_000), "1.5 s");
+        assert_eq!(tick_label(150_000, 50_000, 1_000_000), "0.15 ms");
     }
 
     #[test]

@@ -2,22 +2,39 @@
 (() => {
   const units = 1e6;
   const plots = [...document.querySelectorAll(".plot")];
-  const ticks = [...document.querySelectorAll(".tick")];
-  const wholeNs = Number(document.body.dataset.durationNs);
+  const charts = [...document.querySelectorAll(".chart")];
+  const wholeNs = Math.max(Number(document.body.dataset.durationNs), 1);
 
-  const duration = (ns, stepNs) => {
-    const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : [1e3, "us"];
-    const digits = Math.max(0, Math.min(6, Math.ceil(Math.log10(unit / Math.max(stepNs, 1))) + 1));
-    return (ns / unit).toFixed(digits) + " " + name;
+  // 1, 2 or 5 and zeros.
+  const step = (ns) => {
+    const decade = 10 ** Math.floor(Math.log10(Math.max(ns, 1)));
+    return decade * [1, 2, 5, 10].find((part) => decade * part >= ns);
+  };
+
+  const label = (ns, stepNs) => {
+    const all = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
+    const [unit, name] = all.find(([unit]) => wholeNs >= unit);
+    return (ns / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / stepNs) - 1e-9))) + " " + name;
   };
 
   const show = (from, to) => {
     for (const plot of plots) {
       plot.setAttribute("viewBox", `${from} 0 ${to - from} ${plot.viewBox.baseVal.height}`);
     }
-    for (const tick of ticks) {
-      const part = (from + (to - from) * Number(tick.dataset.part)) / units;
-      tick.textContent = duration(wholeNs * part, (wholeNs * (to - from)) / units / 6);
+    const [fromNs, toNs] = [from, to].map((at) => (wholeNs * at) / units);
+    for (const chart of charts) {
+      const frame = chart.querySelector(".frame");
+      const [left, width] = ["x", "width"].map((name) => Number(frame.getAttribute(name)));
+      const ticks = [...chart.querySelectorAll(".tick")];
+      const stepNs = step((toNs - fromNs) / (ticks.length - 1));
+      const first = Math.ceil(fromNs / stepNs - 1e-9);
+      ticks.forEach((tick, index) => {
+        const ns = (first + index) * stepNs;
+        const x = left + (width * (ns - fromNs)) / (toNs - fromNs);
+        tick.setAttribute("transform", `translate(${Math.min(x, left + width)} 0)`);
+        tick.setAttribute("visibility", ns > toNs ? "hidden" : "visible");
+        tick.querySelector("text").textContent = label(ns, stepNs);
+      });
     }
   };
 

@@ -10,12 +10,12 @@ use crate::timeline::{
 };
 
 /// All tags that a page may have.
-const TAGS: &str = "article body br button code dd details div dl dt h1 h2 h3 head header html i li main meta \
+const TAGS: &str = "article body br button code dd details div dl dt g h1 h2 h3 head header html i li main meta \
                     ol p path rect script section span strong style summary svg table tbody td text th thead \
                     title tr ul";
-const ATTRIBUTES: &str = "charset class content d data-duration-ns data-part height hidden http-equiv \
-                          id lang name open preserveAspectRatio role scope style text-anchor type viewBox \
-                          width x y";
+const ATTRIBUTES: &str = "charset class content d data-duration-ns height hidden http-equiv \
+                          id lang name open preserveAspectRatio role scope style transform type viewBox \
+                          visibility width x y";
 const ALONE: [&str; 2] = ["meta", "br"];
 const ENTITIES: [&str; 5] = ["amp;", "lt;", "gt;", "quot;", "#39;"];
 
