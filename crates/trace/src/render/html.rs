@@ -14,6 +14,7 @@
 
 mod calls;
 mod chart;
+mod columns;
 mod facts;
 mod page;
 mod timelines;

@@ -7,13 +7,13 @@
 //! Invariant: no coordinate is outside of the drawing or no number, whatever the data. Held by
 //! `any_timeline_is_drawn`.
 
+use super::columns::Columns;
 use super::page::Page;
 use crate::render::View;
-use std::fmt::Write;
 use std::io;
 
 /// The whole trace, in the coordinates of a drawing.
-const TIME_UNITS: f64 = 1_000_000.0;
+pub(super) const TIME_UNITS: f64 = 1_000_000.0;
 const WIDTH: f64 = 1_200.0;
 /// Where the drawing begins; labels of values stand to its left.
 const LEFT: f64 = 110.0;
@@ -50,6 +50,11 @@ impl Axis {
     fn x(&self, time_ns: u64) -> f64 {
         let part = time_ns.saturating_sub(self.begin_ns) as f64 / self.duration_ns as f64;
         (part * TIME_UNITS).clamp(0.0, TIME_UNITS).round()
+    }
+
+    /// How wide a column is, in the coordinates of a drawing.
+    pub(super) fn column_width(&self) -> f64 {
+        self.column_ns as f64 / self.duration_ns as f64 * TIME_UNITS
     }
 
     pub(super) fn columns(&self) -> usize {
@@ -101,58 +106,6 @@ pub(super) fn bars(
     page.raw("</svg>\n</svg>\n")
 }
 
-/// A series of numbers: one for each column of the axis, None where there is none.
-#[derive(Clone, Debug)]
-pub(super) struct Columns {
-    pub(super) class: &'static str,
-    pub(super) name: &'static str,
-    pub(super) values: Vec<Option<u64>>,
-}
-
-impl Columns {
-    pub(super) fn new(axis: &Axis, class: &'static str, name: &'static str) -> Self {
-        Self { class, name, values: vec![None; axis.columns()] }
-    }
-
-    fn max(&self) -> u64 {
-        self.values.iter().flatten().copied().max().unwrap_or(0)
-    }
-
-    /// The largest value of each column, of a series that keeps its value until the next.
-    pub(super) fn hold(mut self, axis: &Axis, series: &[(u64, u64)]) -> Self {
-        let mut last: Option<(usize, u64)> = None;
-        for (time_ns, value) in series {
-            let column = axis.column(*time_ns);
-            self.fill(last, column);
-            self.raise(column, *value);
-            last = Some((column, *value));
-        }
-        self.fill(last, axis.columns());
-        self
-    }
-
-    /// Goes on with the last value after its column, up to and with the next one's.
-    fn fill(&mut self, last: Option<(usize, u64)>, to: usize) {
-        let Some((from, value)) = last else { return };
-        for column in from + 1..=to.min(self.values.len().saturating_sub(1)) {
-            self.raise(column, value);
-        }
-    }
-
-    fn raise(&mut self, column: usize, value: u64) {
-        if let Some(place) = self.values.get_mut(column) {
-            *place = Some(place.unwrap_or(0).max(value));
-        }
-    }
-
-    /// Adds to a column.
-    pub(super) fn add(&mut self, column: usize, value: u64) {
-        if let Some(place) = self.values.get_mut(column) {
-            *place = Some(place.unwrap_or(0).saturating_add(value));
-        }
-    }
-}
-
 /// Writes a chart of series, drawn over each other, the scale from 0 to the largest value.
 pub(super) fn columns(
     axis: &Axis,
@@ -168,7 +121,7 @@ pub(super) fn columns(
         page.raw(&format!(
             "<path class=\"{}\" d=\"{}\"><title>",
             one.class,
-            path(one, max, height)
+            one.path(max, height)
         ))?;
         page.text(one.name, LABEL_CHARS)?;
         page.raw("</title></path>\n")?;
@@ -192,36 +145,6 @@ pub(super) fn legend(entries: &[(&str, &str)], page: &mut Page<'_>) -> io::Resul
         page.raw("</span> ")?;
     }
     page.raw("</p>\n")
-}
-
-/// The outline of a series: one step for each column, down to 0 at its ends.
-fn path(one: &Columns, max: u64, height: f64) -> String {
-    let mut path = String::new();
-    let step = TIME_UNITS / one.values.len().max(1) as f64;
-    let mut before: Option<u64> = None;
-    for (index, value) in one.values.iter().enumerate() {
-        let x = (step * index as f64).round();
-        if *value == before {
-            continue;
-        }
-        // Results of writing to a String are dropped, here and below: it cannot fail.
-        let _ = match (before, value) {
-            (None, Some(value)) => write!(path, "M{x} {height}V{:.1}", y(*value, max, height)),
-            (Some(_), Some(value)) => write!(path, "H{x}V{:.1}", y(*value, max, height)),
-            _ => write!(path, "H{x}V{height}"),
-        };
-        before = *value;
-    }
-    if before.is_some() {
-        let _ = write!(path, "H{TIME_UNITS}V{height}");
-    }
-    path
-}
-
-fn y(value: u64, max: u64, height: f64) -> f64 {
-    let part = value as f64 / max.max(1) as f64;
-    // Room above the largest, so that its line is not cut.
-    (height - part.clamp(0.0, 1.0) * (height - 4.0)).clamp(0.0, height)
 }
 
 /// The distance of ticks: 1, 2 or 5 and zeros, so that no more than [`TICKS`] are needed.
@@ -282,28 +205,12 @@ fn open(axis: &Axis, title: &str, height: f64, page: &mut Page<'_>) -> io::Resul
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Ten columns of 10 ns, from 100 on.
-    const AXIS: Axis = Axis { begin_ns: 100, duration_ns: 99, column_ns: 10 };
-
-    #[test]
-    fn a_column_has_the_largest_value_that_held_in_it() {
-        let series = [(112, 7), (115, 9), (118, 2), (141, 5), (199, 1)];
-        let columns = Columns::new(&AXIS, "", "").hold(&AXIS, &series);
-        let none = None;
-        let values = [none, Some(9), Some(2), Some(2), Some(5), Some(5), Some(5), Some(5), Some(5)];
-        assert_eq!(columns.values, [&values[..], &[Some(5)]].concat());
-        // One step for each change; before the first value nothing is drawn.
-        assert_eq!(path(&columns, 9, 104.0), "M100000 104V4.0H200000V81.8H400000V48.4H1000000V104");
-    }
-
-    #[test]
-    fn a_value_that_ends_within_a_column_counts_there() {
-        let columns = Columns::new(&AXIS, "", "").hold(&AXIS, &[(100, 8), (155, 3)]);
-        assert_eq!(columns.values[4..7], [Some(8), Some(8), Some(3)]);
-    }
+    pub(in crate::render::html) const AXIS: Axis =
+        Axis { begin_ns: 100, duration_ns: 99, column_ns: 10 };
 
     #[test]
     fn ticks_are_round_and_few() {

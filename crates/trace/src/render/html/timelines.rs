@@ -1,6 +1,7 @@
 //! What happened meanwhile: slow calls, transactions, space of journals, dirty pages, disks.
 
-use super::chart::{Axis, Bar, Columns, bars, columns, legend};
+use super::chart::{Axis, Bar, bars, columns, legend};
+use super::columns::Columns;
 use super::page::Page;
 use crate::record::Device;
 use crate::render::View;
