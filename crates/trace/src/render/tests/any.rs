@@ -48,7 +48,7 @@ fn wait() -> impl Strategy<Value = (Wait, Option<Vec<u64>>)> {
     let waker = option::of((pid(), context).prop_map(|(pid, context)| Waker { pid, context }));
     let parts = (kind, time(), side(), side(), waker, option::of(vec(any::<u64>(), 0..3)));
     parts.prop_map(|(kind, begin_ns, woken_ns, end_ns, waker, stack)| {
-        (Wait { kind, begin_ns, woken_ns, end_ns, stack: None, waker }, stack)
+        (Wait { kind, begin_ns, woken_ns, end_ns, stack: None, waker, next_pid: None }, stack)
     })
 }
 

@@ -100,6 +100,7 @@ fn pages_are_balanced_and_escaped() {
         task.name = Name::new(b"</svg><script>x(1)");
         let end_ns = task.waits.first().map(|wait| wait.begin_ns + 1_000_000_000_000);
         task.waits.push(Wait {
+            next_pid: None,
             kind: WaitKind::Sleep,
             begin_ns: end_ns.unwrap_or(1) - 1_000_000_000_000,
             woken_ns: None,
@@ -240,6 +241,7 @@ fn huge() -> (Timeline, Vec<SlowCall>) {
         };
         line.disks.insert(Device(number), Disk { requests: (0..10_000).map(request).collect() });
         let wait = Wait {
+            next_pid: None,
             kind: WaitKind::Sleep,
             begin_ns: 5,
             woken_ns: None,
