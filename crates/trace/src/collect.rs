@@ -27,7 +27,7 @@ pub use session::Session;
 
 use crate::event_set::EventSet;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
-use crate::format::PageHeader;
+use crate::format::{EventHeader, PageHeader};
 use baro_sys::tracefs::{CpuStatistics, RawTrace, TraceError};
 use baro_sys::{clock, host, identity};
 use std::collections::BTreeMap;
@@ -81,10 +81,12 @@ pub struct Recorder<W: Write> {
     trace: RawTrace,
     writer: TraceWriter<W>,
     cpus: Vec<u32>,
+    headers: (PageHeader, EventHeader),
     page: Vec<u8>,
     surroundings: bool,
     missing_events: Vec<String>,
     events: EventSet,
+    extra_losses: Vec<CpuLosses>,
 }
 
 impl<W: Write> Recorder<W> {
@@ -95,6 +97,19 @@ impl<W: Write> Recorder<W> {
     /// tracefs is not to be had, a filter is refused, the kernel has none of the events, its texts
     /// are in an unknown form; or those of writing.
     pub fn start(options: &Options, output: W) -> Result<Self, CollectError> {
+        Self::start_beside(options, &[], output)
+    }
+
+    /// As [`start`](Self::start), with the formats (system, text) of events that another collector
+    /// makes; their pages come by [`extra_page`](Self::extra_page).
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and if these formats do not go together with the kernel's.
+    pub fn start_beside(
+        options: &Options,
+        extra_formats: &[(String, Vec<u8>)],
+        output: W,
+    ) -> Result<Self, CollectError> {
         let trace = RawTrace::new(&options.name, options.buffer_kib)?;
         let cpus: Vec<u32> = trace.cpus().filter(|cpu| *cpu < CPUS_MAX).collect();
         let mut preamble = Preamble {
@@ -127,7 +142,11 @@ impl<W: Write> Recorder<W> {
         if preamble.formats.is_empty() {
             return Err(CollectError::NoEvents(missing_events));
         }
-        let page_bytes = PageHeader::parse(&preamble.header_page)?.page_bytes();
+        preamble.formats.extend_from_slice(extra_formats);
+        let headers = (
+            PageHeader::parse(&preamble.header_page)?,
+            EventHeader::parse(&preamble.header_event)?,
+        );
         let mut writer = TraceWriter::new(output, &preamble)?;
         let devices = names::devices();
         writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
@@ -140,9 +159,20 @@ impl<W: Write> Recorder<W> {
         }
         writer.flush()?;
         trace.set_recording(true)?;
-        let page = vec![0; page_bytes];
+        let page = vec![0; headers.0.page_bytes()];
         let (surroundings, events) = (options.surroundings, preamble.events()?);
-        Ok(Self { trace, writer, cpus, page, surroundings, missing_events, events })
+        let extra_losses = Vec::new();
+        Ok(Self {
+            trace,
+            writer,
+            cpus,
+            headers,
+            page,
+            surroundings,
+            missing_events,
+            events,
+            extra_losses,
+        })
     }
 
     /// Takes what was recorded out of the kernel's buffers and writes it. Does not wait for events;
@@ -175,10 +205,11 @@ impl<W: Write> Recorder<W> {
         })
     }
 
-    /// Writes a page that was taken.
+    /// Writes a page that was taken; or one of another collector, as that of a processor which this
+    /// machine does not have.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Those of writing; a page that is too long, or a processor out of the file's limits.
     pub fn write_page(&mut self, cpu: u32, page: &[u8]) -> Result<(), CollectError> {
         Ok(self.writer.page(cpu, page)?)
     }
@@ -187,6 +218,17 @@ impl<W: Write> Recorder<W> {
     #[must_use]
     pub fn events(&self) -> &EventSet {
         &self.events
+    }
+
+    /// How the kernel's pages and the entries in them begin: another collector's must be the same.
+    #[must_use]
+    pub fn headers(&self) -> (PageHeader, EventHeader) {
+        self.headers
+    }
+
+    /// What another collector has lost: goes into the trace with the kernel's own losses.
+    pub fn extra_losses(&mut self, losses: CpuLosses) {
+        self.extra_losses.push(losses);
     }
 
     /// Adds a fact; see [`TraceWriter::fact`].
@@ -228,8 +270,13 @@ impl<W: Write> Recorder<W> {
             tasks.extend(names::tasks());
         }
         self.writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
-        let losses: Vec<CpuLosses> =
-            self.trace.statistics()?.into_iter().map(CpuLosses::from).collect();
+        let losses: Vec<CpuLosses> = self
+            .trace
+            .statistics()?
+            .into_iter()
+            .map(CpuLosses::from)
+            .chain(self.extra_losses)
+            .collect();
         let (pages, bytes) = (self.writer.pages(), self.writer.bytes());
         let output = self.writer.finish(&losses)?;
         let summary = Summary { pages, bytes, losses, missing_events: self.missing_events };
@@ -275,7 +322,9 @@ impl From<CpuStatistics> for CpuLosses {
     }
 }
 
-fn this_machine(cpus: u32) -> Machine {
+/// What must be known of this machine; `cpus` that have a buffer.
+#[must_use]
+pub fn this_machine(cpus: u32) -> Machine {
     let kernel = identity::kernel_release();
     // Nothing that runs tells the kernel's ticks; Debian and Fedora keep the configuration here.
     let config = format!("/boot/config-{kernel}");

@@ -12,6 +12,7 @@ mod block;
 mod ext4;
 mod ftrace;
 mod jbd2;
+mod probe;
 mod sched;
 mod syscalls;
 mod vmscan;
@@ -27,6 +28,10 @@ pub use jbd2::{
     Checkpoint, CheckpointStats, CommitFlushing, CommitLocking, CommitLogging, DropTransaction,
     EndCommit, HandleExtend, HandleRestart, HandleStart, HandleStats, LockBufferStall, RunStats,
     StartCommit, SubmitInodeData, UpdateLogTail, WriteSuperblock,
+};
+pub use probe::{
+    BUCKETS, Call, FRAMES, HandleHeld, HandleWait, HandleWaits, JournalSample, Sleep,
+    TransactionLists,
 };
 pub use sched::{Fork, Switch, Wakeup, Waking};
 pub use syscalls::{SysEnter, SysExit};
@@ -85,6 +90,7 @@ macro_rules! kinds {
         /// A decoded event of a kind that has a schema.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
+        #[allow(clippy::large_enum_variant, reason = "a stack is part of its event; all is Copy")]
         pub enum KernelEvent {
             $(
                 #[doc = concat!("See [`", stringify!($Kind), "`].")]
@@ -164,6 +170,13 @@ kinds! {
     ReclaimEnd = vmscan::ReclaimEndSchema,
     GroupReclaimBegin = vmscan::GroupReclaimBeginSchema,
     GroupReclaimEnd = vmscan::GroupReclaimEndSchema,
+    Sleep = probe::SleepSchema,
+    HandleWait = probe::HandleWaitSchema,
+    HandleHeld = probe::HandleHeldSchema,
+    HandleWaits = probe::HandleWaitsSchema,
+    Call = probe::CallSchema,
+    JournalSample = probe::JournalSampleSchema,
+    TransactionLists = probe::TransactionListsSchema,
 }
 
 /// The schemas of all known events that a trace has.

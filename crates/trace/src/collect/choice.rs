@@ -7,7 +7,7 @@
 //! Invariant: every event that has a schema is chosen, but for those named here with a reason. Held
 //! by `all_known_events_are_chosen_but_the_frequent_one`.
 
-use crate::schema::{GlobalDirtyState, KNOWN};
+use crate::schema::{GlobalDirtyState, HandleWait, KNOWN};
 
 /// An event to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub fn known_events(device_filter: Option<&str>, own_pid: u32) -> Vec<EventChoic
         let filter = match (*system, *event) {
             // Asked for with every page that is dirtied: hundreds of thousands a second.
             (GlobalDirtyState::SYSTEM, GlobalDirtyState::EVENT) => return None,
+            // Not the kernel's own: another collector makes them.
+            (HandleWait::SYSTEM, _) => return None,
             ("jbd2" | "ext4", _) => device_filter.map(str::to_owned),
             // It is not enabled: a trigger of `sched_switch` brings it.
             ("ftrace", _) => return None,

@@ -95,18 +95,19 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// The arguments of a system call: six longs of 4 or 8 bytes.
-impl Value for [u64; 6] {
-    const EXPECTED: &'static str = "an array of six longs";
+/// Arguments of a system call, addresses of a stack: longs of 4 or 8 bytes.
+impl<const N: usize> Value for [u64; N] {
+    const EXPECTED: &'static str = "an array of that many longs";
 
     fn fits(place: &Place, _: &str) -> bool {
-        place.shape == Shape::Array(Some(6)) && matches!(place.size_bytes, 24 | 48)
+        u32::try_from(N).is_ok_and(|count| place.shape == Shape::Array(Some(count)))
+            && (place.size_bytes == 4 * N || place.size_bytes == 8 * N)
     }
 
     fn read(place: Option<&Place>, payload: &[u8]) -> Result<Self> {
         let place = *there(place, Self::EXPECTED)?;
-        let size_bytes = place.size_bytes / 6;
-        let mut values = [0; 6];
+        let size_bytes = place.size_bytes / N.max(1);
+        let mut values = [0; N];
         for (index, value) in values.iter_mut().enumerate() {
             let offset_bytes = place.offset_bytes + index * size_bytes;
             let one = Place { offset_bytes, size_bytes, signed: false, shape: Shape::Plain };
