@@ -9,7 +9,7 @@ mod report;
 
 use crate::deb::{self, Trial};
 use crate::shell::Cmd;
-use crate::{boards, lab, libbaro, readers, tidy};
+use crate::{boards, lab, libbaro, probes, readers, tidy};
 use std::time::Instant;
 
 pub(crate) use report::Report;
@@ -28,6 +28,11 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", what: "rules of this repository", run: tidy_step },
     Step { name: "clippy", what: "compiler and clippy warnings", run: clippy },
     Step { name: "bare", what: "format crates without an operating system", run: bare_targets },
+    Step {
+        name: "probes",
+        what: "programs for the kernel are those of their source",
+        run: probes::step,
+    },
     Step { name: "doc", what: "documentation builds", run: doc },
     Step {
         name: "readers",

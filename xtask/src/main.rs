@@ -11,6 +11,7 @@ mod deb;
 mod fuzz;
 mod lab;
 mod libbaro;
+mod probes;
 mod readers;
 mod results;
 mod shell;
@@ -27,6 +28,7 @@ cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
 cargo xtask boards            tests of what runs on small boards, under qemu-user; sizes of libbaro
 cargo xtask lab help           other kernels, modelled disks and power cuts, in QEMU
 cargo xtask libbaro FOLDER    header, libraries and pkg-config file for programs in C
+cargo xtask probes            the programs that trace in the kernel, anew from their C (clang)
 cargo xtask sim --seed N [--count M]
                               repeat seeds of the crash tests, one of them with a log
 cargo xtask deb [--version V] [--out FOLDER]
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         ["boards"] => ci::run(&["boards"]),
         ["lab", rest @ ..] => return lab::run(rest),
         ["libbaro", rest @ ..] => libbaro::run(rest),
+        ["probes"] => probes::run(),
         ["sim", rest @ ..] => sim::run(rest),
         ["deb", rest @ ..] => deb::run(rest),
         ["results", rest @ ..] => results::run(rest),
