@@ -334,6 +334,9 @@ int baro_waking(u64 *ctx)
 	s->woken_ns = bpf_ktime_get_ns();
 	s->waker_pid = waker->pid;
 	bpf_get_current_comm(s->waker_comm, sizeof(s->waker_comm));
+	/* A task that begins with "ksoftirq" has no other work. */
+	if (!s->waker_context && *(u64 *)s->waker_comm == 0x71726974666f736bULL)
+		s->waker_context = 1;
 	return 0;
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn load(options: &ProbeOptions) -> Result<(Ebpf, Vec<String>), ProbeE
 
 fn loaded(options: &ProbeOptions, types: &KernelTypes) -> Result<Ebpf, ProbeError> {
     let device = options.device.map_or(0, |device| device.0);
-    let own_tgid = std::process::id();
+    let own_tgid = if options.own_sleeps { 0 } else { std::process::id() };
     let mask = SLOTS - 1;
     let calls_on = u32::from(options.calls);
     let object = OBJECT.to_vec();

@@ -22,6 +22,9 @@ pub struct ProbeOptions {
     pub calls: bool,
     /// With `calls`: also those that were on a processor for this long without a sleep.
     pub min_busy_ns: u64,
+    /// Whether to tell also what this process itself waits for: a recorder that tells of its own
+    /// waits may feed itself.
+    pub own_sleeps: bool,
     /// Room for records that nobody has taken yet, in KiB; rounded up to a power of two.
     pub ring_kib: u32,
 }
@@ -37,6 +40,7 @@ impl Default for ProbeOptions {
             sample_ns: 10_000_000,
             calls: false,
             min_busy_ns: 50_000_000,
+            own_sleeps: false,
             ring_kib: 4_096,
         }
     }

@@ -53,6 +53,16 @@ impl Sorter {
 mod tests {
     use super::*;
 
+    fn taken(sorter: &mut Sorter, until_ns: u64) -> Vec<(u64, usize, u8)> {
+        let mut out = Vec::new();
+        let each = |time_ns, event: &[u8]| {
+            out.push((time_ns, event.len(), event[0]));
+            Ok::<_, ()>(())
+        };
+        sorter.take(until_ns, each).unwrap();
+        out
+    }
+
     #[test]
     fn records_come_out_once_and_in_order() {
         let mut sorter = Sorter::default();
@@ -60,19 +70,11 @@ mod tests {
         for (index, time_ns) in [5_u64, 3, 9, 3, 12, 8, 20].into_iter().enumerate() {
             sorter.push(time_ns, &[index as u8; 3][..index % 3 + 1]);
             if index == 4 {
-                sorter
-                    .take(9, |time_ns, event| {
-                        Ok::<_, ()>(out.push((time_ns, event.len(), event[0])))
-                    })
-                    .unwrap();
+                out.extend(taken(&mut sorter, 9));
                 assert_eq!(sorter.len(), 2);
             }
         }
-        sorter
-            .take(u64::MAX, |time_ns, event| {
-                Ok::<_, ()>(out.push((time_ns, event.len(), event[0])))
-            })
-            .unwrap();
+        out.extend(taken(&mut sorter, u64::MAX));
         // Of one time in the order of the ring; 8 came too late.
         let expected =
             [(3, 2, 1), (3, 1, 3), (5, 1, 0), (8, 3, 5), (9, 3, 2), (12, 2, 4), (20, 1, 6)];
