@@ -221,8 +221,14 @@ static __always_inline void slept(struct task_struct *next, struct slot *s, u64 
 	e->write_calls = 0;
 	if (bpf_core_field_exists(struct task_struct, ioac.syscw))
 		e->write_calls = next->ioac.syscw;
-	long bytes = bpf_get_task_stack(next, e->stack, sizeof(e->stack), 0);
-	e->frames = bytes > 0 ? (u64)bytes / 8 : 0;
+	e->frames = 0;
+	/* It takes some microseconds, and tells nothing of who was stopped in its own code. */
+	if (e->state || e->call >= 0) {
+		long bytes = bpf_get_task_stack(next, e->stack, sizeof(e->stack), 0);
+		e->frames = bytes > 0 ? (u64)bytes / 8 : 0;
+	} else {
+		__builtin_memset(e->stack, 0, sizeof(e->stack));
+	}
 	END(r);
 }
 

@@ -1,17 +1,18 @@
 //! What the probes cost: a load with and without them in turns, and the time in each program.
 //!
 //! ```text
-//! overhead FOLDER files|bulk [pairs=5] [count=200000|1024] [calls] [all]
+//! overhead FOLDER files|bulk|handles|calls [pairs=5] [count=N] [exact] [all]
 //! ```
 //!
-//! `files` creates empty files, the load with the most handles for its work; `bulk` writes files of
-//! 1 MB and syncs the file system. FOLDER should lie on an ext4 of its own. Each pair is a run
+//! `files` creates 200,000 empty files, the load with the most handles for its work; `bulk` writes
+//! 1,024 files of 1 MB and syncs the file system; `handles` changes the mode of one file again and
+//! again, a handle and hardly more; `calls` makes system calls that do nothing. FOLDER should lie on an ext4 of its own. Each pair is a run
 //! without probes and a run with them, in an order that changes; a last run has the kernel time each
-//! program, which costs more than the programs do. `calls` turns on the bounds of system calls,
-//! `all` writes a record for every handle and sleep.
+//! program, which costs more than the programs do. `exact` turns on the bounds of system calls, `all` writes a record for every handle and sleep.
 //!
 //! Times of the load's thread on a processor are compared, since others may use the machine too;
-//! the time of the whole run is printed beside them.
+//! the time of the whole run is printed beside them. The shortest of each kind says the most where
+//! others make the machine noisy.
 #![allow(clippy::disallowed_methods, reason = "an example is a program: it opens its files itself")]
 
 use baro_probes::{ProbeOptions, Probes, Timing};
@@ -19,6 +20,7 @@ use baro_sys::{clock, footprint, host};
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,14 +40,20 @@ struct Cost {
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [folder, load, rest @ ..] = &args[..] else {
-        return Err("usage: overhead FOLDER files|bulk [pairs=5] [count=N] [calls] [all]".into());
+        return Err(
+            "usage: overhead FOLDER files|bulk|handles|calls [pairs=5] [count=N] [exact] [all]"
+                .into(),
+        );
     };
-    let bulk = load == "bulk";
     let value = |key: &str| rest.iter().find_map(|word| word.strip_prefix(key)?.parse().ok());
     let pairs: usize = value("pairs=").unwrap_or(5);
-    let count: usize = value("count=").unwrap_or(if bulk { 1_024 } else { 200_000 });
+    let count: usize = value("count=").unwrap_or(match load.as_str() {
+        "bulk" => 1_024,
+        "files" => 200_000,
+        _ => 1_000_000,
+    });
     let has = |key: &str| rest.iter().any(|word| word == key);
-    let mut options = ProbeOptions { calls: has("calls"), ..ProbeOptions::default() };
+    let mut options = ProbeOptions { calls: has("exact"), ..ProbeOptions::default() };
     if has("all") {
         options.min_handle_ns = 0;
         options.min_held_ns = 0;
@@ -53,8 +61,9 @@ fn main() -> Result<()> {
         options.ring_kib = 64 << 10;
     }
     let folder = Path::new(folder).join("overhead");
-    let run = || one(&folder, bulk, count);
+    let run = || one(&folder, load, count);
     run()?;
+    let mut least_ns = [u64::MAX; 2];
     let mut ratios = [const { Vec::new() }; 3];
     for pair in 0..pairs {
         let (without, with);
@@ -81,6 +90,7 @@ fn main() -> Result<()> {
             now[1],
             now[2],
         );
+        least_ns = [least_ns[0].min(without.busy_ns), least_ns[1].min(with.busy_ns)];
         ratios.iter_mut().zip(now).for_each(|(all, one)| all.push(one));
     }
     let middle = |all: &mut Vec<f64>| {
@@ -88,6 +98,13 @@ fn main() -> Result<()> {
         all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
     };
     let [busy, wall, machine] = ratios.each_mut().map(middle);
+    let each = |busy_ns: u64| busy_ns as f64 / count as f64;
+    println!(
+        "least busy {:.1} -> {:.1} ns each, ratio {:.4}",
+        each(least_ns[0]),
+        each(least_ns[1]),
+        each(least_ns[1]) / each(least_ns[0])
+    );
     println!("median ratio of {pairs}: busy {busy:.4}, wall {wall:.4}, machine {machine:.4}");
     timed(&options, run)
 }
@@ -139,18 +156,27 @@ fn probed(options: &ProbeOptions, run: impl Fn() -> Result<Cost>) -> Result<Cost
     })
 }
 
-fn one(folder: &Path, bulk: bool, count: usize) -> Result<Cost> {
+fn one(folder: &Path, load: &str, count: usize) -> Result<Cost> {
     fs::create_dir_all(folder)?;
+    let one = File::create(folder.join("one"))?;
     footprint::sync_file_system(folder)?;
     let data = vec![7_u8; BULK_BYTES];
     let (busy_ns, begin_ns, machine_ns) = (busy_ns()?, clock::monotonic_ns(), machine_ns()?);
     for number in 0..count {
-        let mut file = File::create(folder.join(format!("{number}")))?;
-        if bulk {
-            file.write_all(&data)?;
+        match load {
+            "handles" => {
+                one.set_permissions(fs::Permissions::from_mode(0o600 | number as u32 & 1))?
+            }
+            "calls" => drop(std::hint::black_box(std::os::unix::process::parent_id())),
+            _ => {
+                let mut file = File::create(folder.join(format!("{number}")))?;
+                if load == "bulk" {
+                    file.write_all(&data)?;
+                }
+            }
         }
     }
-    if bulk {
+    if load == "bulk" {
         footprint::sync_file_system(folder)?;
     }
     let cost = Cost {
