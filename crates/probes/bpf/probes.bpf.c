@@ -180,17 +180,24 @@ static __always_inline s64 call_of(struct task_struct *task, u64 *args)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax)) {
 		struct pt_regs___x86 *x86 = (void *)regs;
+		/* Negative where it was stopped in its own code. */
+		s64 call = x86->orig_ax;
+		if (call < 0)
+			return -1;
 		args[0] = x86->di;
 		args[1] = x86->si;
 		args[2] = x86->dx;
-		return (s64)x86->orig_ax < 0 ? -1 : (s64)x86->orig_ax;
+		return call;
 	}
 	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno)) {
 		struct pt_regs___arm64 *arm = (void *)regs;
+		s32 call = arm->syscallno;
+		if (call < 0)
+			return -1;
 		args[0] = arm->orig_x0;
 		args[1] = arm->regs[1];
 		args[2] = arm->regs[2];
-		return arm->syscallno < 0 ? -1 : arm->syscallno;
+		return call;
 	}
 	return -1;
 }

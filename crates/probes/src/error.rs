@@ -10,6 +10,8 @@ use std::io;
 
 /// Of a verifier's log, which may have megabytes.
 const LOG_CHARS: usize = 400;
+/// The last line of it.
+const JUDGED: &str = "processed ";
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;
 
@@ -54,7 +56,9 @@ impl ProbeError {
         let mut text = error.to_string();
         let mut source = Some(error);
         while let Some(error) = source {
-            if matches!(errno(error), Some(EPERM | EACCES)) && !text.contains("invalid") {
+            // EACCES is also the verifier's word for a bad access; then there is its log.
+            let judged = text.contains(JUDGED);
+            if errno(error) == Some(EPERM) || errno(error) == Some(EACCES) && !judged {
                 return Self::Rights { what };
             }
             source = error.source();
@@ -136,14 +140,32 @@ impl std::error::Error for ProbeError {
 mod tests {
     use super::*;
 
+    /// As the loader puts a verifier's answer.
+    #[derive(Debug)]
+    struct Judged(io::Error);
+
+    impl fmt::Display for Judged {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("R1 invalid mem access\nprocessed 9 insns")
+        }
+    }
+
+    impl std::error::Error for Judged {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
     #[test]
     fn each_error_says_what_to_do() {
         let denied = io::Error::from_raw_os_error(EPERM);
+        let judged = Judged(io::Error::from_raw_os_error(EACCES));
         let errors = [
             ProbeError::Kernel { found: "5.10".to_owned() },
             ProbeError::no_types("no file"),
             ProbeError::of("baro_switch", &denied),
             ProbeError::of("baro_switch", &io::Error::other("x".repeat(10_000))),
+            ProbeError::of("baro_switch", &judged),
         ];
         for error in &errors {
             let message = error.to_string();
@@ -152,5 +174,7 @@ mod tests {
         }
         assert!(errors[2].to_string().contains("CAP_BPF"));
         assert!(matches!(errors[3], ProbeError::Refused { .. }));
+        assert!(matches!(errors[4], ProbeError::Refused { .. }));
+        assert!(errors[4].to_string().contains("R1 invalid mem access"));
     }
 }

@@ -40,7 +40,8 @@ events! {
         call: i64 = "call",
         /// The call's first arguments.
         args: [u64; 3] = "args",
-        /// How many calls that write its process's thread has ended: another write, another number.
+        /// How many calls that write it has ended: another write, another number. 0 where the kernel does
+        /// not count them.
         write_calls: u64 = "write_calls",
         /// How many entries of `stack` count.
         frames: u64 = "frames",
