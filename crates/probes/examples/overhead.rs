@@ -1,12 +1,13 @@
 //! What the probes cost: a load with and without them in turns, and the time in each program.
 //!
 //! ```text
-//! overhead FOLDER files|bulk|handles|calls [pairs=5] [count=N] [exact] [all]
+//! overhead FOLDER files|bulk|handles|calls|switches [pairs=5] [count=N] [exact] [all]
 //! ```
 //!
 //! `files` creates 200,000 empty files, the load with the most handles for its work; `bulk` writes
 //! 1,024 files of 1 MB and syncs the file system; `handles` changes the mode of one file again and
-//! again, a handle and hardly more; `calls` makes system calls that do nothing. FOLDER should lie on an ext4 of its own. Each pair is a run
+//! again, a handle and hardly more; `calls` makes system calls that do nothing; `switches` has two
+//! threads wake each other. FOLDER should lie on an ext4 of its own. Each pair is a run
 //! without probes and a run with them, in an order that changes; a last run has the kernel time each
 //! program, which costs more than the programs do. `exact` turns on the bounds of system calls, `all` writes a record for every handle and sleep.
 //!
@@ -23,6 +24,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -41,7 +43,7 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [folder, load, rest @ ..] = &args[..] else {
         return Err(
-            "usage: overhead FOLDER files|bulk|handles|calls [pairs=5] [count=N] [exact] [all]"
+            "usage: overhead FOLDER files|bulk|handles|calls|switches [pairs=5] [count=N] [exact] [all]"
                 .into(),
         );
     };
@@ -162,12 +164,16 @@ fn one(folder: &Path, load: &str, count: usize) -> Result<Cost> {
     footprint::sync_file_system(folder)?;
     let data = vec![7_u8; BULK_BYTES];
     let (busy_ns, begin_ns, machine_ns) = (busy_ns()?, clock::monotonic_ns(), machine_ns()?);
+    if load == "switches" {
+        ping_pong(count)?;
+    }
     for number in 0..count {
         match load {
             "handles" => {
                 one.set_permissions(fs::Permissions::from_mode(0o600 | number as u32 & 1))?
             }
             "calls" => drop(std::hint::black_box(std::os::unix::process::parent_id())),
+            "switches" => break,
             _ => {
                 let mut file = File::create(folder.join(format!("{number}")))?;
                 if load == "bulk" {
@@ -186,6 +192,22 @@ fn one(folder: &Path, load: &str, count: usize) -> Result<Cost> {
     };
     fs::remove_dir_all(folder)?;
     Ok(cost)
+}
+
+/// Two threads, one of which runs while the other waits for it: a waking and a switch for each turn.
+fn ping_pong(count: usize) -> Result<()> {
+    let (to, from_us) = sync_channel::<()>(0);
+    let (to_us, from) = sync_channel::<()>(0);
+    std::thread::scope(|scope| {
+        // Ends when the other side has.
+        scope.spawn(move || from_us.iter().all(|()| to_us.send(()).is_ok()));
+        for _ in 0..count / 2 {
+            to.send(())?;
+            from.recv()?;
+        }
+        drop(to);
+        Ok(())
+    })
 }
 
 /// How long this thread has been on a processor.
