@@ -9,7 +9,8 @@ use crate::record::{Device, Name};
 
 /// Frames of a kernel stack, innermost first.
 pub const FRAMES: usize = 24;
-/// Classes of waits by their logarithm: class n has those of 2^n ns and less than twice that.
+/// Classes of waits by their logarithm: class n has those of 2^n ns and less than twice that. Those
+/// that never left the processor did not wait, and are in class 0.
 pub const BUCKETS: usize = 40;
 
 events! {
