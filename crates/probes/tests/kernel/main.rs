@@ -7,3 +7,4 @@ mod journal;
 mod losses;
 mod sleeps;
 mod stand;
+mod waits;

@@ -1,55 +1,18 @@
 //! A task that is made to wait: where, for how long, in which call, and who woke it.
 
-use crate::stand::{Ext4, Symbols, finish, own_task, probes};
+use crate::stand::{Ext4, Symbols, Throttle, finish, own_task, probes};
 use baro_probes::ProbeOptions;
 use baro_sys::clock;
 use baro_trace::schema::KernelEvent;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::PathBuf;
 
 const O_DIRECT: i32 = 0o40000;
 const BYTES: usize = 2 << 20;
-/// Far below what the write would need else.
-const BYTES_PER_SECOND: u64 = 8 << 20;
 #[cfg(target_arch = "x86_64")]
 const PWRITE64: i64 = 18;
 #[cfg(not(target_arch = "x86_64"))]
 const PWRITE64: i64 = 68;
-
-/// A group of one thread whose writes to a device are slow; the thread goes back when this goes.
-struct Throttle {
-    folder: PathBuf,
-    task: String,
-}
-
-impl Throttle {
-    fn new(stand: &Ext4) -> Option<Throttle> {
-        let root = PathBuf::from("/sys/fs/cgroup/blkio");
-        let folder = root.join(format!("baro-probes-{}", std::process::id()));
-        if let Err(error) = fs::create_dir(&folder) {
-            println!("skipped: no blkio group (cgroup v1): {error}");
-            return None;
-        }
-        let throttle = Throttle { folder, task: own_task().to_string() };
-        let device = stand.device();
-        let limit = format!("{device} {BYTES_PER_SECOND}");
-        let set = fs::write(throttle.folder.join("blkio.throttle.write_bps_device"), limit)
-            .and_then(|()| fs::write(throttle.folder.join("tasks"), &throttle.task));
-        if let Err(error) = set {
-            println!("skipped: no throttling: {error}");
-            return None;
-        }
-        Some(throttle)
-    }
-}
-
-impl Drop for Throttle {
-    fn drop(&mut self) {
-        let _ = fs::write("/sys/fs/cgroup/blkio/tasks", &self.task);
-        let _ = fs::remove_dir(&self.folder);
-    }
-}
 
 #[test]
 fn a_throttled_write_is_told_with_its_stack_and_call() {

@@ -39,7 +39,7 @@ impl Ext4 {
         let stand = Ext4 { folder, mount, image, _alone: alone };
         // Nothing is to be done to it in the background while handles are counted.
         let options = "lazy_itable_init=0,lazy_journal_init=0";
-        let make = ["-q", "-F", "-b", "4096", "-J", "size=8", "-E", options];
+        let make = ["-q", "-F", "-b", "4096", "-J", "size=8", "-N", "40000", "-E", options];
         let made = run(Command::new("mkfs.ext4").args(make).arg(&stand.image)).and_then(|_| {
             run(Command::new("mount")
                 .args(["-o", "loop,noatime"])
@@ -175,5 +175,43 @@ impl Symbols {
     pub(crate) fn name(&self, address: u64) -> &str {
         let after = self.0.partition_point(|(begin, _)| *begin <= address);
         after.checked_sub(1).map_or("?", |index| &self.0[index].1)
+    }
+}
+
+/// Far below what any write would need else.
+const BYTES_PER_SECOND: u64 = 8 << 20;
+
+/// A group of one thread whose writes to a device are slow; the thread goes back when this goes.
+pub(crate) struct Throttle {
+    folder: PathBuf,
+    task: String,
+}
+
+impl Throttle {
+    /// None, and a line that says why, where there is no such group.
+    pub(crate) fn new(stand: &Ext4) -> Option<Throttle> {
+        let root = PathBuf::from("/sys/fs/cgroup/blkio");
+        let folder = root.join(format!("baro-probes-{}", std::process::id()));
+        if let Err(error) = fs::create_dir(&folder) {
+            println!("skipped: no blkio group (cgroup v1): {error}");
+            return None;
+        }
+        let throttle = Throttle { folder, task: own_task().to_string() };
+        let device = stand.device();
+        let limit = format!("{device} {BYTES_PER_SECOND}");
+        let set = fs::write(throttle.folder.join("blkio.throttle.write_bps_device"), limit)
+            .and_then(|()| fs::write(throttle.folder.join("tasks"), &throttle.task));
+        if let Err(error) = set {
+            println!("skipped: no throttling: {error}");
+            return None;
+        }
+        Some(throttle)
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let _ = fs::write("/sys/fs/cgroup/blkio/tasks", &self.task);
+        let _ = fs::remove_dir(&self.folder);
     }
 }
