@@ -101,7 +101,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// As [`start`](Self::start), with the formats (system, text) of events that another collector
-    /// makes; their pages come by [`extra_page`](Self::extra_page).
+    /// makes; their pages come by [`write_page`](Self::write_page).
     ///
     /// # Errors
     /// As [`start`](Self::start), and if these formats do not go together with the kernel's.
@@ -210,8 +210,8 @@ impl<W: Write> Recorder<W> {
     ///
     /// # Errors
     /// Those of writing; a page that is too long, or a processor out of the file's limits.
-    pub fn write_page(&mut self, cpu: u32, page: &[u8]) -> Result<(), CollectError> {
-        Ok(self.writer.page(cpu, page)?)
+    pub fn write_page(&mut self, cpu: u32, page: &[u8]) -> crate::Result<()> {
+        self.writer.page(cpu, page)
     }
 
     /// The formats of what is recorded.

@@ -51,7 +51,6 @@ const TABLE: &[Row] = &[
     Row { package: "baro-trace", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[("crc32c", "tells whole chunks of a recorded trace from torn ones"),
                          JSON, PROPTEST] },
-                         PROPTEST] },
     Row { package: "baro-probes", in_house: &["baro-sys", "baro-trace"], in_house_tests: &[],
           third_party: &[("aya", "loads programs into the kernel and relocates them to its types, \
                                   without libraries in C")] },

@@ -43,8 +43,8 @@ fn handles_are_counted_as_jbd2_counts_them() {
     probes.lay_out(page, event);
     load(&stand);
     stand.sync();
-    probes.drain(&mut |page| recorder.extra_page(PROBES_CPU, page)).unwrap();
-    let summary = probes.finish(&mut |page| recorder.extra_page(PROBES_CPU, page)).unwrap();
+    probes.drain(&mut |page| recorder.write_page(PROBES_CPU, page)).unwrap();
+    let summary = probes.finish(&mut |page| recorder.write_page(PROBES_CPU, page)).unwrap();
     recorder.extra_losses(summary.losses);
     let (bytes, recorded) = recorder.finish().unwrap();
     assert!(recorded.losses.iter().any(|cpu| cpu.cpu == PROBES_CPU));
