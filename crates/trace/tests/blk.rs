@@ -3,7 +3,8 @@
 //! The two files `testdata/blk/sdb.blktrace.0` and `.1` are made here by the kernel's description of
 //! the form, so that they have what a short recording would not: all classes, a request given back, a
 //! part, a failure, a remap, a lost record. `sdb.blkparse` is what blkparse 1.2.0 printed of them
-//! (`blkparse -i sdb`); it has each event in a line and its own totals at the end.
+//! (`blkparse -i sdb`); it has each event in a line and its own totals at the end. `6.1/` is what
+//! blktrace really recorded on that kernel, with the disk's own statistics before and after.
 #![allow(clippy::disallowed_methods, reason = "test code reads its fixtures")]
 #![allow(clippy::unwrap_used, reason = "test code: a panic is a failure")]
 
@@ -214,4 +215,49 @@ fn what_blkparse_prints_of_a_file_is_the_same_and_so_are_its_totals() {
     let (reads, read_kib) = sum(&Column::READS);
     assert_eq!(total("Reads Completed:").1, read_kib);
     assert!(reads > 0);
+}
+
+#[test]
+fn what_blktrace_recorded_is_what_the_kernel_counted() {
+    let files = ["6.1/vda.blktrace.0", "6.1/vda.blktrace.1"];
+    let files = files.map(|name| std::fs::read(fixture(name)).unwrap());
+    let mut merged = blktrace::Merged::new(files.iter().map(Vec::as_slice));
+    let mut accounting = Accounting::default();
+    merged.by_ref().for_each(|event| accounting.take(&event));
+    assert!(merged.damage().is_empty());
+    assert_eq!(merged.counts().lost_records, 0);
+    let counts = accounting.counts();
+    assert_eq!((counts.unmatched_requests, counts.pending_requests), (0, 0));
+    let device = Device::new(254, 0);
+    let traffic = &accounting.by_device()[&device];
+
+    // The columns of /sys/block/vda/stat, bytes in sectors of 512.
+    let statistics = |name: &str| -> Vec<u64> {
+        let text = std::fs::read_to_string(fixture(name)).unwrap();
+        text.split_whitespace().map(|word| word.parse().unwrap()).collect()
+    };
+    let (before, after) = (statistics("6.1/vda.before"), statistics("6.1/vda.after"));
+    let over = |column: usize| after[column] - before[column];
+    let requests = |columns: &[Column]| {
+        columns.iter().map(|column| traffic.column(*column).done_requests).sum::<u64>()
+    };
+    assert_eq!((requests(&Column::READS), traffic.read_bytes()), (over(0), over(2) * 512));
+    assert_eq!((requests(&Column::WRITES), traffic.written_bytes()), (over(4), over(6) * 512));
+    let discards = traffic.column(Column::Discard);
+    assert_eq!((discards.done_requests, discards.done_bytes), (over(11), over(13) * 512));
+    assert_eq!(requests(&[Column::Flush]), over(15));
+
+    // Three files of 64 KiB that were synced, each by the task that wrote it, and 1 MiB that was not.
+    let of_process = accounting.by_process(device);
+    let dd = of_process.iter().filter(|(who, _)| who.comm.as_bytes() == b"dd");
+    let data = dd.map(|(_, traffic)| traffic.column(Column::Ws).done_bytes);
+    assert_eq!(data.collect::<Vec<_>>(), [65_536; 3]);
+    assert_eq!(traffic.column(Column::Ws).done_bytes, (1 << 20) + 3 * 65_536);
+
+    let text = std::fs::read_to_string(fixture("6.1/vda.blkparse")).unwrap();
+    let mut of_text = Accounting::default();
+    let counts = blkparse::read(text.as_bytes(), &mut of_text).unwrap();
+    assert_eq!(counts.first_bad, None);
+    assert_eq!(of_text.by_device()[&device], *traffic);
+    assert_eq!(of_text.by_process(device), of_process);
 }
