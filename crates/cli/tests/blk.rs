@@ -147,6 +147,32 @@ impl Drop for Disk {
     }
 }
 
+/// 5,000 writes are 10,000 events; a buffer of 8 KiB holds a hundred.
+fn lost_events_are_told(disk: &Disk) {
+    let (file, count) = (format!("of={}/direct", disk.mount()), "count=5000");
+    let output = run(&[
+        "blk",
+        "--device",
+        &disk.device,
+        "--buffer",
+        "8K",
+        "--format",
+        "json",
+        "--",
+        "dd",
+        "if=/dev/zero",
+        &file,
+        "bs=4k",
+        count,
+        "oflag=direct",
+    ]);
+    let found = json(&output, 3);
+    let (seen, lost) = (found["events"].as_u64().unwrap(), found["lost_events"].as_u64().unwrap());
+    assert!(lost > 0 && seen + lost >= 10_000, "{seen} {lost}");
+    assert_eq!(found["complete"], false);
+    assert!(found["notes"][0].as_str().unwrap().contains("--buffer"), "{found}");
+}
+
 #[test]
 fn a_disk_is_accounted_for_as_the_kernel_counts_it() {
     if !baro_sys::schedule::is_root() {
@@ -213,6 +239,7 @@ fn a_disk_is_accounted_for_as_the_kernel_counts_it() {
         let sum: u64 = processes.iter().map(|one| one["written_bytes"].as_u64().unwrap()).sum();
         assert_eq!(sum as f64, written);
     }
+    lost_events_are_told(&disk);
     let failed = run(&["blk", "--device", &disk.device, "--", "sh", "-c", "exit 7"]);
     assert!(stderr(&failed).contains("exit status: 7"), "{}", stderr(&failed));
     assert_eq!(failed.status.code(), Some(1));
