@@ -15,6 +15,7 @@
 //! [`Probes`] is gone. Held by `a_ring_that_is_too_small_loses_and_says_so` and
 //! `nothing_is_left_in_the_kernel`.
 
+mod beside;
 mod btf;
 mod error;
 mod load;

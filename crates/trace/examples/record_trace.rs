@@ -51,7 +51,7 @@ fn record(out: &Path, folder: &Path, duration_ns: u64, load: bool) -> Result<(),
     let name = "baro-record-trace".to_owned();
     let stacks = Some(stacks);
     let options = Options { name, buffer_kib: 4_096, events, surroundings: !load, stacks };
-    let mut session = Session::start(&options, out)?;
+    let mut session = Session::start(&options, None, out)?;
     let begin_ns = clock::monotonic_ns();
     let path = folder.join("record_trace.load");
     let writer = load.then(|| {

@@ -21,9 +21,9 @@ mod symbols;
 mod tests;
 
 pub use block_watch::{BlockWatch, Watched};
-pub use choice::{EventChoice, known_events};
+pub use choice::{EventChoice, known_events, rare_events};
 pub use error::CollectError;
-pub use session::Session;
+pub use session::{Beside, Session};
 
 use crate::event_set::EventSet;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};

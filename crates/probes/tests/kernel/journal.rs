@@ -29,7 +29,7 @@ fn handles_are_counted_as_jbd2_counts_them() {
     let mut events = known_events(Some(&filter), std::process::id());
     events.retain(|choice| choice.system == "jbd2");
     let name = "baro-probes-test".to_owned();
-    let recording = Options { name, buffer_kib: 1_024, events, task_names: false };
+    let recording = Options { name, buffer_kib: 1_024, events, surroundings: false, stacks: None };
     let mut recorder = match Recorder::start_beside(&recording, &baro_probes::formats(), Vec::new())
     {
         Ok(recorder) => recorder,
@@ -46,7 +46,7 @@ fn handles_are_counted_as_jbd2_counts_them() {
     probes.drain(&mut |page| recorder.write_page(PROBES_CPU, page)).unwrap();
     let summary = probes.finish(&mut |page| recorder.write_page(PROBES_CPU, page)).unwrap();
     recorder.extra_losses(summary.losses);
-    let (bytes, recorded) = recorder.finish().unwrap();
+    let (bytes, recorded) = recorder.finish([]).unwrap();
     assert!(recorded.losses.iter().any(|cpu| cpu.cpu == PROBES_CPU));
     assert!(recorded.losses.iter().all(|cpu| cpu.total() == 0), "{recorded:?}");
 

@@ -45,3 +45,17 @@ pub fn known_events(device_filter: Option<&str>, own_pid: u32) -> Vec<EventChoic
     };
     KNOWN.iter().filter_map(choice).collect()
 }
+
+/// Of [`known_events`] those that are rare: all but those that the probes count and compare in the
+/// kernel instead.
+#[must_use]
+pub fn rare_events(own_pid: u32) -> Vec<EventChoice> {
+    let mut events = known_events(None, own_pid);
+    events.retain(|choice| match (choice.system.as_str(), choice.event.as_str()) {
+        ("raw_syscalls", _) | ("sched", "sched_switch" | "sched_waking") => false,
+        ("jbd2", event) => !event.starts_with("jbd2_handle_"),
+        ("ext4", event) => !event.starts_with("ext4_journal_start"),
+        _ => true,
+    });
+    events
+}

@@ -19,6 +19,8 @@ pub enum CollectError {
     Trace(Error),
     /// The kernel has none of these events.
     NoEvents(Vec<String>),
+    /// Another collector, in its own words.
+    Beside(Box<dyn std::error::Error + Send + Sync>),
     /// The file that is recorded into.
     Output {
         /// Its path.
@@ -45,6 +47,7 @@ impl fmt::Display for CollectError {
         match self {
             Self::Tracer(error) => error.fmt(f),
             Self::Trace(error) => error.fmt(f),
+            Self::Beside(error) => error.fmt(f),
             Self::Output { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {
                 write!(f, "{} is there already: remove it, or name another", path.display())
             }
@@ -67,6 +70,7 @@ impl std::error::Error for CollectError {
         match self {
             Self::Tracer(error) => Some(error),
             Self::Trace(error) => Some(error),
+            Self::Beside(error) => Some(&**error),
             Self::Output { source, .. } => Some(source),
             Self::NoEvents(_) => None,
         }

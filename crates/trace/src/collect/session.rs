@@ -8,8 +8,8 @@
 
 use super::ring::Ring;
 use super::{CollectError, Options, Recorder, Summary};
-use crate::file::FOCUS;
-use crate::file::TraceFile;
+use crate::file::{CpuLosses, FOCUS, TraceFile};
+use crate::format::{EventHeader, PageHeader};
 use crate::timeline::{Limits, Timeline};
 use crate::watch::{Seen, Watch};
 use baro_sys::{clock, dirty, disk};
@@ -23,6 +23,36 @@ use std::path::{Path, PathBuf};
 const DRAIN_EVERY_NS: u64 = 50_000_000;
 const WRITE_BYTES: usize = 256 << 10;
 
+/// Another collector, whose events are recorded beside those of the tracer.
+pub trait Beside: std::fmt::Debug {
+    /// System and `format` text of each of its events.
+    fn formats(&self) -> Vec<(String, Vec<u8>)>;
+
+    /// Says how pages and entries begin in this trace; before the first [`drain`](Self::drain).
+    fn lay_out(&mut self, page: PageHeader, entry: EventHeader);
+
+    /// The processor that its pages are of: one that this machine does not have.
+    fn cpu(&self) -> u32;
+
+    /// Hands out the pages that it has. Does not wait.
+    ///
+    /// # Errors
+    /// Those of `sink`, and its own.
+    fn drain(
+        &mut self,
+        sink: &mut dyn FnMut(&[u8]) -> crate::Result<()>,
+    ) -> Result<(), CollectError>;
+
+    /// Hands out the rest and ends; gives what was lost.
+    ///
+    /// # Errors
+    /// As [`drain`](Self::drain).
+    fn finish(
+        self: Box<Self>,
+        sink: &mut dyn FnMut(&[u8]) -> crate::Result<()>,
+    ) -> Result<CpuLosses, CollectError>;
+}
+
 /// A recording under way.
 #[derive(Debug)]
 pub struct Session {
@@ -31,6 +61,7 @@ pub struct Session {
     part: PathBuf,
     next_ns: u64,
     ring: Option<Ring>,
+    beside: Option<Box<dyn Beside>>,
 }
 
 impl Session {
@@ -38,7 +69,11 @@ impl Session {
     ///
     /// # Errors
     /// The file is there already or cannot be made; those of [`Recorder::start`].
-    pub fn start(options: &Options, path: &Path) -> Result<Self, CollectError> {
+    pub fn start(
+        options: &Options,
+        mut beside: Option<Box<dyn Beside>>,
+        path: &Path,
+    ) -> Result<Self, CollectError> {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
         let part = PathBuf::from(name);
@@ -48,11 +83,16 @@ impl Session {
             return Err(CollectError::Output { path: path.to_owned(), source: exists });
         }
         let file = BufWriter::with_capacity(WRITE_BYTES, dirty::create(&part).map_err(output)?);
-        let recorder = Recorder::start(options, file).inspect_err(|_| {
+        let formats = beside.as_ref().map_or_else(Vec::new, |beside| beside.formats());
+        let recorder = Recorder::start_beside(options, &formats, file).inspect_err(|_| {
             let _ = dirty::remove(&part);
         })?;
+        if let Some(beside) = &mut beside {
+            let (page, entry) = recorder.headers();
+            beside.lay_out(page, entry);
+        }
         let next_ns = clock::monotonic_ns();
-        Ok(Self { recorder, path: path.to_owned(), part, next_ns, ring: None })
+        Ok(Self { recorder, path: path.to_owned(), part, next_ns, ring: None, beside })
     }
 
     /// From now on keeps only what is not older than `keep_ns`, in memory, up to `bytes_max`, and
@@ -86,9 +126,20 @@ impl Session {
         clock::sleep_until_ns(self.next_ns);
         let Some(ring) = &mut self.ring else {
             self.recorder.drain()?;
+            if let Some(beside) = &mut self.beside {
+                let cpu = beside.cpu();
+                beside.drain(&mut |page| self.recorder.write_page(cpu, page))?;
+            }
             return Ok(None);
         };
         let (mut slowest, now_ns) = (None, clock::monotonic_ns());
+        if let Some(beside) = &mut self.beside {
+            let cpu = beside.cpu();
+            beside.drain(&mut |page| {
+                slowest = ring.add(now_ns, cpu, page).or(slowest);
+                Ok(())
+            })?;
+        }
         self.recorder.take(|cpu, page| {
             let seen = ring.add(now_ns, cpu, page);
             slowest = [slowest, seen].into_iter().flatten().max_by_key(|one: &Seen| one.wait_ns);
@@ -103,6 +154,11 @@ impl Session {
     pub fn finish(mut self) -> Result<Summary, CollectError> {
         for (cpu, page) in self.ring.iter().flat_map(Ring::pages) {
             self.recorder.write_page(cpu, page)?;
+        }
+        if let Some(beside) = self.beside.take() {
+            let cpu = beside.cpu();
+            let losses = beside.finish(&mut |page| self.recorder.write_page(cpu, page))?;
+            self.recorder.extra_losses(losses);
         }
         self.recorder.stop()?;
         let addresses = self.addresses()?;

@@ -14,7 +14,7 @@ use crate::event_set::EventSet;
 use crate::file::{Item, TraceFile};
 use crate::record::{Device, Name};
 use crate::schema::{KernelEvent, RqComplete, RqInsert, RqIssue, Schemas};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek};
 
 /// What is kept one by one; shorter spans are only counted.
@@ -70,6 +70,8 @@ pub struct Builder {
     queued: HashMap<(Device, u64), (u64, i32)>,
     /// Requests that are with the driver, by disk and first sector: their index.
     issued: HashMap<(Device, u64), usize>,
+    /// Sleeps that the probes told, with the calls that they were in.
+    in_calls: BTreeMap<i32, Vec<((u64, u64), probes::InCall)>>,
     spans: u64,
 }
 
@@ -84,6 +86,7 @@ impl Builder {
             switched: HashMap::new(),
             queued: HashMap::new(),
             issued: HashMap::new(),
+            in_calls: BTreeMap::new(),
             spans: 0,
         }
     }
@@ -163,6 +166,13 @@ impl Builder {
     pub fn finish(mut self) -> Timeline {
         for (pid, now) in std::mem::take(&mut self.now) {
             self.open_at_end(pid, now);
+        }
+        self.sleeps_to_calls();
+        // The probes tell a sleep when it is over.
+        for task in self.line.tasks.values_mut() {
+            task.waits.sort_by_key(|wait| wait.begin_ns);
+            task.handles.sort_by_key(|handle| handle.begin_ns);
+            task.calls.sort_by_key(|call| call.begin_ns);
         }
         self.line
     }

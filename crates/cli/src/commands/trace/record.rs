@@ -4,8 +4,11 @@
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
+use baro_probes::{ProbeOptions, Probes};
 use baro_sys::{clock, termination};
-use baro_trace::collect::{Options, STACKS_OF_ALL, Session, Summary, known_events};
+use baro_trace::collect::{
+    Beside, Options, STACKS_OF_ALL, Session, Summary, known_events, rare_events,
+};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::ffi::OsString;
@@ -19,9 +22,14 @@ const BUFFER: &str = "8MiB";
 /// How events are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Collector {
-    /// The kernel's tracer: any kernel with tracefs
+    /// Probes where the kernel has what they need, else the tracer alone
     #[default]
+    Auto,
+    /// The kernel's tracer alone: any kernel with tracefs; every event, and so the dearer
     Tracefs,
+    /// Programs at BTF tracepoints that compare and count in the kernel, beside the tracer for what is
+    /// rare: Linux 5.18 on
+    Btf,
 }
 
 #[derive(Debug, Args)]
@@ -74,14 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         (Some(path), None) => path.clone(),
         (None, None) => default_name(),
     };
-    let options = Options {
-        name: "baro-trace".to_owned(),
-        buffer_kib: arguments.buffer >> 10,
-        events: known_events(None, std::process::id()),
-        surroundings: true,
-        stacks: Some(STACKS_OF_ALL.to_owned()),
-    };
-    let mut session = Session::start(&options, &path)?;
+    let mut session = start(arguments, &path)?;
     if session.recorder().missing_events().iter().any(|event| event == "ftrace/kernel_stack") {
         eprintln!("baro: this kernel adds no stacks to events: what a sleep is for stays unknown");
     }
@@ -115,6 +116,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         eprintln!("baro: the command ended with {status}");
     }
     Ok(Outcome::lost_if(summary.losses.iter().any(|cpu| cpu.total() > 0)))
+}
+
+/// Starts the collector that was asked for.
+fn start(arguments: &Arguments, path: &Path) -> Result<Session> {
+    let own_pid = std::process::id();
+    // A ring watches calls begin and end, which only the tracer tells.
+    let wants_probes = match arguments.collector {
+        Collector::Auto => arguments.ring.is_none(),
+        Collector::Tracefs => false,
+        Collector::Btf => true,
+    };
+    let probes = match wants_probes.then(|| Probes::start(&ProbeOptions::default())) {
+        Some(Err(error)) if arguments.collector == Collector::Btf => return Err(error.into()),
+        Some(Err(error)) => {
+            eprintln!("baro: the tracer records alone: {error}");
+            None
+        }
+        other => other.and_then(std::result::Result::ok),
+    };
+    let options = Options {
+        name: "baro-trace".to_owned(),
+        buffer_kib: arguments.buffer >> 10,
+        events: match probes {
+            Some(_) => rare_events(own_pid),
+            None => known_events(None, own_pid),
+        },
+        surroundings: true,
+        stacks: probes.is_none().then(|| STACKS_OF_ALL.to_owned()),
+    };
+    let beside = probes.map(|probes| Box::new(probes) as Box<dyn Beside>);
+    Ok(Session::start(&options, beside, path)?)
 }
 
 /// Records until the command has ended, the time is over, or a signal came.

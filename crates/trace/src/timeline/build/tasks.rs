@@ -36,7 +36,12 @@ impl Builder {
                 waker: None,
                 next_pid: Some(event.next_pid),
             };
-            self.now.entry(event.prev_pid).or_default().wait = kind.map(wait);
+            let now = self.now.entry(event.prev_pid).or_default();
+            if kind.is_none() {
+                // `exit` does not return.
+                now.call = None;
+            }
+            now.wait = kind.map(wait);
             self.switched.insert(at.cpu, event.prev_pid);
         }
         if event.next_pid != 0
