@@ -11,7 +11,16 @@ use std::path::PathBuf;
 
 const FOLDER: &str = "crates/probes";
 /// In the order in which they are summed; `tests/built.rs` has the same list.
-const SOURCES: [&str; 3] = ["bpf/kernel.h", "bpf/records.h", "bpf/probes.bpf.c"];
+const SOURCES: [&str; 8] = [
+    "bpf/kernel.h",
+    "bpf/records.h",
+    "bpf/common.h",
+    "bpf/sleeps.h",
+    "bpf/calls.h",
+    "bpf/journals.h",
+    "bpf/handles.h",
+    "bpf/probes.bpf.c",
+];
 pub(crate) const OBJECT: &str = "crates/probes/src/probes.bpf.o";
 const SUM: &str = "src/probes.bpf.sum";
 /// The oldest first: newer ones make programs that older verifiers may not take.

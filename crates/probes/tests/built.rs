@@ -18,6 +18,11 @@ fn the_programs_were_built_of_the_source() {
     let source = [
         &include_bytes!("../bpf/kernel.h")[..],
         include_bytes!("../bpf/records.h"),
+        include_bytes!("../bpf/common.h"),
+        include_bytes!("../bpf/sleeps.h"),
+        include_bytes!("../bpf/calls.h"),
+        include_bytes!("../bpf/journals.h"),
+        include_bytes!("../bpf/handles.h"),
         include_bytes!("../bpf/probes.bpf.c"),
     ]
     .concat();

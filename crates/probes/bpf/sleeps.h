@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Tasks that are off the processor: where they sleep, in which call, and who wakes them.
+ */
+#ifndef BARO_SLEEPS_H
+#define BARO_SLEEPS_H
+
+#include "common.h"
+
+static __always_inline s64 call_of(struct task_struct *task, u64 *args)
+{
+	args[0] = args[1] = args[2] = 0;
+	if (task->flags & PF_KTHREAD)
+		return -1;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax)) {
+		struct pt_regs___x86 *x86 = (void *)regs;
+		/* Negative where it was stopped in its own code. */
+		s64 call = x86->orig_ax;
+		if (call < 0)
+			return -1;
+		args[0] = x86->di;
+		args[1] = x86->si;
+		args[2] = x86->dx;
+		return call;
+	}
+	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno)) {
+		struct pt_regs___arm64 *arm = (void *)regs;
+		s32 call = arm->syscallno;
+		if (call < 0)
+			return -1;
+		args[0] = arm->orig_x0;
+		args[1] = arm->regs[1];
+		args[2] = arm->regs[2];
+		return call;
+	}
+	return -1;
+}
+
+static __always_inline void slept(struct task_struct *next, struct slot *s, u64 begin_ns, u64 now)
+{
+	RECORD(baro_sleep) * r;
+	if (!BEGIN(r, SLEEP, now, next->pid))
+		return;
+	struct baro_sleep *e = &r->event;
+	e->pid = next->pid;
+	e->tgid = next->tgid;
+	e->begin_ns = begin_ns;
+	e->woken_ns = s->woken_ns;
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), next->comm);
+	if (s->woken_ns) {
+		__builtin_memcpy(e->waker_comm, s->waker_comm, sizeof(e->waker_comm));
+		e->waker_pid = s->waker_pid;
+		e->waker_context = s->waker_context;
+	} else {
+		__builtin_memset(e->waker_comm, 0, sizeof(e->waker_comm));
+		e->waker_pid = 0;
+		e->waker_context = 0;
+	}
+	e->state = s->state;
+	e->cpu = bpf_get_smp_processor_id();
+	e->call = call_of(next, e->args);
+	e->write_calls = 0;
+	if (bpf_core_field_exists(struct task_struct, ioac.syscw))
+		e->write_calls = next->ioac.syscw;
+	e->frames = 0;
+	/* It takes some microseconds, and tells nothing of who was stopped in its own code. */
+	if (e->state || e->call >= 0) {
+		long bytes = bpf_get_task_stack(next, e->stack, sizeof(e->stack), 0);
+		e->frames = bytes > 0 ? (u64)bytes / 8 : 0;
+	} else {
+		__builtin_memset(e->stack, 0, sizeof(e->stack));
+	}
+	END(r);
+}
+
+static __always_inline void waited_in_call(u32 pid, u64 wait_ns, bool told)
+{
+	u32 key = pid & slot_mask;
+	struct call_slot *c = bpf_map_lookup_elem(&calls, &key);
+	if (c && c->pid == pid && c->begin_ns) {
+		c->wait_ns += wait_ns;
+		c->slept |= told;
+	}
+}
+
+/* Arguments: bool preempt, prev, next, unsigned int prev_state (the last from 5.18 on). */
+SEC("tp_btf/sched_switch")
+int baro_switch(u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	u32 prev_state = ctx[3];
+	u32 prev_pid = prev->pid, next_pid = next->pid;
+	struct slot *s;
+	u64 now = 0;
+	if (prev_pid) {
+		bool runnable = (ctx[0] & 1) || !prev_state;
+		if (runnable || ((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD))) {
+			s = take_slot(prev_pid);
+			if (s) {
+				now = bpf_ktime_get_ns();
+				s->left = 1;
+				s->state = runnable ? 0 : TASK_UNINTERRUPTIBLE;
+				s->woken_ns = 0;
+				s->off_ns = now;
+			}
+		} else {
+			s = slot_of(prev_pid);
+			if (s) {
+				s->left = 1;
+				s->woken_ns = 0;
+				if (prev_state & TASK_DEAD)
+					s->start_ns = s->granted_ns = 0;
+			}
+		}
+	}
+	if (!next_pid)
+		return 0;
+	s = slot_of(next_pid);
+	if (!s)
+		return 0;
+	/* Woken from a sleep that is no D: from then on it waits for a processor. */
+	u64 begin_ns = s->off_ns;
+	u64 limit_ns = min_sleep_ns;
+	if (!begin_ns) {
+		begin_ns = s->woken_ns;
+		s->state = 0;
+	}
+	if (!begin_ns)
+		return 0;
+	if (!now)
+		now = bpf_ktime_get_ns();
+	if (!s->state)
+		limit_ns = min_runnable_ns;
+	/* Another processor may have woken it a moment before it was switched out. */
+	if (s->woken_ns < begin_ns)
+		s->woken_ns = 0;
+	u64 wait_ns = now - begin_ns;
+	bool told = wait_ns >= limit_ns && next->tgid != own_tgid;
+	if (told)
+		slept(next, s, begin_ns, now);
+	if (calls_on)
+		waited_in_call(next_pid, wait_ns, told);
+	s->off_ns = s->woken_ns = 0;
+	return 0;
+}
+
+/*
+ * 0 a task, 1 a softirq, 2 a hardirq, 3 one of these two. The count that tells them is a variable of
+ * the processor on x86, not to be had without its symbol; but interrupts have a stack of their own
+ * there, and the arguments of a tracepoint lie on the stack.
+ */
+static __always_inline u8 context(struct task_struct *current, u64 *ctx, u64 *scratch)
+{
+	if (bpf_core_field_exists(struct thread_info, preempt_count)) {
+		int count = current->thread_info.preempt_count;
+		return count & 0xf0000 ? 2 : count & 0x100 ? 1 : 0;
+	}
+	*(volatile u64 *)scratch = (u64)ctx;
+	u64 place = *(volatile u64 *)scratch;
+	return place - (u64)current->stack < STACK_BYTES ? 0 : 3;
+}
+
+/* Argument: the task that is being woken. */
+SEC("tp_btf/sched_waking")
+int baro_waking(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	u32 pid = task->pid;
+	if (!(task->__state & TASK_UNINTERRUPTIBLE)) {
+		struct slot *s = take_slot(pid);
+		if (s && !s->off_ns) {
+			s->woken_ns = bpf_ktime_get_ns();
+			s->waker_pid = -1;
+			s->waker_comm[0] = 0;
+		}
+		return 0;
+	}
+	struct slot *s = slot_of(pid);
+	if (!s || !s->off_ns)
+		return 0;
+	struct task_struct *waker = bpf_get_current_task_btf();
+	s->waker_context = context(waker, ctx, &s->woken_ns);
+	s->woken_ns = bpf_ktime_get_ns();
+	s->waker_pid = waker->pid;
+	bpf_get_current_comm(s->waker_comm, sizeof(s->waker_comm));
+	/* A task that begins with "ksoftirq" has no other work. */
+	if (!s->waker_context && *(u64 *)s->waker_comm == 0x71726974666f736bULL)
+		s->waker_context = 1;
+	return 0;
+}
+
+#endif
