@@ -247,7 +247,7 @@ impl<W: Write> Recorder<W> {
     pub fn stop(&mut self) -> Result<(), CollectError> {
         self.trace.set_recording(false)?;
         while self.drain()? > 0 {}
-        Ok(())
+        Ok(self.writer.flush()?)
     }
 
     /// Stops, takes the rest, writes names and losses, and removes the instance. Names the functions

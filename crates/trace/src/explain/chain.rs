@@ -168,6 +168,14 @@ impl<'a> Walk<'a> {
     fn follow_waker(&mut self, one: &mut Node, wait: &Wait, span: Span) {
         let known = self.known;
         match wait.waker {
+            // A disk's driver ends its requests in a worker of the kernel.
+            Some(waker) if one.cause == Cause::Other && self.is_worker(waker.pid) => {
+                let done = self.io(one.pid, span, wait, self.device_of(one.pid, wait, span));
+                match done {
+                    Some(done) => one.children.push(done),
+                    None => one.children = self.of_another(waker.pid, span),
+                }
+            }
             Some(waker) if waker.context == Context::Task && waker.pid != 0 => {
                 let had = if one.cause.is_lock() { "held by" } else { "ended by" };
                 let call = self.call_of(waker.pid, span.end_ns);
@@ -255,6 +263,9 @@ impl<'a> Walk<'a> {
             Some(Stage::Starting | Stage::Locked) if layers.is_empty() => {
                 layers.push((Cause::OpenHandles, "jbd2_journal_commit_transaction".to_owned()));
             }
+            Some(Stage::Logging) if layers.is_empty() => {
+                layers.push((Cause::JournalWrite, "jbd2_journal_commit_transaction".to_owned()));
+            }
             Some(Stage::Flushing | Stage::Logging)
                 if has(layers, Cause::Writeback) && !has(layers, Cause::OrderedData) =>
             {
@@ -312,6 +323,16 @@ impl<'a> Walk<'a> {
         })?;
         let thread = line.journals.get(&device)?.thread.filter(|thread| *thread != pid)?;
         Some((device, thread))
+    }
+
+    /// Whether a task is one of the kernel's workers.
+    fn is_worker(&self, pid: i32) -> bool {
+        let name = self.known.line.task_name(pid);
+        name.is_some_and(|name| {
+            [&b"kworker"[..], b"loop", b"ksoftirqd"]
+                .iter()
+                .any(|of| name.as_bytes().starts_with(of))
+        })
     }
 
     /// The file system that a wait was about, if anything tells.

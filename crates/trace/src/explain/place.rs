@@ -420,8 +420,9 @@ impl Place {
         let own = |name: &&&str| !GENERIC.contains(*name) && !LOCKS.contains(*name);
         let innermost = names.iter().find(own).copied().filter(|name| *name != "?");
         place.innermost = innermost.map(str::to_owned);
-        // The functions that wait for a folio's bit may be inlined in those that lock it.
-        let locks = place.is_io && innermost.is_some_and(|name| FOLIO_LOCKS.contains(&name));
+        // The functions that wait for a folio's bit may be inlined in those that lock it; and the
+        // probes' stacks leave out those of the scheduler.
+        let locks = !has(LOCKS) && innermost.is_some_and(|name| FOLIO_LOCKS.contains(&name));
         if (has(FOLIO_WAITS) || locks) && !place.has(Cause::Writeback) {
             place.folio(&names);
         } else if let Some(name) = names.iter().find(|name| BUFFER_WAITS.contains(*name)) {

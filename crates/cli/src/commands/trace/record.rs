@@ -33,6 +33,7 @@ pub(crate) enum Collector {
 }
 
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(crate) struct Arguments {
     /// Record while this command runs; what it waited for is told at the end
     #[arg(last = true, value_name = "COMMAND")]
