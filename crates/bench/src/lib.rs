@@ -7,6 +7,7 @@ pub mod keep;
 pub mod load;
 
 pub mod methods;
+pub mod overhead;
 pub mod plot;
 pub mod producers;
 pub mod push;

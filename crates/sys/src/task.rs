@@ -79,6 +79,16 @@ pub fn own_run_delay_ns() -> u64 {
     text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
+/// Processor time that all living threads of a process have used, in ns; 0 where it has ended.
+#[must_use]
+pub fn cpu_ns(pid: u32) -> u64 {
+    let of_thread = |(tid, _): (u32, String)| -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    threads(pid).into_iter().filter_map(of_thread).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +120,10 @@ mod tests {
         drop(go);
         thread.join().unwrap();
         assert_eq!(sample(id), None);
+        // Never less than before, and nothing of nobody.
+        let before_ns = cpu_ns(std::process::id());
+        assert!(cpu_ns(std::process::id()) >= before_ns);
+        assert_eq!(cpu_ns(0), 0);
         assert!(processes("no such process").is_empty());
     }
 

@@ -4,8 +4,10 @@ mod causes;
 mod files;
 mod keep;
 pub(crate) mod load;
+mod overhead;
 mod producers;
 pub(crate) mod push;
+mod recording;
 mod stall;
 mod store;
 
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Stall(stall::Arguments),
     /// Portions into many files, as fast as it goes: the writer of the paper on sensor files
     Files(files::Arguments),
+    /// What a recording of the kernel's events costs: files of 1 MiB, empty files
+    Overhead(overhead::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
     Load(load::Arguments),
 }
@@ -54,6 +58,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cause(arguments) => causes::run_one(&arguments),
         Command::Stall(arguments) => stall::run(&arguments),
         Command::Files(arguments) => files::run(&arguments),
+        Command::Overhead(arguments) => overhead::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
 }

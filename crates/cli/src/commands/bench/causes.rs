@@ -15,13 +15,14 @@ mod shown;
 
 pub(crate) use one::{One, run_one};
 
+use super::recording::Recording;
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_bench::causes::{CAUSES, Cause, JUDGED_NS, Sampler, Seen, SlowCall, find};
 use baro_bench::stand::remove_leftovers;
 use baro_sys::termination;
 use clap::Args;
-use explained::{Explained, Recording};
+use explained::{Explained, explain};
 use one::Other;
 use std::path::PathBuf;
 
@@ -145,7 +146,8 @@ fn make(arguments: &Arguments, cause: &'static Cause) -> Result<Row> {
         let sampler = Sampler::start(other.pid(), &journal_task)?;
         let account = other.perform()?;
         let evidence = sampler.finish()?;
-        let explained = recording.map(|recording| recording.explain(account.longest())).transpose();
+        let explained =
+            recording.map(|recording| explain(recording, account.longest())).transpose();
         let (explained, failed) = match explained {
             Ok(explained) => (explained, None),
             Err(error) => (None, Some(error.to_string())),

@@ -1,24 +1,14 @@
-//! A recording around a stall, and what `baro explain` says of the victim's call.
+//! What `baro explain` says of the victim's call, by its command line as a user gets it.
 //!
-//! By their command lines and not by their libraries: what is judged is what a user gets.
-//!
-//! Invariant: a recording has ended, and its file is gone unless it is to be kept, when this is
-//! dropped. Held by `tests/bench_causes.rs`.
+//! Invariant: a call is the victim's by its thread and its time, whatever else was slow meanwhile.
+//! Held by `the_call_is_found_by_its_thread_and_its_time`.
 
+use crate::commands::bench::recording::Recording;
 use crate::failure::Result;
 use baro_bench::causes::SlowCall;
-use baro_sys::{clock, disk, termination};
 use serde_json::Value;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-/// For the recorder to begin: it reads the formats of all events first.
-const BEGIN_TRIES: u32 = 500;
-/// For it to write what it has and to take its instance away.
-const END_TRIES: u32 = 1_000;
-const STEP_NS: u64 = 20_000_000;
-const INTERRUPT: i32 = 2;
 /// The victim's are among them, whatever else the machine did.
 const CALLS_MAX: &str = "2000";
 
@@ -46,100 +36,20 @@ impl Explained {
     }
 }
 
-/// A running `baro trace`.
-#[derive(Debug)]
-pub(super) struct Recording {
-    child: Child,
-    file: PathBuf,
-    keep: bool,
-}
-
-impl Recording {
-    /// Records from now on into a file below `dir`, or into `keep`.
-    pub(super) fn start(collector: &str, dir: &Path, keep: Option<PathBuf>) -> Result<Self> {
-        let own = || dir.join(format!("baro-causes-{}.trace", std::process::id()));
-        let (file, keep) = keep.map_or_else(|| (own(), false), |file| (file, true));
-        let child = Command::new(std::env::current_exe()?)
-            .args(["trace", "--system", "--out"])
-            .arg(&file)
-            .args(if collector == "tracefs" { vec![] } else { vec!["--collector", collector] })
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let mut recording = Self { child, file, keep };
-        for _ in 0..BEGIN_TRIES {
-            if recording.child.try_wait()?.is_some() {
-                return Err(format!("baro trace: {}", recording.complaint()).into());
-            }
-            // The head of the file is written once all events are on. The file has its name only
-            // when it is whole.
-            if disk::file_bytes(&recording.part()).is_ok_and(|bytes| bytes > 0) {
-                return Ok(recording);
-            }
-            clock::sleep_ns(STEP_NS);
-        }
-        Err("baro trace has not begun to record within ten seconds".into())
+/// Ends the recording and asks for the cause of that call.
+pub(super) fn explain(mut recording: Recording, call: Option<&SlowCall>) -> Result<Explained> {
+    recording.end()?;
+    let call = call.ok_or("no call of the victim was slow")?;
+    let output = Command::new(std::env::current_exe()?)
+        .arg("explain")
+        .arg(recording.file())
+        .args(["--system", "--top", CALLS_MAX, "--over", "40ms", "--format", "json"])
+        .output()?;
+    if !output.status.success() && output.status.code() != Some(3) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("baro explain: {}", said.trim()).into());
     }
-
-    fn part(&self) -> PathBuf {
-        let mut name = self.file.clone().into_os_string();
-        name.push(".part");
-        name.into()
-    }
-
-    fn complaint(&mut self) -> String {
-        let mut said = String::new();
-        if let Some(stderr) = &mut self.child.stderr {
-            let _ = stderr.read_to_string(&mut said);
-        }
-        said.trim().to_owned()
-    }
-
-    fn end(&mut self) -> Result<()> {
-        if self.child.try_wait()?.is_none() {
-            termination::send(self.child.id(), INTERRUPT)?;
-        }
-        for _ in 0..END_TRIES {
-            if let Some(status) = self.child.try_wait()? {
-                // 3: finished, but events were lost; what is there is explained all the same.
-                let done = status.success() || status.code() == Some(3);
-                let said = self.complaint();
-                return if done { Ok(()) } else { Err(format!("baro trace: {said}").into()) };
-            }
-            clock::sleep_ns(STEP_NS);
-        }
-        Err("baro trace has not ended within twenty seconds".into())
-    }
-
-    /// Ends the recording and asks for the cause of that call.
-    pub(super) fn explain(mut self, call: Option<&SlowCall>) -> Result<Explained> {
-        self.end()?;
-        let call = call.ok_or("no call of the victim was slow")?;
-        let output = Command::new(std::env::current_exe()?)
-            .arg("explain")
-            .arg(&self.file)
-            .args(["--system", "--top", CALLS_MAX, "--over", "40ms", "--format", "json"])
-            .output()?;
-        if !output.status.success() && output.status.code() != Some(3) {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("baro explain: {}", said.trim()).into());
-        }
-        of_call(&serde_json::from_slice(&output.stdout)?, call)
-    }
-}
-
-impl Drop for Recording {
-    fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) && self.end().is_err() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
-        if !self.keep {
-            let _ = disk::remove(&self.file);
-            let _ = disk::remove(&self.part());
-        }
-    }
+    of_call(&serde_json::from_slice(&output.stdout)?, call)
 }
 
 /// The explanation of the call of that thread which shares most time with the victim's own account.
