@@ -44,19 +44,26 @@ fn files_are_made_and_pairs_alternate() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("overhead");
     std::fs::create_dir_all(&dir).unwrap();
     let stop = AtomicBool::new(false);
-    for workload in [Workload::Files1m(3), Workload::FilesEmpty(10_001)] {
+    for (workload, rounds) in [(Workload::Files1m(3), 2), (Workload::FilesEmpty(10_001), 1)] {
         let mut tracer = Noting::default();
-        let report = run(OverheadSpec { workload, rounds: 2 }, &dir, &stop, &mut tracer).unwrap();
-        assert_eq!((report.pairs.len(), tracer.windows_ns.len()), (2, 2));
+        let report =
+            run(OverheadSpec { workload, rounds, device_bytes_per_s: 0 }, &dir, &stop, &mut tracer)
+                .unwrap();
+        assert_eq!(report.pairs.len(), tracer.windows_ns.len());
+        assert_eq!(report.pairs.len(), rounds as usize);
         for (pair, (begin_ns, end_ns)) in report.pairs.iter().zip(&tracer.windows_ns) {
             assert_eq!(pair.with_ns, end_ns - begin_ns);
             assert!(pair.without_ns > 0 && pair.recorded.events == 5);
+        }
+        // In the second pair the run without a recording comes last.
+        if let (Some(pair), Some((_, end_ns))) = (report.pairs.get(1), tracer.windows_ns.get(1)) {
+            assert!(baro_sys::clock::monotonic_ns() - end_ns >= pair.without_ns);
         }
         assert!(tracer.began_ns.iter().zip(&tracer.windows_ns).all(|(at, (begin, _))| at <= begin));
     }
     // One that was told to end is an error and no result.
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    let spec = OverheadSpec { workload: Workload::Files1m(1), rounds: 1 };
+    let spec = OverheadSpec { workload: Workload::Files1m(1), rounds: 1, device_bytes_per_s: 0 };
     let told = run(spec, &dir, &stop, &mut Noting::default()).unwrap_err().to_string();
     assert_eq!(told, "told to end");
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);

@@ -3,7 +3,7 @@
 use super::recording::Recording;
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
-use crate::size::{show_bytes, show_ns};
+use crate::size::{self, show_bytes, show_ns};
 use baro_bench::BenchError;
 use baro_bench::overhead::{
     OverheadReport, OverheadSpec, Pair, Recorded, Tracer, Workload, run as measure,
@@ -42,6 +42,9 @@ pub(crate) struct Arguments {
     /// Files to make; as in the paper if not given
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=300_000))]
     files: Option<u64>,
+    /// Bytes a second of the device; as fast as memory if not given
+    #[arg(long, value_parser = size::bytes)]
+    device: Option<u64>,
     /// Share of the processors above which the exit code is 3
     #[arg(long)]
     goal: Option<f64>,
@@ -55,7 +58,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Name::Files1m => Workload::Files1m(arguments.files.unwrap_or(1_024)),
         Name::FilesEmpty => Workload::FilesEmpty(arguments.files.unwrap_or(200_000)),
     };
-    let spec = OverheadSpec { workload, rounds: arguments.rounds };
+    let spec = OverheadSpec {
+        workload,
+        rounds: arguments.rounds,
+        device_bytes_per_s: arguments.device.unwrap_or(0),
+    };
     let mut tracer: Box<dyn Tracer> = match arguments.collector.as_str() {
         "none" => Box::new(Nothing),
         collector => Box::new(Baro {
@@ -181,6 +188,7 @@ fn as_json(arguments: &Arguments, workload: Workload, report: &OverheadReport) -
         "workload": workload.name(),
         "files": workload.files(),
         "collector": arguments.collector,
+        "device_bytes_per_s": arguments.device,
         "rounds": report.pairs.len(),
         "cpus": report.cpus,
         "cpu_share": report.cpu_share(),
