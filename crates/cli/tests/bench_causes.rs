@@ -99,6 +99,34 @@ fn a_cause_is_made_and_its_evidence_is_told() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
 }
 
+#[test]
+fn a_cause_is_recorded_and_explained() {
+    if missing() {
+        return;
+    }
+    if !Path::new("/sys/kernel/tracing/instances").exists() {
+        println!("skipped: needs tracefs at /sys/kernel/tracing");
+        return;
+    }
+    let folder = Folder::new("bench-causes-explained");
+    let output = baro()
+        .args(["causes", "inode_lock", "--format", "json", "--dir", &folder.path("")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cause = &told["causes"][0];
+    assert_eq!(output.status.code(), Some(0), "{said} {cause:#}");
+    assert_eq!((&told["collector"], &cause["found"]), (&"tracefs".into(), &"inode_lock".into()));
+    // Two clocks' worth of the same call: the victim's and the kernel's.
+    let (waited, explained) = (&cause["waited_ns"], &cause["explained_wait_ns"]);
+    let (waited, explained) = (waited.as_u64().unwrap(), explained.as_u64().unwrap());
+    assert!(explained <= waited && waited - explained < waited / 10, "{waited} {explained}");
+    assert!(cause["unexplained_ns"].as_u64().unwrap() <= explained / 20, "{cause:#}");
+    // Neither the trace nor the stand is left.
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
 /// Told in the middle of a stall: by a signal, and by the other end of the pipe that goes away.
 #[test]
 fn a_run_that_is_told_to_end_leaves_nothing() {

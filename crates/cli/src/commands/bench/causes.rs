@@ -134,8 +134,11 @@ fn chosen(arguments: &Arguments) -> Result<Vec<&'static Cause>> {
 
 fn make(arguments: &Arguments, cause: &'static Cause) -> Result<Row> {
     let mut other = Other::start(cause.name, &arguments.dir)?;
+    // Before, it says itself what went wrong.
+    let mut other_was_ready = false;
     let made = (|| {
         let journal_task = other.ready()?;
+        other_was_ready = true;
         let recording = if arguments.no_trace {
             None
         } else {
@@ -166,8 +169,8 @@ fn make(arguments: &Arguments, cause: &'static Cause) -> Result<Row> {
     remove_leftovers(&arguments.dir);
     match (made, ended) {
         (Ok(row), Ok(())) => Ok(row),
-        (Err(error), Ok(())) => Err(error),
-        // It has said itself what went wrong.
-        (_, Err(error)) => Err(error),
+        // Told to end by us, since this failed.
+        (Err(error), _) if other_was_ready => Err(error),
+        (Err(error), Ok(())) | (_, Err(error)) => Err(error),
     }
 }

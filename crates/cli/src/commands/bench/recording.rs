@@ -15,6 +15,8 @@ const BEGIN_TRIES: u32 = 500;
 const END_TRIES: u32 = 1_500;
 const STEP_NS: u64 = 20_000_000;
 const INTERRUPT: i32 = 2;
+/// A recording ends by itself if whoever asked for it is killed.
+const LENGTH_MAX: &str = "15m";
 
 /// A running `baro trace`.
 #[derive(Debug)]
@@ -30,7 +32,7 @@ impl Recording {
         let own = || dir.join(format!("baro-bench-{}.trace", std::process::id()));
         let (file, keep) = keep.map_or_else(|| (own(), false), |file| (file, true));
         let child = Command::new(std::env::current_exe()?)
-            .args(["trace", "--system", "--out"])
+            .args(["trace", "--system", "--for", LENGTH_MAX, "--out"])
             .arg(&file)
             .args(if collector == "tracefs" { vec![] } else { vec!["--collector", collector] })
             .stdin(Stdio::null())
