@@ -12,7 +12,9 @@ mod waits;
 use crate::failure::{Outcome, Result};
 use clap::{Args, Subcommand};
 
+// Without a group of its own: it would have the name of the group that is flattened into it.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
