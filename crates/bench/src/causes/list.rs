@@ -144,7 +144,7 @@ pub static CAUSES: &[Cause] = &[
     Cause {
         name: "fsync_behind_stream",
         what: "a few bytes are made durable behind 8 MiB of another's",
-        expect: &["device", "commit", "writeback", "fsync_behind_stream"],
+        expect: &["device_queue", "device", "fsync_behind_stream"],
         place: Place::In(&["jbd2_log_wait_commit", "file_write_and_wait_range"]),
         others: &[],
         holder: None,
