@@ -32,9 +32,9 @@ pub use waits::{KindWaits, WaitRow, Waits, WakerRow};
 
 use crate::explain::Knowledge;
 use crate::record::Device;
-use crate::timeline::{Journal, Symbols, Timeline};
+use crate::timeline::{Journal, Symbols, Task, Timeline};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is analyzed, and what tells its names.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ pub struct Source<'a> {
     pub symbols: &'a Symbols,
     /// Settings and state of the machine, by path.
     pub facts: &'a BTreeMap<String, String>,
+    /// Only calls and waits of these tasks; without, of all. Journals are always whole.
+    pub tasks: Option<&'a BTreeSet<i32>>,
 }
 
 /// What of it is reported.
@@ -115,6 +117,13 @@ impl<'a> Source<'a> {
         all.filter(move |(device, _)| wanted.is_none_or(|wanted| wanted == *device))
     }
 
+    /// The tasks that are asked for.
+    fn tasks(&self) -> impl Iterator<Item = (i32, &'a Task)> {
+        let wanted = self.tasks;
+        let all = self.line.tasks.iter().map(|(pid, task)| (*pid, task));
+        all.filter(move |(pid, _)| wanted.is_none_or(|wanted| wanted.contains(pid)))
+    }
+
     /// The name of a device, or its number.
     fn device_name(&self, device: Device) -> String {
         match self.devices.get(&device).filter(|name| !name.is_empty()) {
@@ -165,6 +174,7 @@ impl<'a> From<&'a Knowledge> for Source<'a> {
             arch: known.arch.as_deref(),
             symbols: &known.symbols,
             facts: &known.facts,
+            tasks: None,
         }
     }
 }

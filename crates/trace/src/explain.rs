@@ -203,6 +203,20 @@ impl Knowledge {
         calls::explain(self, question)
     }
 
+    /// Whether a task, or one that it comes from, is one of those the trace is about.
+    #[must_use]
+    pub fn in_focus(&self, pid: i32) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut next = Some(pid);
+        while let Some(pid) = next.filter(|pid| seen.insert(*pid)) {
+            if self.focus.is_empty() || self.focus.contains(&pid) {
+                return true;
+            }
+            next = self.line.tasks.get(&pid).and_then(|task| task.parent);
+        }
+        false
+    }
+
     /// Name and pid of a task.
     #[must_use]
     pub fn who(&self, pid: i32) -> String {

@@ -72,13 +72,13 @@ impl Calls {
         let mut most: BTreeMap<(u64, Reverse<(i32, i64)>), CallCount> = BTreeMap::new();
         let mut open: BTreeMap<(u64, Reverse<i32>), i64> = BTreeMap::new();
         let mut pairs = 0;
-        for (pid, task) in &line.tasks {
+        for (pid, task) in source.tasks() {
             for (number, count) in &task.call_counts {
                 pairs += 1;
                 let (all, tasks) = names.entry(*number).or_default();
                 add(all, count);
                 *tasks += 1;
-                most.insert((count.sum_ns, Reverse((*pid, *number))), *count);
+                most.insert((count.sum_ns, Reverse((pid, *number))), *count);
                 if most.len() > options.top {
                     most.pop_first();
                 }
@@ -89,10 +89,7 @@ impl Calls {
                 |number| matches!(calls::name(source.arch, number), Some("exit" | "exit_group"));
             let last = task.calls.last().filter(|call| call.end_ns.is_none() && !ends(call.number));
             if let Some(call) = last {
-                open.insert(
-                    (line.end_ns.saturating_sub(call.begin_ns), Reverse(*pid)),
-                    call.number,
-                );
+                open.insert((line.end_ns.saturating_sub(call.begin_ns), Reverse(pid)), call.number);
                 if open.len() > options.top {
                     open.pop_first();
                 }

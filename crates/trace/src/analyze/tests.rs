@@ -25,7 +25,8 @@ fn report(line: &Timeline, analysis: Analysis, options: &Options) -> (String, Va
     let devices = BTreeMap::from([(DISK, "sda1".to_owned())]);
     let (symbols, facts) = (Symbols::default(), BTreeMap::new());
     let arch = Some("x86_64");
-    let source = Source { line, devices: &devices, arch, symbols: &symbols, facts: &facts };
+    let source =
+        Source { line, devices: &devices, arch, symbols: &symbols, facts: &facts, tasks: None };
     let report = analyze(analysis, &source, options);
     (report.text(), report.json())
 }

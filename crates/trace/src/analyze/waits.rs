@@ -121,10 +121,10 @@ impl Waits {
         let line = source.line;
         let mut places = Places::new(&line.stacks, source.symbols);
         let mut sums: BTreeMap<(WaitKind, i32, Option<u32>), Sum> = BTreeMap::new();
-        for (pid, task) in &line.tasks {
+        for (pid, task) in source.tasks() {
             for wait in &task.waits {
                 let place = wait.stack.map(|stack| places.of(stack));
-                sums.entry((wait.kind, *pid, place)).or_default().add(wait, line.end_ns);
+                sums.entry((wait.kind, pid, place)).or_default().add(wait, line.end_ns);
             }
         }
         let kinds = [WaitKind::Sleep, WaitKind::Runnable, WaitKind::Interruptible];

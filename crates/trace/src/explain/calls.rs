@@ -25,7 +25,7 @@ struct Candidate {
 pub(super) fn explain(known: &Knowledge, question: &Question) -> Explanation {
     let mut slow = Vec::new();
     for (pid, task) in &known.line.tasks {
-        if *pid != 0 && in_focus(known, *pid) {
+        if *pid != 0 && known.in_focus(*pid) {
             candidates(known, *pid, task, question.over_ns, &mut slow);
         }
     }
@@ -46,19 +46,6 @@ pub(super) fn explain(known: &Knowledge, question: &Question) -> Explanation {
     explanation.causes.sort_by_key(|(_, ns, _)| Reverse(*ns));
     explanation.notes = notes(known, slow.len());
     explanation
-}
-
-/// Whether a task, or one that it comes from, is one of those the trace is about.
-fn in_focus(known: &Knowledge, pid: i32) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut next = Some(pid);
-    while let Some(pid) = next.filter(|pid| seen.insert(*pid)) {
-        if known.focus.is_empty() || known.focus.contains(&pid) {
-            return true;
-        }
-        next = known.line.tasks.get(&pid).and_then(|task| task.parent);
-    }
-    false
 }
 
 /// Adds the slow calls of a task.

@@ -4,6 +4,7 @@ use crate::commands::{Format, explain, print_json};
 use crate::failure::{Outcome, Result};
 use baro_trace::analyze::{self, Analysis, Options, Source};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -22,15 +23,36 @@ pub(super) struct Common {
 #[derive(Debug, Args)]
 pub(super) struct OfJournal {
     #[command(flatten)]
-    pub(super) common: Common,
+    common: Common,
     /// Only the journal of this device: its name, or MAJOR:MINOR
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
 }
 
+/// Of analyses that are about tasks.
+#[derive(Debug, Args)]
+pub(super) struct OfTasks {
+    #[command(flatten)]
+    common: Common,
+    /// Only this process and those it made; else those that the trace is about
+    #[arg(long, short, value_name = "PID")]
+    pid: Vec<i32>,
+    /// All processes, whatever the trace is about
+    #[arg(long)]
+    system: bool,
+}
+
 /// Reads the trace and prints the analysis; 3 if the trace is not complete.
-pub(super) fn run(common: &Common, analysis: Analysis, options: &Options) -> Result<Outcome> {
-    show(common, None, analysis, options)
+pub(super) fn run_of_tasks(arguments: &OfTasks, analysis: Analysis) -> Result<Outcome> {
+    let mut known = explain::read(&arguments.common.trace)?;
+    if arguments.system || !arguments.pid.is_empty() {
+        known.focus = arguments.pid.iter().copied().collect();
+    }
+    let all = known.line.tasks.keys().copied();
+    let tasks: BTreeSet<i32> = all.filter(|pid| known.in_focus(*pid)).collect();
+    let tasks = (!known.focus.is_empty()).then_some(&tasks);
+    let source = Source { tasks, ..Source::from(&known) };
+    show(&arguments.common, &source, analysis, &Options::default())
 }
 
 /// Likewise, of one journal or all.
@@ -39,23 +61,23 @@ pub(super) fn run_of_journal(
     analysis: Analysis,
     options: &Options,
 ) -> Result<Outcome> {
-    show(&arguments.common, arguments.device.as_deref(), analysis, options)
+    let known = explain::read(&arguments.common.trace)?;
+    let source = Source::from(&known);
+    let device = arguments.device.as_deref().map(|name| {
+        let with_journal = |device: &_| source.line.journals.contains_key(device);
+        source.device(name).filter(with_journal).ok_or_else(|| no_journal(&source, name))
+    });
+    let options = Options { device: device.transpose()?, ..*options };
+    show(&arguments.common, &source, analysis, &options)
 }
 
 fn show(
     common: &Common,
-    device: Option<&str>,
+    source: &Source<'_>,
     analysis: Analysis,
     options: &Options,
 ) -> Result<Outcome> {
-    let known = explain::read(&common.trace)?;
-    let source = Source::from(&known);
-    let device = device.map(|name| {
-        let with_journal = |device: &_| source.line.journals.contains_key(device);
-        source.device(name).filter(with_journal).ok_or_else(|| no_journal(&source, name))
-    });
-    let options = Options { device: device.transpose()?, top: common.top, ..*options };
-    let report = analyze::analyze(analysis, &source, &options);
+    let report = analyze::analyze(analysis, source, &Options { top: common.top, ..*options });
     match common.format {
         Format::Json => print_json(&report.json())?,
         Format::Text => std::io::stdout().lock().write_all(report.text().as_bytes())?,

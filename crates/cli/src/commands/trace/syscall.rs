@@ -1,16 +1,16 @@
 //! `baro trace syscall`: system calls of each task.
 
-use super::analysis::{self, Common};
+use super::analysis::{self, OfTasks};
 use crate::failure::{Outcome, Result};
-use baro_trace::analyze::{Analysis, Options};
+use baro_trace::analyze::Analysis;
 use clap::Args;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    common: Common,
+    of: OfTasks,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
-    analysis::run(&arguments.common, Analysis::Syscall, &Options::default())
+    analysis::run_of_tasks(&arguments.of, Analysis::Syscall)
 }

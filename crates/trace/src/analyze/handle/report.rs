@@ -123,7 +123,9 @@ fn wait_text(row: &HandleRow) -> String {
         kind(handle.kind),
         handle.tid
     );
-    for (cause, sum_ns) in sums(&row.pieces) {
+    // What is less than a thousandth would only hide the rest.
+    let least_ns = handle.wait_ns().unwrap_or(0) / 1_000;
+    for (cause, sum_ns) in sums(&row.pieces).into_iter().filter(|(_, ns)| *ns >= least_ns) {
         let what = match cause {
             Cause::Locked(tid) => format!("transaction {tid} was locked"),
             Cause::Full(tid) => format!("transaction {tid} had no room"),

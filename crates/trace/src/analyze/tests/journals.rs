@@ -155,8 +155,14 @@ fn the_size_of_a_transaction_is_a_fact_of_the_machine() {
         ("/proc/fs/jbd2/sda12-8/info".to_owned(), info.replace("1365", "7")),
         ("/proc/fs/jbd2/sda1-8/info".to_owned(), info.to_owned()),
     ]);
-    let source =
-        Source { line: &line, devices: &devices, arch: None, symbols: &symbols, facts: &facts };
+    let source = Source {
+        line: &line,
+        devices: &devices,
+        arch: None,
+        symbols: &symbols,
+        facts: &facts,
+        tasks: None,
+    };
     let json = analyze(Analysis::Space, &source, &Options::default()).json();
     assert_eq!(json["journals"][0]["max_transaction_blocks"], 1_365);
     assert_eq!(source.device("/dev/sda1"), Some(DISK));

@@ -1,10 +1,12 @@
 //! System calls and waits of tasks.
 
 use super::report;
-use crate::analyze::{Analysis, Options};
+use crate::analyze::{Analysis, Options, Source, analyze};
+use crate::explain::Knowledge;
 use crate::record::Name;
-use crate::timeline::{Call, CallCount, Context, Timeline, Wait, WaitKind, Waker};
+use crate::timeline::{Call, CallCount, Context, Symbols, Timeline, Wait, WaitKind, Waker};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn calls_of_hand_made_tasks() {
@@ -41,6 +43,37 @@ fn calls_of_hand_made_tasks() {
     assert_eq!(json["by_task"].as_array().unwrap().len(), 1);
     assert_eq!((&json["pairs"], &json["different_calls"]), (&3.into(), &2.into()));
     assert!(text.contains("and 2 more of a task"), "{text}");
+}
+
+#[test]
+fn calls_and_waits_are_those_of_the_tasks_that_are_asked_for() {
+    let mut line = Timeline { end_ns: 100, ..Timeline::default() };
+    for pid in [5, 6, 7] {
+        let task = line.tasks.entry(pid).or_default();
+        task.call_counts.insert(1, CallCount { count: 1, ..CallCount::default() });
+        task.waits.push(Wait {
+            kind: WaitKind::Sleep,
+            begin_ns: 1,
+            woken_ns: None,
+            end_ns: Some(2),
+            stack: None,
+            waker: None,
+            next_pid: None,
+        });
+    }
+    let known = Knowledge::new(
+        line,
+        Symbols::default(),
+        BTreeMap::new(),
+        BTreeMap::new(),
+        None,
+        BTreeSet::new(),
+    );
+    let tasks = BTreeSet::from([5, 7]);
+    let source = Source { tasks: Some(&tasks), ..Source::from(&known) };
+    let json = |analysis| analyze(analysis, &source, &Options::default()).json();
+    assert_eq!(json(Analysis::Syscall)["pairs"], 2);
+    assert_eq!(json(Analysis::Waits)["kinds"][0]["waits"], 2);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::timeline::{StackId, Stacks, Symbols};
 use std::collections::HashMap;
 
 /// Callers of a place that are named.
-const CALLERS: usize = 3;
+const CALLERS: usize = 2;
 /// Addresses of a stack without names that are shown.
 const ADDRESSES: usize = 4;
 

@@ -1,0 +1,62 @@
+//! `baro trace handle` and the others on a recorded trace: what they print, and with which exit code.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/trace/6.12.trace");
+const OF_JOURNALS: [&str; 4] = ["handle", "state", "blocks", "space"];
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_baro")).args(arguments).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn text(output: &Output, code: i32) -> String {
+    assert_eq!(output.status.code(), Some(code), "{}", stderr(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn json(output: &Output, code: i32) -> Value {
+    serde_json::from_str(&text(output, code)).unwrap()
+}
+
+#[test]
+fn each_analysis_of_a_trace_is_text_and_json() {
+    for analysis in OF_JOURNALS {
+        let shown = text(&run(&["trace", analysis, TRACE]), 0);
+        assert!(shown.contains("journal of vda"), "{analysis}: {shown}");
+        let found = json(&run(&["trace", analysis, TRACE, "--format", "json"]), 0);
+        assert_eq!(found["journals"][0]["device"], "vda", "{analysis}");
+        let number = found["trace"]["events"].as_u64().unwrap();
+        assert!(number > 100, "{analysis}: {number}");
+        let device = run(&["trace", analysis, TRACE, "--device", "vda", "--format", "json"]);
+        assert_eq!(json(&device, 0), found, "{analysis}");
+    }
+    let shown = text(&run(&["trace", "syscall", TRACE]), 0);
+    assert!(shown.contains("load"), "{shown}");
+    let waits = json(&run(&["trace", "waits", TRACE, "--top", "1", "--format", "json"]), 0);
+    assert!(
+        waits["kinds"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|kind| { kind["longest"].as_array().unwrap().len() <= 1 })
+    );
+    let space = run(&["trace", "space", TRACE, "--journal-blocks", "1024", "--format", "json"]);
+    assert_eq!(json(&space, 0)["journals"][0]["total_blocks"], 1_023);
+}
+
+#[test]
+fn what_cannot_be_analyzed_is_told() {
+    let none = run(&["trace", "state", TRACE, "--device", "sdz9"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(stderr(&none).contains("it has those of vda"), "{}", stderr(&none));
+    let no_trace = run(&["trace", "waits", "/dev/null"]);
+    assert_eq!(no_trace.status.code(), Some(1));
+    let no_file = run(&["trace", "handle"]);
+    assert_eq!(no_file.status.code(), Some(2));
+}
