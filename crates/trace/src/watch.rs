@@ -74,11 +74,9 @@ impl Watch {
 
     fn event(&mut self, pid: i32, time_ns: u64, event: &KernelEvent) -> Option<Seen> {
         match event {
-            KernelEvent::SysEnter(enter) => {
-                if self.tasks.len() < TASKS_MAX {
-                    let now = Now { number: enter.number, wait_ns: 0, off_ns: None };
-                    self.tasks.insert(pid, now);
-                }
+            KernelEvent::SysEnter(enter) if self.tasks.len() < TASKS_MAX => {
+                let now = Now { number: enter.number, wait_ns: 0, off_ns: None };
+                self.tasks.insert(pid, now);
             }
             KernelEvent::Switch(switch) => {
                 // Awake or in a sleep that no signal ends; one that signals end does not count.

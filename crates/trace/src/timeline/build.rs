@@ -71,7 +71,7 @@ pub struct Builder {
     /// Requests that are with the driver, by disk and first sector: their index.
     issued: HashMap<(Device, u64), usize>,
     /// Sleeps that the probes told, with the calls that they were in.
-    in_calls: BTreeMap<i32, Vec<((u64, u64), probes::InCall)>>,
+    in_calls: BTreeMap<i32, Vec<probes::Slept>>,
     spans: u64,
 }
 

@@ -28,6 +28,9 @@ pub(super) struct InCall {
     write_calls: u64,
 }
 
+/// A sleep, from and to, and the call that it was in.
+pub(super) type Slept = ((u64, u64), InCall);
+
 impl Builder {
     pub(super) fn probe_event(&mut self, at: At, event: &KernelEvent) {
         match event {
