@@ -16,7 +16,6 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(args_conflicts_with_subcommands = true)]
-#[group(skip)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     analysis: Option<Analysis>,
