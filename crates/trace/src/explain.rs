@@ -18,6 +18,7 @@ mod advice;
 mod calls;
 mod cause;
 mod chain;
+mod drawn;
 mod io;
 mod json;
 mod limits;
@@ -28,10 +29,11 @@ mod text;
 
 pub use advice::Advice;
 pub use cause::Cause;
+pub use drawn::drawn;
 pub use json::to_json;
 pub use text::{describe, show_ns};
 
-use crate::file::{FOCUS, TraceFile};
+use crate::file::{FOCUS, Machine, TraceFile};
 use crate::record::Device;
 use crate::timeline::{StackId, Symbols, Timeline};
 use place::Place;
@@ -48,6 +50,8 @@ pub struct Knowledge {
     pub facts: BTreeMap<String, String>,
     /// Names of devices.
     pub devices: BTreeMap<Device, String>,
+    /// The machine and its clock.
+    pub machine: Machine,
     /// The machine's architecture, for names of calls.
     pub arch: Option<String>,
     /// Tasks that the trace is about; empty: all.
@@ -172,14 +176,16 @@ impl Knowledge {
         let named = trace.devices().iter().map(|(device, name)| (*device, name.to_string()));
         let focus = trace.facts().get(FOCUS).map_or("", String::as_str);
         let focus = focus.lines().filter_map(|pid| pid.parse().ok()).collect();
-        Ok(Self::new(
+        let machine = trace.machine().clone();
+        let known = Self::new(
             line,
             trace.symbols().clone(),
             trace.facts().clone(),
             named.collect(),
-            trace.machine().arch.clone(),
+            machine.arch.clone(),
             focus,
-        ))
+        );
+        Ok(Self { machine, ..known })
     }
 
     /// Puts together what is known.
@@ -194,7 +200,8 @@ impl Knowledge {
     ) -> Self {
         let place = |addresses: &[u64]| Place::of(addresses.iter().map(|one| symbols.name(*one)));
         let places = line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();
-        Self { line, symbols, facts, devices, arch, focus, places }
+        let machine = Machine { arch: arch.clone(), ..Machine::default() };
+        Self { line, symbols, facts, devices, machine, arch, focus, places }
     }
 
     /// Explains the calls that waited longest.

@@ -3,9 +3,10 @@
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_sys::disk;
-use baro_trace::explain::{Knowledge, Question, describe, to_json};
+use baro_sys::{dirty, disk};
+use baro_trace::explain::{Explanation, Knowledge, Question, describe, drawn, to_json};
 use baro_trace::file::{Ending, TraceFile};
+use baro_trace::render::{View, html, perfetto};
 use clap::Args;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,12 @@ pub(crate) struct Arguments {
     /// Calls of all processes, whatever the trace is about
     #[arg(long)]
     system: bool,
+    /// Also write one page with plots, for any browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Also write a trace for ui.perfetto.dev, with arrows from each wait to who ended it
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -37,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let question = Question { over_ns: arguments.over, top: arguments.top };
     let explanation = known.explain(&question);
+    draw(arguments, &known, &explanation)?;
     match arguments.format {
         Format::Json => print_json(&to_json(&known, &explanation))?,
         Format::Text => {
@@ -44,6 +52,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Writes the pictures that were asked for.
+fn draw(arguments: &Arguments, known: &Knowledge, explanation: &Explanation) -> Result<()> {
+    let slow = drawn(known, explanation);
+    let title = arguments.trace.display().to_string();
+    let view = View {
+        title: &title,
+        machine: &known.machine,
+        line: &known.line,
+        slow: &slow,
+        names: known,
+        remarks: &explanation.notes,
+    };
+    let create =
+        |path: &Path| dirty::create(path).map_err(|error| format!("{}: {error}", path.display()));
+    if let Some(path) = &arguments.html {
+        html(&view, create(path)?)?;
+    }
+    if let Some(path) = &arguments.perfetto {
+        perfetto(&view, create(path)?)?;
+    }
+    Ok(())
 }
 
 /// Reads a trace, and says on stderr if it is not whole.
