@@ -174,3 +174,53 @@ fn make(arguments: &Arguments, cause: &'static Cause) -> Result<Row> {
         (Err(error), Ok(())) | (_, Err(error)) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn only_a_stall_that_was_made_and_rightly_explained_is_met() {
+        let cause = find("log_space").unwrap();
+        let call = |wait_ns| SlowCall {
+            tid: 1,
+            call: "pwrite64",
+            begin_ns: 0,
+            end_ns: wait_ns,
+            run_delay_ns: 0,
+        };
+        let seen = |in_place| Seen {
+            task: "victim".to_owned(),
+            in_place,
+            samples: 100,
+            stacks: Vec::new(),
+            share_wanted: 0.9,
+        };
+        let explained = |cause: &str| Explained {
+            cause: cause.to_owned(),
+            root: "device".to_owned(),
+            wait_ns: JUDGED_NS,
+            unexplained_ns: 0,
+            chain: Value::Null,
+        };
+        let row = |wait_ns, in_place, name: Option<&str>| Row {
+            cause,
+            longest: Some(call(wait_ns)),
+            slow: Vec::new(),
+            seen: vec![seen(in_place)],
+            explained: name.map(explained),
+            failed: None,
+        };
+        assert!(row(JUDGED_NS, 90, Some("log_space")).met());
+        assert!(row(JUDGED_NS, 90, None).met());
+        assert!(!row(JUDGED_NS - 1, 90, None).made());
+        assert!(!row(JUDGED_NS, 89, Some("log_space")).met());
+        // What is behind the cause is not the cause.
+        let wrong = row(JUDGED_NS, 100, Some("device"));
+        assert!(wrong.made() && !wrong.met());
+        let failed = Row { failed: Some("no trace".to_owned()), ..row(JUDGED_NS, 100, None) };
+        assert!(failed.made() && !failed.met());
+        assert!(!Row { longest: None, ..row(JUDGED_NS, 100, None) }.met());
+    }
+}
