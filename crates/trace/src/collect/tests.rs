@@ -182,3 +182,37 @@ fn all_known_events_are_chosen_but_the_frequent_one() {
     assert!(filter("raw_syscalls", "sys_exit").unwrap().contains("common_pid != 42"));
     assert_eq!(filter("writeback", "global_dirty_state"), None);
 }
+
+#[test]
+fn a_session_leaves_a_whole_trace() {
+    let folder = std::env::temp_dir().join(format!("baro-trace-session-{}", std::process::id()));
+    dirty::create_dir(&folder).unwrap();
+    let path = folder.join("a.trace");
+    let events = vec![choice("raw_syscalls", "sys_enter", None)];
+    let name = "baro-trace-session".to_owned();
+    let stacks = Some(STACKS_OF_ALL.to_owned());
+    let options = Options { name, buffer_kib: 256, events, surroundings: true, stacks };
+    let session = Session::start(&options, None, &path);
+    if let Err(CollectError::Tracer(TraceError::NotMounted | TraceError::File { .. })) = &session {
+        println!("skipped: no trace instance");
+        dirty::remove_dir(&folder).unwrap();
+        return;
+    }
+    let mut session = session.unwrap();
+    // While it is recorded it has another name.
+    assert!(!path.exists() && folder.join("a.trace.part").exists());
+    session.focus(&[1, 2]).unwrap();
+    assert_eq!(session.turn().unwrap(), None);
+    let summary = session.finish().unwrap();
+    assert!(path.exists() && !folder.join("a.trace.part").exists());
+    let bytes = baro_sys::disk::open_input(&path).unwrap();
+    let trace = TraceFile::open(std::io::BufReader::new(bytes)).unwrap();
+    assert!(matches!(trace.ending(), Ending::Finished) && trace.pages() == summary.pages);
+    assert_eq!(trace.facts().get(crate::file::FOCUS).map(String::as_str), Some("1\n2"));
+    assert!(trace.facts().contains_key("/proc/self/mountinfo"));
+    // What is there is not written over.
+    let error = Session::start(&options, None, &path).unwrap_err().to_string();
+    assert!(error.contains("is there already"), "{error}");
+    dirty::remove(&path).unwrap();
+    dirty::remove_dir(&folder).unwrap();
+}
