@@ -73,7 +73,7 @@ const TABLE: &[Row] = &[
           in_house_tests: &[], third_party: &[HDR, PROPTEST] },
     Row { package: "barograph",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-tune",
-                      "baro-sources", "baro-bench", "baro-export", "baro-trace"],
+                      "baro-sources", "baro-bench", "baro-export", "baro-trace", "baro-probes"],
           in_house_tests: &[],
           third_party: &[("clap", "parser, help and completions from one definition"), JSON,
                          SERDE, ("toml", "the settings file, with the line of each key")] },
