@@ -234,10 +234,20 @@ impl Knowledge {
         }
     }
 
-    /// The name of a device.
+    /// The name of a device; of one that came and went within the trace what its journal's thread is
+    /// called after, else its numbers.
     #[must_use]
     pub fn device_name(&self, device: Device) -> String {
-        self.devices.get(&device).cloned().unwrap_or_else(|| device.to_string())
+        let listed = self.devices.get(&device).cloned();
+        listed.or_else(|| self.name_by_thread(device)).unwrap_or_else(|| device.to_string())
+    }
+
+    fn name_by_thread(&self, device: Device) -> Option<String> {
+        let thread = self.line.journals.get(&device)?.thread?;
+        let name = self.line.task_name(thread)?.to_string();
+        // `jbd2/sda1-8`; the kernel keeps 15 bytes of it, so that a longer one is cut.
+        let (device, _) = name.strip_prefix("jbd2/")?.rsplit_once('-')?;
+        Some(device.to_owned())
     }
 
     /// Functions of a stack, the innermost first; addresses where no name is known.

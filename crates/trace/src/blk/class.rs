@@ -116,7 +116,10 @@ impl Class {
             let known = FLAGS.iter().find(|(_, known)| known == letter);
             known.map_or(Self::UNKNOWN, |(flag, _)| *flag)
         };
-        Self { operation, flags: letters.iter().map(flag).fold(flags, |all, flag| all | flag) }
+        let flags = letters.iter().map(flag).fold(flags, |all, flag| all | flag);
+        // No operation on a zone reads ahead; written as "ZA" it would be an append.
+        let none = if operation == Operation::Zone { Self::AHEAD } else { 0 };
+        Self { operation, flags: flags & !none }
     }
 
     /// The column of paper C that it belongs to; `empty`: it has no bytes.

@@ -125,7 +125,11 @@ fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
     let last = chain.iter().rev().find(|link| link.cause != Cause::Running).or(chain.last());
     let cause_of = |link: Option<&Link>| link.or(last).map_or(Cause::Unknown, |link| link.cause);
     let (cause, root) = (cause_of(structural().next()), cause_of(structural().next_back()));
-    let device = device(known, candidate);
+    // Without an event in the call itself: whose journal's thread is on the way.
+    let journals = || known.line.journals.iter();
+    let of_thread = |pid: i32| journals().find(|(_, one)| one.thread == Some(pid));
+    let by_chain = || chain.iter().find_map(|link| of_thread(link.pid)).map(|(device, _)| *device);
+    let device = device(known, candidate).or_else(by_chain);
     let mut call = SlowCall {
         pid: candidate.pid,
         comm: known.line.task_name(candidate.pid).map_or(String::new(), |name| name.to_string()),
