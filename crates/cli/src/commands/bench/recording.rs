@@ -4,7 +4,7 @@
 //! dropped. Held by `tests/bench_causes.rs`.
 
 use crate::failure::Result;
-use baro_sys::{clock, disk, task, termination};
+use baro_sys::{clock, disk, host, task, termination};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +15,8 @@ const BEGIN_TRIES: u32 = 500;
 const END_TRIES: u32 = 1_500;
 const STEP_NS: u64 = 20_000_000;
 const INTERRUPT: i32 = 2;
+/// Beginning of the name of a trace that is not to be kept; the process id follows.
+const PREFIX: &str = "baro-bench-";
 /// A recording ends by itself if whoever asked for it is killed.
 const LENGTH_MAX: &str = "15m";
 
@@ -29,7 +31,8 @@ pub(crate) struct Recording {
 impl Recording {
     /// Records from now on into a file below `dir`, or into `keep`.
     pub(crate) fn start(collector: &str, dir: &Path, keep: Option<PathBuf>) -> Result<Self> {
-        let own = || dir.join(format!("baro-bench-{}.trace", std::process::id()));
+        remove_leftovers(dir);
+        let own = || dir.join(format!("{PREFIX}{}.trace", std::process::id()));
         let (file, keep) = keep.map_or_else(|| (own(), false), |file| (file, true));
         let child = Command::new(std::env::current_exe()?)
             .args(["trace", "--system", "--for", LENGTH_MAX, "--out"])
@@ -93,6 +96,18 @@ impl Recording {
             clock::sleep_ns(STEP_NS);
         }
         Err("baro trace has not ended within half a minute".into())
+    }
+}
+
+/// Removes traces whose bench was killed.
+fn remove_leftovers(dir: &Path) {
+    for name in host::list_dir(dir).unwrap_or_default() {
+        let rest = name.strip_prefix(PREFIX).unwrap_or_default();
+        let pid = rest.strip_suffix(".trace").or_else(|| rest.strip_suffix(".trace.part"));
+        let pid = pid.filter(|pid| pid.parse::<u32>().is_ok());
+        if pid.is_some_and(|pid| !disk::exists(&Path::new("/proc").join(pid))) {
+            let _ = disk::remove(&dir.join(&name));
+        }
     }
 }
 
