@@ -89,7 +89,11 @@ impl Recording {
         for _ in 0..END_TRIES {
             if let Some(status) = self.child.try_wait()? {
                 // 3: finished, but events were lost; what is there is explained all the same.
-                let done = status.success() || status.code() == Some(3);
+                let lost = status.code() == Some(3);
+                if lost {
+                    eprintln!("bench: baro trace lost events; what they said is not in its trace");
+                }
+                let done = status.success() || lost;
                 let said = self.complaint();
                 return if done { Ok(()) } else { Err(format!("baro trace: {said}").into()) };
             }
