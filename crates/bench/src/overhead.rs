@@ -30,6 +30,16 @@ pub trait Tracer {
     /// It could not be begun.
     fn begin(&mut self) -> Result<(), BenchError>;
 
+    /// From now on the kernel is to time what the recording runs in it, which slows it down: for
+    /// one run after the pairs. False if there is nothing to be timed.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    fn time_kernel(&mut self) -> Result<bool, BenchError>;
+
+    /// Time in the kernel of what is timed, until now, ns.
+    fn kernel_ns(&self) -> u64;
+
     /// Processor time that the recording program has used until now, ns.
     fn cpu_ns(&self) -> u64;
 
@@ -45,12 +55,14 @@ pub trait Tracer {
 pub struct Recorded {
     /// Events during the workload.
     pub events: u64,
+    /// Those of them that programs in the kernel made: their cost is that of the programs.
+    pub records: u64,
     /// Events that were lost.
     pub lost: u64,
     /// Bytes of the trace, from begin to end of the recording.
     pub trace_bytes: u64,
-    /// Processor time in the kernel for events, ns, where the kernel counted it itself.
-    pub kernel_ns: Option<u64>,
+    /// Time of programs in the kernel, ns, where the kernel counted it; with what counting adds.
+    pub kernel_ns: u64,
 }
 
 /// What is run.
@@ -87,6 +99,8 @@ pub struct OverheadReport {
     pub cpus: u64,
     /// What an event costs in the kernel, ns.
     pub event_cost_ns: f64,
+    /// A run more in which programs in the kernel were timed; none if there are no such.
+    pub timed: Option<Pair>,
 }
 
 /// Runs all pairs below `dir`, which should be in memory. Needs root; blocks until all is done or
@@ -104,6 +118,7 @@ pub fn run(
         pairs: Vec::new(),
         cpus: baro_sys::schedule::allowed_cpus().len().max(1) as u64,
         event_cost_ns: event_cost_ns()?,
+        timed: None,
     };
     // Without being measured: memory that a virtual machine has not used yet is slow once, by half
     // a second for 400 MiB.
@@ -123,6 +138,11 @@ pub fn run(
         }
         report.pairs.push(pair);
     }
+    if tracer.time_kernel()? {
+        let mut pair = Pair::default();
+        with(spec, dir, stop, tracer, &mut pair)?;
+        report.timed = Some(pair);
+    }
     Ok(report)
 }
 
@@ -134,10 +154,11 @@ fn with(
     pair: &mut Pair,
 ) -> Result<(), BenchError> {
     tracer.begin()?;
-    let before_ns = tracer.cpu_ns();
+    let (before_ns, kernel_ns) = (tracer.cpu_ns(), tracer.kernel_ns());
     let (begin_ns, length_ns) = on_new_stand(spec, dir, stop)?;
     pair.tracer_ns = tracer.cpu_ns().saturating_sub(before_ns);
-    pair.recorded = tracer.end(begin_ns, begin_ns + length_ns)?;
+    let kernel_ns = tracer.kernel_ns().saturating_sub(kernel_ns);
+    pair.recorded = Recorded { kernel_ns, ..tracer.end(begin_ns, begin_ns + length_ns)? };
     pair.with_ns = length_ns;
     Ok(())
 }
@@ -171,8 +192,8 @@ impl Pair {
     /// itself or by the cost of an event, and in its own program.
     #[must_use]
     pub fn cpu_share(&self, cpus: u64, event_cost_ns: f64) -> f64 {
-        let by_events = self.recorded.events as f64 * event_cost_ns;
-        let kernel_ns = self.recorded.kernel_ns.map_or(by_events, |ns| ns as f64);
+        let Recorded { events, records, kernel_ns, .. } = self.recorded;
+        let kernel_ns = events.saturating_sub(records) as f64 * event_cost_ns + kernel_ns as f64;
         (kernel_ns + self.tracer_ns as f64) / (self.with_ns.max(1) as f64 * cpus.max(1) as f64)
     }
 }
@@ -184,9 +205,12 @@ impl OverheadReport {
         median(self.pairs.iter().map(Pair::time_ratio).collect())
     }
 
-    /// The median of the pairs' shares.
+    /// The share of the timed run; where nothing was timed, the median of the pairs' shares.
     #[must_use]
     pub fn cpu_share(&self) -> Option<f64> {
+        if let Some(timed) = &self.timed {
+            return Some(timed.cpu_share(self.cpus, self.event_cost_ns));
+        }
         median(self.pairs.iter().map(|p| p.cpu_share(self.cpus, self.event_cost_ns)).collect())
     }
 
@@ -218,14 +242,18 @@ mod tests {
             recorded: Recorded { events: 100, ..Recorded::default() },
         };
         let pairs = vec![pair(1_000_000, 2_000_000), pair(2_000_000, 2_000_000)];
-        let report = OverheadReport { pairs, cpus: 2, event_cost_ns: 100.0 };
+        let report = OverheadReport { pairs, cpus: 2, event_cost_ns: 100.0, timed: None };
         assert_eq!(report.time_ratio(), Some(1.5));
         assert_eq!(report.spread(), Some(2.0));
         // 100 events of 100 ns and 30 us, of 2 ms on 2 processors.
         assert_eq!(report.cpu_share(), Some(0.01));
-        let counted = Recorded { kernel_ns: Some(10_000), ..Recorded::default() };
+        // 10 us of programs, whose records cost nothing beside.
+        let counted =
+            Recorded { kernel_ns: 10_000, events: 50, records: 50, ..Recorded::default() };
         let counted = Pair { recorded: counted, ..pair(1, 1_000_000) };
         assert!((counted.cpu_share(1, 1e9) - 0.04).abs() < 1e-12);
+        let report = OverheadReport { timed: Some(counted), ..report };
+        assert!((report.cpu_share().unwrap() - 0.02).abs() < 1e-12);
         assert_eq!(median(Vec::new()), None);
     }
 }

@@ -20,6 +20,14 @@ impl Tracer for Noting {
         Ok(())
     }
 
+    fn time_kernel(&mut self) -> Result<bool, BenchError> {
+        Ok(false)
+    }
+
+    fn kernel_ns(&self) -> u64 {
+        0
+    }
+
     fn cpu_ns(&self) -> u64 {
         self.windows_ns.len() as u64 * 10
     }

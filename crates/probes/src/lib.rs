@@ -30,7 +30,7 @@ pub use error::ProbeError;
 pub use options::ProbeOptions;
 pub use probes::{LostRecords, ProbeSummary, Probes};
 pub use records::{header_event, header_page};
-pub use statistics::{ProgramStatistics, Timing};
+pub use statistics::{ProgramStatistics, Timing, all_runs};
 
 use baro_trace::file::CPUS_MAX;
 

@@ -24,6 +24,22 @@ impl Timing {
     }
 }
 
+/// Runs of all programs of the machine that are loaded now, and their time in nanoseconds, as far as
+/// they were timed.
+///
+/// # Errors
+/// The kernel does not tell: needs CAP_SYS_ADMIN.
+pub fn all_runs() -> Result<(u64, u64), ProbeError> {
+    let mut sums = (0, 0);
+    for program in aya::programs::loaded_programs() {
+        // One that went meanwhile has no statistics any more.
+        let Ok(program) = program else { continue };
+        let ns = u64::try_from(program.run_time().as_nanos()).unwrap_or(u64::MAX);
+        sums = (sums.0 + program.run_count(), u64::saturating_add(sums.1, ns));
+    }
+    Ok(sums)
+}
+
 /// How often a program ran and how long, while programs were timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramStatistics {

@@ -8,6 +8,7 @@ use baro_bench::BenchError;
 use baro_bench::overhead::{
     OverheadReport, OverheadSpec, Pair, Recorded, Tracer, Workload, run as measure,
 };
+use baro_probes::{PROBES_CPU, Timing, all_runs};
 use baro_sys::{clock, disk, termination};
 use baro_trace::file::{Item, TraceFile};
 use clap::{Args, ValueEnum};
@@ -69,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             collector: collector.to_owned(),
             dir: arguments.dir.clone(),
             running: None,
+            timing: None,
         }),
     };
     let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -100,6 +102,14 @@ impl Tracer for Nothing {
         Ok(())
     }
 
+    fn time_kernel(&mut self) -> std::result::Result<bool, BenchError> {
+        Ok(false)
+    }
+
+    fn kernel_ns(&self) -> u64 {
+        0
+    }
+
     fn cpu_ns(&self) -> u64 {
         0
     }
@@ -114,6 +124,7 @@ struct Baro {
     collector: String,
     dir: PathBuf,
     running: Option<Recording>,
+    timing: Option<Timing>,
 }
 
 fn refused(error: &crate::failure::Failure) -> BenchError {
@@ -125,6 +136,20 @@ impl Tracer for Baro {
         let recording = Recording::start(&self.collector, &self.dir, None);
         self.running = Some(recording.map_err(|error| refused(&error))?);
         Ok(())
+    }
+
+    fn time_kernel(&mut self) -> std::result::Result<bool, BenchError> {
+        if self.collector == "tracefs" {
+            return Ok(false);
+        }
+        let timing = Timing::start().map_err(|error| BenchError::Refused(error.to_string()))?;
+        self.timing = Some(timing);
+        Ok(true)
+    }
+
+    fn kernel_ns(&self) -> u64 {
+        let runs = self.timing.as_ref().and_then(|_| all_runs().ok());
+        runs.map_or(0, |(_, ns)| ns)
     }
 
     fn cpu_ns(&self) -> u64 {
@@ -142,14 +167,18 @@ impl Tracer for Baro {
 fn count(path: &Path, begin_ns: u64, end_ns: u64) -> Result<Recorded> {
     let mut trace = TraceFile::open(BufReader::new(disk::open_input(path)?))?;
     let lost = trace.losses().iter().map(|cpu| cpu.total()).sum();
-    let mut events = 0;
+    let (mut events, mut records) = (0, 0);
     let mut merged = trace.merge()?;
     while let Some(item) = merged.next()? {
-        if let Item::Event { time_ns, .. } = item {
-            events += u64::from((begin_ns..end_ns).contains(&time_ns));
+        if let Item::Event { cpu, time_ns, .. } = item
+            && (begin_ns..end_ns).contains(&time_ns)
+        {
+            events += 1;
+            records += u64::from(cpu == PROBES_CPU);
         }
     }
-    Ok(Recorded { events, lost, trace_bytes: disk::file_bytes(path)?, kernel_ns: None })
+    let trace_bytes = disk::file_bytes(path)?;
+    Ok(Recorded { events, records, lost, trace_bytes, kernel_ns: 0 })
 }
 
 fn print(arguments: &Arguments, workload: Workload, report: &OverheadReport) {
@@ -166,6 +195,15 @@ fn print(arguments: &Arguments, workload: Workload, report: &OverheadReport) {
             show_bytes(pair.recorded.trace_bytes),
             show_ns(pair.tracer_ns),
             pair.cpu_share(report.cpus, report.event_cost_ns) * 100.0,
+        );
+    }
+    if let Some(timed) = &report.timed {
+        out!(
+            "timed: {} in programs in the kernel, {} other events, recorder {}, of {}",
+            show_ns(timed.recorded.kernel_ns),
+            timed.recorded.events.saturating_sub(timed.recorded.records),
+            show_ns(timed.tracer_ns),
+            show_ns(timed.with_ns),
         );
     }
     out!(
@@ -197,6 +235,8 @@ fn as_json(arguments: &Arguments, workload: Workload, report: &OverheadReport) -
         "spread_without": report.spread(),
         "events": sum(|pair| pair.recorded.events),
         "lost": sum(|pair| pair.recorded.lost),
+        "timed_kernel_ns": report.timed.map(|timed| timed.recorded.kernel_ns),
+        "timed_ns": report.timed.map(|timed| timed.with_ns),
         "event_cost_ns": report.event_cost_ns,
         "without_ns": all(|pair| pair.without_ns),
         "with_ns": all(|pair| pair.with_ns),
