@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside of the product")]
 #![allow(clippy::unwrap_used, reason = "what the tests stand on fails like a test")]
 
+mod account;
 mod journal;
 mod losses;
 mod sleeps;
