@@ -36,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     trace::FORMAT,
     trace::RING_PAGE,
     trace::FILE,
+    trace::EXPLAIN,
     blk::BLKTRACE,
     blk::BLKPARSE,
 ];

@@ -2,10 +2,13 @@
 
 use crate::Target;
 use baro_ondisk::crc32c;
+use baro_trace::analyze::{Analysis, Options, Source, analyze};
 use baro_trace::event_set::{Event, EventSet};
+use baro_trace::explain::{Knowledge, Question, describe, drawn, to_json};
 use baro_trace::file::{CpuLosses, Item, Machine, Preamble, TraceFile, TraceWriter};
 use baro_trace::format::{EVENT_BYTES_MAX, EventFormat, EventHeader, FIELDS_MAX, PageHeader};
 use baro_trace::record::Device;
+use baro_trace::render::{View, html, perfetto};
 use baro_trace::ring_page::PageEvents;
 use baro_trace::schema::Schemas;
 use std::io::Cursor;
@@ -27,8 +30,20 @@ pub(crate) const RING_PAGE: Target = Target {
 pub(crate) const FILE: Target =
     Target { name: "trace_file", fuzz_one: file, seeds: || vec![file_seed()], fix_up: file_fix_up };
 
+/// A whole trace, whatever was recorded in it now, and all that is made of one.
+pub(crate) const EXPLAIN: Target = Target {
+    name: "trace_explain",
+    fuzz_one: explain,
+    seeds: || vec![RECORDED.to_vec()],
+    fix_up: file_fix_up,
+};
+
+/// A recorded trace of 5.10: its stacks, stages, calls and requests.
+const RECORDED: &[u8] = include_bytes!("../../../testdata/trace/5.10.trace");
+
 const SWITCH: &str = "name: sched_switch\nID: 372\nformat:
 \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
 \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
 \tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;
 \tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;
@@ -42,6 +57,7 @@ print fmt: \"%s\", REC->prev_comm\n";
 
 const SYNC: &str = "name: ext4_sync_file_exit\nID: 7\nformat:
 \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
 \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
 \tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
 \tfield:ino_t ino;\toffset:16;\tsize:8;\tsigned:0;
@@ -174,6 +190,39 @@ fn file(bytes: &[u8]) {
     }
 }
 
+fn explain(bytes: &[u8]) {
+    let Ok(mut trace) = TraceFile::open(Cursor::new(bytes)) else { return };
+    let Ok(known) = Knowledge::of(&mut trace) else { return };
+    let explanation = known.explain(&Question { over_ns: 1_000, top: 50 });
+    for call in &explanation.calls {
+        assert!(call.unexplained_ns <= call.wait_ns && call.wait_ns <= call.end_ns - call.begin_ns);
+    }
+    let text = describe(&known, &explanation);
+    assert!(text.len() < 10 << 20, "a report of {} bytes", text.len());
+    let _ = to_json(&known, &explanation);
+    for analysis in [
+        Analysis::Handle,
+        Analysis::State,
+        Analysis::Blocks,
+        Analysis::Space,
+        Analysis::Syscall,
+        Analysis::Waits,
+    ] {
+        let report = analyze(analysis, &Source::from(&known), &Options::default());
+        assert!(report.text().len() < 10 << 20);
+    }
+    let slow = drawn(&known, &explanation);
+    let view = View {
+        title: "fuzz",
+        machine: &known.machine,
+        line: &known.line,
+        slow: &slow,
+        names: &known,
+        remarks: &explanation.notes,
+    };
+    assert!(html(&view, std::io::sink()).is_ok() && perfetto(&view, std::io::sink()).is_ok());
+}
+
 fn file_seed() -> Vec<u8> {
     let write = || {
         let mut writer = TraceWriter::new(Vec::new(), &preamble())?;
@@ -202,5 +251,20 @@ fn file_fix_up(bytes: &mut [u8]) {
         let crc = crc32c(crc, &bytes[offset + 16..end]);
         bytes[offset + 12..offset + 16].copy_from_slice(&crc.to_le_bytes());
         offset = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else nothing but the refusal of the seeds would be tried.
+    #[test]
+    fn the_seeds_are_read() {
+        assert_eq!(preamble().events().map(|set| set.iter().count()).ok(), Some(2));
+        let trace = TraceFile::open(Cursor::new(file_seed()));
+        assert_eq!(trace.map(|trace| trace.pages()).ok(), Some(2));
+        let recorded = TraceFile::open(Cursor::new(RECORDED));
+        assert!(recorded.is_ok_and(|mut trace| Knowledge::of(&mut trace).is_ok()));
     }
 }

@@ -112,7 +112,9 @@ fn waited(task: &Task, span: Span, end_ns: u64, interruptible: bool) -> u64 {
     let counted = within.filter(|wait| interruptible || wait.kind != WaitKind::Interruptible);
     let whole =
         |wait: &Wait| Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(end_ns) };
-    counted.map(|wait| whole(wait).within(span).ns()).sum()
+    let sum: u64 = counted.map(|wait| whole(wait).within(span).ns()).sum();
+    // More only where the times of a damaged trace go back.
+    sum.min(span.ns())
 }
 
 fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
@@ -120,6 +122,7 @@ fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
     let unexplained: u64 = tree.iter().map(unexplained_ns).sum();
     let told: u64 = tree.iter().map(|node| node.ns).sum();
     let unexplained_ns = unexplained + candidate.wait_ns.saturating_sub(told);
+    let unexplained_ns = unexplained_ns.min(candidate.wait_ns);
     let chain = chain(known, &tree);
     let structural = || chain.iter().filter(|link| link.cause.is_structural());
     let last = chain.iter().rev().find(|link| link.cause != Cause::Running).or(chain.last());
