@@ -11,7 +11,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::Path;
 
 /// Makes a new file, or empties an old one, for reading and writing. May wait for the journal.
@@ -20,6 +20,15 @@ use std::path::Path;
 /// Those of open(2).
 pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
+}
+
+/// As [`create`], but takes no file that is there already, nor what a link points to: of two who make
+/// a file of one name, one gets it.
+///
+/// # Errors
+/// Those of open(2); `AlreadyExists` too.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
 /// As [`create`], but each write goes to the end of the file.
@@ -46,6 +55,15 @@ pub fn open_append(path: &Path) -> io::Result<File> {
 /// Those of mkdir(2); `AlreadyExists` too.
 pub fn create_dir(path: &Path) -> io::Result<()> {
     std::fs::create_dir(path)
+}
+
+/// Makes the directory `path` with these rights, less what the process's umask takes away; its parent
+/// must exist.
+///
+/// # Errors
+/// Those of mkdir(2); `AlreadyExists` too.
+pub fn create_dir_with(path: &Path, mode: u32) -> io::Result<()> {
+    std::fs::DirBuilder::new().mode(mode).create(path)
 }
 
 /// Removes the file `path`. Freeing a large file may wait for the journal.
@@ -206,7 +224,18 @@ mod tests {
         write_at(&appended, b"end", 0).expect("appended");
         let other = dir.join("other");
         rename(&path, &other).expect("renamed");
+        let there = create_new(&other).map(drop).map_err(|error| error.kind());
+        assert_eq!(there, Err(io::ErrorKind::AlreadyExists));
+        assert_eq!(std::fs::read(&other).expect("as it was"), b"end");
         remove(&other).expect("removed");
+        drop(create_new(&other).expect("a new file"));
+        remove(&other).expect("removed");
+        let own = dir.join("own");
+        create_dir_with(&own, 0o700).expect("a new directory");
+        assert_eq!(own.metadata().expect("there").mode() & 0o7777, 0o700);
+        let there = create_dir_with(&own, 0o700).map_err(|error| error.kind());
+        assert_eq!(there, Err(io::ErrorKind::AlreadyExists));
+        remove_dir(&own).expect("empty");
         remove_dir(&dir).expect("empty");
     }
 }

@@ -49,7 +49,12 @@ impl fmt::Display for CollectError {
             Self::Trace(error) => error.fmt(f),
             Self::Beside(error) => error.fmt(f),
             Self::Output { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {
-                write!(f, "{} is there already: remove it, or name another", path.display())
+                let whose = match path.extension() {
+                    Some(end) if end == "part" => " (somebody records into it, or was killed)",
+                    _ => "",
+                };
+                let path = path.display();
+                write!(f, "{path} is there already{whose}: remove it, or name another")
             }
             Self::Output { path, source } => {
                 write!(f, "the trace {}: {source}; name another place", path.display())

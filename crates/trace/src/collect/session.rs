@@ -3,8 +3,11 @@
 //! The file is made beside its final name and gets that name when it is whole, so a trace that is
 //! there was finished; what a killed recorder left ends in `.part` and can be read as well.
 //!
+//! Two recordings never write one file: who comes second to a name is refused it.
+//!
 //! Invariant: a recording that cannot go on (a full disk) ends with an error, leaves what was
-//! written as a `.part`, and the tracer as it was. Held by `a_session_leaves_a_whole_trace`.
+//! written as a `.part`, and the tracer as it was. Held by
+//! `a_full_disk_ends_a_recording_and_nothing_else` and `two_recordings_at_once_are_both_whole`.
 
 use super::ring::Ring;
 use super::{CollectError, Options, Recorder, Summary};
@@ -68,7 +71,8 @@ impl Session {
     /// Begins to record into a new file.
     ///
     /// # Errors
-    /// The file is there already or cannot be made; those of [`Recorder::start`].
+    /// The file, or one of its name with `.part` appended, is there already ([`CollectError::Output`])
+    /// or cannot be made; those of [`Recorder::start`].
     pub fn start(
         options: &Options,
         mut beside: Option<Box<dyn Beside>>,
@@ -82,7 +86,7 @@ impl Session {
             let exists = std::io::ErrorKind::AlreadyExists.into();
             return Err(CollectError::Output { path: path.to_owned(), source: exists });
         }
-        let file = BufWriter::with_capacity(WRITE_BYTES, dirty::create(&part).map_err(output)?);
+        let file = BufWriter::with_capacity(WRITE_BYTES, dirty::create_new(&part).map_err(output)?);
         let formats = beside.as_ref().map_or_else(Vec::new, |beside| beside.formats());
         let recorder = Recorder::start_beside(options, &formats, file).inspect_err(|_| {
             let _ = dirty::remove(&part);
@@ -167,6 +171,16 @@ impl Session {
         dirty::rename(&self.part, &self.path)
             .map_err(|source| CollectError::Output { path: self.path, source })?;
         Ok(summary)
+    }
+
+    /// Ends without a trace: removes what was written.
+    ///
+    /// # Errors
+    /// Those of removing the file.
+    pub fn discard(self) -> Result<(), CollectError> {
+        let Self { recorder, part, .. } = self;
+        drop(recorder);
+        dirty::remove(&part).map_err(|source| CollectError::Output { path: part, source })
     }
 
     /// The recorder, for what is to be known of it.
