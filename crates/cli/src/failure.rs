@@ -38,6 +38,11 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Failure {
 }
 
 impl Failure {
+    /// The library's error behind it, if it is of this kind.
+    pub(crate) fn cause<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+
     /// The reader of our output has gone: nothing to say, and nobody to say it to.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         if let Some(error) = self.0.downcast_ref::<serde_json::Error>() {

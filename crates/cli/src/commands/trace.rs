@@ -3,7 +3,9 @@
 mod analysis;
 mod blocks;
 mod handle;
+mod live;
 mod record;
+mod recording;
 mod space;
 mod state;
 mod syscall;

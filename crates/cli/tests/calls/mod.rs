@@ -14,6 +14,7 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     baro(arguments).output().unwrap()
 }
 
+#[allow(dead_code, reason = "not every test has input")]
 pub(crate) fn feed(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = baro(arguments)
         .stdin(Stdio::piped())

@@ -1,17 +1,20 @@
-//! What all analyses of a trace have in common on the command line: a file, a journal, rows, a form.
+//! What all analyses of a trace have in common on the command line: a trace, a journal, rows, a form.
 
-use crate::commands::{Format, explain, print_json};
+use super::live::Subject;
+use super::recording::Collector;
+use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_trace::analyze::{self, Analysis, Options, Source};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
 
+// Without groups of their own: subjects of several verbs would have the same.
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(super) struct Common {
-    /// A trace, made by `baro trace`
-    trace: PathBuf,
+    #[command(flatten)]
+    subject: Subject,
     /// Rows of a table at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -44,7 +47,13 @@ pub(super) struct OfTasks {
 
 /// Reads the trace and prints the analysis; 3 if the trace is not complete.
 pub(super) fn run_of_tasks(arguments: &OfTasks, analysis: Analysis) -> Result<Outcome> {
-    let mut known = explain::read(&arguments.common.trace)?;
+    // Which calls there were and how each ended only the tracer tells.
+    let collector = match analysis {
+        Analysis::Syscall => Collector::Tracefs,
+        _ => Collector::Auto,
+    };
+    let common = &arguments.common;
+    let mut known = common.subject.read(collector, common.format)?;
     if arguments.system || !arguments.pid.is_empty() {
         known.focus = arguments.pid.iter().copied().collect();
     }
@@ -52,7 +61,7 @@ pub(super) fn run_of_tasks(arguments: &OfTasks, analysis: Analysis) -> Result<Ou
     let tasks: BTreeSet<i32> = all.filter(|pid| known.in_focus(*pid)).collect();
     let tasks = (!known.focus.is_empty()).then_some(&tasks);
     let source = Source { tasks, ..Source::from(&known) };
-    show(&arguments.common, &source, analysis, &Options::default())
+    show(common, &source, analysis, &Options::default())
 }
 
 /// Likewise, of one journal or all.
@@ -61,14 +70,15 @@ pub(super) fn run_of_journal(
     analysis: Analysis,
     options: &Options,
 ) -> Result<Outcome> {
-    let known = explain::read(&arguments.common.trace)?;
+    let common = &arguments.common;
+    let known = common.subject.read(Collector::Auto, common.format)?;
     let source = Source::from(&known);
     let device = arguments.device.as_deref().map(|name| {
         let with_journal = |device: &_| source.line.journals.contains_key(device);
         source.device(name).filter(with_journal).ok_or_else(|| no_journal(&source, name))
     });
     let options = Options { device: device.transpose()?, ..*options };
-    show(&arguments.common, &source, analysis, &options)
+    show(common, &source, analysis, &options)
 }
 
 fn show(

@@ -1,36 +1,19 @@
 //! Records the kernel's events into a trace file: around a command, for some time, or until it is
 //! told to stop.
 
+use super::recording::{BUFFER, Collector, Recorded, Recording, RingOptions, record_to};
 use crate::commands::{Format, print_json};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 use crate::size;
-use baro_probes::{ProbeOptions, Probes};
-use baro_sys::{clock, termination};
-use baro_trace::collect::{
-    Beside, Options, STACKS_OF_ALL, Session, Summary, known_events, rare_events,
-};
-use clap::{Args, ValueEnum};
+use baro_sys::clock;
+use baro_trace::collect::{CollectError, Summary};
+use clap::Args;
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
 
-/// Memory of the kernel for each processor: what comes in a fifth of a second at a rate of 300,000
-/// events a second.
-const BUFFER: &str = "8MiB";
-
-/// How events are recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Collector {
-    /// Probes where the kernel has what they need, else the tracer alone
-    #[default]
-    Auto,
-    /// The kernel's tracer alone: any kernel with tracefs; every event, and so the dearer
-    Tracefs,
-    /// Programs at BTF tracepoints that compare and count in the kernel, beside the tracer for what is
-    /// rare: Linux 5.18 on
-    Btf,
-}
+/// Traces of one second that get a name by themselves.
+const NAMES_OF_SECOND: u32 = 100;
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -56,7 +39,8 @@ pub(crate) struct Arguments {
     /// Memory of the kernel for each processor
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = BUFFER)]
     buffer: u64,
-    /// Keep only the last so much in memory, and write it when a call was slow (--over)
+    /// Keep only the last so much in memory, and write it when a call was slow (--over), or at Ctrl-C;
+    /// SIGTERM ends without a trace
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     ring: Option<u64>,
     /// With --ring: a call is slow if it waited this long
@@ -72,116 +56,57 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// What goes on after a slow call, so that what ended it is in the trace as well.
-const AFTER_NS: u64 = 1_000_000_000;
-
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    termination::watch()?;
-    let folder = arguments.out.as_ref().filter(|path| path.is_dir());
-    let path = match (&arguments.out, folder) {
-        (_, Some(folder)) => folder.join(default_name()),
-        (Some(path), None) => path.clone(),
-        (None, None) => default_name(),
+    let recording = Recording {
+        command: &arguments.command,
+        quiet: arguments.format == Format::Json,
+        for_ns: arguments.for_ns,
+        pids: &arguments.pid,
+        system: arguments.system,
+        collector: arguments.collector,
+        buffer_bytes: arguments.buffer,
+        ring: arguments.ring.map(|keep_ns| RingOptions {
+            keep_ns,
+            bytes_max: arguments.ring_memory,
+            over_ns: arguments.over,
+        }),
+        temporary: false,
     };
-    let mut session = start(arguments, &path)?;
-    if session.recorder().missing_events().iter().any(|event| event == "ftrace/kernel_stack") {
-        eprintln!("baro: this kernel adds no stacks to events: what a sleep is for stays unknown");
-    }
-    if let Some(ring_ns) = arguments.ring {
-        session.ring(ring_ns, arguments.ring_memory, arguments.over)?;
-    }
-    let mut target = match arguments.command.as_slice() {
-        [] => None,
-        [program, rest @ ..] => Some(
-            Command::new(program)
-                .args(rest)
-                .spawn()
-                .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?,
-        ),
+    let (path, recorded) = match &arguments.out {
+        Some(folder) if folder.is_dir() => record_in(folder, &recording)?,
+        Some(path) => (path.clone(), record_to(path, &recording)?),
+        None => record_in(Path::new(""), &recording)?,
     };
-    if target.is_none() {
-        eprintln!("baro: recording to {}; Ctrl-C ends", path.display());
-    }
-    let mut focus = arguments.pid.clone();
-    focus.extend(target.as_ref().and_then(|child| i32::try_from(child.id()).ok()));
-    if !arguments.system {
-        session.focus(&focus)?;
-    }
-    let status = record(arguments, &mut session, target.as_mut())?;
-    let summary = session.finish()?;
+    recorded.tell_of_command();
+    let Some(summary) = recorded.summary else {
+        eprintln!("baro: no call waited so long: nothing was written");
+        return Ok(Outcome::Done);
+    };
     report(arguments.format, &path, &summary)?;
     if let Some(keep) = arguments.keep {
         remove_older(path.parent().unwrap_or(Path::new(".")), keep);
     }
-    if let Some(status) = status.filter(|status| !status.success()) {
-        eprintln!("baro: the command ended with {status}");
-    }
     Ok(Outcome::lost_if(summary.losses.iter().any(|cpu| cpu.total() > 0)))
 }
 
-/// Starts the collector that was asked for.
-fn start(arguments: &Arguments, path: &Path) -> Result<Session> {
-    let own_pid = std::process::id();
-    // A ring watches calls begin and end, which only the tracer tells.
-    let wants_probes = match arguments.collector {
-        Collector::Auto => arguments.ring.is_none(),
-        Collector::Tracefs => false,
-        Collector::Btf => true,
-    };
-    let probes = match wants_probes.then(|| Probes::start(&ProbeOptions::default())) {
-        Some(Err(error)) if arguments.collector == Collector::Btf => return Err(error.into()),
-        Some(Err(error)) => {
-            eprintln!("baro: the tracer records alone: {error}");
-            None
-        }
-        other => other.and_then(std::result::Result::ok),
-    };
-    let options = Options {
-        name: "baro-trace".to_owned(),
-        buffer_kib: arguments.buffer >> 10,
-        events: match probes {
-            Some(_) => rare_events(own_pid),
-            None => known_events(None, own_pid),
-        },
-        surroundings: true,
-        stacks: probes.is_none().then(|| STACKS_OF_ALL.to_owned()),
-    };
-    let beside = probes.map(|probes| Box::new(probes) as Box<dyn Beside>);
-    Ok(Session::start(&options, beside, path)?)
-}
-
-/// Records until the command has ended, the time is over, or a signal came.
-fn record(
-    arguments: &Arguments,
-    session: &mut Session,
-    mut target: Option<&mut Child>,
-) -> Result<Option<ExitStatus>> {
-    let begin_ns = clock::monotonic_ns();
-    let mut slow_ns: Option<u64> = None;
+/// Records under a name by the time. Who records into the same folder in the same second gets the
+/// next name.
+fn record_in(folder: &Path, recording: &Recording<'_>) -> Result<(PathBuf, Recorded)> {
+    let name = default_name();
+    let mut number = 1;
     loop {
-        if let Some(seen) = session.turn()?
-            && slow_ns.is_none()
-        {
-            let wait = size::show_ns(seen.wait_ns);
-            eprintln!("baro: {}() of pid {} waited {wait}", seen.call, seen.pid);
-            slow_ns = Some(clock::monotonic_ns());
-        }
-        if slow_ns.is_some_and(|at| clock::monotonic_ns() >= at + AFTER_NS) {
-            return Ok(None);
-        }
-        if let Some(child) = &mut target
-            && let Some(status) = child.try_wait()?
-        {
-            return Ok(Some(status));
-        }
-        let age_ns = clock::monotonic_ns().saturating_sub(begin_ns);
-        let over = arguments.for_ns.is_some_and(|for_ns| age_ns >= for_ns);
-        // Ctrl-C goes to the command as well: it ends, and that ends the recording.
-        let told = termination::requested().is_some() && target.is_none();
-        if over || told {
-            return Ok(None);
+        let end = if number == 1 { String::new() } else { format!("-{number}") };
+        let path = folder.join(format!("{name}{end}.trace"));
+        match record_to(&path, recording) {
+            Err(error) if number < NAMES_OF_SECOND && is_there(&error) => number += 1,
+            result => return Ok((path, result?)),
         }
     }
+}
+
+fn is_there(error: &Failure) -> bool {
+    matches!(error.cause::<CollectError>(), Some(CollectError::Output { source, .. })
+        if source.kind() == std::io::ErrorKind::AlreadyExists)
 }
 
 /// Removes the oldest traces of the default name: those sort by time.
@@ -196,11 +121,11 @@ fn remove_older(folder: &Path, keep: usize) {
     }
 }
 
-fn default_name() -> PathBuf {
+fn default_name() -> String {
     let seconds = clock::realtime_ns() / 1_000_000_000;
     let time = crate::time::show(seconds * 1_000_000_000);
     let digits: String = time.chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
-    PathBuf::from(format!("baro-{}.trace", digits.get(..15).unwrap_or(&digits)))
+    format!("baro-{}", digits.get(..15).unwrap_or(&digits))
 }
 
 fn report(format: Format, path: &Path, summary: &Summary) -> Result<()> {
