@@ -3,6 +3,7 @@
 mod analysis;
 mod blocks;
 mod handle;
+mod install;
 mod live;
 mod record;
 mod recording;
@@ -39,6 +40,8 @@ enum Analysis {
     Syscall(syscall::Arguments),
     /// Where tasks waited, and who woke them
     Waits(waits::Arguments),
+    /// A service that records from boot on, and writes a trace when a call was slow
+    Install(install::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -50,5 +53,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Some(Analysis::Space(arguments)) => space::run(arguments),
         Some(Analysis::Syscall(arguments)) => syscall::run(arguments),
         Some(Analysis::Waits(arguments)) => waits::run(arguments),
+        Some(Analysis::Install(arguments)) => install::run(arguments),
     }
 }

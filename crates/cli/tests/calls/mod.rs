@@ -32,6 +32,7 @@ pub(crate) fn text(output: &Output, code: i32) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+#[allow(dead_code, reason = "not every test reads JSON")]
 pub(crate) fn json(output: &Output, code: i32) -> Value {
     serde_json::from_str(&text(output, code)).unwrap()
 }

@@ -1,0 +1,190 @@
+//! `baro trace install`: a service that records from boot on, and keeps only what was slow.
+//!
+//! What is there and was not written by us stays. What the service manager must be told is done where
+//! it runs, and said where it does not (an image that is made for another machine).
+//!
+//! Invariant: `--remove` leaves the traces and nothing else that an install wrote. Held by
+//! `a_service_is_written_again_and_removed` and `a_unit_of_somebody_else_stays`.
+
+mod unit;
+
+use crate::failure::{Outcome, Result};
+use crate::size;
+use baro_sys::{dirty, disk, host, schedule};
+use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use unit::{MARKER, NAME, Unit, plain};
+
+const UNITS: &str = "etc/systemd/system";
+/// What enabling makes.
+const WANTED: &str = "multi-user.target.wants";
+/// A unit is a page or two.
+const UNIT_BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// A call is slow if it waited this long
+    #[arg(long, value_parser = time, value_name = "TIME", default_value = "500ms")]
+    over: String,
+    /// How much before a slow call is in its trace
+    #[arg(long, value_parser = time, value_name = "TIME", default_value = "60s")]
+    ring: String,
+    /// Traces that are kept; older ones are removed
+    #[arg(long, value_name = "N", default_value = "10",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    keep: u32,
+    /// Where traces go; made if it is not there
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/barograph/traces")]
+    folder: PathBuf,
+    /// Install below this folder, which becomes / of another machine
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// Undo it: stop the service and remove its unit; traces stay
+    #[arg(long, conflicts_with = "print")]
+    remove: bool,
+    /// Only show the unit
+    #[arg(long)]
+    print: bool,
+    /// Also replace or remove a unit of this name that we did not write
+    #[arg(long)]
+    replace: bool,
+}
+
+/// A time that will do, as it was typed.
+fn time(text: &str) -> std::result::Result<String, String> {
+    let text = text.trim();
+    let long = size::nanoseconds(text)?;
+    match long {
+        0 => Err("expected a time above 0, found 0".to_owned()),
+        _ if text.contains(char::is_whitespace) => Err(format!("expected no space in {text:?}")),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// What is at the unit's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum There {
+    Nothing,
+    Ours,
+    Foreign,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let folder = plain("--folder", &arguments.folder)?;
+    if arguments.print {
+        std::io::stdout().lock().write_all(text(arguments, folder)?.as_bytes())?;
+        return Ok(Outcome::Done);
+    }
+    let is_here = arguments.root == Path::new("/");
+    if is_here && !schedule::is_root() {
+        return Err(
+            "needs root, to write the unit and to record: call it with sudo; --print shows \
+                    the unit, --root DIR installs below a folder of your own"
+                .into(),
+        );
+    }
+    let units = arguments.root.join(UNITS);
+    let path = units.join(NAME);
+    let there = look(&path)?;
+    if there == There::Foreign && !arguments.replace {
+        return Err(format!(
+            "{}: expected a unit of ours, found one without our first line ({MARKER:?}); it is left as \
+             it is, --replace takes its place",
+            path.display()
+        )
+        .into());
+    }
+    let traces = arguments.root.join(folder.trim_start_matches('/'));
+    let manager = is_here && Path::new("/run/systemd/system").exists();
+    if arguments.remove {
+        return remove(manager, &units, &traces, there);
+    }
+    let text = text(arguments, folder)?;
+    make_folder(&traces)?;
+    host::create_dir_all(&units)?;
+    host::write_durable(&path, text.as_bytes())?;
+    out!("{}: written", path.display());
+    out!("{}: traces of calls that waited {}", traces.display(), arguments.over);
+    // One that runs goes on with its old options until it is started anew.
+    tell(manager, &[&["daemon-reload"], &["enable", NAME], &["restart", NAME]])?;
+    Ok(Outcome::Done)
+}
+
+fn text(arguments: &Arguments, folder: &str) -> Result<String> {
+    let program = std::env::current_exe().map_err(|error| {
+        format!("cannot tell which program this is: {error}; is /proc mounted?")
+    })?;
+    Ok(Unit {
+        program: plain("this program", &program)?,
+        folder,
+        ring: &arguments.ring,
+        over: &arguments.over,
+        keep: arguments.keep as usize,
+    }
+    .text())
+}
+
+fn look(path: &Path) -> Result<There> {
+    if !disk::exists(path) {
+        return Ok(There::Nothing);
+    }
+    // A link belongs to whoever made it, wherever it leads: a masked unit is one.
+    let text = host::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
+    let ours = !path.is_symlink() && text.lines().next() == Some(MARKER);
+    Ok(if ours { There::Ours } else { There::Foreign })
+}
+
+/// Makes the folder for traces, for root and its group: they tell names of all processes.
+fn make_folder(path: &Path) -> Result<()> {
+    if let Some(parent) = path.parent() {
+        host::create_dir_all(parent)?;
+    }
+    match dirty::create_dir_with(path, 0o750) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        result => {
+            result.map_err(|error| format!("{}: cannot make it: {error}", path.display()).into())
+        }
+    }
+}
+
+fn remove(manager: bool, units: &Path, traces: &Path, there: There) -> Result<Outcome> {
+    let path = units.join(NAME);
+    if there == There::Nothing {
+        out!("{}: not there", path.display());
+    } else {
+        tell(manager, &[&["disable", "--now", NAME]])?;
+        host::remove_durable(&path)?;
+        out!("{}: removed", path.display());
+        tell(manager, &[&["daemon-reload"]])?;
+    }
+    // Of an image nobody is told: what enabling there has made.
+    let wanted = units.join(WANTED);
+    host::remove_durable(&wanted.join(NAME)).or_else(|error| match host::is_gone(&error) {
+        true => Ok(()),
+        false => Err(error),
+    })?;
+    disk::remove_if_empty(traces);
+    if traces.is_dir() {
+        out!("{}: the traces stay", traces.display());
+    }
+    Ok(Outcome::Done)
+}
+
+/// Calls `systemctl` with each; or says what to call.
+fn tell(manager: bool, calls: &[&[&str]]) -> Result<()> {
+    for call in calls {
+        let line = format!("systemctl {}", call.join(" "));
+        if !manager {
+            out!("to do where it is to run: {line}");
+            continue;
+        }
+        let ended = Command::new("systemctl").args(*call).stdin(Stdio::null()).status();
+        let ended = ended.map_err(|error| format!("cannot start {line}: {error}"))?;
+        if !ended.success() {
+            return Err(format!("{line}: {ended}; journalctl -u {NAME} may say why").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! `baro trace install`: the unit, what is left alone, and that the unit's rights are enough.
+//!
+//! There is no systemd where tests run, so the unit is checked by systemd's offline tools, and its
+//! command runs with the rights that it has there.
+#![allow(clippy::disallowed_methods, reason = "test code looks at what was written")]
+#![allow(clippy::unwrap_used, reason = "test code: a panic is a failure")]
+
+mod calls;
+mod place;
+
+use calls::{run, stderr, text};
+use place::Folder;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const BARO: &str = env!("CARGO_BIN_EXE_baro");
+
+fn unit(root: &Folder) -> PathBuf {
+    root.0.join("etc/systemd/system/barograph-trace.service")
+}
+
+fn install(root: &Folder, more: &[&str]) -> std::process::Output {
+    run(&[&["trace", "install", "--root", root.0.to_str().unwrap()], more].concat())
+}
+
+/// All files below, without folders.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files(&entry.path())),
+            false => found.push(entry.path()),
+        }
+    }
+    found
+}
+
+#[test]
+fn a_service_is_written_again_and_removed() {
+    let root = Folder::new("trace-install");
+    let said = text(&install(&root, &[]), 0);
+    for call in ["daemon-reload", "enable barograph-trace", "restart barograph-trace"] {
+        assert!(said.contains(&format!("systemctl {call}")), "{said}");
+    }
+    let first = std::fs::read_to_string(unit(&root)).unwrap();
+    let command =
+        "trace --ring 60s --over 500ms --keep 10 --out /var/lib/barograph/traces\n".to_owned();
+    for line in [
+        &format!("ExecStart={BARO} {command}")[..],
+        "\nRestart=always\n",
+        "\nRestartSec=10\n",
+        "\nMemoryMax=512M\n",
+        "\nReadWritePaths=/var/lib/barograph/traces\n",
+        "\nWantedBy=multi-user.target\n",
+    ] {
+        assert!(first.contains(line), "{line}: {first}");
+    }
+    assert!(!first.contains("\nProtectKernelTunables="), "tracefs could not be written");
+    let traces = root.0.join("var/lib/barograph/traces");
+    assert_eq!(traces.metadata().unwrap().permissions().mode() & 0o7777, 0o750);
+
+    // Again: with other options, in place of our own.
+    let trace = traces.join("baro-20260101T000000.trace");
+    std::fs::write(&trace, "kept").unwrap();
+    let more = ["--over", "1.5s", "--ring", "2m", "--keep", "3"];
+    text(&install(&root, &more), 0);
+    let second = std::fs::read_to_string(unit(&root)).unwrap();
+    assert!(second.contains("trace --ring 2m --over 1.5s --keep 3 --out /var"), "{second}");
+    assert_eq!(files(&root.0).len(), 2, "the unit and the trace");
+    assert_eq!(text(&install(&root, &[&more[..], &["--print"]].concat()), 0), second);
+
+    let said = text(&install(&root, &["--remove"]), 0);
+    assert!(said.contains("disable --now barograph-trace.service"), "{said}");
+    assert!(said.contains("the traces stay"), "{said}");
+    assert_eq!(files(&root.0), std::slice::from_ref(&trace));
+    std::fs::remove_file(&trace).unwrap();
+    let said = text(&install(&root, &["--remove"]), 0);
+    assert!(said.contains("not there"), "{said}");
+    assert!(!traces.exists(), "a folder of nothing");
+}
+
+#[test]
+fn a_unit_of_somebody_else_stays() {
+    let root = Folder::new("trace-foreign");
+    let path = unit(&root);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "[Service]\nExecStart=/bin/true\n").unwrap();
+    for more in [&[][..], &["--remove"]] {
+        let refused = install(&root, more);
+        assert!(text(&refused, 1).is_empty() && stderr(&refused).contains("--replace"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"[Service]\nExecStart=/bin/true\n");
+        assert_eq!(files(&root.0).len(), 1);
+    }
+    text(&install(&root, &["--replace"]), 0);
+    assert!(std::fs::read_to_string(&path).unwrap().contains("trace --ring"));
+    // A unit that is masked is a link.
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    assert_eq!(install(&root, &[]).status.code(), Some(1));
+    assert_eq!(std::fs::read_link(&path).unwrap(), Path::new("/dev/null"));
+}
+
+#[test]
+fn what_cannot_be_installed_is_told() {
+    let root = Folder::new("trace-wrong");
+    for usage in [
+        &["--over", "soon"][..],
+        &["--ring", "0s"],
+        &["--keep", "0"],
+        &["--remove", "--print"],
+        &["--over", "1s\nExecStart=/bin/sh"],
+    ] {
+        assert_eq!(install(&root, usage).status.code(), Some(2), "{usage:?}");
+    }
+    for folder in ["traces", "/a b", "/a%b", "/a\nb"] {
+        let refused = install(&root, &["--folder", folder]);
+        assert!(text(&refused, 1).is_empty() && stderr(&refused).contains("--folder: expected"));
+    }
+    assert_eq!(files(&root.0), Vec::<PathBuf>::new());
+    if !baro_sys::schedule::is_root() {
+        assert!(stderr(&run(&["trace", "install"])).contains("needs root"));
+        return;
+    }
+    // As somebody who may read the program and write nothing.
+    let program = root.0.join("baro");
+    std::fs::copy(BARO, &program).unwrap();
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "trace", "install"];
+    let user = [&user[..3], &[program.to_str().unwrap()], &user[3..]].concat();
+    match Command::new("setpriv").args(user).output() {
+        Err(reason) => println!("skipped: setpriv: {reason}"),
+        Ok(refused) => {
+            assert!(text(&refused, 1).is_empty() && stderr(&refused).contains("needs root"));
+        }
+    }
+}
+
+#[test]
+fn systemd_reads_the_unit_as_it_is_meant() {
+    let root = Folder::new("trace-unit");
+    let path = root.path("barograph-trace.service");
+    std::fs::write(&path, text(&run(&["trace", "install", "--print"]), 0)).unwrap();
+    let analyze = |arguments: &[&str]| {
+        let call = [arguments, &[&path]].concat();
+        match Command::new("systemd-analyze").args(call).output() {
+            Ok(output) => Some(output),
+            Err(reason) => {
+                println!("skipped: systemd-analyze: {reason}");
+                None
+            }
+        }
+    };
+    let Some(found) = analyze(&["verify", "--man=no"]) else { return };
+    let said = stderr(&found);
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("barograph")).collect();
+    assert_eq!(ours, Vec::<&str>::new(), "{said}");
+    let arguments = ["security", "--offline=true", "--no-pager", "--threshold=25"];
+    let Some(found) = analyze(&arguments) else { return };
+    let said = String::from_utf8_lossy(&found.stdout).into_owned() + &stderr(&found);
+    if said.contains("Unknown") || said.contains("unrecognized option") {
+        println!("skipped: systemd-analyze has no security --offline here");
+        return;
+    }
+    // Exposure of at most 2.5 of 10.
+    assert!(found.status.success(), "{said}");
+}
+
+#[test]
+fn a_ring_needs_no_more_than_its_unit_grants() {
+    let unit = text(&run(&["trace", "install", "--print"]), 0);
+    let capabilities = unit.lines().find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let granted: Vec<String> = capabilities
+        .unwrap()
+        .split(' ')
+        .map(|name| format!(",+{}", name.strip_prefix("CAP_").unwrap().to_lowercase()))
+        .collect();
+    if !baro_sys::schedule::is_root() || !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        println!("skipped: needs root and a mounted tracefs");
+        return;
+    }
+    let folder = Folder::new("trace-rights");
+    // As below a folder of the recorder's user.
+    let (above, traces) = (folder.0.join("barograph"), folder.0.join("barograph/traces"));
+    std::fs::create_dir_all(&traces).unwrap();
+    std::fs::set_permissions(&above, PermissionsExt::from_mode(0o750)).unwrap();
+    std::os::unix::fs::chown(&above, Some(65534), Some(65534)).unwrap();
+    let program = folder.0.join("baro");
+    std::fs::copy(BARO, &program).unwrap();
+    let bounding = format!("--bounding-set=-all{}", granted.concat());
+    let mut call = Command::new("setpriv");
+    call.args(["--no-new-privs", &bounding, "--inh-caps=-all"]).arg(&program);
+    call.args(["trace", "--ring", "5s", "--over", "300ms", "--keep", "2", "--out"]).arg(&traces);
+    call.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = call.spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = String::new();
+    while !lines.contains("recording to") {
+        let count = said.read_line(&mut lines).unwrap();
+        assert!(count > 0, "{lines}");
+    }
+    // SIGINT: what was kept is written.
+    baro_sys::termination::send(child.id(), 2).unwrap();
+    said.read_to_string(&mut lines).unwrap();
+    let code = child.wait().unwrap().code();
+    assert!(code == Some(0) || code == Some(3), "{lines}");
+    let written = files(&traces);
+    assert_eq!(written.len(), 1, "{written:?} {lines}");
+    assert!(written[0].metadata().unwrap().len() > 0);
+}
