@@ -187,6 +187,35 @@ fn two_recordings_at_once_are_both_whole() {
 }
 
 #[test]
+fn so_many_traces_are_kept_as_were_asked_for() {
+    if !can_record() {
+        return;
+    }
+    let folder = Folder::new("trace-keep");
+    // A trace, one that was broken off, one that somebody writes, and what is none of ours.
+    let (left, held) = ("baro-20200102T000000.trace.part", "baro-20200101T000000.trace.part");
+    let trace = "baro-20200103T000000.trace";
+    for name in [left, held, trace, "other.trace", "baro-notes"] {
+        std::fs::write(folder.path(name), name).unwrap();
+    }
+    let file = std::fs::File::open(folder.path(held)).unwrap();
+    baro_sys::dirty::hold(&file);
+    let out = folder.path("");
+    for (keep, old) in [("3", &[left, trace][..]), ("2", &[]), ("2", &[])] {
+        let call = ["trace", "--keep", keep, "--format", "json", "--out", &out, "--", "true"];
+        recorded(&run(&call));
+        let names = names(&folder.0);
+        let of_2020: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| name.contains("2020")).collect();
+        assert_eq!(of_2020, [&[held][..], old].concat(), "{names:?}");
+        for other in ["other.trace", "baro-notes"] {
+            assert!(names.iter().any(|name| name == other), "{names:?}");
+        }
+    }
+    assert_eq!(names(&folder.0).len(), 5, "two of now, and the three that are not counted");
+}
+
+#[test]
 fn a_ring_that_is_told_to_end_writes_at_ctrl_c_only() {
     if !can_record() {
         return;

@@ -8,7 +8,7 @@
 //! signal is repeated. Held by `allocates_truncates_and_writes_back`.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door to the OS")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
@@ -29,6 +29,19 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// Those of open(2); `AlreadyExists` too.
 pub fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// Marks a file as one that is being written, until it is closed or its owner is gone: see
+/// [`is_held`]. On a file system without locks it stays unmarked. Does not wait.
+pub fn hold(file: &File) {
+    let _ = file.try_lock();
+}
+
+/// Whether somebody, this process too, [holds](hold) the file; not, if it is not there.
+#[must_use]
+pub fn is_held(path: &Path) -> bool {
+    let locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    File::open(path).is_ok_and(locked)
 }
 
 /// As [`create`], but each write goes to the end of the file.
@@ -228,7 +241,12 @@ mod tests {
         assert_eq!(there, Err(io::ErrorKind::AlreadyExists));
         assert_eq!(std::fs::read(&other).expect("as it was"), b"end");
         remove(&other).expect("removed");
-        drop(create_new(&other).expect("a new file"));
+        let held = create_new(&other).expect("a new file");
+        assert!(!is_held(&other));
+        hold(&held);
+        assert!(is_held(&other));
+        drop(held);
+        assert!(!is_held(&other));
         remove(&other).expect("removed");
         let own = dir.join("own");
         create_dir_with(&own, 0o700).expect("a new directory");

@@ -86,7 +86,10 @@ impl Session {
             let exists = std::io::ErrorKind::AlreadyExists.into();
             return Err(CollectError::Output { path: path.to_owned(), source: exists });
         }
-        let file = BufWriter::with_capacity(WRITE_BYTES, dirty::create_new(&part).map_err(output)?);
+        let file = dirty::create_new(&part).map_err(output)?;
+        // By this a `.part` that is written is told from one that was left.
+        dirty::hold(&file);
+        let file = BufWriter::with_capacity(WRITE_BYTES, file);
         let formats = beside.as_ref().map_or_else(Vec::new, |beside| beside.formats());
         let recorder = Recorder::start_beside(options, &formats, file).inspect_err(|_| {
             let _ = dirty::remove(&part);

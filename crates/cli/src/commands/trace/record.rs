@@ -5,7 +5,7 @@ use super::recording::{BUFFER, Collector, Recorded, Recording, RingOptions, reco
 use crate::commands::{Format, print_json};
 use crate::failure::{Failure, Outcome, Result};
 use crate::size;
-use baro_sys::clock;
+use baro_sys::{clock, dirty};
 use baro_trace::collect::{CollectError, Summary};
 use clap::Args;
 use serde_json::json;
@@ -49,7 +49,8 @@ pub(crate) struct Arguments {
     /// With --ring: memory for what is kept
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "256MiB", requires = "ring")]
     ring_memory: u64,
-    /// Of traces of the default name in the folder of --out, keep so many and remove older ones
+    /// Of traces of the default name in the folder of --out, whole or broken off, keep so many and remove
+    /// older ones
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
     #[arg(long, value_enum, default_value_t)]
@@ -72,6 +73,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }),
         temporary: false,
     };
+    // Before it as well: what was broken off for want of room comes to no end of its own.
+    if let (Some(keep), Some(folder)) = (arguments.keep, &arguments.out)
+        && folder.is_dir()
+    {
+        remove_older(folder, keep);
+    }
     let (path, recorded) = match &arguments.out {
         Some(folder) if folder.is_dir() => record_in(folder, &recording)?,
         Some(path) => (path.clone(), record_to(path, &recording)?),
@@ -109,15 +116,20 @@ fn is_there(error: &Failure) -> bool {
         if source.kind() == std::io::ErrorKind::AlreadyExists)
 }
 
-/// Removes the oldest traces of the default name: those sort by time.
+/// Removes the oldest traces of the default name: those sort by time. So do those that were broken
+/// off, but for what somebody writes at this moment.
 fn remove_older(folder: &Path, keep: usize) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut names = baro_sys::host::list_dir(folder).unwrap_or_default();
-    names.retain(|name| name.starts_with("baro-") && name.ends_with(".trace"));
+    names.retain(|name| {
+        let is_part = name.ends_with(".trace.part");
+        name.starts_with("baro-")
+            && (name.ends_with(".trace") || is_part && !dirty::is_held(&folder.join(name)))
+    });
     names.sort_unstable();
     let old = names.len().saturating_sub(keep.max(1));
     for name in names.iter().take(old) {
-        let _ = baro_sys::dirty::remove(&folder.join(name));
+        let _ = dirty::remove(&folder.join(name));
     }
 }
 
