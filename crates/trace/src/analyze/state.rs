@@ -99,7 +99,7 @@ pub enum Why {
 pub struct StateRow {
     /// What is known of it.
     pub transaction: Transaction,
-    /// Durations of [`STAGES`] in their order.
+    /// Durations of the stages in their order.
     pub durations_ns: [Option<u64>; 7],
     /// Why it was committed.
     pub why: Why,

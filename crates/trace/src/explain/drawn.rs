@@ -1,4 +1,4 @@
-//! An explanation for the pictures of [`render`](crate::render).
+//! An explanation for the pictures of [`render`].
 
 use super::{Explanation, Knowledge, Node, SlowCall, text};
 use crate::calls;

@@ -1,4 +1,5 @@
-//! An explanation as JSON. Keys carry units; names of causes are those of [`Cause::name`].
+//! An explanation as JSON. Keys carry units; names of causes are those of
+//! [`Cause::name`](super::Cause::name).
 
 use super::{Explanation, Knowledge, Link, Node, SlowCall, text};
 use serde_json::{Value, json};

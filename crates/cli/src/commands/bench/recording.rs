@@ -37,7 +37,7 @@ impl Recording {
         let child = Command::new(std::env::current_exe()?)
             .args(["trace", "--system", "--for", LENGTH_MAX, "--out"])
             .arg(&file)
-            .args(if collector == "tracefs" { vec![] } else { vec!["--collector", collector] })
+            .args(["--collector", collector])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
