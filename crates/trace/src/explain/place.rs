@@ -12,7 +12,9 @@
 mod functions;
 
 use super::Cause;
-use functions::{BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, GENERIC, LOCK_OWNERS, LOCKS, TELLING};
+use functions::{
+    BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, GENERIC, LOCK_OWNERS, LOCKS, PARTIAL_WRITES, TELLING,
+};
 
 /// A layer of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +71,7 @@ impl Place {
         if (has(FOLIO_WAITS) || locks) && !place.has(Cause::Writeback) {
             place.folio(&names);
         } else if let Some(name) = names.iter().find(|name| BUFFER_WAITS.contains(*name)) {
-            place.buffer(name);
+            place.buffer(name, has(PARTIAL_WRITES));
         } else if has(LOCKS) || place.layers.is_empty() && !place.is_io {
             place.lock(innermost, has(LOCKS));
         }
@@ -98,12 +100,16 @@ impl Place {
     }
 
     /// A buffer of metadata: read, written by a checkpoint or a commit, or locked.
-    fn buffer(&mut self, name: &str) {
+    fn buffer(&mut self, name: &str, partial_write: bool) {
         let told = [Cause::MetadataRead, Cause::LogSpace, Cause::JournalBuffer, Cause::DataRead];
         if told.iter().any(|cause| self.has(*cause)) {
             return;
         }
-        let cause = if self.is_commit { Cause::JournalWrite } else { Cause::MetadataRead };
+        let cause = match (self.is_commit, partial_write) {
+            (true, _) => Cause::JournalWrite,
+            (false, true) => Cause::DataRead,
+            (false, false) => Cause::MetadataRead,
+        };
         self.add(cause, name);
     }
 
@@ -134,7 +140,7 @@ mod tests {
             let place = Place::of(text.split(" < ").map(Some));
             place.layers.iter().map(|layer| layer.cause).collect::<Vec<_>>()
         };
-        let cases: [(&str, &[Cause]); 12] = [
+        let cases: [(&str, &[Cause]); 14] = [
             (
                 "__schedule < schedule < wait_transaction_locked < add_transaction_credits < \
               start_this_handle < jbd2__journal_start < ext4_dirty_inode",
@@ -181,6 +187,11 @@ mod tests {
                 "io_schedule < bit_wait_io < __wait_on_buffer < ext4_read_bh < __ext4_get_inode_loc < \
               ext4_reserve_inode_write",
                 &[MetadataRead],
+            ),
+            ("__wait_on_buffer < ext4_block_write_begin < ext4_da_write_begin", &[DataRead]),
+            (
+                "ext4_da_get_block_prep < ext4_block_write_begin < ext4_da_write_begin",
+                &[Cause::ExtentLock],
             ),
         ];
         for (stack, layers) in cases {

@@ -92,8 +92,7 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
         &[
             "filemap_read", "filemap_fault", "filemap_get_pages", "filemap_update_page",
             "filemap_read_folio", "read_cache_folio", "do_read_cache_folio",
-            "generic_file_buffered_read", "__block_write_begin_int", "ext4_block_write_begin",
-            "page_cache_ra_unbounded", "do_page_cache_ra", "page_cache_ra_order",
+            "generic_file_buffered_read",             "page_cache_ra_unbounded", "do_page_cache_ra", "page_cache_ra_order",
         ],
     ),
     (
@@ -191,3 +190,8 @@ pub(super) const LOCK_OWNERS: &[(Cause, &[&str])] = &[
         ],
     ),
 ];
+
+/// Functions that read a block before a part of it is written: a buffer that is waited for in them has
+/// data.
+pub(super) const PARTIAL_WRITES: &[&str] =
+    &["ext4_block_write_begin", "__block_write_begin_int", "ext4_block_zero_page_range"];
