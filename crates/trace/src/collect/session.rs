@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 /// How often the kernel's buffers are emptied. With 4 MiB for each processor they hold what comes
 /// in this time at more than a million events a second.
 const DRAIN_EVERY_NS: u64 = 50_000_000;
+/// The same beside probes, which leave the tracer what is rare: each time costs half a millisecond.
+const DRAIN_RARE_EVERY_NS: u64 = 200_000_000;
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Another collector, whose events are recorded beside those of the tracer.
@@ -123,13 +125,14 @@ impl Session {
         self.recorder.note(FOCUS, &text.join("\n"))
     }
 
-    /// Waits until the kernel's buffers are to be emptied, 50 ms from the last time, and does so. With
+    /// Waits until the kernel's buffers are to be emptied, 50 ms from the last time (200 ms beside probes), and does so. With
     /// a [`ring`](Self::ring), tells of a call that was slow.
     ///
     /// # Errors
     /// Those of reading the tracer and of writing the file.
     pub fn turn(&mut self) -> Result<Option<Seen>, CollectError> {
-        self.next_ns = (self.next_ns + DRAIN_EVERY_NS).max(clock::monotonic_ns());
+        let every_ns = if self.beside.is_some() { DRAIN_RARE_EVERY_NS } else { DRAIN_EVERY_NS };
+        self.next_ns = (self.next_ns + every_ns).max(clock::monotonic_ns());
         clock::sleep_until_ns(self.next_ns);
         let Some(ring) = &mut self.ring else {
             self.recorder.drain()?;

@@ -181,6 +181,7 @@ impl Cause {
                 | Self::DataRead
                 | Self::DirectIo
                 | Self::Flush
+                | Self::Tags
                 | Self::Throttle
                 | Self::DeviceQueue
                 | Self::Device
