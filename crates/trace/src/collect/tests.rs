@@ -41,7 +41,10 @@ fn records_the_syncs_of_a_file_and_leaves_nothing() {
     events.retain(|choice| choice.system != "sched" && choice.system != "raw_syscalls");
     events.push(choice("raw_syscalls", "sys_enter", Some(own.clone())));
     events.push(choice("raw_syscalls", "sys_exit", Some(own)));
-    let Some(mut recorder) = start("baro-trace-test", events, 1_024) else { return };
+    let Some(mut recorder) = start("baro-trace-test", events, 1_024) else {
+        dirty::remove(&path).unwrap();
+        return;
+    };
     let mut around = Vec::new();
     for number in 0..5_u8 {
         dirty::write_at(&file, &[number; 4_096], u64::from(number) * 4_096).unwrap();
