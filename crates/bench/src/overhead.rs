@@ -205,9 +205,13 @@ impl OverheadReport {
         median(self.pairs.iter().map(Pair::time_ratio).collect())
     }
 
-    /// The share of the timed run; where nothing was timed, the median of the pairs' shares.
+    /// The share of the timed run; where nothing was timed, the median of the pairs' shares. None if
+    /// the cost of an event could not be told.
     #[must_use]
     pub fn cpu_share(&self) -> Option<f64> {
+        if self.event_cost_ns <= 0.0 {
+            return None;
+        }
         if let Some(timed) = &self.timed {
             return Some(timed.cpu_share(self.cpus, self.event_cost_ns));
         }
@@ -254,6 +258,7 @@ mod tests {
         assert!((counted.cpu_share(1, 1e9) - 0.04).abs() < 1e-12);
         let report = OverheadReport { timed: Some(counted), ..report };
         assert!((report.cpu_share().unwrap() - 0.02).abs() < 1e-12);
+        assert_eq!(OverheadReport { event_cost_ns: 0.0, ..report }.cpu_share(), None);
         assert_eq!(median(Vec::new()), None);
     }
 }

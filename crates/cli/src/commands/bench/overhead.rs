@@ -208,13 +208,13 @@ fn print(arguments: &Arguments, workload: Workload, report: &OverheadReport) {
     }
     out!(
         "{}, {} files, collector {}: median ratio of times {:.3} (runs without a recording differ \
-         by {:.2}), share of the processors {:.2} %, {:.0} ns an event",
+         by {:.2}), share of the processors {}, {:.0} ns an event",
         workload.name(),
         workload.files(),
         arguments.collector,
         report.time_ratio().unwrap_or(0.0),
         report.spread().unwrap_or(0.0),
-        report.cpu_share().unwrap_or(0.0) * 100.0,
+        report.cpu_share().map_or("not measured".to_owned(), |s| format!("{:.2} %", s * 100.0)),
         report.event_cost_ns,
     );
 }
