@@ -29,13 +29,13 @@ enum Name {
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The work
-    #[arg(value_enum)]
+    #[arg(value_enum, default_value = "files-1m")]
     workload: Name,
     /// Folder for an image of up to 1.4 GiB; best in memory
     #[arg(long, default_value = "/dev/shm")]
     dir: PathBuf,
     /// How `baro trace` collects; `none` records nothing, to see what differs by itself
-    #[arg(long, default_value = "tracefs")]
+    #[arg(long, default_value = "auto")]
     collector: String,
     /// Pairs of runs
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
@@ -142,8 +142,12 @@ impl Tracer for Baro {
         if self.collector == "tracefs" {
             return Ok(false);
         }
-        let timing = Timing::start().map_err(|error| BenchError::Refused(error.to_string()))?;
-        self.timing = Some(timing);
+        match Timing::start() {
+            Ok(timing) => self.timing = Some(timing),
+            // Then the tracer recorded alone.
+            Err(_) if self.collector == "auto" => return Ok(false),
+            Err(error) => return Err(BenchError::Refused(error.to_string())),
+        }
         Ok(true)
     }
 
@@ -181,6 +185,16 @@ fn count(path: &Path, begin_ns: u64, end_ns: u64) -> Result<Recorded> {
     Ok(Recorded { events, records, lost, trace_bytes, kernel_ns: 0 })
 }
 
+/// The collector that recorded: `auto` is one of the two, by whether probes made records.
+fn recorded_by<'a>(arguments: &'a Arguments, report: &OverheadReport) -> &'a str {
+    let probes = report.pairs.iter().any(|pair| pair.recorded.records > 0);
+    match arguments.collector.as_str() {
+        "auto" if probes => "btf",
+        "auto" => "tracefs",
+        named => named,
+    }
+}
+
 fn print(arguments: &Arguments, workload: Workload, report: &OverheadReport) {
     for (at, pair) in report.pairs.iter().enumerate() {
         out!(
@@ -211,7 +225,7 @@ fn print(arguments: &Arguments, workload: Workload, report: &OverheadReport) {
          by {:.2}), share of the processors {}, {:.0} ns an event",
         workload.name(),
         workload.files(),
-        arguments.collector,
+        recorded_by(arguments, report),
         report.time_ratio().unwrap_or(0.0),
         report.spread().unwrap_or(0.0),
         report.cpu_share().map_or("not measured".to_owned(), |s| format!("{:.2} %", s * 100.0)),
@@ -225,7 +239,7 @@ fn as_json(arguments: &Arguments, workload: Workload, report: &OverheadReport) -
     json!({
         "workload": workload.name(),
         "files": workload.files(),
-        "collector": arguments.collector,
+        "collector": recorded_by(arguments, report),
         "device_bytes_per_s": arguments.device,
         "rounds": report.pairs.len(),
         "cpus": report.cpus,
