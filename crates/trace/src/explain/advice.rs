@@ -55,8 +55,12 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
             ),
         ],
         Cause::DirtyLimitDevice => vec![advice(
-            format!("echo 0 > /sys/class/bdi/{}/max_bytes", bdi(device)),
-            "the device's own limit of dirty data goes, or choose a larger one",
+            // Not 0 into max_bytes: that is a limit of nothing.
+            format!(
+                "echo 100 > /sys/class/bdi/{bdi}/max_ratio; echo 0 > /sys/class/bdi/{bdi}/strict_limit",
+                bdi = bdi(device)
+            ),
+            "the device's own limit of dirty data goes; or choose a larger one by max_bytes",
             "more dirty data of a slow device: commits and syncs that have to write it take longer",
         )],
         Cause::DirtyLimitGroup => vec![advice(
