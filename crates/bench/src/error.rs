@@ -48,6 +48,15 @@ pub enum BenchError {
     Store(baro_store::Error),
     /// The recorder refused.
     Recorder(baro_recorder::Error),
+    /// A measurement's file cannot be read or continued.
+    Measurement {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// It was asked to stop.
+    Stopped,
     /// A program or the machine refused what a stand or a cause needs; what it said.
     Refused(String),
     /// A setting of the machine could not be changed or undone.
@@ -93,7 +102,10 @@ impl fmt::Display for BenchError {
             Self::Specification { field, found, expected } => {
                 write!(f, "{field} is {found}, but must be {expected}")
             }
-            Self::Data { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Self::Data { path, reason } | Self::Measurement { path, reason } => {
+                write!(f, "{}: {reason}", path.display())
+            }
+            Self::Stopped => f.write_str("stopped"),
             Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
             Self::Lost(what) => write!(f, "samples were lost: {what}"),
             Self::Refused(what) => f.write_str(what),
@@ -120,6 +132,8 @@ impl std::error::Error for BenchError {
             Self::ThreadLost(_)
             | Self::Specification { .. }
             | Self::Data { .. }
+            | Self::Measurement { .. }
+            | Self::Stopped
             | Self::WrongAnswer(_)
             | Self::Lost(_)
             | Self::Refused(_) => None,

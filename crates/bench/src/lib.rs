@@ -2,6 +2,7 @@
 
 pub mod causes;
 pub mod error;
+pub mod experiment;
 pub mod files;
 pub mod keep;
 pub mod load;
