@@ -1,15 +1,19 @@
 //! Memory that is mapped, locked and pre-faulted, so that touching it never enters the kernel:
 //! [`SharedMemory`] (the ring, shared between processes) and [`AlignedBuffer`] (what direct I/O
-//! writes from); and [`ForkWiped`], numbers that tell a forked child from its parent without a call.
+//! writes from); [`ForkWiped`], numbers that tell a forked child from its parent without a call; and
+//! [`FileMemory`], a file as memory, which does enter it.
 
 mod buffer;
+mod file;
 mod fork;
 mod map;
 mod plain;
 mod shared;
 
 pub use buffer::AlignedBuffer;
+pub use file::FileMemory;
 pub use fork::ForkWiped;
+pub(crate) use map::Map;
 pub use map::{Locked, lockable};
 pub use plain::{Plain, as_bytes, as_bytes_mut, as_floats, as_integers};
 pub use shared::SharedMemory;

@@ -1,0 +1,85 @@
+//! A file as memory: mmap(2), shared. For the bench, which compares it with write().
+//!
+//! What cannot be written becomes a signal (SIGBUS) that ends the process, not an error: the caller
+//! sees to it that the file has all of its blocks and nobody else shortens it.
+//!
+//! Bytes go in through pointers, since others may look at the file meanwhile. Invariant: nothing is
+//! copied beyond the mapping. Held by `what_is_copied_in_is_in_the_file`.
+
+use super::map::Map;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// The beginning of a file, mapped for writing.
+#[derive(Debug)]
+pub struct FileMemory {
+    map: Map,
+}
+
+impl FileMemory {
+    /// Maps the first `bytes` of `file`, which must be as long as that. Touches no page: the first
+    /// access to each enters the kernel.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if the file is shorter; those of mmap(2).
+    pub fn new(file: &File, bytes: u64) -> io::Result<Self> {
+        if file.metadata()?.len() < bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let bytes = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let map = Map::new(bytes, Some(file.as_raw_fd())).map_err(|error| error.source)?;
+        Ok(Self { map })
+    }
+
+    /// Copies `data` to `offset_bytes`. Blocks where a page must be brought in, or is being written
+    /// back and the file system waits for that.
+    ///
+    /// # Errors
+    /// `InvalidInput` beyond the mapping.
+    pub fn write(&mut self, data: &[u8], offset_bytes: u64) -> io::Result<()> {
+        let start = usize::try_from(offset_bytes).ok();
+        let fits = |start: &usize| {
+            start.checked_add(data.len()).is_some_and(|end| end <= self.map.bytes())
+        };
+        let Some(start) = start.filter(fits) else {
+            let (length, bytes) = (data.len(), self.map.bytes());
+            let message = format!("{length} bytes at {offset_bytes}, but only {bytes} are mapped");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        };
+        // SAFETY: the range is inside the mapping, as was just checked. No reference to the mapping
+        // is ever made, so `data` cannot overlap with it.
+        unsafe {
+            let place = self.map.start().add(start);
+            std::ptr::copy_nonoverlapping(data.as_ptr(), place, data.len());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FileMemory;
+    use crate::dirty;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn what_is_copied_in_is_in_the_file() {
+        let path = std::env::temp_dir().join(format!("baro-file-memory-{}", std::process::id()));
+        let file = dirty::create(&path).unwrap();
+        dirty::truncate(&file, 10_000).unwrap();
+        let refused = FileMemory::new(&file, 10_001).map(drop).map_err(|error| error.kind());
+        assert_eq!(refused, Err(ErrorKind::UnexpectedEof));
+        let mut memory = FileMemory::new(&file, 10_000).unwrap();
+        memory.write(&[1; 5000], 4000).unwrap();
+        memory.write(&[2; 1000], 9000).unwrap();
+        for offset in [9001, u64::MAX] {
+            let refused = memory.write(&[3; 1000], offset).map_err(|error| error.kind());
+            assert_eq!(refused, Err(ErrorKind::InvalidInput));
+        }
+        drop(memory);
+        let expected = [vec![0; 4000], vec![1; 5000], vec![2; 1000]].concat();
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+        dirty::remove(&path).unwrap();
+    }
+}
