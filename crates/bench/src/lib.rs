@@ -9,6 +9,7 @@ pub mod load;
 
 pub mod methods;
 pub mod overhead;
+mod pace;
 pub mod plot;
 pub mod producers;
 pub mod push;

@@ -17,18 +17,20 @@ mod flusher;
 #[cfg(test)]
 mod tests;
 
+pub use crate::pace::SliceReport;
 pub use flusher::FlushReport;
+pub(crate) use flusher::Flusher;
 
 use crate::error::BenchError;
+use crate::pace::{Tally, Turn, Until, pace};
 use baro_sys::counters::ThreadUsage;
-use baro_sys::{clock, dirty};
-use flusher::Flusher;
+use baro_sys::dirty;
 use hdrhistogram::Histogram;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 /// How the file gets its blocks: the paper's WAPPEND and WPRE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,17 +135,6 @@ pub struct MethodReport {
     pub flush: FlushReport,
 }
 
-/// What one slice added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SliceReport {
-    /// Calls of write().
-    pub writes: u64,
-    /// The longest, ns.
-    pub latency_ns_max: u64,
-    /// See [`MethodReport::lost_periods`].
-    pub lost_periods: u64,
-}
-
 #[derive(Debug)]
 struct Recording {
     file: Arc<File>,
@@ -160,7 +151,8 @@ pub struct Method {
     block: Vec<u8>,
     recording: Option<Recording>,
     flusher: Option<Flusher>,
-    report: MethodReport,
+    tally: Tally,
+    recordings: u64,
 }
 
 impl Method {
@@ -171,7 +163,6 @@ impl Method {
     /// A specification of no use, no space, no preallocation on this file system.
     pub fn new(dir: &Path, name: &str, spec: Spec) -> Result<Self, BenchError> {
         spec.check()?;
-        let flush = FlushReport { latency_ns: latency_histogram()?, failed: 0, first_error: None };
         // Not zeroes: some devices and file systems treat those apart.
         let block = (0..spec.block_bytes).map(|index| (index % 251) as u8).collect();
         let mut method = Self {
@@ -180,17 +171,8 @@ impl Method {
             block,
             recording: None,
             flusher: Some(Flusher::start(spec.flush)?),
-            report: MethodReport {
-                latency_ns: latency_histogram()?,
-                latency_ns_max: 0,
-                lost_periods: 0,
-                written_bytes: 0,
-                failed_writes: 0,
-                first_error: None,
-                recordings: 0,
-                usage: ThreadUsage::default(),
-                flush,
-            },
+            tally: Tally::new()?,
+            recordings: 0,
         };
         method.begin()?;
         Ok(method)
@@ -207,30 +189,25 @@ impl Method {
         duration_ns: u64,
         stop: &AtomicBool,
     ) -> Result<SliceReport, BenchError> {
-        let mut slice = SliceReport::default();
+        self.run(Until { duration_ns, calls: u64::MAX }, stop)
+    }
+
+    /// As [`Self::run_slice`], but until `writes` blocks were written.
+    ///
+    /// # Errors
+    /// As [`Self::run_slice`].
+    pub fn run_writes(
+        &mut self,
+        writes: u64,
+        stop: &AtomicBool,
+    ) -> Result<SliceReport, BenchError> {
+        self.run(Until { duration_ns: u64::MAX, calls: writes }, stop)
+    }
+
+    fn run(&mut self, until: Until, stop: &AtomicBool) -> Result<SliceReport, BenchError> {
         let before = ThreadUsage::now();
-        let mut due_ns = clock::monotonic_ns();
-        let end_ns = due_ns.saturating_add(duration_ns);
-        while due_ns < end_ns && !stop.load(Relaxed) {
-            if self.is_full() {
-                self.end()?;
-                self.begin()?;
-                due_ns = clock::monotonic_ns();
-            }
-            clock::sleep_until_ns(due_ns);
-            let latency_ns = self.write_block();
-            slice.writes += 1;
-            slice.latency_ns_max = slice.latency_ns_max.max(latency_ns);
-            // Blocks that came due while the call lasted have nowhere to go: they are lost, and
-            // the next one is the next that comes.
-            let late_ns = clock::monotonic_ns().saturating_sub(due_ns);
-            let lost = late_ns / self.spec.period_ns;
-            slice.lost_periods += lost;
-            due_ns += (lost + 1) * self.spec.period_ns;
-        }
-        self.report.usage = self.report.usage.plus(ThreadUsage::now().since(before));
-        self.report.lost_periods += slice.lost_periods;
-        self.report.latency_ns_max = self.report.latency_ns_max.max(slice.latency_ns_max);
+        let slice = pace(self, self.spec.period_ns, until, stop)?;
+        self.tally.add(slice, before);
         self.settle()?;
         Ok(slice)
     }
@@ -243,8 +220,19 @@ impl Method {
         self.end()?;
         dirty::remove(&self.path).map_err(BenchError::file("remove", &self.path))?;
         let flusher = self.flusher.take().ok_or(BenchError::ThreadLost("bench-flusher"))?;
-        self.report.flush = flusher.finish()?;
-        Ok(self.report.clone())
+        let flush = flusher.finish()?;
+        let tally = self.tally.clone();
+        Ok(MethodReport {
+            latency_ns: tally.latency_ns,
+            latency_ns_max: tally.latency_ns_max,
+            lost_periods: tally.lost_periods,
+            written_bytes: tally.written_bytes,
+            failed_writes: tally.failed_writes,
+            first_error: tally.first_error,
+            recordings: self.recordings,
+            usage: tally.usage,
+            flush,
+        })
     }
 
     fn begin(&mut self) -> Result<(), BenchError> {
@@ -261,7 +249,7 @@ impl Method {
         file.sync_all().map_err(failed("sync"))?;
         self.recording =
             Some(Recording { file: Arc::new(file), position_bytes: 0, flushed_bytes: 0 });
-        self.report.recordings += 1;
+        self.recordings += 1;
         Ok(())
     }
 
@@ -299,18 +287,10 @@ impl Method {
     /// One measured write(); asks for a flush when a unit is complete.
     fn write_block(&mut self) -> u64 {
         let Some(recording) = &mut self.recording else { return 0 };
-        let before_ns = clock::monotonic_ns();
-        let result = (&*recording.file).write_all(&self.block);
-        let latency_ns = clock::monotonic_ns() - before_ns;
-        self.report.latency_ns.saturating_record(latency_ns);
+        let (tally, block) = (&mut self.tally, &self.block);
+        let write = || (&*recording.file).write_all(block);
+        let latency_ns = tally.time(self.spec.block_bytes, write);
         recording.position_bytes += self.spec.block_bytes;
-        match result {
-            Ok(()) => self.report.written_bytes += self.spec.block_bytes,
-            Err(error) => {
-                self.report.failed_writes += 1;
-                self.report.first_error.get_or_insert(error.kind());
-            }
-        }
         let unflushed_bytes = recording.position_bytes - recording.flushed_bytes;
         if unflushed_bytes >= self.spec.flush_bytes
             && let Some(flusher) = &self.flusher
@@ -322,6 +302,21 @@ impl Method {
     }
 }
 
+impl Turn for Method {
+    fn prepare(&mut self) -> Result<bool, BenchError> {
+        let full = self.is_full();
+        if full {
+            self.end()?;
+            self.begin()?;
+        }
+        Ok(full)
+    }
+
+    fn call(&mut self, _due_ns: u64) -> u64 {
+        self.write_block()
+    }
+}
+
 impl Drop for Method {
     fn drop(&mut self) {
         // finish takes the flusher once the file is gone; whoever did not get there left a file.
@@ -329,9 +324,4 @@ impl Drop for Method {
             let _ = dirty::remove(&self.path);
         }
     }
-}
-
-/// From 1 ns to an hour, three digits: longer than any write() that anybody waited for.
-pub(crate) fn latency_histogram() -> Result<Histogram<u64>, BenchError> {
-    Histogram::new_with_bounds(1, 3_600_000_000_000, 3).map_err(BenchError::Histogram)
 }

@@ -33,15 +33,18 @@ pub struct FlushReport {
 }
 
 #[derive(Debug)]
-pub(super) struct Flusher {
+pub(crate) struct Flusher {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<FlushReport>>,
 }
 
 impl Flusher {
-    pub(super) fn start(how: Flush) -> Result<Self, BenchError> {
-        let report =
-            FlushReport { latency_ns: super::latency_histogram()?, failed: 0, first_error: None };
+    pub(crate) fn start(how: Flush) -> Result<Self, BenchError> {
+        let report = FlushReport {
+            latency_ns: crate::pace::latency_histogram()?,
+            failed: 0,
+            first_error: None,
+        };
         let (sender, receiver) = channel();
         let thread = std::thread::Builder::new()
             .name("bench-flusher".to_owned())
@@ -51,7 +54,7 @@ impl Flusher {
     }
 
     /// Asks for a flush; does not wait for it.
-    pub(super) fn flush(&self, file: &Arc<File>, offset_bytes: u64, length_bytes: u64) {
+    pub(crate) fn flush(&self, file: &Arc<File>, offset_bytes: u64, length_bytes: u64) {
         let job = Job::Flush { file: Arc::clone(file), offset_bytes, length_bytes };
         if let Some(jobs) = &self.jobs {
             // A lost thread is noticed by settle, which every slice ends with.
@@ -60,7 +63,7 @@ impl Flusher {
     }
 
     /// Waits until all flushes asked for are over.
-    pub(super) fn settle(&self) -> Result<(), BenchError> {
+    pub(crate) fn settle(&self) -> Result<(), BenchError> {
         let (sender, receiver) = channel();
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(Job::Settle(sender)).is_ok());
         if sent && receiver.recv().is_ok() {
@@ -71,7 +74,7 @@ impl Flusher {
     }
 
     /// Ends the thread after the flushes asked for.
-    pub(super) fn finish(mut self) -> Result<FlushReport, BenchError> {
+    pub(crate) fn finish(mut self) -> Result<FlushReport, BenchError> {
         self.jobs = None;
         let lost = || BenchError::ThreadLost("bench-flusher");
         self.thread.take().ok_or_else(lost)?.join().map_err(|_| lost())

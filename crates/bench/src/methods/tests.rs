@@ -73,6 +73,33 @@ fn every_write_is_counted_and_the_file_wraps_and_goes() {
     }
 }
 
+/// The paper's flush units and its file of 100 MB, which 16 KiB do not divide.
+#[test]
+fn flush_units_from_256_kib_to_8_mib_and_files_of_100_mb() {
+    let dir = Dir::new("units");
+    let blocks_per_file = 100_000_000 / (16 << 10);
+    for (flush_bytes, files) in
+        [(256 << 10, 2), (512 << 10, 1), (1 << 20, 1), (2 << 20, 1), (4 << 20, 1), (8 << 20, 2)]
+    {
+        // A period that is always over: nothing is waited for but the writes.
+        let spec =
+            Spec { period_ns: 1, flush_bytes, file_bytes: 100_000_000, ..Spec::conventional() };
+        let mut method = Method::new(&dir.0, "recording", spec).expect("prepared");
+        let writes = (files - 1) * blocks_per_file + 1000;
+        let slice = method.run_writes(writes, &AtomicBool::new(false)).expect("recorded");
+        assert_eq!(slice.writes, writes);
+        let length = dir.0.join("recording").metadata().expect("there").len();
+        assert_eq!(length, 1000 * (16 << 10));
+        let report = method.finish().expect("finished");
+        assert_eq!((report.recordings, report.failed_writes), (files, 0), "{flush_bytes}");
+        // What is left of a unit at a file's end is synced with the file.
+        let unit_blocks = flush_bytes / (16 << 10);
+        let units = (files - 1) * (blocks_per_file / unit_blocks) + 1000 / unit_blocks;
+        assert_eq!((report.flush.latency_ns.len(), report.flush.failed), (units, 0));
+    }
+    assert_eq!(dir.names(), 0);
+}
+
 #[test]
 fn stops_at_once_when_told_before() {
     let dir = Dir::new("stop");

@@ -4,7 +4,7 @@ use super::{Plot, Series, count, duration};
 use hdrhistogram::Histogram;
 
 fn histogram(values_ns: impl IntoIterator<Item = u64>) -> (Histogram<u64>, u64) {
-    let mut histogram = crate::methods::latency_histogram().expect("fixed bounds");
+    let mut histogram = crate::pace::latency_histogram().expect("fixed bounds");
     let mut max_ns = 0;
     for value_ns in values_ns {
         histogram.saturating_record(value_ns);
