@@ -8,6 +8,7 @@ pub mod keep;
 pub mod load;
 
 pub mod methods;
+pub mod noise;
 pub mod overhead;
 mod pace;
 pub mod plot;
