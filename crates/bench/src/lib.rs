@@ -17,6 +17,7 @@ pub mod push;
 pub mod stall;
 pub mod stand;
 pub mod store;
+pub mod ways;
 
 pub use error::BenchError;
 

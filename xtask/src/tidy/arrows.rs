@@ -73,6 +73,7 @@ const TABLE: &[Row] = &[
           in_house_tests: &[],
           third_party: &[HDR, JSON,
                          ("serde", "measurements are stored as the fields of a struct"),
+                         ("mcap", "the MCAP writer is one of the ways to record that are compared"),
                          PROPTEST] },
     Row { package: "barograph",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-tune",
