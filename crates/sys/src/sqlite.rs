@@ -37,7 +37,6 @@ pub struct Database {
     library: Library,
     handle: *mut c_void,
     insert: *mut c_void,
-    in_transaction: bool,
 }
 
 // SAFETY: SQLite lets a handle be used by any thread, one at a time; all use is by `&mut self`.
@@ -57,7 +56,7 @@ impl Database {
         // SAFETY: `name` is a C string; the handle is written even where the call fails, and closed
         // on drop.
         let code = unsafe { (library.open)(name.as_ptr(), &raw mut handle, flags, no_vfs) };
-        let mut database = Self { library, handle, insert: null_mut(), in_transaction: false };
+        let mut database = Self { library, handle, insert: null_mut() };
         database.check(code, "open")?;
         for statement in [
             c"PRAGMA journal_mode=WAL",
@@ -75,11 +74,10 @@ impl Database {
     /// # Errors
     /// What SQLite says.
     pub fn insert(&mut self, block: &[u8]) -> io::Result<()> {
-        if !self.in_transaction {
-            self.execute(c"BEGIN")?;
-            self.in_transaction = true;
-        }
         let length = c_int::try_from(block.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        if !self.is_in_transaction() {
+            self.execute(c"BEGIN")?;
+        }
         // SAFETY: the statement is ours and at rest; `block` outlives the step below.
         let bound =
             unsafe { (self.library.bind)(self.insert, 1, block.as_ptr().cast(), length, STATIC) };
@@ -100,11 +98,15 @@ impl Database {
     /// # Errors
     /// What SQLite says.
     pub fn commit(&mut self) -> io::Result<()> {
-        if self.in_transaction {
-            self.execute(c"COMMIT")?;
-            self.in_transaction = false;
-        }
-        Ok(())
+        if self.is_in_transaction() { self.execute(c"COMMIT") } else { Ok(()) }
+    }
+
+    /// Whether blocks were inserted and not committed. After an error SQLite may have undone them:
+    /// then it is not, and they are lost.
+    #[must_use]
+    pub fn is_in_transaction(&self) -> bool {
+        // SAFETY: the handle is open.
+        unsafe { (self.library.autocommit)(self.handle) == 0 }
     }
 
     /// Commits and moves all of the WAL into the database, with its syncs: everything is durable.
@@ -213,11 +215,13 @@ mod tests {
         let blocks: Vec<Vec<u8>> = (0..20).map(|n| vec![n; 1000 * usize::from(n)]).collect();
         for (number, block) in blocks.iter().enumerate() {
             database.insert(block).unwrap();
+            assert!(database.is_in_transaction());
             if number % 7 == 6 {
                 database.commit().unwrap();
             }
         }
         database.checkpoint().unwrap();
+        assert!(!database.is_in_transaction());
         assert_eq!(database.blocks().unwrap(), blocks);
         drop(database);
         let refused = Database::create(&path).unwrap_err().to_string();
