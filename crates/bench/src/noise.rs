@@ -143,8 +143,7 @@ mod tests {
         let report = noise.stop().expect("stopped");
         let periods_max = (clock::monotonic_ns() - before_ns) / 1_000_000 + 1;
         assert_eq!(report.wakes, report.late_ns.len());
-        assert!((1..=periods_max).contains(&report.wakes), "{} {periods_max}", report.wakes);
-        assert!(report.wakes + report.missed <= periods_max);
+        assert!(report.wakes + report.missed <= periods_max, "{report:?} {periods_max}");
         drop(Noise::start(1_000_000).expect("a thread"));
         let refused = Noise::start(0).map(drop);
         assert!(matches!(refused, Err(BenchError::Specification { field: "period_ns", .. })));
