@@ -11,6 +11,7 @@ pub mod methods;
 pub mod noise;
 pub mod overhead;
 mod pace;
+pub mod papers;
 pub mod plot;
 pub mod producers;
 pub mod push;

@@ -3,10 +3,11 @@
 use super::study::{Study, Table, Verdict};
 use std::fmt::Write;
 
-/// A number with its digits; far too small ones keep two that count.
+/// A number with its digits; one too small for them keeps two that count.
 pub(super) fn number(value: f64, digits: usize) -> String {
     if value != 0.0 && value.abs() < 0.5 * 10f64.powi(-(digits as i32)) {
-        return format!("{value:.1e}");
+        let more = (1.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+        return format!("{value:.more$}");
     }
     let text = format!("{value:.digits$}");
     // Thousands are read in threes.

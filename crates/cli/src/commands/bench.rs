@@ -1,12 +1,14 @@
 //! `baro bench`: measurements on this machine.
 
 mod causes;
+pub(crate) mod experiment;
 mod files;
 mod keep;
 pub(crate) mod load;
 mod overhead;
 mod producers;
 pub(crate) mod push;
+mod recorder;
 mod recording;
 mod stall;
 mod store;
@@ -20,6 +22,8 @@ use std::path::Path;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Paper A on this machine: how long write() keeps a recorder, beside Barograph's push
+    Recorder(Box<recorder::Arguments>),
     /// The cost of a push beside that of a bare memcpy, and how fast records become durable
     Push(Box<push::Arguments>),
     /// Many producers, each in a process of its own, into one log; what is in it is checked
@@ -49,6 +53,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
+        Command::Recorder(arguments) => recorder::run(&arguments),
         Command::Push(arguments) => push::run(&arguments),
         Command::Producers(arguments) => producers::run(&arguments),
         Command::Producer(arguments) => producers::one(&arguments),

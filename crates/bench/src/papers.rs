@@ -1,0 +1,5 @@
+//! The papers whose experiments are repeated here, one module each: what is measured, and what is
+//! concluded from it.
+
+pub mod latency;
+pub mod recorder;

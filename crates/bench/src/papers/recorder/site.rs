@@ -1,0 +1,177 @@
+//! Where it is measured: a folder of its own on the user's file system, or ext4 on a modelled device.
+//!
+//! Invariant: the folder is gone when the site is dropped, and what a killed run left is removed by
+//! the next one in the same place. Held by `crates/cli/tests/bench_recorder.rs`.
+
+use super::RecorderSpec;
+use crate::error::BenchError;
+use crate::stand::{Speed, Stand, StandSpec};
+use baro_sys::lock::LockFile;
+use baro_sys::place::Place;
+use baro_sys::{dirty, disk, host};
+use std::path::{Path, PathBuf};
+
+const PREFIX: &str = "baro-recorder-";
+const LOCK: &str = "lock";
+/// File systems on which nothing reaches a disk of this machine.
+const NO_DISK: [&str; 10] =
+    ["tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "9p", "proc", "sysfs", "devtmpfs"];
+
+/// The device that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceModel {
+    /// The user's.
+    AsFound,
+    /// A loop device with ext4 as in the paper, limited to so much a second.
+    Limited {
+        /// Bytes written.
+        write_bytes_per_s: u64,
+        /// Bytes read.
+        read_bytes_per_s: u64,
+        /// Requests of each kind.
+        requests_per_s: u64,
+    },
+}
+
+impl DeviceModel {
+    /// The paper's eMMC: 12 MB/s written in units of 2 MB; reads and requests as measured of such
+    /// devices (docs/lab.md).
+    #[must_use]
+    pub fn emmc() -> Self {
+        Self::Limited {
+            write_bytes_per_s: 12_000_000,
+            read_bytes_per_s: 40_000_000,
+            requests_per_s: 2_000,
+        }
+    }
+
+    /// For a report.
+    #[must_use]
+    pub fn describe(self) -> String {
+        match self {
+            Self::AsFound => "as found".to_owned(),
+            Self::Limited { write_bytes_per_s, read_bytes_per_s, requests_per_s } => format!(
+                "loop device limited to {} MB/s written, {} MB/s read, {requests_per_s} requests/s",
+                write_bytes_per_s as f64 / 1e6,
+                read_bytes_per_s as f64 / 1e6,
+            ),
+        }
+    }
+}
+
+/// The place.
+#[derive(Debug)]
+pub(super) struct Site {
+    // Before the stand: fields are dropped in this order, and the lock is on its file system.
+    lock: Option<LockFile>,
+    folder: PathBuf,
+    stand: Option<Stand>,
+}
+
+impl Site {
+    pub(super) fn new(spec: &RecorderSpec) -> Result<Self, BenchError> {
+        let place = Place::of(&spec.dir).map_err(BenchError::System)?;
+        let need_bytes = needed_bytes(spec);
+        let stand = match spec.device {
+            DeviceModel::AsFound => {
+                if NO_DISK.contains(&place.kind.as_str()) {
+                    return Err(BenchError::Refused(format!(
+                        "{} is on {}: nothing there is written to a disk of this machine. Name a \
+                         folder on a disk, or measure a modelled one there with --device emmc",
+                        spec.dir.display(),
+                        place.kind
+                    )));
+                }
+                None
+            }
+            DeviceModel::Limited { .. } => Some(modelled(spec, need_bytes)?),
+        };
+        let parent = stand.as_ref().map_or_else(|| spec.dir.clone(), Stand::mount_dir);
+        remove_leftovers(&parent);
+        if stand.is_none() {
+            let free_bytes = disk::free_bytes(&parent)?;
+            if free_bytes < need_bytes {
+                return Err(BenchError::Refused(format!(
+                    "{} has {} MB free, {} MB are needed: free some, name another folder, or make \
+                     the files smaller with --file",
+                    parent.display(),
+                    free_bytes / 1_000_000,
+                    need_bytes / 1_000_000
+                )));
+            }
+        }
+        let folder = parent.join(format!("{PREFIX}{}", std::process::id()));
+        dirty::create_dir(&folder).map_err(BenchError::file("make the folder", &folder))?;
+        let lock = LockFile::take(&folder.join(LOCK)).map_err(BenchError::System)?.ok();
+        Ok(Self { lock, folder, stand })
+    }
+
+    /// The folder for all files.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if let Err(error) = disk::remove_folder(&self.folder) {
+            eprintln!("bench: {error}");
+        }
+        self.lock = None;
+        // Taken apart last: its file system must not be in use.
+        self.stand = None;
+    }
+}
+
+/// The recording, the loads' two files, the reader's, and a store.
+fn needed_bytes(spec: &RecorderSpec) -> u64 {
+    spec.file_bytes.saturating_mul(4).saturating_add(super::own::LOG_BYTES).saturating_add(64 << 20)
+}
+
+fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
+    let DeviceModel::Limited { write_bytes_per_s, read_bytes_per_s, requests_per_s } = spec.device
+    else {
+        return Err(BenchError::Refused("no device to model".to_owned()));
+    };
+    if !baro_sys::schedule::is_root() {
+        return Err(BenchError::Refused(
+            "a modelled device needs root (loop device, mount, limits of the block controller); \
+             without it measure the folder as it is: --device none"
+                .to_owned(),
+        ));
+    }
+    // As in the paper: a journal of 128 MB, these options, a file system of its own.
+    let stand = StandSpec {
+        bytes: need_bytes.saturating_add(512 << 20),
+        mkfs: &["-J", "size=128"],
+        mount: "noatime,lazytime,delalloc,nodiscard,data=ordered",
+    };
+    let mut stand = Stand::build(&spec.dir, &stand)?;
+    stand.set_speed(Speed {
+        write_bytes: write_bytes_per_s,
+        writes: requests_per_s,
+        read_bytes: read_bytes_per_s,
+        reads: requests_per_s,
+    })?;
+    Ok(stand)
+}
+
+/// Removes the folders of runs that were killed.
+fn remove_leftovers(parent: &Path) {
+    for name in host::list_dir(parent).unwrap_or_default() {
+        let Some(pid) = name.strip_prefix(PREFIX) else { continue };
+        let dir = parent.join(&name);
+        let beginning =
+            !disk::exists(&dir.join(LOCK)) && disk::exists(&Path::new("/proc").join(pid));
+        if pid.parse::<u32>().is_err()
+            || beginning
+            || matches!(LockFile::holder(&dir.join(LOCK)), Ok(Some(_)))
+        {
+            continue;
+        }
+        eprintln!("bench: removing what a killed run left in {}", dir.display());
+        if let Err(error) = disk::remove_folder(&dir) {
+            eprintln!("bench: {error}");
+        }
+    }
+}
