@@ -1,13 +1,21 @@
 //! What the machine has to offer a recorder, and what should be changed: read-only.
 //!
-//! Each row says what was found, what is wanted, why, and the exact command. The rules are pure
-//! over the texts of files below a root and the rights of the process, so that tests state whole
-//! machines. Invariant: nothing is written; a file that is not there gives no row or one that says
-//! so. Test: `tests/check.rs`.
+//! Each row says what was found, what is wanted, why, at what price, and the exact command; what
+//! can be applied, or made to last, is in it as data. The rules are pure over the texts of files
+//! below a root and the rights of the process, so that tests state whole machines. Invariant:
+//! nothing is written; a file that is not there gives no row or one that says so. Test:
+//! `tests/check.rs`.
 
 mod device;
+mod dirty;
+mod file_system;
 mod memory;
+mod need;
 mod rights;
+mod superblock;
+
+pub use need::{Need, Remedy, Verdict};
+pub use superblock::{JournalFacts, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, journal_of};
 
 use crate::machine::{Host, Machine};
 use std::path::PathBuf;
@@ -29,6 +37,10 @@ pub struct Circumstances {
     pub may_realtime: bool,
     /// The tmpfs of the rings.
     pub rings: Option<MountFacts>,
+    /// What may still be allocated there, bytes.
+    pub rings_free_bytes: Option<u64>,
+    /// The ring that is wanted, bytes.
+    pub ring_bytes: u64,
     /// The file system of the store.
     pub store: Option<MountFacts>,
 }
@@ -44,86 +56,20 @@ pub struct MountFacts {
     pub options: Vec<String>,
     /// The disk below it, by its name in `/sys/block`.
     pub disk: Option<String>,
+    /// What is mounted: a device's file, a server's name.
+    pub source: String,
+    /// The journal of an ext4, where its superblock could be read.
+    pub journal: Option<JournalFacts>,
 }
 
 impl MountFacts {
     fn has(&self, option: &str) -> bool {
         self.options.iter().any(|found| found == option)
     }
-}
 
-/// What is to be done about a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing.
-    Good,
-    /// It should be changed.
-    Change,
-    /// Nothing by itself: worth knowing, or right in some cases.
-    Note,
-}
-
-impl Verdict {
-    /// `good`, `change` or `note`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Good => "good",
-            Verdict::Change => "change",
-            Verdict::Note => "note",
-        }
-    }
-}
-
-/// One need of the recorder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// The setting: a sysctl's name, a file, a limit.
-    pub name: String,
-    /// What to do.
-    pub verdict: Verdict,
-    /// Its value here.
-    pub found: String,
-    /// The value wanted.
-    pub wanted: String,
-    /// What it does to a recorder.
-    pub why: &'static str,
-    /// What changes it; `None` where nothing is to be changed.
-    pub command: Option<String>,
-}
-
-impl Need {
-    fn new(name: impl Into<String>, found: impl Into<String>, wanted: impl Into<String>) -> Self {
-        let (name, found, wanted) = (name.into(), found.into(), wanted.into());
-        Need { name, verdict: Verdict::Good, found, wanted, why: "", command: None }
-    }
-
-    fn because(mut self, why: &'static str) -> Self {
-        self.why = why;
-        self
-    }
-
-    /// Good if `good`; else to be changed by `command`.
-    fn good_if(self, good: bool, command: impl Into<String>) -> Self {
-        self.or(good, Verdict::Change, command)
-    }
-
-    /// Good if `good`; else worth knowing, and changed by `command`.
-    fn noted_unless(self, good: bool, command: impl Into<String>) -> Self {
-        self.or(good, Verdict::Note, command)
-    }
-
-    fn or(mut self, good: bool, verdict: Verdict, command: impl Into<String>) -> Self {
-        if !good {
-            self.verdict = verdict;
-            self.command = Some(command.into());
-        }
-        self
-    }
-
-    fn note(mut self) -> Self {
-        self.verdict = Verdict::Note;
-        self
+    /// The first of these options that is in force.
+    fn one_of<'a>(&self, options: &[&'a str]) -> Option<&'a str> {
+        options.iter().copied().find(|option| self.has(option))
     }
 }
 
@@ -140,14 +86,23 @@ impl Files {
     }
 }
 
+/// A disk that a queue or dirty data can clog for seconds: what turns, and cards and eMMC.
+fn is_slow(disk: &str, files: &Files) -> bool {
+    let rotational = files.number(&format!("/sys/block/{disk}/queue/rotational"));
+    // A virtual disk says that it rotates, whatever it is made of.
+    disk.starts_with("mmcblk") || rotational == Some(1) && !disk.starts_with("vd")
+}
+
 /// Looks at everything that a recorder needs of the machine. Changes nothing; waits for no device.
 #[must_use]
 pub fn check(here: &Circumstances) -> Vec<Need> {
     let files = Files(Host { root: here.root.clone() });
     let mut needs = rights::needs(here, &files);
     needs.extend(memory::needs(here, &files));
+    needs.extend(dirty::needs(here, &files));
+    needs.extend(file_system::needs(here));
     needs.extend(device::needs(here, &files));
-    needs
+    needs.into_iter().map(Need::finished).collect()
 }
 
 /// The choice in brackets: `none [bfq] kyber`.

@@ -18,7 +18,10 @@ mod report;
 mod setting;
 mod text;
 
-pub use check::{Circumstances, MountFacts, Need, Verdict, check};
+pub use check::{
+    Circumstances, JournalFacts, MountFacts, Need, Remedy, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET,
+    Verdict, check, journal_of,
+};
 pub use dirty_limit::DirtyLimit;
 pub use error::Error;
 pub use journal::{Applied, Journal, OnConflict, Options, Outcome};

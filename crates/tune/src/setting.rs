@@ -41,6 +41,25 @@ impl Setting {
         Setting { path: path.into(), value: value.into(), line }
     }
 
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What it is to hold.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// Whether it is about one device or control group; all else concerns the whole machine.
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        let of = ["/sys/block/", "/sys/class/bdi/", "/sys/class/block/", "/sys/fs/cgroup/"];
+        of.iter().any(|folder| self.path.starts_with(folder))
+    }
+
     /// What is to be read and written, and the state that is wanted of it.
     pub(crate) fn resolve(&self) -> Result<(Target, String), Error> {
         check_path(&self.path)?;

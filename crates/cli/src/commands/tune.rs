@@ -2,6 +2,7 @@
 //! a killed Barograph left changed.
 
 mod check;
+mod here;
 
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
