@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use baro_sys::lock::LockFile;
-use baro_sys::{host, schedule};
+use baro_sys::{disk, host, schedule};
 
 use crate::error::Error;
 use crate::form::Target;
@@ -20,6 +20,10 @@ use crate::report::{Report, Undone, UndoneAs};
 use crate::setting::Setting;
 use crate::text::{self, Entry, Reader, SETTINGS_MAX, STATE_BYTES_MAX};
 
+/// The journal's name in its directory.
+const FILE: &str = "journal";
+/// Below the state directory: the journal of what outlives its process.
+const KEPT: &str = "kept";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Where the journal is, which machine it is for, and what to do about settings that somebody
@@ -95,7 +99,8 @@ pub struct Applied {
     pub outcome: Outcome,
 }
 
-/// The owner of the machine's settings. One at a time; dropping it undoes them.
+/// The owner of the machine's settings. One at a time; dropping it undoes them, unless it was
+/// opened to [keep](Journal::open_kept) them.
 #[derive(Debug)]
 pub struct Journal {
     machine: Box<dyn Machine>,
@@ -104,6 +109,8 @@ pub struct Journal {
     entries: Vec<Entry>,
     /// A forked child has a copy of this and must not undo what its parent set.
     owner_pid: u32,
+    /// Nothing is undone but by [`Journal::undo_all`].
+    keeps: bool,
     _lock: Option<LockFile>,
 }
 
@@ -116,27 +123,53 @@ impl Journal {
     /// [`Error::Held`] while another process owns it, [`Error::Damaged`] where the journal of this
     /// boot cannot be trusted; nothing is undone then.
     pub fn open(options: &Options) -> Result<(Journal, Report), Error> {
-        host::create_dir_all(&options.state_dir)?;
-        let path = options.state_dir.join("lock");
+        let (machine, file, lock) = Journal::take(options, &options.state_dir)?;
+        Journal::recover(machine, file, Some(lock), Some(options.on_conflict))
+    }
+
+    /// Takes the journal of settings that outlive their process: what is applied through it stays,
+    /// however this process ends, until [`Journal::undo_all`] or a reboot. It is a journal of its
+    /// own in `kept` below the state directory, so that [`Journal::open`] never takes such settings
+    /// for those of a crashed owner. Entries of an earlier boot are dropped and reported.
+    ///
+    /// To be opened while the ordinary journal is held, which has undone what a crash left: the
+    /// values found here are then nobody's leftovers.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_kept(options: &Options) -> Result<(Journal, Report), Error> {
+        let (machine, file, lock) = Journal::take(options, &options.state_dir.join(KEPT))?;
+        Journal::recover(machine, file, Some(lock), None)
+    }
+
+    /// Whether settings are kept, or a journal that cannot be read says that they may be.
+    #[must_use]
+    pub fn has_kept(options: &Options) -> bool {
+        disk::exists(&options.state_dir.join(KEPT).join(FILE))
+    }
+
+    fn take(options: &Options, dir: &Path) -> Result<(Box<dyn Machine>, PathBuf, LockFile), Error> {
+        host::create_dir_all(dir)?;
+        let path = dir.join("lock");
         let lock = match LockFile::take(&path)? {
             Ok(lock) => lock,
             Err(holder) => return Err(Error::Held { lock: path, pid: holder.pid }),
         };
-        let machine = Box::new(Host { root: options.root.clone() });
-        let file = options.state_dir.join("journal");
-        Journal::recover(machine, file, Some(lock), options.on_conflict)
+        Ok((Box::new(Host { root: options.root.clone() }), dir.join(FILE), lock))
     }
 
+    /// Loads the journal and undoes what is in it; without a rule for conflicts, keeps it.
     fn recover(
         machine: Box<dyn Machine>,
         file: PathBuf,
         lock: Option<LockFile>,
-        on_conflict: OnConflict,
+        on_conflict: Option<OnConflict>,
     ) -> Result<(Journal, Report), Error> {
         let boot = machine.read(BOOT_ID)?.trim().to_owned();
         let owner_pid = std::process::id();
+        let keeps = on_conflict.is_none();
         let mut journal =
-            Journal { machine, file, boot, entries: Vec::new(), owner_pid, _lock: lock };
+            Journal { machine, file, boot, entries: Vec::new(), owner_pid, keeps, _lock: lock };
         let text = match journal.machine.load(&journal.file) {
             Ok(text) => text,
             Err(error) if host::is_gone(&error) => return Ok((journal, Report::default())),
@@ -155,7 +188,7 @@ impl Journal {
         let reader = Reader::new(&journal.file, &text)?;
         if reader.boot == journal.boot {
             journal.entries = reader.entries()?;
-            let report = journal.undo_all(on_conflict);
+            let report = on_conflict.map(|rule| journal.undo_all(rule)).unwrap_or_default();
             return Ok((journal, report));
         }
         let mut report = Report::default();
@@ -373,7 +406,7 @@ impl Journal {
 impl Drop for Journal {
     /// Undoes everything; what that comes to is in no report, so call [`Journal::undo_all`] first.
     fn drop(&mut self) {
-        if self.owner_pid == std::process::id() {
+        if self.owner_pid == std::process::id() && !self.keeps {
             self.undo_all(OnConflict::Leave);
         }
     }

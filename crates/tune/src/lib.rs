@@ -2,8 +2,8 @@
 //!
 //! The machine is left as found. Before a sysctl, a queue file or a cgroup file is written, what it
 //! held goes durably into a journal; [`Journal::undo_all`], dropping the [`Journal`], or the next
-//! [`Journal::open`] after a crash puts it back. What the user sees of this is in
-//! docs/settings.md. Invariant: whatever the order of applying, undoing and crashing, every file
+//! [`Journal::open`] after a crash puts it back. Only what a user asked to keep
+//! ([`Journal::open_kept`]) stays until told. What the user sees of this is in docs/settings.md. Invariant: whatever the order of applying, undoing and crashing, every file
 //! ends as found, unless somebody else changed it meanwhile. `src/journal/tests.rs` holds it at
 //! every step of a simulated machine, `tests/kill.rs` with a killed process on a real one.
 

@@ -160,3 +160,36 @@ fn a_missing_setting_is_an_error_and_not_a_new_file() {
     assert!(!place.at("/proc/sys/vm/swapiness").exists());
     assert!(!place.journal().exists());
 }
+
+#[test]
+fn what_is_kept_lies_below_an_ordinary_owner_and_goes_only_when_told() {
+    let place = Place::new("kept");
+    let options = place.options();
+    assert!(!Journal::has_kept(&options));
+    let keep = |value: &str| {
+        let (_held, _) = Journal::open(&options).unwrap();
+        let (mut kept, _) = Journal::open_kept(&options).unwrap();
+        kept.apply(&Setting::new(SWAPPINESS, value)).unwrap();
+    };
+    keep("5");
+    assert_eq!(place.text(SWAPPINESS), "5\n");
+    assert!(Journal::has_kept(&options) && !place.journal().exists());
+    // An ordinary owner puts back what was kept, not what was found before that.
+    let (mut journal, report) = Journal::open(&options).unwrap();
+    assert!(report.settings.is_empty(), "{report}");
+    apply_three(&mut journal);
+    assert_eq!(place.text(SWAPPINESS), "1\n");
+    drop(journal);
+    assert_eq!((place.text(SWAPPINESS), place.text(READ_AHEAD)), ("5\n".into(), "1024\n".into()));
+    // Kept once more: the first value found is the one to go back to.
+    keep("7");
+    let (mut kept, report) = Journal::open_kept(&options).unwrap();
+    assert!(report.settings.is_empty(), "{report}");
+    let refused = Journal::open_kept(&options).unwrap_err();
+    assert!(matches!(refused, Error::Held { .. }), "{refused}");
+    let expected = format!("{SWAPPINESS}: restored to \"60\"\n");
+    assert_eq!(kept.undo_all(OnConflict::Leave).to_string(), expected);
+    drop(kept);
+    assert!(!Journal::has_kept(&options));
+    place.assert_as_found();
+}

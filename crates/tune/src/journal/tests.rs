@@ -4,6 +4,8 @@
 //! of a pair, and sets a queue anew when its scheduler changes. A step is a write of a setting or
 //! a change of the journal; dying at step n leaves all before it done and nothing after it.
 
+mod kept;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -149,7 +151,7 @@ impl Fake {
     }
 
     fn open(&self) -> Result<(Journal, Report), Error> {
-        Journal::recover(Box::new(self.clone()), "/journal".into(), None, OnConflict::Leave)
+        Journal::recover(Box::new(self.clone()), "/journal".into(), None, Some(OnConflict::Leave))
     }
 
     fn revive(&self) {
