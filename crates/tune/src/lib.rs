@@ -3,9 +3,10 @@
 //! The machine is left as found. Before a sysctl, a queue file or a cgroup file is written, what it
 //! held goes durably into a journal; [`Journal::undo_all`], dropping the [`Journal`], or the next
 //! [`Journal::open`] after a crash puts it back. Only what a user asked to keep
-//! ([`Journal::open_kept`]) stays until told. What the user sees of this is in docs/settings.md. Invariant: whatever the order of applying, undoing and crashing, every file
-//! ends as found, unless somebody else changed it meanwhile. `src/journal/tests.rs` holds it at
-//! every step of a simulated machine, `tests/kill.rs` with a killed process on a real one.
+//! ([`Journal::open_kept`]) stays until told. What the user sees of this is in docs/settings.md.
+//! Invariant: whatever the order of applying, undoing and crashing, every file ends as found, unless
+//! somebody else changed it meanwhile. `src/journal/tests.rs` holds it at every step of a simulated
+//! machine, `tests/kill.rs` with a killed process on a real one.
 
 mod check;
 mod dirty_limit;
@@ -13,6 +14,7 @@ mod error;
 mod form;
 mod journal;
 mod machine;
+mod plan;
 mod queue;
 mod report;
 mod setting;
@@ -25,6 +27,7 @@ pub use check::{
 pub use dirty_limit::DirtyLimit;
 pub use error::Error;
 pub use journal::{Applied, Journal, OnConflict, Options, Outcome};
+pub use plan::{Step, Wish, plan};
 pub use queue::{DRAIN_NS, Queue, QueuePlan, QueueWatch};
 pub use report::{Report, Undone, UndoneAs};
 pub use setting::Setting;

@@ -29,7 +29,7 @@ pub(super) struct Here {
     ring: u64,
     /// What stands for / before /proc and /sys: a machine made of files, to try things
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
-    root: PathBuf,
+    pub(super) root: PathBuf,
 }
 
 impl Here {
