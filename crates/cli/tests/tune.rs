@@ -266,3 +266,24 @@ fn a_setting_that_cannot_be_made_ends_it_with_the_rest_put_back() {
     assert_eq!(run(&folder, &["undo", "--root", &root]).0, Some(0));
     assert_eq!(std::fs::read_to_string(&numa).unwrap(), "1\n");
 }
+
+#[test]
+fn what_lasts_is_shown_in_the_form_that_is_asked_for_and_nothing_is_written() {
+    let folder = Folder::new("tune-show");
+    let root = machine(&folder);
+    let (code, said, _) = run(&folder, &["show", "--root", &root]);
+    assert_eq!(code, Some(0));
+    assert!(said.contains("# ==== /etc/sysctl.d/60-barograph.conf (sysctl)\n"), "{said}");
+    assert!(said.contains("\nkernel.numa_balancing = 0\n"), "{said}");
+    assert!(said.contains("\nvm.compact_unevictable_allowed = 0\n"), "{said}");
+    assert!(said.contains("\n#vm.min_free_kbytes = 20971\n"), "{said}");
+    let (code, said, _) = run(&folder, &["show", "--root", &root, "--as", "udev,fstab"]);
+    assert_eq!((code, said.as_str()), (Some(0), "# nothing to write down for udev, fstab\n"));
+    let words = ["show", "--root", &root, "--as", "sysctl", "--format", "json"];
+    let report: Value = serde_json::from_str(&run(&folder, &words).1).unwrap();
+    let snippets = report["snippets"].as_array().unwrap();
+    assert_eq!((snippets.len(), &snippets[0]["as"]), (1, &"sysctl".into()));
+    assert_eq!(snippets[0]["statements"], 2);
+    assert_eq!(run(&folder, &["show", "--as", "cron"]).0, Some(2));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1, "only the root is there");
+}

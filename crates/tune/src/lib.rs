@@ -18,6 +18,7 @@ mod plan;
 mod queue;
 mod report;
 mod setting;
+mod snippet;
 mod text;
 
 pub use check::{
@@ -31,3 +32,4 @@ pub use plan::{Step, Wish, plan};
 pub use queue::{DRAIN_NS, Queue, QueuePlan, QueueWatch};
 pub use report::{Report, Undone, UndoneAs};
 pub use setting::Setting;
+pub use snippet::{Form, Snippet, snippets};

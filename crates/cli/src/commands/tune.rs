@@ -1,11 +1,12 @@
 //! `baro tune`: `check` says what a recorder needs of the machine, `apply` sets what can be set while
-//! it runs, and `undo` gives back what a killed Barograph
+//! it runs, `show` writes it down for the next boot, and `undo` gives back what a killed Barograph
 //! left changed or `apply --keep` was told to leave.
 
 mod apply;
 mod check;
 mod here;
 mod rows;
+mod show;
 mod undo;
 
 use crate::failure::{Outcome, Result};
@@ -21,6 +22,8 @@ pub(crate) enum Command {
     Apply(apply::Apply),
     /// Give back settings that a killed Barograph left changed, or that are kept
     Undo(undo::Undo),
+    /// The same for each boot: text for sysctl.d, fstab, udev and systemd; writes no file
+    Show(show::Show),
 }
 
 pub(crate) fn run(command: &Command) -> Result<Outcome> {
@@ -28,6 +31,7 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
         Command::Check(arguments) => check::run(arguments),
         Command::Apply(arguments) => apply::run(arguments),
         Command::Undo(arguments) => undo::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
     }
 }
 
