@@ -287,3 +287,36 @@ fn what_lasts_is_shown_in_the_form_that_is_asked_for_and_nothing_is_written() {
     assert_eq!(run(&folder, &["show", "--as", "cron"]).0, Some(2));
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1, "only the root is there");
 }
+
+#[test]
+fn a_probe_says_what_it_counted_or_what_is_missing() {
+    let folder = Folder::new("tune-probe");
+    let Some(device) = device(&folder) else { return };
+    let at = device.mount_dir();
+    let (code, said, error) = run(&folder, &["check", &at, "--probe", "--format", "json"]);
+    let report: Value = serde_json::from_str(&said).unwrap();
+    let probe = &report["probe"];
+    let said = probe["said"].as_str().unwrap();
+    // The journal of 64 MiB is small, which is to be changed.
+    assert_eq!(code, Some(3), "{error}");
+    if probe["calls"].is_null() {
+        assert!(said.contains("nothing was counted: "), "{said}");
+        println!("skipped: {said}");
+    } else {
+        assert_eq!((&probe["calls"], &probe["lost_events"]), (&2000.into(), &0.into()));
+        let handles = probe["handles_of_writes"].as_u64().unwrap();
+        assert!(handles > 0 && probe["handles_of_reads"] == 0, "{probe:#}");
+        assert_eq!(probe["lazytime"], false);
+        assert!(said.starts_with(&format!("{handles} handles in 2000 writes of 16 KiB")), "{said}");
+        assert!(said.ends_with("write() goes through the journal here; lazytime is not set"));
+    }
+    let left = std::fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.eq(["lost+found"]));
+    // Without a store there is no place to probe; on a tmpfs there are no handles.
+    assert_eq!(run(&folder, &["check", "--probe"]).0, Some(2));
+    if Path::new("/dev/shm").is_dir() {
+        let (code, said, _) = run(&folder, &["check", "/dev/shm", "--probe"]);
+        assert_eq!(code, Some(3));
+        assert!(said.contains("nothing was counted: /dev/shm: expected ext4"), "{said}");
+    }
+}

@@ -5,6 +5,7 @@
 mod apply;
 mod check;
 mod here;
+mod probe;
 mod rows;
 mod show;
 mod undo;

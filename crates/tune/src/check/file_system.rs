@@ -52,7 +52,7 @@ fn lazytime(store: &MountFacts) -> Need {
              on Linux 6.18; in the source since 6.6)",
         )
         .costing("after a power cut, times of reads may be a day old")
-        .by(Remedy::MountOption("lazytime"))
+        .by(if store.has("lazytime") { Remedy::Hand } else { Remedy::MountOption("lazytime") })
         .note()
 }
 

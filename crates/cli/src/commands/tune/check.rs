@@ -1,6 +1,8 @@
-//! `baro tune check`: what a recorder needs of this machine, found and wanted. Changes nothing.
+//! `baro tune check`: what a recorder needs of this machine, found and wanted. Changes nothing; with
+//! `--probe` it writes into a file without a name, to count.
 
 use super::here::Here;
+use super::probe::{Probed, probe};
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_tune::{Need, Verdict, check};
@@ -11,6 +13,10 @@ use serde_json::json;
 pub(crate) struct Check {
     #[command(flatten)]
     here: Here,
+    /// Count the journal handles that write() takes in STORE: writes for two seconds into a file of
+    /// 8 MiB that has no name. Needs root and tracefs
+    #[arg(long, requires = "store")]
+    probe: bool,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -19,17 +25,21 @@ pub(crate) fn run(arguments: &Check) -> Result<Outcome> {
     let here = arguments.here.look()?;
     let needs = check(&here);
     let changes = needs.iter().filter(|need| need.verdict == Verdict::Change).count();
+    let dir = arguments.here.store.as_deref().filter(|_| arguments.probe);
+    let probed = dir.map(|dir| probe(dir, here.store.as_ref())).transpose()?;
     match arguments.format {
-        Format::Text => print_text(&needs, changes),
+        Format::Text => print_text(&needs, changes, probed.as_ref()),
         Format::Json => print_json(&json!({
             "needs": needs.iter().map(as_json).collect::<Vec<_>>(),
             "to_change": changes,
+            "probe": probed.as_ref().map(Probed::json),
         }))?,
     }
-    Ok(Outcome::lost_if(changes > 0))
+    let unknown = probed.is_some_and(|probed| !probed.is_known());
+    Ok(Outcome::lost_if(changes > 0 || unknown))
 }
 
-fn print_text(needs: &[Need], changes: usize) {
+fn print_text(needs: &[Need], changes: usize, probed: Option<&Probed>) {
     for need in needs {
         out!("{:<6}  {}: {}", need.verdict.name(), need.name, need.found);
         if need.verdict != Verdict::Good {
@@ -39,6 +49,9 @@ fn print_text(needs: &[Need], changes: usize) {
         if let Some(command) = &need.command {
             out!("        {command}");
         }
+    }
+    if let Some(probed) = probed {
+        out!("probe   {}", probed.said());
     }
     match changes {
         0 => out!("nothing to change"),

@@ -23,7 +23,7 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 #[group(skip)]
 pub(super) struct Here {
     /// The store, or the folder it will be in: its file system and device are looked at too
-    store: Option<PathBuf>,
+    pub(super) store: Option<PathBuf>,
     /// Memory of the ring that will be locked
     #[arg(long, default_value = "16M", value_parser = size::bytes)]
     ring: u64,
