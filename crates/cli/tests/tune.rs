@@ -248,6 +248,7 @@ fn a_setting_that_cannot_be_made_ends_it_with_the_rest_put_back() {
     assert_eq!(code, Some(2));
     assert!(said.contains("--only nothing-like-it: no such row here; there are "), "{said}");
     assert!(said.contains("numa") && said.contains("reserve"), "{said}");
+    assert!(said.contains("need its folder as an argument"), "{said}");
     // A number that the kernel lets nobody write.
     let reserve = folder.path("root/proc/sys/vm/min_free_kbytes");
     std::fs::remove_file(&reserve).unwrap();
@@ -261,7 +262,7 @@ fn a_setting_that_cannot_be_made_ends_it_with_the_rest_put_back() {
     // What was kept until then stays, and is said.
     let (code, _, error) = run(&folder, &[&words[..], &["--keep"]].concat());
     assert_eq!(code, Some(1));
-    assert!(error.contains("what was set before it is kept"), "{error}");
+    assert!(error.contains("what is set already is kept"), "{error}");
     assert_eq!(std::fs::read_to_string(&numa).unwrap(), "0\n");
     assert_eq!(run(&folder, &["undo", "--root", &root]).0, Some(0));
     assert_eq!(std::fs::read_to_string(&numa).unwrap(), "1\n");

@@ -54,8 +54,12 @@ pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
     let wish = Wish { only: &arguments.only, machine_wide: arguments.machine_wide };
     let planned = plan(&needs, &wish).unwrap_or_else(|unknown| {
         let keys: Vec<&str> = needs.iter().map(|need| need.key).collect();
+        let more = match arguments.here.store {
+            None => "; those of a file system and its device need its folder as an argument",
+            Some(_) => "",
+        };
         let said = format!(
-            "--only {}: no such row here; there are {}\n",
+            "--only {}: no such row here; there are {}{more}\n",
             unknown.join(", "),
             keys.join(", ")
         );
@@ -76,9 +80,11 @@ pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
         // Held beside it: one process at a time changes settings.
         let (mut kept, dropped) = Journal::open_kept(&options)?;
         tell(&dropped, "settings were kept before a reboot");
-        set(&mut kept, &mut rows).map_err(|error| {
-            format!("{error}; what was set before it is kept: `baro tune undo` puts it back")
-        })?;
+        if let Err(error) = set(&mut kept, &mut rows) {
+            let left = "; what is set already is kept: `baro tune undo` puts it back";
+            let left = if Journal::has_kept(&options) { left } else { "" };
+            return Err(format!("{error}{left}").into());
+        }
         return finish(arguments, &rows, None, None);
     }
     let during = set(&mut journal, &mut rows).and_then(|()| {
