@@ -176,15 +176,14 @@ impl Experiment for RecorderExperiment {
         // Sets in turn: what the machine does meanwhile meets all cases.
         for set in 1..=spec.sets {
             cells.extend(CASES.iter().map(|c| cell(format!("case/{}/{set}", c.name), spec.writes)));
+            let own = ["idle", "BGTRUNC", "BGALL"];
+            cells.extend(own.map(|load| cell(format!("barograph/{load}/{set}"), spec.writes)));
         }
         let beside = |id: String| cell(id, spec.writes_beside);
         cells.extend(
             ["alone", "NONE", "ALL", "barograph"].map(|who| beside(format!("reader/{who}"))),
         );
         cells.extend(case::UNITS_BYTES.map(|bytes| beside(format!("unit/{bytes}"))));
-        cells.extend(
-            ["idle", "BGTRUNC", "BGALL"].map(|load| cell(format!("barograph/{load}"), spec.writes)),
-        );
         let ways: &[WayKind] = if spec.all { &WayKind::ALL } else { &WayKind::ORDINARY };
         for load in ["idle", "BGALL"] {
             cells.extend(ways.iter().map(|way| beside(format!("way/{}/{load}", way.key()))));

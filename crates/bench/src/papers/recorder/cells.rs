@@ -51,7 +51,7 @@ pub(super) fn measure(
             let kind = WayKind::of_key(way).ok_or_else(|| no_cell(id))?;
             other_way(this, kind, Background::named(load).ok_or_else(|| no_cell(id))?, stop)
         }
-        ["barograph", load] => {
+        ["barograph", load, _] => {
             let load = Background::named(load).ok_or_else(|| no_cell(id))?;
             barograph(this, load, false, stop)
         }

@@ -164,7 +164,7 @@ fn latencies(read: &Read<'_>) -> Vec<Claim> {
 /// Not the paper's: what Barograph sets against it.
 fn own(read: &Read<'_>) -> Claim {
     let longest = |load: &str| {
-        let cell = format!("barograph/{load}");
+        let cell = read.worst_own(load)?;
         let latency = read.latency(&cell)?;
         Some((latency.max_ns as f64, read.noise_max_ns(&[&cell]).unwrap_or(0.0)))
     };

@@ -16,12 +16,23 @@ impl Read<'_> {
         (latency.calls > 0).then_some(latency)
     }
 
-    /// The cell of the set with the largest maximum, as the paper takes it.
-    pub(super) fn worst_set(&self, case: &str) -> Option<String> {
-        let prefix = format!("case/{case}/");
-        let sets = self.0.cells.keys().filter(|cell| cell.starts_with(&prefix));
+    /// The cell of the set with the largest maximum, as the paper takes it: of `case/NONE`, of
+    /// `barograph/idle`.
+    pub(super) fn worst(&self, of: &str) -> Option<String> {
+        let set = |cell: &&String| cell.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'));
+        let sets = self.0.cells.keys().filter(set);
         let worst = sets.filter_map(|cell| Some((self.latency(cell)?.max_ns, cell)));
         worst.max().map(|(_, cell)| cell.clone())
+    }
+
+    /// That of a case of the paper.
+    pub(super) fn worst_set(&self, case: &str) -> Option<String> {
+        self.worst(&format!("case/{case}"))
+    }
+
+    /// That of Barograph beside a load.
+    pub(super) fn worst_own(&self, load: &str) -> Option<String> {
+        self.worst(&format!("barograph/{load}"))
     }
 
     /// Its latencies.

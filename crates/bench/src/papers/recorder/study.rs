@@ -99,10 +99,10 @@ fn table_2(first: &Measurement, others: &[Measurement]) -> Table {
                 missing: None,
             });
         }
-        if let Some(cell) = read.latency("barograph/idle").map(|_| "barograph/idle") {
+        if let Some(cell) = read.worst_own("idle") {
             rows.push(Row {
                 name: format!("Barograph, {}", read.place()),
-                cells: cells(None, &read, Some(cell)),
+                cells: cells(None, &read, Some(&cell)),
                 missing: None,
             });
         }
@@ -149,7 +149,7 @@ fn table_3(read: &Read<'_>) -> Table {
 fn table_own(read: &Read<'_>) -> Table {
     let rows = ["idle", "BGTRUNC", "BGALL"].map(|load| Row {
         name: format!("push, {load}"),
-        cells: cells(None, read, Some(&format!("barograph/{load}"))),
+        cells: cells(None, read, read.worst_own(load).as_deref()),
         missing: None,
     });
     let rows = rows.into_iter().filter(|row| row.cells.iter().any(|pair| pair.here.is_some()));
@@ -257,7 +257,7 @@ fn figure_4(read: &Read<'_>) -> Figure {
         Some(boxed(case.name, &latency, printed::table_1(case.name)))
     });
     let own = ["idle", "BGTRUNC", "BGALL"].into_iter().filter_map(|load| {
-        let latency = read.latency(&format!("barograph/{load}"))?;
+        let latency = read.latency(&read.worst_own(load)?)?;
         Some(boxed(&format!("Barograph-{load}"), &latency, None))
     });
     let chart = BoxChart {
@@ -300,7 +300,7 @@ fn figure_own(read: &Read<'_>) -> Figure {
         .into_iter()
         .filter_map(|(cell, name)| Some(boxed(&name, &read.latency(&cell)?, None)));
     let own = ["idle", "BGALL"].into_iter().filter_map(|load| {
-        let latency = read.latency(&format!("barograph/{load}"))?;
+        let latency = read.latency(&read.worst_own(load)?)?;
         Some(boxed(&format!("Barograph push {load}"), &latency, None))
     });
     let chart = BoxChart {

@@ -59,7 +59,7 @@ fn of_the_paper(noise_us: f64) -> Measurement {
     }
     for load in ["idle", "BGALL"] {
         let data = json!({ "write": latency(1.0, 40.0, 2.0), "noise": noise(noise_us) });
-        put(&mut all, &format!("barograph/{load}"), data);
+        put(&mut all, &format!("barograph/{load}/1"), data);
     }
     all
 }
@@ -99,7 +99,7 @@ fn other_figures_refute_them_and_noise_forbids_to_judge() {
     put(&mut other, "case/NONE/1", cell(400_000.0));
     put(&mut other, "case/ALL-BGTRUNC/1", cell(90.0));
     put(&mut other, "case/ALL-BGALL/1", cell(90.0));
-    put(&mut other, "barograph/BGALL", json!({ "write": latency(1.0, 81.0, 2.0) }));
+    put(&mut other, "barograph/BGALL/1", json!({ "write": latency(1.0, 81.0, 2.0) }));
     let judged = study(&other, &[]);
     let found = verdicts(&judged);
     for id in [
