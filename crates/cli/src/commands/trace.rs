@@ -12,6 +12,8 @@ mod state;
 mod syscall;
 mod waits;
 
+pub(super) use recording::BEGUN;
+
 use crate::failure::{Outcome, Result};
 use clap::{Args, Subcommand};
 

@@ -1,16 +1,28 @@
 //! `baro trace` as a child: what is measured and judged is what a user gets.
 //!
+//! That it records is what it says on stderr. Its file says less: the head is written before the
+//! tracer is switched on, and that waits as long as anybody else makes or removes an instance. A
+//! call that began in between would have an end in the trace and no beginning, so nobody could
+//! explain it.
+//!
+//! Invariant: what begins after [`Recording::start`] is in the trace from its beginning on. Held by
+//! `a_recording_has_begun_when_its_recorder_says_so`.
+//!
 //! Invariant: the recording has ended, and its file is gone unless it is to be kept, when this is
 //! dropped. Held by `tests/bench_causes.rs`.
 
+use crate::commands::trace::BEGUN;
 use crate::failure::Result;
 use baro_sys::{clock, disk, host, task, termination};
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// For the recorder to begin: it reads the formats of all events first.
-const BEGIN_TRIES: u32 = 500;
+const BEGIN_MAX: Duration = Duration::from_secs(10);
 /// For it to write what it has and to take its instance away.
 const END_TRIES: u32 = 1_500;
 const STEP_NS: u64 = 20_000_000;
@@ -24,37 +36,42 @@ const LENGTH_MAX: &str = "15m";
 #[derive(Debug)]
 pub(crate) struct Recording {
     child: Child,
+    /// Reads what it says; ends with it, and gives what was said besides [`BEGUN`].
+    listener: Option<JoinHandle<String>>,
     file: PathBuf,
     keep: bool,
 }
 
 impl Recording {
-    /// Records from now on into a file below `dir`, or into `keep`.
+    /// Records into a file below `dir`, or into `keep`; blocks until that is under way.
     pub(crate) fn start(collector: &str, dir: &Path, keep: Option<PathBuf>) -> Result<Self> {
         remove_leftovers(dir);
         let own = || dir.join(format!("{PREFIX}{}.trace", std::process::id()));
         let (file, keep) = keep.map_or_else(|| (own(), false), |file| (file, true));
-        let child = Command::new(std::env::current_exe()?)
-            .args(["trace", "--system", "--for", LENGTH_MAX, "--out"])
-            .arg(&file)
-            .args(["--collector", collector])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let mut recording = Self { child, file, keep };
-        for _ in 0..BEGIN_TRIES {
-            if recording.child.try_wait()?.is_some() {
-                return Err(format!("baro trace: {}", recording.complaint()).into());
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["trace", "--system", "--for", LENGTH_MAX, "--out"]).arg(&file);
+        command.args(["--collector", collector]);
+        Self::begin(&mut command, file, keep)
+    }
+
+    /// Starts a recorder that records into `file`.
+    fn begin(command: &mut Command, file: PathBuf, keep: bool) -> Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (says_so, begun) = channel();
+        let stderr = child.stderr.take();
+        let listener = stderr.map(|said| std::thread::spawn(move || listen(said, &says_so)));
+        let mut recording = Self { child, listener, file, keep };
+        match begun.recv_timeout(BEGIN_MAX) {
+            Ok(()) => Ok(recording),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(format!("baro trace: {}", recording.complaint()).into())
             }
-            // The head of the file is written once all events are on. The file has its name only
-            // when it is whole.
-            if disk::file_bytes(&recording.part()).is_ok_and(|bytes| bytes > 0) {
-                return Ok(recording);
+            Err(RecvTimeoutError::Timeout) => {
+                let waited_s = BEGIN_MAX.as_secs();
+                Err(format!("baro trace has not begun to record within {waited_s} seconds").into())
             }
-            clock::sleep_ns(STEP_NS);
         }
-        Err("baro trace has not begun to record within ten seconds".into())
     }
 
     fn part(&self) -> PathBuf {
@@ -63,12 +80,10 @@ impl Recording {
         name.into()
     }
 
+    /// What it said; blocks until it has ended.
     fn complaint(&mut self) -> String {
-        let mut said = String::new();
-        if let Some(stderr) = &mut self.child.stderr {
-            let _ = stderr.read_to_string(&mut said);
-        }
-        said.trim().to_owned()
+        let said = self.listener.take().and_then(|listener| listener.join().ok());
+        said.unwrap_or_default().trim().to_owned()
     }
 
     /// The trace, once it has ended.
@@ -103,6 +118,21 @@ impl Recording {
     }
 }
 
+/// Reads what a recorder says until it ends; gives a sign when it says that it records.
+fn listen(said: ChildStderr, says_so: &Sender<()>) -> String {
+    let mut rest = String::new();
+    for line in BufReader::new(said).lines().map_while(std::result::Result::ok) {
+        if line.starts_with(BEGUN) {
+            // Nobody may wait for it any longer.
+            let _ = says_so.send(());
+        } else {
+            rest.push_str(&line);
+            rest.push('\n');
+        }
+    }
+    rest
+}
+
 /// Removes traces whose bench was killed.
 fn remove_leftovers(dir: &Path) {
     for name in host::list_dir(dir).unwrap_or_default() {
@@ -125,5 +155,52 @@ impl Drop for Recording {
             let _ = disk::remove(&self.file);
             let _ = disk::remove(&self.part());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recorder that writes the head of its file, is held up, and only then switches the tracer
+    /// on: as the real one while others make instances of the tracer.
+    const SLOW: &str = "echo head > $0.part
+        echo 'baro: the tracer records alone: a test' >&2
+        sleep 1
+        : > $0.on
+        echo \"baro: recording to $0; Ctrl-C ends\" >&2
+        while [ -e $0.on ]; do sleep 0.02; done";
+
+    fn begin(script: &str, name: &str) -> (PathBuf, Result<Recording>) {
+        let name = format!("baro-bench-recording-{}-{name}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let recording = Recording::begin(
+            Command::new("sh").args(["-c", script]).arg(&file),
+            file.clone(),
+            false,
+        );
+        (file, recording)
+    }
+
+    #[test]
+    fn a_recording_has_begun_when_its_recorder_says_so() {
+        let (file, recording) = begin(SLOW, "slow");
+        let mut recording = recording.unwrap();
+        let on = file.with_extension("on");
+        assert!(disk::exists(&on), "it was not recording yet");
+        let _ = disk::remove(&on);
+        let ended = recording.child.wait().unwrap();
+        assert!(ended.success(), "{ended}");
+        assert_eq!(recording.complaint(), "baro: the tracer records alone: a test");
+        let part = recording.part();
+        assert!(disk::exists(&part));
+        drop(recording);
+        assert!(!disk::exists(&part));
+    }
+
+    #[test]
+    fn a_recorder_that_ends_instead_is_an_error_with_what_it_said() {
+        let (_, recording) = begin("echo 'baro: no tracefs' >&2; exit 1", "none");
+        assert_eq!(recording.unwrap_err().to_string(), "baro trace: baro: no tracefs");
     }
 }
