@@ -168,3 +168,67 @@ fn a_run_that_is_killed_goes_on_and_leaves_the_machine_as_it_was() {
     assert_eq!(std::fs::read(&out).unwrap(), before);
     assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap(), study);
 }
+
+/// Processes whose command line has all these words.
+fn running(words: &[&str]) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let has = |path: &Path| {
+        let line = std::fs::read(path.join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        words.iter().all(|word| line.split('\0').any(|part| part.contains(word)))
+    };
+    processes.filter(|process| has(&process.path())).count()
+}
+
+#[test]
+fn the_tracer_beside_a_killed_bench_ends() {
+    if !baro_sys::schedule::is_root() {
+        println!("skipped: needs root, for the tracer");
+        return;
+    }
+    let folder = Folder::new("recorder-orphan");
+    let dir = folder.path(".");
+    let out = folder.path("m.jsonl");
+    let mut child = calls::baro(&[
+        "bench",
+        "recorder",
+        "--dir",
+        &dir,
+        "--only",
+        "case/NONE",
+        "--writes",
+        "20000",
+        "--file",
+        "4M",
+        "--out",
+        &out,
+    ])
+    .stdout(Stdio::null())
+    .stderr(Stdio::null())
+    .spawn()
+    .unwrap();
+    let words = ["trace", "--with-parent", &format!("baro-bench-{}.trace", child.id())];
+    let mut begun = false;
+    for _ in 0..500 {
+        begun = running(&words) > 0;
+        if begun || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    if !begun {
+        println!("skipped: no tracer ran beside it: no disk here, or no tracefs");
+        return;
+    }
+    let mut left = 1;
+    for _ in 0..1_500 {
+        left = running(&words);
+        if left == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(left, 0, "the tracer of a killed bench goes on");
+}

@@ -46,6 +46,24 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
+/// From now on this process gets SIGINT when the thread that started it ends, by being killed too.
+///
+/// # Errors
+/// Those of prctl(2); none is known.
+pub fn end_with_parent() -> io::Result<()> {
+    // SAFETY: takes a number, touches no memory.
+    let rc = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGINT as libc::c_ulong) };
+    if rc != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // It may have ended before: then the first process is the parent, and no signal comes.
+    // SAFETY: cannot fail.
+    if unsafe { libc::getppid() } == 1 {
+        note(libc::SIGINT);
+    }
+    Ok(())
+}
+
 static USER: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn note_user(_: libc::c_int) {

@@ -29,7 +29,7 @@ const STEP_NS: u64 = 20_000_000;
 const INTERRUPT: i32 = 2;
 /// Beginning of the name of a trace that is not to be kept; the process id follows.
 const PREFIX: &str = "baro-bench-";
-/// A recording ends by itself if whoever asked for it is killed.
+/// A recording ends when whoever asked for it is killed, and by itself after this.
 const LENGTH_MAX: &str = "15m";
 
 /// A running `baro trace`.
@@ -49,7 +49,9 @@ impl Recording {
         let own = || dir.join(format!("{PREFIX}{}.trace", std::process::id()));
         let (file, keep) = keep.map_or_else(|| (own(), false), |file| (file, true));
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["trace", "--system", "--for", LENGTH_MAX, "--out"]).arg(&file);
+        command
+            .args(["trace", "--with-parent", "--system", "--for", LENGTH_MAX, "--out"])
+            .arg(&file);
         command.args(["--collector", collector]);
         Self::begin(&mut command, file, keep)
     }

@@ -5,7 +5,7 @@ use super::recording::{BUFFER, Collector, Recorded, Recording, RingOptions, reco
 use crate::commands::{Format, print_json};
 use crate::failure::{Failure, Outcome, Result};
 use crate::size;
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, dirty, termination};
 use baro_trace::collect::{CollectError, Summary};
 use clap::Args;
 use serde_json::json;
@@ -53,11 +53,17 @@ pub(crate) struct Arguments {
     /// older ones
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
+    /// End when whoever started this ends
+    #[arg(long, hide = true)]
+    with_parent: bool,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.with_parent {
+        termination::end_with_parent()?;
+    }
     let recording = Recording {
         command: &arguments.command,
         quiet: arguments.format == Format::Json,
