@@ -190,7 +190,7 @@ fn a_disk_is_accounted_for_as_the_kernel_counts_it() {
             "--",
             baro,
             "bench",
-            "files",
+            "portions",
             "--files",
             files,
             "--bytes",

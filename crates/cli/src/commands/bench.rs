@@ -2,10 +2,10 @@
 
 mod causes;
 pub(crate) mod experiment;
-mod files;
 mod keep;
 pub(crate) mod load;
 mod overhead;
+mod portions;
 mod producers;
 pub(crate) mod push;
 mod recorder;
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// and after a limit of dirty data
     Stall(stall::Arguments),
     /// Portions into many files, as fast as it goes: the writer of the paper on sensor files
-    Files(files::Arguments),
+    Portions(portions::Arguments),
     /// What a recording of the kernel's events costs: files of 1 MiB, empty files
     Overhead(overhead::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
@@ -62,7 +62,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Causes(arguments) => causes::run(&arguments),
         Command::Cause(arguments) => causes::run_one(&arguments),
         Command::Stall(arguments) => stall::run(&arguments),
-        Command::Files(arguments) => files::run(&arguments),
+        Command::Portions(arguments) => portions::run(&arguments),
         Command::Overhead(arguments) => overhead::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }

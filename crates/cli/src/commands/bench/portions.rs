@@ -1,4 +1,4 @@
-//! `baro bench files`: see `baro_bench::files`.
+//! `baro bench portions`: see `baro_bench::files`.
 
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
