@@ -7,12 +7,21 @@
 //!
 //! Nothing is synced: what is written is in the page cache until the kernel writes it, so whoever
 //! counts what reaches the device keeps the files ([`Files::keep`]) and syncs before counting ends.
+//! Beside the paper's greedy load: a sync after each append, a buffer for each file (its full buffer
+//! layer), and a given rate ([`Files::run`]).
 //!
 //! Invariant: the files hold what was reported as written, all of it; everything made is removed
 //! unless it is kept. Held by `files_hold_what_was_written_and_are_rotated`.
 
+mod bisection;
+mod pace;
+mod steady;
 #[cfg(test)]
 mod tests;
+
+pub use bisection::{Bisection, Trial, bisect};
+pub use pace::{Pace, Point, Progress, kept_up};
+pub use steady::{Steady, SteadyRule, steady};
 
 use crate::error::BenchError;
 use baro_sys::{clock, dirty, identity};
@@ -27,6 +36,8 @@ const BUFFERS_BYTES_MAX: u64 = 256 << 20;
 /// The paper's largest number of files.
 const FILES_MAX: u64 = 1_000_000;
 const BLOCK_BYTES_MAX: u64 = 16 << 20;
+/// Longest sleep of a writer with a rate.
+const NAP_NS: u64 = 10_000_000;
 /// Entries of a folder of the tree.
 const FAN_OUT: u64 = 100;
 
@@ -41,6 +52,13 @@ pub struct FilesSpec {
     pub file_bytes_max: u64,
     /// All files in one folder.
     pub flat: bool,
+    /// Each append is synced before the next begins.
+    pub sync: bool,
+    /// A buffer of `block_bytes` for each file, filled before each write: what a program needs whose
+    /// sensors' data come in small pieces.
+    pub layer: bool,
+    /// Bytes of pseudo-random data that is written in turn, at least 16 portions of it.
+    pub pool_bytes: u64,
     /// Stop after so many nanoseconds.
     pub duration_ns: Option<u64>,
     /// Stop when so many bytes or more are written.
@@ -54,6 +72,9 @@ impl Default for FilesSpec {
             block_bytes: 4_096,
             file_bytes_max: u64::MAX,
             flat: false,
+            sync: false,
+            layer: false,
+            pool_bytes: BUFFERS_BYTES_MAX,
             duration_ns: None,
             bytes: None,
         }
@@ -79,6 +100,10 @@ pub struct Files {
     spec: FilesSpec,
     folder: PathBuf,
     buffers: Vec<Vec<u8>>,
+    /// One for each file, or none.
+    layer: Vec<Vec<u8>>,
+    /// Writes so far, over all runs.
+    position: u64,
     kept: bool,
 }
 
@@ -88,6 +113,14 @@ impl Files {
     /// # Errors
     /// A number is of no use, or the folders cannot be made.
     pub fn prepare(spec: FilesSpec, dir: &Path) -> Result<Self, BenchError> {
+        Self::prepare_in(spec, dir.join(format!("baro-files-{}", std::process::id())))
+    }
+
+    /// The same in a folder of this name, which is made.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub fn prepare_in(spec: FilesSpec, folder: PathBuf) -> Result<Self, BenchError> {
         for (field, found, max, expected) in [
             ("files", spec.files, FILES_MAX, "1 to 1,000,000"),
             ("block_bytes", spec.block_bytes, BLOCK_BYTES_MAX, "1 byte to 16 MiB"),
@@ -97,16 +130,19 @@ impl Files {
                 return Err(BenchError::Specification { field, found, expected });
             }
         }
-        let folder = dir.join(format!("baro-files-{}", std::process::id()));
         let make = |path: &Path| {
             dirty::create_dir(path).map_err(BenchError::file("make the directory", path))
         };
         make(&folder)?;
         // From here on it is removed if something fails.
         let seed = identity::random_u64().map_err(BenchError::System)?;
-        let count = (BUFFERS_BYTES_MAX / spec.block_bytes).clamp(16, BUFFERS) as usize;
-        let buffer = |index: usize| buffer(spec.block_bytes as usize, seed ^ index as u64);
-        let files = Self { spec, folder, buffers: (0..count).map(buffer).collect(), kept: false };
+        let count = (spec.pool_bytes / spec.block_bytes).clamp(16, BUFFERS) as usize;
+        let length = spec.block_bytes as usize;
+        let buffers = (0..count).map(|index| buffer(length, seed ^ index as u64)).collect();
+        // Not zeroes, which would have no memory before they are written to.
+        let layered = if spec.layer { spec.files } else { 0 };
+        let layer = (0..layered).map(|_| vec![0xa5; length]).collect();
+        let files = Self { spec, folder, buffers, layer, position: 0, kept: false };
         if !spec.flat {
             for file in 0..spec.files {
                 for parent in files.parents(file) {
@@ -157,32 +193,54 @@ impl Files {
     /// # Errors
     /// Those of the files: a full disk too.
     pub fn write(&mut self, stop: &AtomicBool) -> Result<FilesReport, BenchError> {
+        self.run(Pace::GREEDY, &Progress::default(), stop)
+    }
+
+    /// The same, no faster than `pace`, going on with the file behind the last one; `progress` says
+    /// at any time how far it is.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn run(
+        &mut self,
+        pace: Pace,
+        progress: &Progress,
+        stop: &AtomicBool,
+    ) -> Result<FilesReport, BenchError> {
         let begin_ns = clock::monotonic_ns();
         let mut report = FilesReport::default();
         let end_ns = self.spec.duration_ns.map(|duration_ns| begin_ns.saturating_add(duration_ns));
-        let mut next = 0;
-        for file in (0..self.spec.files).cycle() {
+        loop {
             let now_ns = clock::monotonic_ns();
             report.duration_ns = now_ns.saturating_sub(begin_ns);
             let enough = self.spec.bytes.is_some_and(|bytes| report.written_bytes >= bytes);
             if enough || stop.load(Relaxed) || end_ns.is_some_and(|end_ns| now_ns >= end_ns) {
                 break;
             }
-            let Some(buffer) = self.buffers.get(next) else { break };
-            next = (next + 1) % self.buffers.len();
-            let (current, old) = self.paths(file);
-            self.append(&current, &old, buffer, &mut report)?;
+            let portion_ns = pace.due_ns(report.written_bytes + self.spec.block_bytes);
+            if portion_ns > report.duration_ns {
+                // In short naps, to be stopped soon.
+                clock::sleep_ns((portion_ns - report.duration_ns).min(NAP_NS));
+                continue;
+            }
+            self.append(&mut report)?;
+            progress.set(&report);
         }
         Ok(report)
     }
 
-    fn append(
-        &self,
-        current: &Path,
-        old: &Path,
-        buffer: &[u8],
-        report: &mut FilesReport,
-    ) -> Result<(), BenchError> {
+    fn append(&mut self, report: &mut FilesReport) -> Result<(), BenchError> {
+        let number = self.position;
+        self.position += 1;
+        let file = number % self.spec.files;
+        let (current, old) = self.paths(file);
+        let (current, old) = (current.as_path(), old.as_path());
+        let data = self.buffers.get((number % self.buffers.len() as u64) as usize);
+        let mut data: &[u8] = data.map_or(&[], Vec::as_slice);
+        if let Some(buffer) = self.layer.get_mut(file as usize) {
+            buffer.copy_from_slice(data);
+            data = buffer;
+        }
         let open = || dirty::open_append(current).map_err(BenchError::file("open", current));
         let mut file = open()?;
         let length = file.metadata().map_err(BenchError::file("look at", current))?.len();
@@ -192,8 +250,11 @@ impl Files {
             report.rotations += 1;
             file = open()?;
         }
-        file.write_all(buffer).map_err(BenchError::file("write to", current))?;
-        report.written_bytes += buffer.len() as u64;
+        file.write_all(data).map_err(BenchError::file("write to", current))?;
+        if self.spec.sync {
+            file.sync_all().map_err(BenchError::file("sync", current))?;
+        }
+        report.written_bytes += data.len() as u64;
         report.writes += 1;
         Ok(())
     }

@@ -77,3 +77,32 @@ fn buffers_differ_and_are_not_compressible() {
     one.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
     assert!(counts.iter().all(|count| *count < 64), "{counts:?}");
 }
+
+#[test]
+fn a_layer_a_sync_and_a_pace_change_nothing_of_what_is_written() {
+    let dir = folder("layer");
+    let spec = FilesSpec {
+        files: 10,
+        block_bytes: 500,
+        sync: true,
+        layer: true,
+        pool_bytes: 1,
+        bytes: Some(10_000),
+        ..FilesSpec::default()
+    };
+    let mut files = Files::prepare(spec, &dir).unwrap();
+    assert_eq!((files.layer.len(), files.buffers.len()), (10, 16));
+    let progress = Progress::default();
+    let pace = Pace { bytes_per_s: Some(50_000) };
+    let report = files.run(pace, &progress, &AtomicBool::new(false)).unwrap();
+    assert_eq!((report.written_bytes, report.writes), (10_000, 20));
+    assert_eq!(progress.point(7), Point { at_ns: 7, bytes: 10_000, rotations: 0 });
+    // A portion is not written before all of it has come.
+    assert!(report.duration_ns >= pace.due_ns(10_000), "{report:?}");
+    // The next run goes on behind the last file.
+    let more = files.run(Pace::GREEDY, &progress, &AtomicBool::new(false)).unwrap();
+    assert_eq!((more.writes, files.position), (20, 40));
+    assert_eq!(bytes_below(files.folder()), (10, 20_000));
+    drop(files);
+    baro_sys::disk::remove_folder(&dir).unwrap();
+}

@@ -53,6 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         flat: arguments.flat,
         duration_ns,
         bytes: arguments.bytes,
+        ..FilesSpec::default()
     };
     let mut files = Files::prepare(spec, &arguments.dir)?;
     let report = until_signalled(|stop| files.write(stop))?;
