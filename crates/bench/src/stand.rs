@@ -35,7 +35,7 @@ const TEXT_BYTES_MAX: u64 = 64 << 10;
 pub struct StandSpec<'a> {
     /// Bytes of the device; its image is sparse.
     pub bytes: u64,
-    /// Further options of `mkfs.ext4`.
+    /// Further options of mkfs.
     pub mkfs: &'a [&'a str],
     /// Options of the mount, without blanks: `noatime,nodelalloc`.
     pub mount: &'a str,
@@ -54,10 +54,45 @@ pub struct Speed {
     pub reads: u64,
 }
 
+/// What is made on a stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4, with nothing left for later: lazy initialisation would write during a measurement.
+    #[default]
+    Ext4,
+    /// f2fs.
+    F2fs,
+}
+
+impl FileSystem {
+    /// As mount calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::F2fs => "f2fs",
+        }
+    }
+
+    fn mkfs(self) -> Command {
+        let (program, ours): (_, &[&str]) = match self {
+            Self::Ext4 => (
+                "mkfs.ext4",
+                &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
+            ),
+            Self::F2fs => ("mkfs.f2fs", &["-q", "-f", "-t", "0"]),
+        };
+        let mut command = Command::new(program);
+        command.args(ours);
+        command
+    }
+}
+
 /// A mounted file system on a device that can be made slow; gone on drop.
 #[derive(Debug)]
 pub struct Stand {
     dir: PathBuf,
+    kind: FileSystem,
     mount_options: String,
     lower: Device,
     upper: Device,
@@ -85,6 +120,18 @@ impl Stand {
     /// # Errors
     /// A step failed: its program, and what that said.
     pub fn build(parent: &Path, spec: &StandSpec<'_>) -> Result<Self, BenchError> {
+        Self::build_as(FileSystem::Ext4, parent, spec)
+    }
+
+    /// The same with this file system.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_as(
+        kind: FileSystem,
+        parent: &Path,
+        spec: &StandSpec<'_>,
+    ) -> Result<Self, BenchError> {
         remove_leftovers(parent);
         // The kernel shows resolved paths, and dismantle compares with them.
         let parent = parent.canonicalize().map_err(BenchError::file("find", parent))?;
@@ -96,6 +143,7 @@ impl Stand {
         };
         let mut stand = Self {
             dir: dir.clone(),
+            kind,
             mount_options: spec.mount.to_owned(),
             lower: Device::default(),
             upper: Device::default(),
@@ -116,16 +164,14 @@ impl Stand {
         if baro_sys::disk::exists(Path::new(&wbt)) {
             stand.set(&Setting::new(wbt, "0"))?;
         }
-        // Nothing is left for later: lazy initialisation would write during a measurement.
-        let ours = ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
-        run(Command::new("mkfs.ext4").args(ours).args(spec.mkfs).arg(stand.device_path()))?;
+        run(kind.mkfs().args(spec.mkfs).arg(stand.device_path()))?;
         stand.mount()?;
         Ok(stand)
     }
 
     fn mount(&self) -> Result<(), BenchError> {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "ext4"]);
+        mount.args(["-t", self.kind.name()]);
         if !self.mount_options.is_empty() {
             mount.args(["-o", &self.mount_options]);
         }
@@ -185,6 +231,32 @@ impl Stand {
         let group = Path::new(GROUPS).join(controller).join(dismantle::group_name(&self.dir));
         dirty::create_dir(&group).map_err(BenchError::file("make the control group", &group))?;
         Ok(group)
+    }
+
+    /// A control group of the stand's own that limits memory, page cache included, to `bytes`: the file
+    /// to which a process writes its id to be in it. Of version 1, or of version 2 where the root
+    /// group hands memory on.
+    ///
+    /// # Errors
+    /// Neither is to be had, with the reason.
+    pub fn make_memory_group(&mut self, bytes: u64) -> Result<PathBuf, BenchError> {
+        let one = Path::new(GROUPS).join("memory/memory.limit_in_bytes");
+        if baro_sys::disk::exists(&one) {
+            let group = self.make_group("memory")?;
+            host::write_setting(&group.join("memory.limit_in_bytes"), &bytes.to_string())?;
+            return Ok(group.join("cgroup.procs"));
+        }
+        let controllers = Path::new(GROUPS).join("cgroup.controllers");
+        let controllers = host::read_text(&controllers, TEXT_BYTES_MAX).unwrap_or_default();
+        if !controllers.split_whitespace().any(|name| name == "memory") {
+            return Err(BenchError::Refused(format!(
+                "no memory controller below {GROUPS}, neither of version 1 nor of version 2"
+            )));
+        }
+        self.set(&Setting::new(format!("{GROUPS}/cgroup.subtree_control"), "+memory"))?;
+        let group = self.make_group("")?;
+        host::write_setting(&group.join("memory.max"), &bytes.to_string())?;
+        Ok(group.join("cgroup.procs"))
     }
 
     /// Changes a setting until the stand ends.

@@ -64,8 +64,9 @@ impl Progress {
     }
 }
 
-/// How far a writer was at a time.
+/// How far a writer was at a time. Stored as three numbers, since there are many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64, u64)", into = "(u64, u64, u64)")]
 pub struct Point {
     /// Since the beginning, ns.
     pub at_ns: u64,
@@ -73,6 +74,18 @@ pub struct Point {
     pub bytes: u64,
     /// Files renamed since then.
     pub rotations: u64,
+}
+
+impl From<(u64, u64, u64)> for Point {
+    fn from((at_ns, bytes, rotations): (u64, u64, u64)) -> Self {
+        Self { at_ns, bytes, rotations }
+    }
+}
+
+impl From<Point> for (u64, u64, u64) {
+    fn from(point: Point) -> Self {
+        (point.at_ns, point.bytes, point.rotations)
+    }
 }
 
 /// Whether a writer at this rate kept up: in the second half of the time what was due and not yet

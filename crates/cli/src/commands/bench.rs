@@ -2,6 +2,7 @@
 
 mod causes;
 pub(crate) mod experiment;
+mod files;
 mod keep;
 pub(crate) mod load;
 mod overhead;
@@ -45,6 +46,11 @@ pub(crate) enum Command {
     Stall(stall::Arguments),
     /// Portions into many files, as fast as it goes: the writer of the paper on sensor files
     Portions(portions::Arguments),
+    /// The paper on sensor data in many files, repeated here: its tables, figures and claims
+    Files(files::Arguments),
+    /// A writer of `bench files`
+    #[command(hide = true)]
+    FilesWorker(files::Worker),
     /// What a recording of the kernel's events costs: files of 1 MiB, empty files
     Overhead(overhead::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
@@ -63,6 +69,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cause(arguments) => causes::run_one(&arguments),
         Command::Stall(arguments) => stall::run(&arguments),
         Command::Portions(arguments) => portions::run(&arguments),
+        Command::Files(arguments) => files::run(&arguments),
+        Command::FilesWorker(arguments) => files::worker(&arguments),
         Command::Overhead(arguments) => overhead::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }

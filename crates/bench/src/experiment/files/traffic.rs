@@ -1,0 +1,161 @@
+//! What goes to the device meanwhile: the kernel's own sums, and requests by class where the tracer
+//! can be had.
+//!
+//! A thread of its own empties the tracer's buffers, so that whoever waits for a sync need not.
+
+use crate::error::BenchError;
+use baro_sys::block_device::{BlockDevice, DiskStatistics};
+use baro_sys::clock;
+use baro_trace::blk::Column;
+use baro_trace::collect::{BlockWatch, CollectError, Watched};
+use baro_trace::record::Device;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+
+const NAME: &str = "baro-files";
+const BUFFER_KIB: u64 = 4 << 10;
+const DRAIN_EVERY_NS: u64 = 20_000_000;
+
+/// Sums over an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Its length, ns.
+    pub interval_ns: u64,
+    /// By the kernel's statistics.
+    pub written_bytes: u64,
+    /// The same.
+    pub read_bytes: u64,
+    /// By class, as the paper names them; empty if nobody could watch.
+    pub classes: BTreeMap<String, Class>,
+    /// Events that were lost: then the classes are too small.
+    pub lost_events: u64,
+    /// Why nobody watched.
+    pub missing: Option<String>,
+}
+
+/// Requests of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Class {
+    /// Issued.
+    pub requests: u64,
+    /// Their bytes.
+    pub requested_bytes: u64,
+    /// Bytes done.
+    pub done_bytes: u64,
+}
+
+impl Traffic {
+    /// Both intervals together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.interval_ns += other.interval_ns;
+        both.written_bytes += other.written_bytes;
+        both.read_bytes += other.read_bytes;
+        both.lost_events += other.lost_events;
+        both.missing = both.missing.or_else(|| other.missing.clone());
+        for (name, class) in &other.classes {
+            let sum = both.classes.entry(name.clone()).or_default();
+            sum.requests += class.requests;
+            sum.requested_bytes += class.requested_bytes;
+            sum.done_bytes += class.done_bytes;
+        }
+        both
+    }
+
+    /// A class's share of all bytes read and written, percent, and its mean request, KiB.
+    #[must_use]
+    pub fn share_and_mean(&self, class: &str) -> (Option<f64>, Option<f64>) {
+        let all: u64 = self.classes.values().map(|class| class.done_bytes).sum();
+        if all == 0 {
+            return (None, None);
+        }
+        let class = self.classes.get(class).copied().unwrap_or_default();
+        let mean = class.requested_bytes as f64 / class.requests.max(1) as f64 / 1024.0;
+        let share = class.done_bytes as f64 * 100.0 / all as f64;
+        (Some(share), (class.requests > 0).then_some(mean))
+    }
+}
+
+/// Watches a device until it is finished.
+#[derive(Debug)]
+pub(super) struct Watch {
+    device: BlockDevice,
+    before: DiskStatistics,
+    begin_ns: u64,
+    over: Arc<AtomicBool>,
+    drainer: Result<JoinHandle<Result<Watched, CollectError>>, String>,
+}
+
+impl Watch {
+    /// Begins. A tracer that is not to be had is no error.
+    pub(super) fn start(device: &Path) -> Result<Self, BenchError> {
+        let device = BlockDevice::find(device)?;
+        let number = Device::new(device.number.0, device.number.1);
+        let over = Arc::new(AtomicBool::new(false));
+        let drainer = BlockWatch::start(NAME, &[number], BUFFER_KIB)
+            .map_err(|error| error.to_string())
+            .map(|watch| drained(watch, Arc::clone(&over)));
+        let before = device.statistics()?;
+        Ok(Self { device, before, begin_ns: clock::monotonic_ns(), over, drainer })
+    }
+
+    /// Ends, with what came in between.
+    pub(super) fn finish(self) -> Result<Traffic, BenchError> {
+        let interval_ns = clock::monotonic_ns().saturating_sub(self.begin_ns);
+        let after = self.device.statistics()?;
+        self.over.store(true, Relaxed);
+        let mut traffic = Traffic {
+            interval_ns,
+            written_bytes: after.written_bytes.saturating_sub(self.before.written_bytes),
+            read_bytes: after.read_bytes.saturating_sub(self.before.read_bytes),
+            ..Traffic::default()
+        };
+        match self.drainer {
+            Err(reason) => traffic.missing = Some(reason),
+            Ok(thread) => {
+                let watched = thread.join().map_err(|_| BenchError::ThreadLost("drainer"))?;
+                let watched =
+                    watched.map_err(|error| BenchError::Refused(error.to_string()))?;
+                traffic.lost_events = watched.losses.iter().map(|cpu| cpu.total()).sum();
+                traffic.lost_events += watched.damaged;
+                traffic.classes = classes(&watched);
+            }
+        }
+        Ok(traffic)
+    }
+}
+
+fn drained(
+    mut watch: BlockWatch,
+    over: Arc<AtomicBool>,
+) -> JoinHandle<Result<Watched, CollectError>> {
+    std::thread::spawn(move || {
+        // Should whoever started it give up, its end of the flag is the last.
+        while !over.load(Relaxed) && Arc::strong_count(&over) > 1 {
+            watch.drain()?;
+            clock::sleep_ns(DRAIN_EVERY_NS);
+        }
+        watch.finish()
+    })
+}
+
+fn classes(watched: &Watched) -> BTreeMap<String, Class> {
+    let mut classes: BTreeMap<String, Class> = BTreeMap::new();
+    for traffic in watched.accounting.by_device().values() {
+        for column in Column::OF_DATA {
+            let totals = traffic.column(column);
+            if totals.requests > 0 || totals.done_bytes > 0 {
+                let class = classes.entry(column.name().to_owned()).or_default();
+                class.requests += totals.requests;
+                class.requested_bytes += totals.requested_bytes;
+                class.done_bytes += totals.done_bytes;
+            }
+        }
+    }
+    classes
+}
