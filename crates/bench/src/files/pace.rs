@@ -56,11 +56,7 @@ impl Progress {
     /// What was said, as a point.
     #[must_use]
     pub fn point(&self, at_ns: u64) -> Point {
-        Point {
-            at_ns,
-            bytes: self.bytes.load(Relaxed),
-            rotations: self.rotations.load(Relaxed),
-        }
+        Point { at_ns, bytes: self.bytes.load(Relaxed), rotations: self.rotations.load(Relaxed) }
     }
 }
 

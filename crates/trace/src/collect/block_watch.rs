@@ -120,6 +120,13 @@ impl BlockWatch {
         Ok(pages)
     }
 
+    /// The sums of what was taken until now: of events that are a few milliseconds old, or older than
+    /// the last [`drain`](Self::drain).
+    #[must_use]
+    pub fn so_far(&self) -> &Accounting {
+        &self.accounting
+    }
+
     /// Pages read of a processor, and the time of the last event.
     fn drain_cpu(&mut self, cpu: u32) -> Result<(u64, u64), CollectError> {
         let (mut pages, mut last_ns) = (0, 0);

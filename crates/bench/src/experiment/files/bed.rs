@@ -16,7 +16,7 @@ use super::writers::Writers;
 use crate::error::BenchError;
 use crate::files::Point;
 use crate::stand::{FileSystem, Speed, Stand, StandSpec};
-use baro_sys::{disk, dirty, footprint};
+use baro_sys::{dirty, disk, footprint};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -170,11 +170,6 @@ impl Bed {
         }
         self.speed_up()?;
         self.writers.as_mut().map_or(Ok(Report::default()), |writers| writers.reports(stop))
-    }
-
-    /// The writers end.
-    pub(super) fn dismiss(&mut self) {
-        self.writers = None;
     }
 }
 

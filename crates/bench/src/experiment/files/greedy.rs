@@ -5,7 +5,7 @@ use super::bed::Bed;
 use super::model::Scale;
 use super::order::{Go, Kind, Order};
 use super::plan::{FilesCell, Times, Variant};
-use super::traffic::Traffic;
+use super::traffic::{Traffic, Watch};
 use super::writers::ENDED;
 use crate::error::BenchError;
 use crate::experiment::unavailable;
@@ -163,12 +163,10 @@ fn run(
     let watch = bed.watch()?;
     bed.go(Go::default())?;
     let points = until_steady(bed, times, stop)?;
-    let during = watch.map(super::traffic::Watch::finish).transpose()?;
-    let rest = bed.watch()?;
+    let during = watch.as_ref().map(Watch::so_far).transpose()?;
     let report = bed.end_phase(stop)?;
     bed.sync()?;
-    let rest = rest.map(super::traffic::Watch::finish).transpose()?;
-    let synced = during.as_ref().zip(rest.as_ref()).map(|(during, rest)| during.and(rest));
+    let synced = watch.map(Watch::finish).transpose()?;
     let mut notes = Vec::new();
     let lost = synced.as_ref().map_or(0, |traffic| traffic.lost_events);
     if lost > 0 {
@@ -187,11 +185,7 @@ fn run(
 }
 
 /// Until the rate is steady and each file was renamed once, or time is over.
-fn until_steady(
-    bed: &mut Bed,
-    times: &Times,
-    stop: &AtomicBool,
-) -> Result<Vec<Point>, BenchError> {
+fn until_steady(bed: &mut Bed, times: &Times, stop: &AtomicBool) -> Result<Vec<Point>, BenchError> {
     let begin_ns = clock::monotonic_ns();
     loop {
         let points = bed.points()?;

@@ -41,9 +41,7 @@ impl Extent {
         match self {
             Self::Quick => &[1, 10_000, 100_000],
             Self::Default => &[1, 10_000, 50_000, 100_000, 350_000, 1_000_000],
-            Self::Full => {
-                &[1, 100, 1_000, 10_000, 50_000, 100_000, 350_000, 700_000, 1_000_000]
-            }
+            Self::Full => &[1, 100, 1_000, 10_000, 50_000, 100_000, 350_000, 700_000, 1_000_000],
         }
     }
 
@@ -76,12 +74,11 @@ impl Extent {
             steps,
         };
         match self {
-            Self::Quick => of(2 * S, 2_500 * MS, 500 * MS, 1_500 * MS, 2),
+            Self::Quick => of(1_500 * MS, 1_800 * MS, 400 * MS, 1_500 * MS, 2),
             Self::Default => of(4 * S, 9 * S, S, 4 * S, 5),
-            Self::Full => Times {
-                points_every_ns: 60 * S,
-                ..of(3_600 * S, 3_600 * S, 300 * S, 120 * S, 8)
-            },
+            Self::Full => {
+                Times { points_every_ns: 60 * S, ..of(3_600 * S, 3_600 * S, 300 * S, 120 * S, 8) }
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Lowest rate that is tried: a sensor's portion now and then.
 const RATE_MIN: u64 = 100_000;
 /// A backlog of less than this is no backlog, ns of the rate: what a program buffers anyway.
-const WITHIN_NS: u64 = 1_000_000_000;
+const WITHIN_NS: u64 = 500_000_000;
 const POLL_NS: u64 = 20_000_000;
 
 /// What such a cell stores.
@@ -60,9 +60,7 @@ pub(super) fn measure(
         }
         let points = bed.points()?;
         bed.end_phase(stop)?;
-        // A trial shorter than the bound would show nothing.
-        let within_ns = WITHIN_NS.min(times.trial_ns / 8);
-        Ok(kept_up(Pace { bytes_per_s: Some(rate) }, &points, within_ns))
+        Ok(kept_up(Pace { bytes_per_s: Some(rate) }, &points, WITHIN_NS))
     })?;
     let rate = Rate {
         files: scale.files(cell.paper_files),

@@ -19,17 +19,19 @@ use baro_sys::{clock, identity};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Bytes of a sample, as it comes.
-pub const SAMPLE_BYTES: u64 = 16;
+pub(super) const SAMPLE_BYTES: u64 = 16;
 /// Small beside what a device takes in a second, so that the ring hides nothing.
 const RING_BYTES: usize = 4 << 20;
+/// Below what counts as a backlog at a given rate.
+const DURABLE_WITHIN_NS: u64 = 100_000_000;
 const WAIT_NS: u64 = 200_000;
 const DURABLE_TIMEOUT_NS: u64 = 120_000_000_000;
 /// Values, used over and over from another one on.
 const POOL: usize = 1 << 16;
 /// Between two samples of a sensor.
-pub const STEP_NS: i64 = 1_000_000;
+pub(super) const STEP_NS: i64 = 1_000_000;
 /// 2023-11-14T22:13:20Z.
-pub const START_NS: i64 = 1_700_000_000_000_000_000;
+pub(super) const START_NS: i64 = 1_700_000_000_000_000_000;
 
 /// A store and its one producer.
 #[derive(Debug)]
@@ -61,7 +63,7 @@ impl StoreWriter {
         ingest::make(&order.folder, order.log_bytes, sensors, WhenFull::Recycle)?;
         let options = Options {
             ring_bytes: RING_BYTES,
-            durable_within_ns: ingest::DURABLE_WITHIN_NS,
+            durable_within_ns: DURABLE_WITHIN_NS,
             ..Options::default()
         };
         let recorder = Recorder::open(&order.folder, options).map_err(BenchError::Recorder)?;

@@ -6,14 +6,14 @@
 use crate::error::BenchError;
 use baro_sys::block_device::{BlockDevice, DiskStatistics};
 use baro_sys::clock;
-use baro_trace::blk::Column;
+use baro_trace::blk::{Accounting, Column};
 use baro_trace::collect::{BlockWatch, CollectError, Watched};
 use baro_trace::record::Device;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 const NAME: &str = "baro-files";
@@ -49,24 +49,6 @@ pub struct Class {
 }
 
 impl Traffic {
-    /// Both intervals together.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        let mut both = self.clone();
-        both.interval_ns += other.interval_ns;
-        both.written_bytes += other.written_bytes;
-        both.read_bytes += other.read_bytes;
-        both.lost_events += other.lost_events;
-        both.missing = both.missing.or_else(|| other.missing.clone());
-        for (name, class) in &other.classes {
-            let sum = both.classes.entry(name.clone()).or_default();
-            sum.requests += class.requests;
-            sum.requested_bytes += class.requested_bytes;
-            sum.done_bytes += class.done_bytes;
-        }
-        both
-    }
-
     /// A class's share of all bytes read and written, percent, and its mean request, KiB.
     #[must_use]
     pub fn share_and_mean(&self, class: &str) -> (Option<f64>, Option<f64>) {
@@ -87,66 +69,105 @@ pub(super) struct Watch {
     device: BlockDevice,
     before: DiskStatistics,
     begin_ns: u64,
-    over: Arc<AtomicBool>,
+    wish: Arc<Wish>,
     drainer: Result<JoinHandle<Result<Watched, CollectError>>, String>,
 }
+
+/// What is asked of the thread that empties the buffers.
+#[derive(Debug, Default)]
+struct Wish {
+    over: AtomicBool,
+    /// Sums are wanted; taken back when they are there.
+    so_far: AtomicBool,
+    sums: Mutex<BTreeMap<String, Class>>,
+}
+
+/// Events are that old when they are taken, and some.
+const SETTLED_NS: u64 = 30_000_000;
+/// Longer than any drain takes.
+const SO_FAR_TRIES: u32 = 500;
 
 impl Watch {
     /// Begins. A tracer that is not to be had is no error.
     pub(super) fn start(device: &Path) -> Result<Self, BenchError> {
         let device = BlockDevice::find(device)?;
         let number = Device::new(device.number.0, device.number.1);
-        let over = Arc::new(AtomicBool::new(false));
+        let wish = Arc::new(Wish::default());
         let drainer = BlockWatch::start(NAME, &[number], BUFFER_KIB)
             .map_err(|error| error.to_string())
-            .map(|watch| drained(watch, Arc::clone(&over)));
+            .map(|watch| drained(watch, Arc::clone(&wish)));
         let before = device.statistics()?;
-        Ok(Self { device, before, begin_ns: clock::monotonic_ns(), over, drainer })
+        Ok(Self { device, before, begin_ns: clock::monotonic_ns(), wish, drainer })
     }
 
-    /// Ends, with what came in between.
-    pub(super) fn finish(self) -> Result<Traffic, BenchError> {
-        let interval_ns = clock::monotonic_ns().saturating_sub(self.begin_ns);
+    /// What came until now; the watch goes on. Takes some 50 ms, for the classes.
+    pub(super) fn so_far(&self) -> Result<Traffic, BenchError> {
+        let mut traffic = self.statistics()?;
+        if let Err(reason) = &self.drainer {
+            traffic.missing = Some(reason.clone());
+            return Ok(traffic);
+        }
+        clock::sleep_ns(SETTLED_NS);
+        self.wish.so_far.store(true, Relaxed);
+        for _ in 0..SO_FAR_TRIES {
+            if !self.wish.so_far.load(Relaxed) {
+                break;
+            }
+            clock::sleep_ns(DRAIN_EVERY_NS / 4);
+        }
+        let sums = self.wish.sums.lock();
+        traffic.classes = sums.map_err(|_| BenchError::ThreadLost("drainer"))?.clone();
+        Ok(traffic)
+    }
+
+    fn statistics(&self) -> Result<Traffic, BenchError> {
         let after = self.device.statistics()?;
-        self.over.store(true, Relaxed);
-        let mut traffic = Traffic {
-            interval_ns,
+        Ok(Traffic {
+            interval_ns: clock::monotonic_ns().saturating_sub(self.begin_ns),
             written_bytes: after.written_bytes.saturating_sub(self.before.written_bytes),
             read_bytes: after.read_bytes.saturating_sub(self.before.read_bytes),
             ..Traffic::default()
-        };
+        })
+    }
+
+    /// Ends, with all that came.
+    pub(super) fn finish(self) -> Result<Traffic, BenchError> {
+        let mut traffic = self.statistics()?;
+        self.wish.over.store(true, Relaxed);
         match self.drainer {
             Err(reason) => traffic.missing = Some(reason),
             Ok(thread) => {
                 let watched = thread.join().map_err(|_| BenchError::ThreadLost("drainer"))?;
-                let watched =
-                    watched.map_err(|error| BenchError::Refused(error.to_string()))?;
+                let watched = watched.map_err(|error| BenchError::Refused(error.to_string()))?;
                 traffic.lost_events = watched.losses.iter().map(|cpu| cpu.total()).sum();
                 traffic.lost_events += watched.damaged;
-                traffic.classes = classes(&watched);
+                traffic.classes = classes(&watched.accounting);
             }
         }
         Ok(traffic)
     }
 }
 
-fn drained(
-    mut watch: BlockWatch,
-    over: Arc<AtomicBool>,
-) -> JoinHandle<Result<Watched, CollectError>> {
+fn drained(mut watch: BlockWatch, wish: Arc<Wish>) -> JoinHandle<Result<Watched, CollectError>> {
     std::thread::spawn(move || {
-        // Should whoever started it give up, its end of the flag is the last.
-        while !over.load(Relaxed) && Arc::strong_count(&over) > 1 {
+        // Should whoever started it give up, ours is the last end.
+        while !wish.over.load(Relaxed) && Arc::strong_count(&wish) > 1 {
             watch.drain()?;
+            if wish.so_far.load(Relaxed) {
+                if let Ok(mut sums) = wish.sums.lock() {
+                    *sums = classes(watch.so_far());
+                }
+                wish.so_far.store(false, Relaxed);
+            }
             clock::sleep_ns(DRAIN_EVERY_NS);
         }
         watch.finish()
     })
 }
 
-fn classes(watched: &Watched) -> BTreeMap<String, Class> {
+fn classes(accounting: &Accounting) -> BTreeMap<String, Class> {
     let mut classes: BTreeMap<String, Class> = BTreeMap::new();
-    for traffic in watched.accounting.by_device().values() {
+    for traffic in accounting.by_device().values() {
         for column in Column::OF_DATA {
             let totals = traffic.column(column);
             if totals.requests > 0 || totals.done_bytes > 0 {

@@ -132,8 +132,7 @@ impl Process {
         let stdout = child.stdout.take();
         let (sender, said) = channel();
         // From here on it is ended if something fails.
-        let process =
-            Self { child, stdin, said, ready: false, points: Vec::new(), report: None };
+        let process = Self { child, stdin, said, ready: false, points: Vec::new(), report: None };
         let stdout = stdout.ok_or_else(|| lost("no pipe"))?;
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
