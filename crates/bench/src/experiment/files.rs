@@ -72,7 +72,7 @@ pub struct FilesOptions {
     pub device: Device,
     /// Divides the paper's sizes, 1 to 1,000.
     pub scale: u64,
-    /// Only cells whose name contains one of these; all if empty.
+    /// Only cells whose name begins with one of these; all if empty.
     pub only: Vec<String>,
     /// Program and arguments of a writing process, which calls [`work`].
     pub worker: Vec<OsString>,
@@ -102,13 +102,13 @@ impl FilesExperiment {
         options.no_stand = why_no_stand();
         fit(&options)?;
         let wanted = |cell: &FilesCell| {
-            options.only.is_empty() || options.only.iter().any(|part| cell.id.contains(part))
+            options.only.is_empty() || options.only.iter().any(|part| cell.id.starts_with(part))
         };
         let cells: Vec<FilesCell> =
             plan::cells(options.extent).into_iter().filter(wanted).collect();
         if cells.is_empty() {
             return Err(BenchError::Refused(format!(
-                "no cell of a {} run has one of {:?} in its name; names are like {}",
+                "no cell of a {} run has a name that begins with one of {:?}; names are like {}",
                 options.extent.name(),
                 options.only,
                 plan::cells(options.extent).first().map_or("", |cell| cell.id.as_str())

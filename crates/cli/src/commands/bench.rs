@@ -47,7 +47,7 @@ pub(crate) enum Command {
     /// Portions into many files, as fast as it goes: the writer of the paper on sensor files
     Portions(portions::Arguments),
     /// The paper on sensor data in many files, repeated here: its tables, figures and claims
-    Files(files::Arguments),
+    Files(Box<files::Arguments>),
     /// A writer of `bench files`
     #[command(hide = true)]
     FilesWorker(files::Worker),

@@ -64,6 +64,27 @@ impl Greedy {
     }
 }
 
+/// Parts of the measured time that a rate is compared over.
+const PARTS: u64 = 3;
+
+impl Greedy {
+    /// The lowest and the highest rate of the thirds of the time that the rate was taken over, MB/s:
+    /// how far another run might have come to another rate.
+    #[must_use]
+    pub fn range(&self) -> (f64, f64) {
+        let Steady { from_ns, to_ns, .. } = self.steady;
+        let at = |at_ns: u64| self.points.iter().find(|point| point.at_ns >= at_ns);
+        let part_ns = to_ns.saturating_sub(from_ns) / PARTS;
+        let rates = (0..PARTS).filter_map(|part| {
+            let (from, to) = (at(from_ns + part * part_ns)?, at(from_ns + (part + 1) * part_ns)?);
+            let ns = to.at_ns.checked_sub(from.at_ns).filter(|ns| *ns > 0)?;
+            Some(to.bytes.saturating_sub(from.bytes) as f64 * 1e3 / ns as f64)
+        });
+        let rate = self.mb_per_s();
+        rates.fold((rate, rate), |(low, high), rate| (low.min(rate), high.max(rate)))
+    }
+}
+
 /// Memory and dirty data that the writers of a cell may have, bytes; None: the buffers leave none.
 fn limits(scale: Scale, variant: &Variant, files: u64, block_bytes: u64) -> Option<(u64, u64)> {
     if variant.layer {

@@ -97,12 +97,13 @@ pub(super) struct Records<'a> {
     pub(super) first: Option<Record<'a>>,
 }
 
-/// Puts the paper's tables, figures and claims beside what was measured; one measurement for each
-/// device, the first of them leads.
+/// Puts the paper's tables, figures and claims beside what was measured; of several measurements,
+/// one for each device, the first leads.
 #[must_use]
-pub fn study(measurements: &[Measurement]) -> Study {
+pub fn study(first: &Measurement, others: &[Measurement]) -> Study {
+    let all = std::iter::once(first).chain(others);
     let records: Vec<Record<'_>> =
-        measurements.iter().filter(|one| one.head.experiment == NAME).map(Record).collect();
+        all.filter(|one| one.head.experiment == NAME).map(Record).collect();
     let is_ssd = |record: &Record<'_>| {
         let device = record.setting("device");
         let rotates = record.0.head.machine.fact("rotational") == Some("1");
@@ -129,7 +130,7 @@ pub fn study(measurements: &[Measurement]) -> Study {
         tables: tables::all(&all),
         figures: figures::all(&all),
         claims: claims::all(&all),
-        notes: notes(&all, measurements.len()),
+        notes: notes(&all, 1 + others.len()),
     }
 }
 

@@ -3,72 +3,92 @@
 //! The writing processes are this program once more (`bench files-worker`), so that each has a memory
 //! of its own to be limited; it ends when its input does.
 
+use super::experiment::{self, Files};
 use crate::failure::{Outcome, Result};
-use baro_bench::experiment::files::{Device, Extent, FilesExperiment, FilesOptions, SCALE};
-use baro_bench::experiment::{Machine, run as measure};
+use baro_bench::experiment::Machine;
+use baro_bench::experiment::files::{
+    Device, Extent, FilesExperiment, FilesOptions, NAME, SCALE, study, work,
+};
 use baro_sys::termination;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Folder for an image of the file system; 2 GB unless --scale says otherwise
+    /// Folder for the image of a file system: 2 GB, or 100 GB divided by --scale
     #[arg(long, default_value = ".")]
     dir: PathBuf,
+    /// The device: modelled on a loop device (root), or none, the machine's own speed
+    #[arg(long, value_enum, default_value_t)]
+    device: Model,
     /// A corner of the matrix, in a minute and a half
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The paper's cells at its sizes, an hour each
+    /// As the paper: its sizes, all its B and F, 60 minutes a cell
     #[arg(long)]
     full: bool,
-    #[arg(long, default_value = "hdd")]
-    device: String,
-    #[arg(long)]
+    /// Divide the paper's sizes (file system, cache, F) by this; 50, with --full 1
+    #[arg(long, value_name = "N")]
     scale: Option<u64>,
-    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    /// Only cells whose name begins so: matrix/F=1/, store, rate, read, layer
+    #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
     only: Vec<String>,
-    #[arg(long)]
-    out: PathBuf,
+    #[command(flatten)]
+    files: Files,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Model {
+    /// 124 MB/s, 250 writes and 150 reads a second: the paper's disk
+    #[default]
+    Hdd,
+    /// 197 MB/s written, 20,000 requests/s: the paper's SSD
+    Ssd,
+    /// 12 MB/s written, 80 MB/s read
+    Emmc,
+    /// The machine's own speed
+    None,
+}
+
+impl Model {
+    fn device(self) -> Device {
+        match self {
+            Self::Hdd => Device::Hdd,
+            Self::Ssd => Device::Ssd,
+            Self::Emmc => Device::Emmc,
+            Self::None => Device::None,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    termination::watch()?;
-    let extent = if arguments.quick {
-        Extent::Quick
-    } else if arguments.full {
-        Extent::Full
-    } else {
-        Extent::Default
+    if arguments.files.only_study() {
+        return experiment::study(NAME, &arguments.files, study);
+    }
+    let extent = match (arguments.quick, arguments.full) {
+        (true, _) => Extent::Quick,
+        (_, true) => Extent::Full,
+        _ => Extent::Default,
     };
-    let device = Device::ALL.into_iter().find(|device| device.name() == arguments.device);
-    let mut experiment = FilesExperiment::new(FilesOptions {
+    let scale = arguments.scale.unwrap_or(if extent == Extent::Full { 1 } else { SCALE });
+    let mut files = FilesExperiment::new(FilesOptions {
         dir: arguments.dir.clone(),
         extent,
-        device: device.ok_or("no such device")?,
-        scale: arguments.scale.unwrap_or(SCALE),
+        device: arguments.device.device(),
+        scale,
         only: arguments.only.clone(),
         worker: vec![std::env::current_exe()?.into(), "bench".into(), "files-worker".into()],
         no_stand: None,
     })?;
+    if let Some(reason) = files.no_stand() {
+        eprintln!(
+            "baro: {reason}: without it cells are measured in the folder itself, at the machine's own \
+             speed, with all its cache, and requests are not counted"
+        );
+    }
     let machine = Machine::of(&arguments.dir);
-    let stop = AtomicBool::new(false);
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Relaxed) {
-                stop.fetch_or(termination::requested().is_some(), Relaxed);
-                baro_sys::clock::sleep_ns(20_000_000);
-            }
-        });
-        let result = measure(&mut experiment, machine, &arguments.out, &stop, &mut |p| {
-            eprintln!("{p:?}");
-        });
-        done.store(true, Relaxed);
-        result
-    })?;
-    Ok(Outcome::Done)
+    experiment::measure(&mut files, machine, &arguments.files, study)
 }
 
 /// Writes for `bench files` (internal).
@@ -78,7 +98,6 @@ pub(crate) struct Worker {}
 pub(crate) fn worker(_: &Worker) -> Result<Outcome> {
     // A Ctrl-C is for whoever asked, who then closes the pipe.
     termination::watch()?;
-    let lines = BufReader::new(std::io::stdin()).lines();
-    baro_bench::experiment::files::work(lines, std::io::stdout())?;
+    work(BufReader::new(std::io::stdin()).lines(), std::io::stdout())?;
     Ok(Outcome::Done)
 }
