@@ -116,7 +116,7 @@ fn a_run_that_is_killed_again_and_again_measures_each_cell_once() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     let expected = ["m.html", "m.jsonl", "try.html", "try.jsonl"].map(str::to_owned);
-    assert_eq!(files, BTreeSet::from(expected));
+    assert_eq!(files, BTreeSet::from(expected), "{}", stderr(&output));
     // A whole measurement is studied, anywhere, and says the same.
     let again = json(&run(&["bench", "files", "--study", &out, "--format", "json"]), 0);
     assert_eq!(again["claims"], study["claims"]);
