@@ -153,7 +153,11 @@ fn devices(dir: &Path) -> Vec<String> {
     let image = dir.join(IMAGE);
     let lower: Vec<String> =
         backed.iter().filter(|(_, on)| *on == image).map(|(name, _)| name.clone()).collect();
-    let on_lower = |on: &Path| lower.iter().any(|name| on == Path::new("/dev").join(name));
+    // A device's file is shown without its folder if it was opened in a mount namespace that has
+    // ended since.
+    let on_lower = |on: &Path| {
+        lower.iter().any(|name| ["/dev", "/"].iter().any(|dir| on == Path::new(dir).join(name)))
+    };
     let upper = backed.iter().filter(|(_, on)| on_lower(on)).map(|(name, _)| name.clone());
     upper.chain(lower.clone()).collect()
 }

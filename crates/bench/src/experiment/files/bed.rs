@@ -162,6 +162,13 @@ impl Bed {
         self.writers.as_mut().map_or(Ok(Vec::new()), Writers::points)
     }
 
+    /// Tells the writers to end the phase, and waits for them on a device that stays as slow.
+    pub(super) fn pause(&mut self, stop: &AtomicBool) -> Result<Report, BenchError> {
+        let Some(writers) = &mut self.writers else { return Ok(Report::default()) };
+        writers.stop()?;
+        writers.reports(stop)
+    }
+
     /// Tells the writers to end the phase, lets the device go fast, and waits for them: one that is
     /// inside a call for a slow device's sake need not be waited for at that speed.
     pub(super) fn end_phase(&mut self, stop: &AtomicBool) -> Result<Report, BenchError> {

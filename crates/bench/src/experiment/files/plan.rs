@@ -208,7 +208,7 @@ pub fn cells(extent: Extent) -> Vec<FilesCell> {
     for files in extent.files() {
         cells.push(FilesCell::new("store", What::Store, *files, kib, times.max_ns));
     }
-    let trials_ns = times.trial_ns * (times.steps as u64 + 2);
+    let trials_ns = (times.trial_ns + S) * (times.steps as u64 + 2);
     for (group, kind) in [("rate-files", Kind::Files), ("rate-store", Kind::Store)] {
         cells.push(FilesCell::new(group, What::Rate(kind), files, kib, trials_ns));
     }
