@@ -10,7 +10,6 @@
 //! continued on another or with other settings. Held by `tests.rs`.
 
 pub mod chart;
-pub mod files;
 mod html;
 pub mod machine;
 pub mod measurement;

@@ -164,6 +164,11 @@ impl Stand {
         if baro_sys::disk::exists(Path::new(&wbt)) {
             stand.set(&Setting::new(wbt, "0"))?;
         }
+        // A limit of dirty data that somebody left is kept by a loop device, and would be a cause too.
+        let strict = format!("/sys/class/bdi/{}/strict_limit", stand.upper.number);
+        if baro_sys::disk::exists(Path::new(&strict)) {
+            stand.set(&Setting::new(strict, "0"))?;
+        }
         run(kind.mkfs().args(spec.mkfs).arg(stand.device_path()))?;
         stand.mount()?;
         Ok(stand)

@@ -50,8 +50,8 @@ impl BoxChart {
             let y = BOTTOM + 14.0;
             let _ = writeln!(
                 svg,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" transform=\"rotate(40 {x:.1} {y:.1})\" \
-                 font-size=\"11\">{}</text>",
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" transform=\"rotate(-40 {x:.1} {y:.1})\" \
+                 text-anchor=\"end\" font-size=\"11\">{}</text>",
                 escaped(&one.name)
             );
         }

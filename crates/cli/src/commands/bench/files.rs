@@ -1,4 +1,4 @@
-//! `baro bench files`: see `baro_bench::experiment::files`.
+//! `baro bench files`: see `baro_bench::papers::files`.
 //!
 //! The writing processes are this program once more (`bench files-worker`), so that each has a memory
 //! of its own to be limited; it ends when its input does.
@@ -6,7 +6,7 @@
 use super::experiment::{self, Files};
 use crate::failure::{Outcome, Result};
 use baro_bench::experiment::Machine;
-use baro_bench::experiment::files::{
+use baro_bench::papers::files::{
     Device, Extent, FilesExperiment, FilesOptions, NAME, SCALE, study, work,
 };
 use baro_sys::termination;

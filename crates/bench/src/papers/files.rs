@@ -41,8 +41,8 @@ pub use study::study;
 pub use traffic::{Class, Traffic};
 pub use worker::work;
 
-use super::{Cell, Experiment, Plan, unavailable};
 use crate::error::BenchError;
+use crate::experiment::{Cell, Experiment, Plan, unavailable};
 use crate::stand;
 use baro_sys::disk::Disk;
 use baro_sys::place::Place;
