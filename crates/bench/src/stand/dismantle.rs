@@ -37,6 +37,8 @@ pub(super) fn dismantle(dir: &Path) -> Vec<String> {
     let removals = [
         dirty::remove(&dir.join(IMAGE)),
         dirty::remove_dir(&dir.join(MOUNT)),
+        // Of whoever was killed while the journal was being replaced.
+        dirty::remove(&settings.join("journal.tmp")),
         dirty::remove(&settings.join("lock")),
         dirty::remove_dir(&settings),
         dirty::remove(&dir.join(LOCK)),

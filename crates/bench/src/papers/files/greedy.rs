@@ -139,7 +139,7 @@ pub(super) fn measure(
     let files = scale.files(cell.paper_files);
     let Some((memory, dirty)) = limits(scale, variant, files, cell.block_bytes) else {
         return Ok(unavailable(format!(
-            "{} of buffers leave nothing of {} MB; the paper's machine swapped here",
+            "{} MB of buffers leave nothing of {} MB; the paper's machine swapped here",
             files * cell.block_bytes / 1_000_000,
             scale.memory_bytes() / 1_000_000
         )));
