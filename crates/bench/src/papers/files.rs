@@ -1,7 +1,7 @@
 //! Paper C's experiment: portions of sensor data into F files, on a machine and folder of the user's.
 //!
-//! [`FilesExperiment`] measures: each cell on a [stand](crate::stand) of its own with the paper's
-//! proportions ([`model`]), by processes that are this program once more ([`worker`]). [`study()`]
+//! [`FilesExperiment`] measures: each cell on a [`stand`] of its own with the paper's
+//! proportions ([`model`]), by processes that are this program once more ([`work`]). [`study()`]
 //! puts the paper's tables and figures beside what was measured and judges its claims, from the
 //! measurement alone. What the paper could not do is measured too: a given rate, reads, and
 //! Barograph's store under the same load.

@@ -360,7 +360,7 @@ pub const FIGURE_5: [(&str, f64); 5] = [
     ("half-cache", 0.5),
     ("quarter-cache", 0.5),
 ];
-/// Kwa of appends with an fsync each, ext4: the paper's reference [8].
+/// Kwa of appends with an fsync each, ext4: what the paper cites.
 pub const FSYNC_KWA: f64 = 6.0;
 /// Terabytes that its SSD may be given, and the days that these last at 100 MB/s.
 pub const ENDURANCE_TB: f64 = 290.0;
