@@ -78,6 +78,8 @@ pub struct FilesOptions {
     pub worker: Vec<OsString>,
     /// Why there is no stand: found by [`FilesExperiment::new`].
     pub no_stand: Option<String>,
+    /// Why no device is modelled though one was asked for: found there too.
+    pub no_model: Option<String>,
 }
 
 /// See the module.
@@ -100,6 +102,12 @@ impl FilesExperiment {
         stand::remove_leftovers(&options.dir);
         bed::remove_leftovers(&options.dir);
         options.no_stand = why_no_stand();
+        if options.device != Device::None {
+            options.no_model = why_no_model(&options);
+        }
+        if options.no_model.is_some() {
+            options.device = Device::None;
+        }
         fit(&options)?;
         let wanted = |cell: &FilesCell| {
             options.only.is_empty() || options.only.iter().any(|part| cell.id.starts_with(part))
@@ -123,6 +131,12 @@ impl FilesExperiment {
     pub fn no_stand(&self) -> Option<&str> {
         self.options.no_stand.as_deref()
     }
+
+    /// Why the device is the machine's own though a model was asked for.
+    #[must_use]
+    pub fn no_model(&self) -> Option<&str> {
+        self.options.no_model.as_deref()
+    }
 }
 
 /// What a stand needs: root, and the block controller that models a device.
@@ -134,6 +148,21 @@ fn why_no_stand() -> Option<String> {
         return Some("the kernel has no loop devices (/dev/loop-control)".to_owned());
     }
     None
+}
+
+/// What limits the device below a stand; see there.
+const THROTTLE: &str = "/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device";
+
+fn why_no_model(options: &FilesOptions) -> Option<String> {
+    if let Some(reason) = &options.no_stand {
+        return Some(reason.clone());
+    }
+    let missing = !disk::exists(Path::new(THROTTLE));
+    missing.then(|| {
+        format!(
+            "needs the block controller of control groups in version 1, and {THROTTLE} is missing"
+        )
+    })
 }
 
 /// Whether the folder can take the experiment.

@@ -75,6 +75,8 @@ impl Bed {
             bed.notes.push(format!("no stand, no limits: {reason}"));
             return Ok(bed);
         }
+        bed.notes
+            .extend(options.no_model.iter().map(|reason| format!("no device model: {reason}")));
         let scale = Scale(options.scale);
         let journal = format!("size={}", scale.journal_mib());
         let (kind, mkfs): (_, Vec<&str>) = if variant.f2fs {

@@ -197,6 +197,7 @@ fn what_cannot_be_measured_is_refused() {
         only: vec![only.to_owned()],
         worker: Vec::new(),
         no_stand: None,
+        no_model: None,
     };
     for (options, expected) in [
         (options(0, ""), "scale is 0"),

@@ -80,11 +80,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         only: arguments.only.clone(),
         worker: vec![std::env::current_exe()?.into(), "bench".into(), "files-worker".into()],
         no_stand: None,
+        no_model: None,
     })?;
     if let Some(reason) = files.no_stand() {
         eprintln!(
             "baro: {reason}: without it cells are measured in the folder itself, at the machine's own \
              speed, with all its cache, and requests are not counted"
+        );
+    } else if let Some(reason) = files.no_model() {
+        eprintln!(
+            "baro: the device is not modelled: that {reason}; --device none says so beforehand"
         );
     }
     let machine = Machine::of(&arguments.dir);
