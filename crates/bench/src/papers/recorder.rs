@@ -138,6 +138,13 @@ impl RecorderExperiment {
                 return Err(BenchError::Specification { field, found, expected });
             }
         }
+        if spec.machine_wide && !baro_sys::schedule::is_root() {
+            return Err(BenchError::Refused(
+                "--machine-wide needs root: it changes vm.dirty_* of the whole machine for a while. \
+                 Without it the flusher stays as it is"
+                    .to_owned(),
+            ));
+        }
         let site = Site::new(&spec)?;
         Ok(Self { spec, site, witness, unwatched: None })
     }

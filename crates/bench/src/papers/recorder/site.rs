@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "baro-recorder-";
 const LOCK: &str = "lock";
+const THROTTLE: &str = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device";
 /// File systems on which nothing reaches a disk of this machine.
 const NO_DISK: [&str; 10] =
     ["tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "9p", "proc", "sysfs", "devtmpfs"];
@@ -139,6 +140,12 @@ fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
              without it measure the folder as it is: --device none"
                 .to_owned(),
         ));
+    }
+    if !disk::exists(Path::new(THROTTLE)) {
+        return Err(BenchError::Refused(format!(
+            "a modelled device needs the block controller of control groups version 1, and {THROTTLE} is \
+             not there; measure the folder as it is: --device none"
+        )));
     }
     // As in the paper: a journal of 128 MB, these options, a file system of its own.
     let stand = StandSpec {
