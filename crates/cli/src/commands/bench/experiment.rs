@@ -72,7 +72,7 @@ pub(crate) fn measure(
             show(progress, terminal);
         })
     });
-    let measured = match measured {
+    match measured {
         Err(BenchError::Stopped) => {
             return Err(format!(
                 "stopped; what was measured is in {}: the same command goes on from there",
@@ -80,8 +80,8 @@ pub(crate) fn measure(
             )
             .into());
         }
-        other => other?,
-    };
+        other => other.map(drop)?,
+    }
     if measured_here {
         let took_ns = clock::monotonic_ns().saturating_sub(began_ns);
         eprintln!("baro: measured in {}; {}", size::show_ns(took_ns), out.display());
@@ -89,6 +89,9 @@ pub(crate) fn measure(
         eprintln!("baro: {} is whole: this is what it says; --anew measures again", out.display());
     }
     let html = files.html.clone().unwrap_or_else(|| out.with_extension("html"));
+    // Of the file, as anybody who studies it later: a number that was written and read again may
+    // differ in its last bit.
+    let measured = Measurement::read(&out)?;
     report(&judge(&measured, &[]), Some(&html), files.format)
 }
 
