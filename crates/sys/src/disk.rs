@@ -194,26 +194,6 @@ pub fn open_input(path: &Path) -> Result<File> {
     File::open(path).map_err(|e| Error::new("open", path, e))
 }
 
-/// Bytes that an ordinary user can still write to the file system of `path`.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn free_bytes(path: &Path) -> Result<u64> {
-    use std::os::unix::ffi::OsStrExt;
-    let name = std::ffi::CString::new(path.as_os_str().as_bytes())
-        .map_err(|e| Error::new("look at", path, e.into()))?;
-    let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: `name` ends in a zero byte and `found` is room for what the call fills.
-    if unsafe { libc::statvfs(name.as_ptr(), found.as_mut_ptr()) } != 0 {
-        return Err(Error::new("look at", path, std::io::Error::last_os_error()));
-    }
-    // SAFETY: the call succeeded, so it has filled it.
-    let found = unsafe { found.assume_init() };
-    // Of different widths on 32-bit machines.
-    #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
-    Ok(u64::from(found.f_bavail).saturating_mul(u64::from(found.f_frsize)))
-}
-
 /// Removes a file.
 ///
 /// # Errors

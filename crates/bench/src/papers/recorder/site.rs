@@ -6,8 +6,10 @@
 use super::RecorderSpec;
 use crate::error::BenchError;
 use crate::stand::{Speed, Stand, StandSpec};
+use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::place::Place;
+use baro_sys::storage::Storage;
 use baro_sys::{dirty, disk, host};
 use std::path::{Path, PathBuf};
 
@@ -90,8 +92,8 @@ impl Site {
         let parent = stand.as_ref().map_or_else(|| spec.dir.clone(), Stand::mount_dir);
         remove_leftovers(&parent);
         if stand.is_none() {
-            let free_bytes = disk::free_bytes(&parent)?;
-            if free_bytes < need_bytes {
+            let free_bytes = Disk::open(&parent)?.available_bytes()?;
+            if let Some(free_bytes) = free_bytes.filter(|free| *free < need_bytes) {
                 return Err(BenchError::Refused(format!(
                     "{} has {} MB free, {} MB are needed: free some, name another folder, or make \
                      the files smaller with --file",

@@ -6,7 +6,9 @@
 use crate::commands::bench::recording::Recording;
 use crate::failure::Result;
 use baro_bench::papers::recorder::{Calls, Outlier, Witness};
-use baro_sys::{disk, schedule};
+use baro_sys::disk::Disk;
+use baro_sys::schedule;
+use baro_sys::storage::Storage;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +32,8 @@ impl Tracer {
     /// With its traces in memory, or else in `dir`.
     pub(super) fn new(dir: &Path) -> Self {
         let memory = Path::new(MEMORY);
-        let fits = disk::free_bytes(memory).is_ok_and(|bytes| bytes > ROOM_BYTES);
+        let free_bytes = Disk::open(memory).and_then(|disk| disk.available_bytes());
+        let fits = matches!(free_bytes, Ok(Some(bytes)) if bytes > ROOM_BYTES);
         let dir = if fits { memory.to_path_buf() } else { dir.to_path_buf() };
         Self { dir, recording: None }
     }
