@@ -71,6 +71,9 @@ pub fn unavailable(reason: impl Into<String>) -> Value {
     json!({ "unavailable": reason.into() })
 }
 
+/// What is taken for measured before there is anything to tell the time that is left by.
+const PRIOR_NS: u64 = 20_000_000_000;
+
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
@@ -99,8 +102,8 @@ pub fn run(
     let plan = experiment.plan();
     let head = Head::new(plan.experiment, plan.settings.clone(), machine);
     let mut store = Store::open(out, head)?;
-    // How much longer cells take than expected: preparation, a slow device.
-    let (mut expected_ns, mut took_ns) = (1, 1);
+    // How much longer cells take than expected: preparation, a slow device. One cell is no measure.
+    let (mut expected_ns, mut took_ns) = (PRIOR_NS, PRIOR_NS);
     for (index, cell) in plan.cells.iter().enumerate() {
         if store.has(&cell.id) {
             continue;
