@@ -172,25 +172,30 @@ fn own(read: &Read<'_>) -> Claim {
         let latency = read.latency(&cell)?;
         Some((latency.max_ns as f64, read.noise_max_ns(&[&cell]).unwrap_or(0.0)))
     };
-    let figures =
-        longest("idle").zip(longest("BGALL")).map(|((idle, idle_noise), (load, noise))| {
-            let said = format!(
-                "push {} idle, {} beside BGALL: {:.2} times; noise up to {} and {}",
-                shown(idle),
-                shown(load),
-                load / idle.max(1.0),
-                shown(idle_noise),
-                shown(noise)
-            );
-            (load <= 2.0 * idle, said)
-        });
+    let both = longest("idle").zip(longest("BGALL"));
+    let figures = both.and_then(|((idle, idle_noise), (load, noise))| {
+        let said = format!(
+            "push {} idle, {} beside BGALL: {:.2} times; noise up to {} and {}",
+            shown(idle),
+            shown(load),
+            load / idle.max(1.0),
+            shown(idle_noise),
+            shown(noise)
+        );
+        let holds = load <= 2.0 * idle;
+        (holds || load >= noise * STANDS_OUT).then_some((holds, said))
+    });
     Claim::new(
         "barograph",
         "ours",
         "no idle gaps: Barograph's push is as short beside BGALL",
         "the paper's write() is 40 times as long: 12,482 us against 309 us",
     )
-    .judged(figures, "its maximum beside BGALL at most twice that without", "not measured")
+    .judged(
+        figures,
+        "its maximum beside BGALL at most twice that without",
+        "not measured, or longer but within twice the machine's noise",
+    )
 }
 
 fn flusher(read: &Read<'_>) -> Vec<Claim> {
