@@ -215,6 +215,12 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     std::fs::remove_dir_all(path).map_err(|e| Error::new("remove folder", path, e))
 }
 
+/// What a symbolic link names, also one of /proc that names no file; None if it is none.
+#[must_use]
+pub fn link_target(path: &Path) -> Option<PathBuf> {
+    std::fs::read_link(path).ok()
+}
+
 /// A new ordinary file that is written from start to end without making the page cache dirty by
 /// more than two windows of 4 MiB: what an export writes must not become the long writeback that a
 /// recorder beside it would wait for.

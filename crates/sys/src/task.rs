@@ -51,6 +51,26 @@ pub fn processes(name: &str) -> Vec<u32> {
     .collect()
 }
 
+/// Ids of the threads of a process; none where it has ended.
+#[must_use]
+pub fn thread_ids(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Whether the thread `tid` waits for I/O now: it sleeps uninterruptibly, or for events of
+/// asynchronous I/O (root sees these).
+#[must_use]
+pub fn waits_for_io(tid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{tid}/stat")) else { return false };
+    match stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
+        Some('D') => true,
+        Some('S') => fs::read_to_string(format!("/proc/{tid}/wchan"))
+            .is_ok_and(|place| matches!(place.trim(), "read_events" | "io_cqring_wait")),
+        _ => false,
+    }
+}
+
 /// Where the thread `tid` is; none where it has ended. Does not wait for it.
 #[must_use]
 pub fn sample(tid: u32) -> Option<TaskSample> {

@@ -134,6 +134,17 @@ impl SharedMemory {
         SharedMemory { start, bytes, owner: Arc::new(Owner { _map: map, file, path, locked }) }
     }
 
+    /// Who may open the file: permission bits as of chmod. Of private memory there is none.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn set_mode(&self, mode: u32) -> Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let Some(file) = &self.owner.file else { return Ok(()) };
+        file.set_permissions(std::fs::Permissions::from_mode(mode))
+            .map_err(|e| Error::new("set the mode", &self.owner.path, e))
+    }
+
     /// Size in bytes.
     #[must_use]
     #[inline]

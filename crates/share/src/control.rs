@@ -1,0 +1,224 @@
+//! The control of piece sizes by the ratio that is observed: a pure step.
+//!
+//! The plan's largest safe pieces are where it begins. If among groups that want more than they get
+//! one has more than its share, its pieces become smaller; when all have kept their shares for a
+//! while, pieces that were made smaller grow again. Shares are compared over a window that begins
+//! anew when the groups that want more change: a load that comes or goes is no error of the scheduler.
+//!
+//! Invariant: no group is ever held back but by the size of its pieces, which never falls below the
+//! plan's least nor rises above its largest. Held by the simulated disks below.
+
+use crate::cgroup::Served;
+use crate::judge::asked;
+use crate::observe::{Queue, Work};
+use crate::pieces::Pieces;
+use crate::plan::{PIECE_BYTES_MIN, Speed, largest_pieces};
+use crate::weight::Weight;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Shares are judged over this time at least...
+const WINDOW_NS: u64 = 2_000_000_000;
+/// ...and, while they may be as asked, over this at most.
+const WINDOW_MAX_NS: u64 = 12_000_000_000;
+/// The largest share over the smallest, as parts of what was asked, that makes pieces smaller: this
+/// much, and what one piece more or less would make.
+const TOO_MUCH: f64 = 1.025;
+/// With all shares as near as this, pieces may grow.
+const NEAR: f64 = 1.015;
+/// How often in a row all must be near.
+const CALM_WINDOWS: u32 = 2;
+/// One step makes pieces no smaller than this part.
+const SHRINK_MOST: f64 = 0.3;
+const GROW: f64 = 1.05;
+/// Growing stops at this part of the size that was too large...
+const BELOW_FAILED: f64 = 0.95;
+/// ...which is tried again very slowly, since a disk may have become better.
+const FORGET: f64 = 1.01;
+const SCALE_MIN: f64 = 1.0 / 64.0;
+/// Speeds are taken from periods in which the disk was busy for this part.
+const BUSY_PERCENT: u64 = 60;
+/// How much of a new speed is believed.
+const BELIEVED: f64 = 0.3;
+
+/// A group during one period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupPeriod {
+    /// Its name.
+    pub name: String,
+    /// Its weight.
+    pub weight: Weight,
+    /// What it got.
+    pub served: Served,
+    /// It wanted more than it got.
+    pub backlogged: bool,
+}
+
+/// A disk and its groups during one period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Period {
+    /// How long it was, ns.
+    pub duration_ns: u64,
+    /// What the disk did.
+    pub work: Work,
+    /// Its groups.
+    pub groups: Vec<GroupPeriod>,
+}
+
+/// What is remembered of a disk from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    speed: Speed,
+    /// Parts of the plan's largest pieces, of groups whose pieces had to be made smaller.
+    scales: BTreeMap<String, Scale>,
+    window: VecDeque<Period>,
+    calm: u32,
+}
+
+/// How much smaller than planned a group's pieces are.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    now: f64,
+    /// It may grow up to this.
+    ceiling: f64,
+}
+
+impl Scale {
+    fn shrunk(self, step: f64) -> Self {
+        Self { now: (self.now * step).max(SCALE_MIN), ceiling: self.now * BELOW_FAILED }
+    }
+
+    fn grown(self) -> Self {
+        let ceiling = (self.ceiling * FORGET).min(1.0);
+        Self { now: (self.now * GROW).min(ceiling).max(self.now.min(ceiling)), ceiling }
+    }
+}
+
+impl Control {
+    /// How fast the disk was seen to be.
+    #[must_use]
+    pub fn speed(&self) -> Speed {
+        self.speed
+    }
+
+    /// Takes what was observed, and gives the pieces of each group from now on.
+    pub fn step(&mut self, queue: &Queue, period: Period) -> BTreeMap<String, Pieces> {
+        self.learn_speed(&period);
+        let wanting = |period: &Period| -> Vec<String> {
+            let wanting = period.groups.iter().filter(|group| group.backlogged);
+            wanting.map(|group| group.name.clone()).collect()
+        };
+        let now = wanting(&period);
+        if self.window.back().is_some_and(|last| wanting(last) != now) {
+            self.window.clear();
+            self.calm = 0;
+        }
+        let all: Vec<(String, Weight)> =
+            period.groups.iter().map(|group| (group.name.clone(), group.weight)).collect();
+        self.scales.retain(|name, _| all.iter().any(|(known, _)| known == name));
+        self.window.push_back(period);
+        if now.len() > 1 && self.window_ns() >= WINDOW_NS {
+            self.correct(queue, &now);
+        } else if now.len() < 2 {
+            self.window.clear();
+        }
+        // Every group may become backlogged at any moment: pieces are made for that.
+        let pairs: Vec<(&str, Weight)> =
+            all.iter().map(|(name, weight)| (name.as_str(), *weight)).collect();
+        let shares = asked(&pairs);
+        all.iter()
+            .map(|(name, _)| {
+                let share = shares.get(name).copied().unwrap_or(1.0);
+                (name.clone(), self.pieces_of(queue, name, share))
+            })
+            .collect()
+    }
+
+    fn window_ns(&self) -> u64 {
+        self.window.iter().map(|period| period.duration_ns).sum()
+    }
+
+    /// Compares shares over the window and changes scales.
+    fn correct(&mut self, queue: &Queue, wanting: &[String]) {
+        let mut got: BTreeMap<&str, (Weight, f64)> = BTreeMap::new();
+        for group in self.window.iter().flat_map(|period| &period.groups) {
+            if wanting.contains(&group.name) {
+                let entry = got.entry(&group.name).or_insert((group.weight, 0.0));
+                entry.1 += group.served.bytes() as f64;
+            }
+        }
+        let sum: f64 = got.values().map(|(_, bytes)| bytes).sum();
+        if sum <= 0.0 {
+            return;
+        }
+        let pairs: Vec<(&str, Weight)> = got.iter().map(|(name, one)| (*name, one.0)).collect();
+        let shares = asked(&pairs);
+        let errors: Vec<(String, f64)> = got
+            .iter()
+            .filter_map(|(name, (_, bytes))| {
+                Some(((*name).to_owned(), bytes / sum / shares.get(*name)?))
+            })
+            .collect();
+        // The fewest pieces that any of them had: the grain of what can be seen.
+        let pieces = got.iter().map(|(name, (_, bytes))| {
+            let share = shares.get(*name).copied().unwrap_or(1.0);
+            let sizes = self.pieces_of(queue, name, share);
+            bytes / sizes.read_bytes.max(sizes.write_bytes) as f64
+        });
+        let grain = 1.0 / pieces.fold(f64::INFINITY, f64::min).max(1.0);
+        let least = errors.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
+        let Some((name, most)) = errors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return;
+        };
+        let spread = most / least.max(f64::MIN_POSITIVE);
+        if spread > TOO_MUCH + grain {
+            let scale = self.scales.entry(name).or_insert(Scale { now: 1.0, ceiling: 1.0 });
+            // The farther off, the larger the step.
+            *scale = scale.shrunk(spread.powi(-2).max(SHRINK_MOST));
+            self.calm = 0;
+            self.window.clear();
+        } else if self.window_ns() >= WINDOW_MAX_NS {
+            if spread <= NEAR + grain {
+                self.calm += 1;
+            }
+            if self.calm >= CALM_WINDOWS {
+                self.calm = 0;
+                self.scales.values_mut().for_each(|scale| *scale = scale.grown());
+            }
+            self.window.clear();
+        }
+    }
+
+    /// The pieces of a group that was asked `share`.
+    fn pieces_of(&self, queue: &Queue, name: &str, share: f64) -> Pieces {
+        let scale = self.scales.get(name).map_or(1.0, |scale| scale.now);
+        scaled(largest_pieces(queue, self.speed, share), scale)
+    }
+
+    fn learn_speed(&mut self, period: &Period) {
+        let Work { read_bytes, written_bytes, busy_ns } = period.work;
+        if busy_ns < period.duration_ns / 100 * BUSY_PERCENT || busy_ns == 0 {
+            return;
+        }
+        let seconds = busy_ns.min(period.duration_ns) as f64 / 1e9;
+        let believe = |known: &mut Option<f64>, bytes: u64| {
+            let seen = bytes as f64 / seconds;
+            *known = Some(known.map_or(seen, |known| known + BELIEVED * (seen - known)));
+        };
+        // A mixture tells neither speed.
+        if read_bytes > written_bytes.saturating_mul(9) {
+            believe(&mut self.speed.read_bytes_per_s, read_bytes);
+        } else if written_bytes > read_bytes.saturating_mul(9) {
+            believe(&mut self.speed.write_bytes_per_s, written_bytes);
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "scales are 0 to 1")]
+fn scaled(largest: Pieces, scale: f64) -> Pieces {
+    let size = |bytes: u64| ((bytes as f64 * scale) as u64 >> 12 << 12).max(PIECE_BYTES_MIN);
+    Pieces { read_bytes: size(largest.read_bytes), write_bytes: size(largest.write_bytes) }
+}
+
+#[cfg(test)]
+#[path = "control/tests.rs"]
+mod tests;

@@ -1,0 +1,194 @@
+//! Simulated disks that lose the ratio above some size of piece, in different ways.
+
+use super::*;
+use crate::observe::Bfq;
+
+const PERIOD_NS: u64 = 500_000_000;
+
+/// A disk that keeps weights while pieces are small enough.
+struct Disk {
+    bytes_per_s: f64,
+    /// Pieces above this give a group more than its share.
+    safe_bytes: f64,
+}
+
+struct Load {
+    name: &'static str,
+    weight: u16,
+    wants_bytes_per_s: f64,
+    block_bytes: f64,
+}
+
+impl Disk {
+    /// What the groups get in a period: by weight, but that of large pieces counts for more, as one
+    /// who takes all tags gets the half of the disk whatever its weight.
+    fn period(&self, loads: &[Load], pieces: &BTreeMap<String, Pieces>) -> Period {
+        let seconds = PERIOD_NS as f64 / 1e9;
+        let mut left = self.bytes_per_s * seconds;
+        let mut wanting: Vec<(usize, f64)> = Vec::new();
+        let mut served = vec![0.0; loads.len()];
+        for (index, load) in loads.iter().enumerate() {
+            let piece = pieces.get(load.name).map_or(f64::INFINITY, |one| one.read_bytes as f64);
+            let size = load.block_bytes.min(piece);
+            let weight = f64::from(load.weight);
+            wanting.push((index, weight * (size / self.safe_bytes).max(1.0).powf(0.5)));
+        }
+        // Those that want less first; the rest is divided.
+        for _ in 0..loads.len() {
+            let sum: f64 = wanting.iter().map(|one| one.1).sum();
+            let fits = wanting.iter().position(|(index, weight)| {
+                loads[*index].wants_bytes_per_s * seconds <= left * weight / sum
+            });
+            let Some(at) = fits else { break };
+            let (index, _) = wanting.remove(at);
+            served[index] = loads[index].wants_bytes_per_s * seconds;
+            left -= served[index];
+        }
+        let sum: f64 = wanting.iter().map(|one| one.1).sum();
+        for (index, weight) in &wanting {
+            served[*index] = left * weight / sum;
+        }
+        let groups = loads.iter().enumerate().map(|(index, load)| GroupPeriod {
+            name: load.name.to_owned(),
+            weight: Weight::new(load.weight).unwrap(),
+            served: Served { read_bytes: served[index] as u64, written_bytes: 0 },
+            backlogged: wanting.iter().any(|one| one.0 == index),
+        });
+        let groups: Vec<_> = groups.collect();
+        let read_bytes = groups.iter().map(|group| group.served.read_bytes).sum();
+        let busy_ns = if wanting.is_empty() { PERIOD_NS / 4 } else { PERIOD_NS };
+        Period {
+            duration_ns: PERIOD_NS,
+            work: Work { read_bytes, written_bytes: 0, busy_ns },
+            groups,
+        }
+    }
+}
+
+fn queue() -> Queue {
+    Queue {
+        disk: "sim".into(),
+        scheduler: "bfq".into(),
+        requests: Some(256),
+        request_bytes: Some(512 << 10),
+        bfq: Some(Bfq { slice_idle_us: 8000, timeout_ms: 125, ..Bfq::default() }),
+        ..Queue::default()
+    }
+}
+
+fn load(name: &'static str, weight: u16, mb_per_s: f64, block_mib: f64) -> Load {
+    let block_bytes = block_mib * 1_048_576.0;
+    Load { name, weight, wants_bytes_per_s: mb_per_s * 1e6, block_bytes }
+}
+
+/// Runs `periods` and gives the ratio of the first two groups in the last of them.
+fn run(
+    control: &mut Control,
+    disk: &Disk,
+    loads: &[Load],
+    periods: usize,
+) -> (f64, BTreeMap<String, Pieces>) {
+    let mut pieces = BTreeMap::new();
+    let mut ratio = 0.0;
+    for _ in 0..periods {
+        ratio = step(control, disk, loads, &mut pieces);
+    }
+    (ratio, pieces)
+}
+
+/// One period: the ratio of the first two groups in it.
+fn step(
+    control: &mut Control,
+    disk: &Disk,
+    loads: &[Load],
+    pieces: &mut BTreeMap<String, Pieces>,
+) -> f64 {
+    let period = disk.period(loads, pieces);
+    let bytes =
+        |index: usize| period.groups.get(index).map_or(0.0, |one| one.served.read_bytes as f64);
+    let ratio = bytes(0) / bytes(1);
+    *pieces = control.step(&queue(), period);
+    ratio
+}
+
+#[test]
+fn any_disk_that_has_a_safe_size_is_brought_to_the_ratio() {
+    for mb_per_s in [12.0, 60.0, 500.0, 3000.0] {
+        for safe_mib in [0.5, 2.0, 8.0, 1000.0] {
+            let disk = Disk { bytes_per_s: mb_per_s * 1e6, safe_bytes: safe_mib * 1_048_576.0 };
+            let loads = [load("a", 200, 1e9, 1.0), load("b", 100, 1e9, 100.0)];
+            let mut control = Control::default();
+            let (ratio, pieces) = run(&mut control, &disk, &loads, 240);
+            assert!((1.9..2.1).contains(&ratio), "{mb_per_s} {safe_mib}: {ratio} {pieces:?}");
+            // And it stays.
+            let mut pieces = pieces;
+            for _ in 0..200 {
+                let ratio = step(&mut control, &disk, &loads, &mut pieces);
+                assert!((1.9..2.1).contains(&ratio), "{mb_per_s} {safe_mib}: {ratio}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_of_the_plan_need_no_correction_and_are_none() {
+    let disk = Disk { bytes_per_s: 120e6, safe_bytes: f64::INFINITY };
+    let loads = [load("a", 200, 1e9, 100.0), load("b", 100, 1e9, 100.0)];
+    let mut control = Control::default();
+    let (_, pieces) = run(&mut control, &disk, &loads, 40);
+    let largest = largest_pieces(&queue(), control.speed(), 1.0 / 3.0);
+    assert_eq!(pieces["b"], largest);
+    assert!(control.scales.is_empty());
+}
+
+#[test]
+fn who_wants_less_than_its_share_makes_nobody_smaller() {
+    // The lighter one gets more than its share since the heavier one leaves it: no error.
+    let disk = Disk { bytes_per_s: 100e6, safe_bytes: 1e12 };
+    let loads = [load("player", 200, 5.0, 1.0), load("b", 100, 1e9, 100.0)];
+    let mut control = Control::default();
+    run(&mut control, &disk, &loads, 60);
+    assert!(control.scales.is_empty(), "{:?}", control.scales);
+}
+
+#[test]
+fn pieces_grow_again_when_the_disk_has_become_better() {
+    let loads = [load("a", 200, 1e9, 1.0), load("b", 100, 1e9, 100.0)];
+    let mut control = Control::default();
+    let bad = Disk { bytes_per_s: 100e6, safe_bytes: 1_048_576.0 };
+    let (_, small) = run(&mut control, &bad, &loads, 100);
+    let good = Disk { bytes_per_s: 100e6, safe_bytes: 1e12 };
+    let (_, large) = run(&mut control, &good, &loads, 6000);
+    assert!(large["b"].read_bytes > 2 * small["b"].read_bytes, "{small:?} {large:?}");
+}
+
+#[test]
+fn a_change_of_load_begins_a_new_window() {
+    let disk = Disk { bytes_per_s: 100e6, safe_bytes: 1e12 };
+    let mut control = Control::default();
+    run(&mut control, &disk, &[load("a", 200, 1e9, 1.0)], 3);
+    // One alone is never judged, and the first period of two begins a window.
+    run(&mut control, &disk, &[load("a", 200, 1e9, 1.0), load("b", 100, 1e9, 1.0)], 1);
+    assert_eq!(control.window.len(), 1);
+    assert!(control.scales.is_empty());
+}
+
+#[test]
+fn any_figures_are_taken() {
+    let mut control = Control::default();
+    let served = Served { read_bytes: u64::MAX, written_bytes: u64::MAX };
+    let group = |name: &str, backlogged| GroupPeriod {
+        name: name.into(),
+        weight: Weight::default(),
+        served,
+        backlogged,
+    };
+    for duration_ns in [0, 1, u64::MAX / 4] {
+        for busy_ns in [0, u64::MAX] {
+            let work = Work { read_bytes: u64::MAX, written_bytes: 0, busy_ns };
+            let groups = vec![group("a", true), group("b/c", true), group("b", false)];
+            let pieces = control.step(&Queue::default(), Period { duration_ns, work, groups });
+            assert!(pieces.values().all(|one| one.read_bytes >= PIECE_BYTES_MIN));
+        }
+    }
+}

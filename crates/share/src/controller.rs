@@ -1,0 +1,282 @@
+//! The one that sets disks up and controls pieces; one at a time on a machine.
+//!
+//! Who opens the journal of settings first controls all groups of the registry, also those of other
+//! processes; when it ends, another one takes over. Its own ends are the journal's: what a killed one
+//! left set is put back by the next, and groups whose holders are gone are removed.
+//!
+//! Invariant: settings are applied once for each disk and never again against somebody who changes
+//! them; a disk that vanishes costs its groups their control and nothing else.
+
+use crate::cgroup::{Hierarchy, Version};
+use crate::control::{Control, GroupPeriod, Period};
+use crate::error::ShareError;
+use crate::observe;
+use crate::pieces::{PieceFiles, Pieces};
+use crate::plan::{self, Remedy};
+use crate::registry::Registry;
+use crate::sampler::{DiskSeen, Sampler};
+use baro_tune::{Applied, Journal, OnConflict, Options, Outcome, Report, Setting};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// One period of control.
+const PERIOD_NS: u64 = 500_000_000;
+/// Choosing a scheduler gives its parameters, and these may ask for more.
+const ROUNDS_MAX: usize = 3;
+
+/// How I/O is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// By the plan and the observed ratio.
+    #[default]
+    Auto,
+    /// Not at all.
+    Off,
+    /// In pieces of these sizes.
+    Fixed(Pieces),
+}
+
+/// What a controller does.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Whether the plan's remedies are set; without them only BFQ itself.
+    pub remedies: bool,
+    /// One request at a time, for programs that cannot be cut.
+    pub strict: bool,
+    /// How I/O is cut.
+    pub cut: Cut,
+    /// Further files of the queue, as `iosched/fifo_expire_sync`, with values.
+    pub set: Vec<(String, String)>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { remedies: true, strict: false, cut: Cut::Auto, set: Vec::new() }
+    }
+}
+
+/// What was done to a disk's queue.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The disk.
+    pub disk: String,
+    /// What was planned.
+    pub remedy: Remedy,
+    /// What came of it; Err: why the kernel refused, which is no error of the sharing.
+    pub applied: Result<Applied, String>,
+}
+
+/// Controls all groups of a registry.
+#[derive(Debug)]
+pub struct Controller {
+    policy: Policy,
+    journal: Journal,
+    registry: Registry,
+    sampler: Sampler,
+    /// Disks that were set up.
+    disks: BTreeSet<String>,
+    /// Adopted groups whose weight was set.
+    adopted: BTreeSet<PathBuf>,
+    controls: BTreeMap<String, Control>,
+    files: BTreeMap<PathBuf, PieceFiles>,
+    done: Vec<Done>,
+}
+
+impl Controller {
+    /// Takes control, if nobody has it. Puts back what a killed one left, and removes groups whose
+    /// holders are gone; the programs in them go on.
+    ///
+    /// # Errors
+    /// The journal is damaged, or no rights; no hierarchy of control groups.
+    pub fn open(
+        registry: &Registry,
+        state_dir: &Path,
+        policy: Policy,
+    ) -> Result<Option<(Self, Report)>, ShareError> {
+        let options = Options {
+            state_dir: state_dir.to_owned(),
+            on_conflict: OnConflict::Leave,
+            ..Options::default()
+        };
+        let (journal, report) = match Journal::open(&options) {
+            Ok(opened) => opened,
+            Err(baro_tune::Error::Held { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let sampler = Sampler::new(registry.clone())?;
+        let mut controller = Self {
+            policy,
+            journal,
+            registry: registry.clone(),
+            sampler,
+            disks: BTreeSet::new(),
+            adopted: BTreeSet::new(),
+            controls: BTreeMap::new(),
+            files: BTreeMap::new(),
+            done: Vec::new(),
+        };
+        controller.remove_dead()?;
+        controller.set_up()?;
+        Ok(Some((controller, report)))
+    }
+
+    /// What has been done to queues since this was last asked.
+    pub fn take_done(&mut self) -> Vec<Done> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// To be called each 50 ms or so: looks whether groups wait, and at the end of a period gives
+    /// them new pieces and returns what was seen. Blocks for reading some files of /proc and /sys.
+    ///
+    /// # Errors
+    /// A new disk cannot be set up.
+    pub fn tick(&mut self) -> Result<Option<Vec<DiskSeen>>, ShareError> {
+        self.sampler.sample();
+        if self.sampler.duration_ns() < PERIOD_NS {
+            return Ok(None);
+        }
+        let seen = self.sampler.finish(false);
+        self.remove_dead()?;
+        self.set_up()?;
+        self.control(&seen);
+        Ok(Some(seen))
+    }
+
+    /// What the disks were seen to do, bytes a second.
+    #[must_use]
+    pub fn speed(&self, disk: &str) -> plan::Speed {
+        self.controls.get(disk).map(Control::speed).unwrap_or_default()
+    }
+
+    fn remove_dead(&mut self) -> Result<(), ShareError> {
+        let entries = self.registry.list();
+        let dead = entries.iter().filter(|entry| !entry.alive);
+        // Nested ones first: a group that has others in it cannot go.
+        let mut dead: Vec<_> = dead.collect();
+        dead.sort_by_key(|entry| std::cmp::Reverse(entry.asked.name.len()));
+        for entry in dead {
+            if entry.asked.adopted.is_none() {
+                let hierarchy = Hierarchy::find(Path::new("/"))?;
+                let group = hierarchy.group(&entry.asked.name)?;
+                if group.exists() && group.remove(&hierarchy.top()).is_err() {
+                    // Tried again the next time.
+                    continue;
+                }
+            }
+            self.registry.forget(entry);
+        }
+        self.files.retain(|dir, _| entries.iter().any(|entry| entry.alive && entry.dir == *dir));
+        Ok(())
+    }
+
+    /// Sets up disks and groups that are new.
+    fn set_up(&mut self) -> Result<(), ShareError> {
+        let entries: Vec<_> =
+            self.registry.list().into_iter().filter(|entry| entry.alive).collect();
+        let disks: BTreeSet<String> =
+            entries.iter().flat_map(|entry| entry.asked.disks.iter().cloned()).collect();
+        for disk in disks {
+            if self.disks.contains(&disk) {
+                continue;
+            }
+            self.set_up_disk(&disk)?;
+            self.disks.insert(disk);
+        }
+        if self.sampler.version() == Version::Two {
+            for setting in Hierarchy::find(Path::new("/"))?.settings() {
+                self.journal.apply(&setting)?;
+            }
+        }
+        for entry in entries.iter().filter(|entry| entry.asked.adopted.is_some()) {
+            let file = self.sampler.group(entry)?.weight_file();
+            if self.adopted.insert(file.clone()) {
+                let weight = entry.asked.weight.to_string();
+                self.journal.apply(&Setting::new(file.to_string_lossy(), weight))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_up_disk(&mut self, disk: &str) -> Result<(), ShareError> {
+        let root = Path::new("/");
+        for round in 0..ROUNDS_MAX {
+            let queue = observe::queue(root, disk)?;
+            let without_bfq = queue.bfq.is_none();
+            let mut remedies = plan::plan(&queue);
+            if !without_bfq {
+                remedies.retain(|_| self.policy.remedies);
+                remedies.extend(plan::strict(&queue).filter(|_| self.policy.strict));
+            }
+            if remedies.is_empty() {
+                break;
+            }
+            for remedy in remedies {
+                let applied = self.journal.apply(&remedy.setting);
+                if without_bfq
+                    && applied.as_ref().map_or(true, |one| one.outcome == Outcome::Ignored)
+                {
+                    let schedulers = queue.schedulers.join(" ");
+                    return Err(ShareError::Refused(format!(
+                        "{disk}: this kernel gives it no BFQ: expected bfq among its schedulers, \
+                         found {schedulers}; `modprobe bfq`, or a kernel with CONFIG_IOSCHED_BFQ"
+                    )));
+                }
+                let applied = applied.map_err(|error| error.to_string());
+                if round == 0 || applied.is_ok() {
+                    self.done.push(Done { disk: disk.to_owned(), remedy, applied });
+                }
+            }
+        }
+        for (file, value) in self.policy.set.clone() {
+            let path = format!("/sys/block/{disk}/queue/{file}");
+            self.journal.apply(&Setting::new(path, value))?;
+        }
+        Ok(())
+    }
+
+    /// Gives every group its pieces: of several disks the smallest.
+    fn control(&mut self, seen: &[DiskSeen]) {
+        let mut pieces: BTreeMap<String, Pieces> = BTreeMap::new();
+        for disk in seen {
+            let groups = disk.groups.iter().map(|group| GroupPeriod {
+                name: group.name.clone(),
+                weight: group.weight,
+                served: group.served,
+                backlogged: group.is_backlogged(),
+            });
+            let period =
+                Period { duration_ns: disk.duration_ns, work: disk.work, groups: groups.collect() };
+            let control = self.controls.entry(disk.queue.disk.clone()).or_default();
+            for (name, new) in control.step(&disk.queue, period) {
+                let least = pieces.entry(name).or_insert(new);
+                least.read_bytes = least.read_bytes.min(new.read_bytes);
+                least.write_bytes = least.write_bytes.min(new.write_bytes);
+            }
+        }
+        for entry in self.registry.list().into_iter().filter(|entry| entry.alive) {
+            let auto = pieces.get(&entry.asked.name).copied().unwrap_or(Pieces {
+                read_bytes: plan::PIECE_BYTES_UNKNOWN,
+                write_bytes: plan::PIECE_BYTES_UNKNOWN,
+            });
+            let sizes = match self.policy.cut {
+                Cut::Auto => auto,
+                Cut::Off => Pieces::default(),
+                Cut::Fixed(sizes) => sizes,
+            };
+            if !self.files.contains_key(&entry.dir)
+                && let Ok(files) = PieceFiles::open(&entry.dir)
+            {
+                self.files.insert(entry.dir.clone(), files);
+            }
+            if let Some(files) = self.files.get(&entry.dir) {
+                files.set(sizes);
+            }
+        }
+    }
+
+    /// Puts all settings back.
+    #[must_use]
+    pub fn close(mut self) -> Report {
+        self.journal.undo_all(OnConflict::Leave)
+    }
+}

@@ -1,0 +1,113 @@
+//! The files by which sizes of pieces reach the interposer, and by which it tells what it did.
+//!
+//! Two pages in the group's folder: `pieces`, which only we write and programs map read-only, and
+//! `counters`, which every program of the group may write: a hint, never trusted. Sizes change while
+//! programs run; a piece that has begun ends with the size it had.
+//!
+//! Invariant: the files are never truncated or replaced while a program may have them mapped. Held by
+//! `tests/share.rs` of the command line, which changes sizes under running programs.
+
+#[path = "../preload/src/layout.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "the interposer's part of it")]
+mod layout;
+
+use crate::error::ShareError;
+use baro_sys::memory::SharedMemory;
+use layout::{
+    COUNTERS_FILE, COUNTERS_MAGIC, FILE_BYTES, PIECES_FILE, PIECES_MAGIC, VERSION, VERSION_AT,
+};
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Magic and version are the first 12 bytes.
+const MAGIC_AT: usize = 0;
+
+/// Sizes of pieces in bytes; 0 does not cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// Of direct reads.
+    pub read_bytes: u64,
+    /// Of direct writes.
+    pub write_bytes: u64,
+}
+
+/// The two files of a group.
+#[derive(Debug)]
+pub struct PieceFiles {
+    pieces: SharedMemory,
+    counters: SharedMemory,
+}
+
+impl PieceFiles {
+    /// Makes them in `dir`, which is on a tmpfs.
+    ///
+    /// # Errors
+    /// They are there already, no rights or no memory.
+    pub fn create(dir: &Path, first: Pieces) -> Result<Self, ShareError> {
+        let pieces = SharedMemory::create(&dir.join(PIECES_FILE), FILE_BYTES)?;
+        let counters = SharedMemory::create(&dir.join(COUNTERS_FILE), FILE_BYTES)?;
+        // Programs of any user read the sizes, and tell what they did.
+        pieces.set_mode(0o644)?;
+        counters.set_mode(0o666)?;
+        let files = Self { pieces, counters };
+        files.set(first);
+        counters_head(&files.counters);
+        files.pieces.write(MAGIC_AT, &PIECES_MAGIC);
+        files.pieces.write(VERSION_AT, &VERSION.to_ne_bytes());
+        Ok(files)
+    }
+
+    /// Maps those that are there.
+    ///
+    /// # Errors
+    /// They are missing, or not of this version.
+    pub fn open(dir: &Path) -> Result<Self, ShareError> {
+        let open = |name: &str, magic: [u8; 8]| -> Result<SharedMemory, ShareError> {
+            let path = dir.join(name);
+            let memory = SharedMemory::open(&path)?;
+            let (mut found, mut version) = ([0; 8], [0; 4]);
+            memory.read(MAGIC_AT, &mut found);
+            memory.read(VERSION_AT, &mut version);
+            if found == magic && version == VERSION.to_ne_bytes() {
+                return Ok(memory);
+            }
+            Err(ShareError::Refused(format!(
+                "{}: expected pieces of version {}, found another; end the programs of this group \
+                 and start them again",
+                path.display(),
+                VERSION
+            )))
+        };
+        Ok(Self {
+            pieces: open(PIECES_FILE, PIECES_MAGIC)?,
+            counters: open(COUNTERS_FILE, COUNTERS_MAGIC)?,
+        })
+    }
+
+    /// Sizes from now on.
+    pub fn set(&self, sizes: Pieces) {
+        self.pieces.counter(layout::READ_PIECE_AT).store(sizes.read_bytes, Relaxed);
+        self.pieces.counter(layout::WRITE_PIECE_AT).store(sizes.write_bytes, Relaxed);
+    }
+
+    /// Sizes now.
+    #[must_use]
+    pub fn get(&self) -> Pieces {
+        Pieces {
+            read_bytes: self.pieces.counter(layout::READ_PIECE_AT).load(Relaxed),
+            write_bytes: self.pieces.counter(layout::WRITE_PIECE_AT).load(Relaxed),
+        }
+    }
+
+    /// What the programs of the group say that they did: names and numbers.
+    #[must_use]
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        let number = |at: usize| self.counters.counter(at).load(Relaxed);
+        layout::Counter::ALL.iter().map(|one| (one.name(), number(one.offset()))).collect()
+    }
+}
+
+fn counters_head(counters: &SharedMemory) {
+    counters.write(MAGIC_AT, &COUNTERS_MAGIC);
+    counters.write(VERSION_AT, &VERSION.to_ne_bytes());
+}

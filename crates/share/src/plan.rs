@@ -1,0 +1,203 @@
+//! What is set on a disk, in order of price, and how large a piece may be.
+//!
+//! Pure. Remedies that cost nothing come first: BFQ itself, no weight raising, waiting for the next
+//! request, enough scheduler tags. Then pieces; only for programs that nothing can cut,
+//! `strict_guarantees`, which costs throughput. No bandwidth is ever capped.
+//!
+//! **The largest safe piece** is the smaller of two: what the disk moves in a part of BFQ's
+//! `timeout_sync` (a turn that ends by time is charged by time, and the ratio is lost), and what the
+//! group's share of the scheduler's tags holds (others wait for tags that one large I/O has taken,
+//! outside of BFQ's sight). Measurements: docs/share-cause.md.
+
+use crate::observe::Queue;
+use crate::pieces::Pieces;
+use baro_tune::Setting;
+
+/// Sectors of 512 bytes.
+const SECTOR_BYTES: u64 = 512;
+/// Requests that the scheduler should have to choose from.
+pub const REQUESTS_WANTED: u64 = 256;
+/// BFQ's own time to wait for the next request, us.
+const SLICE_IDLE_US: u64 = 8_000;
+/// A piece may take this part of `timeout_sync`.
+const TURN: f64 = 0.5;
+/// A piece may take this part of the group's share of the tags.
+const TAGS: f64 = 0.75;
+/// The part of the tags that sync writes may take (`bfq_limit_depth`).
+const WRITE_TAGS: f64 = 0.75;
+/// Smaller pieces cost more in gaps between them than they gain.
+pub const PIECE_BYTES_MIN: u64 = 256 << 10;
+/// Until the disk's speed is known.
+pub const PIECE_BYTES_UNKNOWN: u64 = 1 << 20;
+/// No disk needs more.
+const PIECE_BYTES_MAX: u64 = 1 << 30;
+/// What the kernel sends at most in a request where it does not say.
+const REQUEST_BYTES: u64 = 512 << 10;
+
+/// One change of a disk's queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// Its name on the command line: `scheduler`, `low-latency`.
+    pub key: &'static str,
+    /// What is set.
+    pub setting: Setting,
+    /// What it is for.
+    pub why: &'static str,
+    /// What it costs.
+    pub price: &'static str,
+}
+
+/// What is to be changed now on this queue, cheapest first. Parameters of BFQ come once it is the
+/// scheduler: plan again then.
+#[must_use]
+pub fn plan(queue: &Queue) -> Vec<Remedy> {
+    let file = |name: &str| format!("/sys/block/{}/queue/{name}", queue.disk);
+    let Some(bfq) = queue.bfq else {
+        return vec![Remedy {
+            key: "scheduler",
+            setting: Setting::new(file("scheduler"), "bfq"),
+            why: "only BFQ shares by weight",
+            price: "a few us of processor time for each request",
+        }];
+    };
+    let mut remedies = Vec::new();
+    if bfq.low_latency != 0 {
+        remedies.push(Remedy {
+            key: "low-latency",
+            setting: Setting::new(file("iosched/low_latency"), "0"),
+            why: "it raises weights of what seems interactive, whatever was asked",
+            price: "programs that start do not go first",
+        });
+    }
+    if bfq.slice_idle_us == 0 {
+        remedies.push(Remedy {
+            key: "slice-idle",
+            setting: Setting::new(file("iosched/slice_idle_us"), SLICE_IDLE_US.to_string()),
+            why: "without waiting for its next request a group loses its turn after each",
+            price: "the disk may idle for up to 8 ms when a group pauses",
+        });
+    }
+    let sectors = queue.request_bytes.unwrap_or(REQUEST_BYTES) / SECTOR_BYTES;
+    if bfq.max_budget == 0 || bfq.max_budget > 2 * sectors {
+        remedies.push(Remedy {
+            key: "max-budget",
+            setting: Setting::new(file("iosched/max_budget"), sectors.to_string()),
+            why: "a turn that is slow is charged by time instead of bytes; one of one request never is",
+            price: "turns are shorter: more of them",
+        });
+    }
+    if queue.requests.is_some_and(|requests| requests < REQUESTS_WANTED) {
+        remedies.push(Remedy {
+            key: "nr-requests",
+            setting: Setting::new(file("nr_requests"), REQUESTS_WANTED.to_string()),
+            why: "one large I/O takes all scheduler tags, and others wait where BFQ does not see them",
+            price: "under 1 KB of memory for each",
+        });
+    }
+    remedies
+}
+
+/// The last remedy: one request at a time. For groups with programs that nothing can cut.
+#[must_use]
+pub fn strict(queue: &Queue) -> Option<Remedy> {
+    (queue.bfq?.strict_guarantees == 0).then(|| Remedy {
+        key: "strict-guarantees",
+        setting: Setting::new(
+            format!("/sys/block/{}/queue/iosched/strict_guarantees", queue.disk),
+            "1",
+        ),
+        why: "programs that cannot be cut break the ratio",
+        price: "7 to 30 % of the throughput: one request at a time",
+    })
+}
+
+/// How fast a disk is, bytes a second; None before it was seen busy.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Speed {
+    /// Reading.
+    pub read_bytes_per_s: Option<f64>,
+    /// Writing.
+    pub write_bytes_per_s: Option<f64>,
+}
+
+/// The largest pieces with which a group that was asked `share` (of 1) of the disk keeps it.
+#[must_use]
+pub fn largest_pieces(queue: &Queue, speed: Speed, share: f64) -> Pieces {
+    let size = |bytes_per_s: Option<f64>, depth: f64| {
+        let turn = bytes_per_s.map_or(PIECE_BYTES_UNKNOWN, |speed| {
+            let timeout_ms = queue.bfq.map_or(125, |bfq| bfq.timeout_ms).clamp(1, 10_000);
+            whole(speed * timeout_ms as f64 / 1e3 * TURN)
+        });
+        let each = queue.request_bytes.unwrap_or(REQUEST_BYTES).max(4096);
+        let tags = queue.requests.unwrap_or(REQUESTS_WANTED).saturating_mul(each);
+        let tags = whole(tags as f64 * share * TAGS * depth);
+        let bytes = turn.min(tags).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
+        // Whole requests, so that none is a remainder.
+        if bytes > each { bytes / each * each } else { bytes >> 12 << 12 }
+    };
+    Pieces {
+        read_bytes: size(speed.read_bytes_per_s, 1.0),
+        write_bytes: size(speed.write_bytes_per_s, WRITE_TAGS),
+    }
+}
+
+/// Bytes of a figure that is none too large, negative or not a number.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates as wanted")]
+fn whole(bytes: f64) -> u64 {
+    (bytes + 0.5) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::Bfq;
+
+    fn queue(requests: u64, request_kib: u64) -> Queue {
+        Queue {
+            disk: "sda".into(),
+            scheduler: "bfq".into(),
+            requests: Some(requests),
+            request_bytes: Some(request_kib << 10),
+            bfq: Some(Bfq {
+                low_latency: 1,
+                slice_idle_us: 8000,
+                timeout_ms: 125,
+                ..Bfq::default()
+            }),
+            ..Queue::default()
+        }
+    }
+
+    #[test]
+    fn what_is_right_already_is_not_planned() {
+        let keys = |queue: &Queue| plan(queue).iter().map(|one| one.key).collect::<Vec<_>>();
+        assert_eq!(keys(&queue(64, 512)), ["low-latency", "max-budget", "nr-requests"]);
+        let mut good = queue(256, 512);
+        good.bfq = Some(Bfq { slice_idle_us: 8000, max_budget: 2048, ..Bfq::default() });
+        assert!(keys(&good).is_empty());
+        good.bfq = Some(Bfq { max_budget: 1024, ..Bfq::default() });
+        assert_eq!(keys(&good), ["slice-idle"]);
+        good.bfq = None;
+        assert_eq!(keys(&good), ["scheduler"]);
+        assert!(strict(&good).is_none() && strict(&queue(64, 512)).is_some());
+    }
+
+    #[test]
+    fn a_piece_is_bounded_by_the_turn_and_by_the_tags() {
+        let fast = Speed { read_bytes_per_s: Some(120e6), write_bytes_per_s: Some(60e6) };
+        let pieces = largest_pieces(&queue(1024, 512), fast, 0.5);
+        assert_eq!((pieces.read_bytes >> 19, pieces.write_bytes >> 19), (14, 7));
+        // 64 tags of 512 KiB, a third of them, three quarters of that.
+        let pieces = largest_pieces(
+            &queue(64, 512),
+            Speed { read_bytes_per_s: Some(1e9), ..fast },
+            1.0 / 3.0,
+        );
+        assert_eq!(pieces.read_bytes, 8 << 20);
+        let slow = Speed { read_bytes_per_s: Some(1.0), write_bytes_per_s: Some(f64::NAN) };
+        let pieces = largest_pieces(&queue(2, 4), slow, f64::INFINITY);
+        assert_eq!(pieces, Pieces { read_bytes: PIECE_BYTES_MIN, write_bytes: PIECE_BYTES_MIN });
+        let unknown = largest_pieces(&queue(256, 512), Speed::default(), 0.5);
+        assert_eq!(unknown.read_bytes, PIECE_BYTES_UNKNOWN);
+    }
+}
