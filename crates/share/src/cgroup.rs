@@ -153,18 +153,19 @@ impl Hierarchy {
         Ok(Group { dir: self.place(&dir.to_string_lossy()), version: self.version })
     }
 
-    /// A group that somebody else has made, as of a systemd unit, by its path in the hierarchy.
+    /// A group that somebody else makes, as of a systemd unit, by its path in the hierarchy. It may be
+    /// there later, and go and come with its unit.
     ///
     /// # Errors
-    /// There is no such group.
+    /// A path that leads out of the hierarchy.
     pub fn adopted(&self, path: &str) -> Result<Group, ShareError> {
-        let dir = self.place(path.trim_start_matches('/'));
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-        if path.trim_matches('/').split('/').all(plain) && disk::exists(&dir.join("cgroup.procs")) {
+        if path.trim_matches('/').split('/').all(plain) && !path.contains(char::is_control) {
+            let dir = self.place(path.trim_matches('/'));
             return Ok(Group { dir, version: self.version });
         }
         Err(ShareError::Refused(format!(
-            "no control group {path}: expected one below {}",
+            "control group {path:?}: expected a path below {}, without `..`",
             self.mount.display()
         )))
     }

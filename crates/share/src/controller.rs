@@ -11,7 +11,7 @@ use crate::cgroup::{Hierarchy, Version};
 use crate::control::{Control, GroupPeriod, Period};
 use crate::error::ShareError;
 use crate::observe;
-use crate::pieces::{PieceFiles, Pieces};
+use crate::pieces::{Cut, PieceFiles, Pieces};
 use crate::plan::{self, Remedy};
 use crate::registry::Registry;
 use crate::sampler::{DiskSeen, Sampler};
@@ -24,18 +24,6 @@ const PERIOD_NS: u64 = 500_000_000;
 /// Choosing a scheduler gives its parameters, and these may ask for more.
 const ROUNDS_MAX: usize = 3;
 
-/// How I/O is cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cut {
-    /// By the plan and the observed ratio.
-    #[default]
-    Auto,
-    /// Not at all.
-    Off,
-    /// In pieces of these sizes.
-    Fixed(Pieces),
-}
-
 /// What a controller does.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -43,7 +31,7 @@ pub struct Policy {
     pub remedies: bool,
     /// One request at a time, for programs that cannot be cut.
     pub strict: bool,
-    /// How I/O is cut.
+    /// How I/O of groups is cut that do not say it themselves.
     pub cut: Cut,
     /// Further files of the queue, as `iosched/fifo_expire_sync`, with values.
     pub set: Vec<(String, String)>,
@@ -188,8 +176,12 @@ impl Controller {
             }
         }
         for entry in entries.iter().filter(|entry| entry.asked.adopted.is_some()) {
-            let file = self.sampler.group(entry)?.weight_file();
-            if self.adopted.insert(file.clone()) {
+            let group = self.sampler.group(entry)?;
+            let file = group.weight_file();
+            if !group.exists() {
+                // Its unit does not run; the next one has a new group of the same name.
+                self.adopted.remove(&file);
+            } else if self.adopted.insert(file.clone()) {
                 let weight = entry.asked.weight.to_string();
                 self.journal.apply(&Setting::new(file.to_string_lossy(), weight))?;
             }
@@ -258,7 +250,7 @@ impl Controller {
                 read_bytes: plan::PIECE_BYTES_UNKNOWN,
                 write_bytes: plan::PIECE_BYTES_UNKNOWN,
             });
-            let sizes = match self.policy.cut {
+            let sizes = match entry.asked.cut.unwrap_or(self.policy.cut) {
                 Cut::Auto => auto,
                 Cut::Off => Pieces::default(),
                 Cut::Fixed(sizes) => sizes,

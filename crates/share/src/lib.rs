@@ -26,7 +26,9 @@ pub mod sampler;
 mod weight;
 
 pub use cgroup::{Hierarchy, Version};
-pub use controller::{Controller, Cut, Done, Policy};
+pub use controller::{Controller, Done, Policy};
 pub use error::ShareError;
 pub use member::{Member, MemberSpec};
+pub use pieces::{Cut, Pieces};
+pub use registry::{Asked, Registry};
 pub use weight::Weight;

@@ -16,7 +16,9 @@ use baro_sys::memory::SharedMemory;
 use layout::{
     COUNTERS_FILE, COUNTERS_MAGIC, FILE_BYTES, PIECES_FILE, PIECES_MAGIC, VERSION, VERSION_AT,
 };
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Magic and version are the first 12 bytes.
@@ -29,6 +31,50 @@ pub struct Pieces {
     pub read_bytes: u64,
     /// Of direct writes.
     pub write_bytes: u64,
+}
+
+/// How I/O is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// By the plan and the observed ratio.
+    #[default]
+    Auto,
+    /// Not at all.
+    Off,
+    /// In pieces of these sizes.
+    Fixed(Pieces),
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => out.write_str("auto"),
+            Self::Off => out.write_str("off"),
+            Self::Fixed(Pieces { read_bytes, write_bytes }) => {
+                write!(out, "{read_bytes}:{write_bytes}")
+            }
+        }
+    }
+}
+
+impl FromStr for Cut {
+    type Err = String;
+
+    /// `auto`, `off`, or bytes of reads and of writes, `8388608:4194304`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fixed = |text: &str| {
+            let (read, write) = text.split_once(':').unwrap_or((text, text));
+            let (read_bytes, write_bytes) = (read.parse().ok()?, write.parse().ok()?);
+            Some(Self::Fixed(Pieces { read_bytes, write_bytes }))
+        };
+        match text {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            _ => fixed(text).ok_or_else(|| {
+                format!("expected auto, off, BYTES or BYTES:BYTES (reads:writes), found {text:?}")
+            }),
+        }
+    }
 }
 
 /// The two files of a group.

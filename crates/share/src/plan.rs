@@ -1,13 +1,14 @@
 //! What is set on a disk, in order of price, and how large a piece may be.
 //!
 //! Pure. Remedies that cost nothing come first: BFQ itself, no weight raising, waiting for the next
-//! request, enough scheduler tags. Then pieces; only for programs that nothing can cut,
+//! request, turns of one request (longer ones may be charged by time instead of bytes, which is what
+//! breaks the ratio), enough scheduler tags. Then pieces; only for programs that nothing can cut,
 //! `strict_guarantees`, which costs throughput. No bandwidth is ever capped.
 //!
-//! **The largest safe piece** is the smaller of two: what the disk moves in a part of BFQ's
-//! `timeout_sync` (a turn that ends by time is charged by time, and the ratio is lost), and what the
-//! group's share of the scheduler's tags holds (others wait for tags that one large I/O has taken,
-//! outside of BFQ's sight). Measurements: docs/share-cause.md.
+//! **The largest safe piece** is the smaller of two: what the disk moves in `timeout_sync`, so that
+//! nobody waits longer for another's, and what the group's share of the scheduler's tags holds
+//! (others wait for tags that one large I/O has taken, outside of BFQ's sight). Measurements:
+//! docs/share-cause.md.
 
 use crate::observe::Queue;
 use crate::pieces::Pieces;
@@ -20,7 +21,7 @@ pub const REQUESTS_WANTED: u64 = 256;
 /// BFQ's own time to wait for the next request, us.
 const SLICE_IDLE_US: u64 = 8_000;
 /// A piece may take this part of `timeout_sync`.
-const TURN: f64 = 0.5;
+const TURN: f64 = 1.0;
 /// A piece may take this part of the group's share of the tags.
 const TAGS: f64 = 0.75;
 /// The part of the tags that sync writes may take (`bfq_limit_depth`).
@@ -186,7 +187,7 @@ mod tests {
     fn a_piece_is_bounded_by_the_turn_and_by_the_tags() {
         let fast = Speed { read_bytes_per_s: Some(120e6), write_bytes_per_s: Some(60e6) };
         let pieces = largest_pieces(&queue(1024, 512), fast, 0.5);
-        assert_eq!((pieces.read_bytes >> 19, pieces.write_bytes >> 19), (14, 7));
+        assert_eq!((pieces.read_bytes >> 19, pieces.write_bytes >> 19), (28, 14));
         // 64 tags of 512 KiB, a third of them, three quarters of that.
         let pieces = largest_pieces(
             &queue(64, 512),

@@ -9,7 +9,7 @@
 
 use crate::cgroup::check_name;
 use crate::error::ShareError;
-use crate::pieces::{PieceFiles, Pieces};
+use crate::pieces::{Cut, PieceFiles, Pieces};
 use crate::weight::Weight;
 use baro_sys::lock::LockFile;
 use baro_sys::{disk, host, schedule};
@@ -32,6 +32,8 @@ pub struct Asked {
     pub disks: Vec<String>,
     /// A control group of somebody else's, by its path; None: one of ours.
     pub adopted: Option<String>,
+    /// How its I/O is cut; None: as the controller does by itself.
+    pub cut: Option<Cut>,
 }
 
 /// A group that is there.
@@ -163,7 +165,8 @@ impl Drop for Held {
 fn text(asked: &Asked) -> String {
     let adopted =
         asked.adopted.as_deref().map_or_else(String::new, |path| format!("cgroup {path}\n"));
-    format!("weight {}\ndisks {}\n{adopted}", asked.weight, asked.disks.join(" "))
+    let cut = asked.cut.map_or_else(String::new, |cut| format!("cut {cut}\n"));
+    format!("weight {}\ndisks {}\n{adopted}{cut}", asked.weight, asked.disks.join(" "))
 }
 
 fn parse(name: &str, text: &str) -> Option<Asked> {
@@ -173,6 +176,7 @@ fn parse(name: &str, text: &str) -> Option<Asked> {
         weight: value("weight")?.parse().ok()?,
         disks: value("disks")?.split(' ').map(str::to_owned).collect(),
         adopted: value("cgroup").map(str::to_owned),
+        cut: value("cut").and_then(|text| text.parse().ok()),
     })
 }
 
@@ -189,6 +193,7 @@ mod tests {
             weight: Weight::new(200).unwrap(),
             disks: vec!["sda".into(), "sdb".into()],
             adopted: Some("system.slice/x y.service".into()),
+            cut: Some(Cut::Fixed(Pieces { read_bytes: 5, write_bytes: 6 })),
         };
         let held = registry.enter(&asked).unwrap();
         let found = registry.list();
