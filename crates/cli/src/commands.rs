@@ -19,9 +19,11 @@ mod record;
 mod recover;
 mod selection;
 mod settle;
+mod share;
 mod top;
 mod trace;
 mod tune;
+mod units;
 mod verify;
 
 use crate::failure::{Outcome, Result};
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     /// Settings of the machine
     #[command(subcommand)]
     Tune(tune::Command),
+    /// Bandwidth of a disk by weight, without touching the programs that use it
+    #[command(subcommand)]
+    Share(share::Command),
     /// What goes to a disk, by class of request, device and process: live or from a recording
     Blk(Box<blk::Arguments>),
     /// Half a minute that shows the main job on this machine
@@ -112,6 +117,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Tune(command) => tune::run(&command),
+        Command::Share(command) => share::run(&command),
         Command::Blk(arguments) => blk::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),

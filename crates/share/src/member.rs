@@ -93,6 +93,12 @@ impl Member {
         self.group.set_weight(self.asked.weight)
     }
 
+    /// What was asked.
+    #[must_use]
+    pub fn asked(&self) -> &Asked {
+        &self.asked
+    }
+
     /// Its control group.
     #[must_use]
     pub fn group(&self) -> &Group {

@@ -8,20 +8,14 @@
 
 mod unit;
 
+use crate::commands::units::{There, UNITS, WANTED, look, plain, tell};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_sys::{dirty, disk, host, schedule};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use unit::{MARKER, NAME, Unit, plain};
-
-const UNITS: &str = "etc/systemd/system";
-/// What enabling makes.
-const WANTED: &str = "multi-user.target.wants";
-/// A unit is a page or two.
-const UNIT_BYTES_MAX: u64 = 1 << 20;
+use unit::{MARKER, NAME, Unit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -63,14 +57,6 @@ fn time(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// What is at the unit's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum There {
-    Nothing,
-    Ours,
-    Foreign,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = plain("--folder", &arguments.folder)?;
     if arguments.print {
@@ -87,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let units = arguments.root.join(UNITS);
     let path = units.join(NAME);
-    let there = look(&path)?;
+    let there = look(&path, MARKER)?;
     if there == There::Foreign && !arguments.replace {
         return Err(format!(
             "{}: expected a unit of ours, found one without our first line ({MARKER:?}); it is left as \
@@ -108,7 +94,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     out!("{}: written", path.display());
     out!("{}: traces of calls that waited {}", traces.display(), arguments.over);
     // One that runs goes on with its old options until it is started anew.
-    tell(manager, &[&["daemon-reload"], &["enable", NAME], &["restart", NAME]])?;
+    tell(manager, NAME, &[&["daemon-reload"], &["enable", NAME], &["restart", NAME]])?;
     Ok(Outcome::Done)
 }
 
@@ -124,16 +110,6 @@ fn text(arguments: &Arguments, folder: &str) -> Result<String> {
         keep: arguments.keep as usize,
     }
     .text())
-}
-
-fn look(path: &Path) -> Result<There> {
-    if !disk::exists(path) {
-        return Ok(There::Nothing);
-    }
-    // A link belongs to whoever made it, wherever it leads: a masked unit is one.
-    let text = host::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
-    let ours = !path.is_symlink() && text.lines().next() == Some(MARKER);
-    Ok(if ours { There::Ours } else { There::Foreign })
 }
 
 /// Makes the folder for traces, for root and its group: they tell names of all processes.
@@ -154,10 +130,10 @@ fn remove(manager: bool, units: &Path, traces: &Path, there: There) -> Result<Ou
     if there == There::Nothing {
         out!("{}: not there", path.display());
     } else {
-        tell(manager, &[&["disable", "--now", NAME]])?;
+        tell(manager, NAME, &[&["disable", "--now", NAME]])?;
         host::remove_durable(&path)?;
         out!("{}: removed", path.display());
-        tell(manager, &[&["daemon-reload"]])?;
+        tell(manager, NAME, &[&["daemon-reload"]])?;
     }
     // Of an image nobody is told: what enabling there has made.
     let wanted = units.join(WANTED);
@@ -170,21 +146,4 @@ fn remove(manager: bool, units: &Path, traces: &Path, there: There) -> Result<Ou
         out!("{}: the traces stay", traces.display());
     }
     Ok(Outcome::Done)
-}
-
-/// Calls `systemctl` with each; or says what to call.
-fn tell(manager: bool, calls: &[&[&str]]) -> Result<()> {
-    for call in calls {
-        let line = format!("systemctl {}", call.join(" "));
-        if !manager {
-            out!("to do where it is to run: {line}");
-            continue;
-        }
-        let ended = Command::new("systemctl").args(*call).stdin(Stdio::null()).status();
-        let ended = ended.map_err(|error| format!("cannot start {line}: {error}"))?;
-        if !ended.success() {
-            return Err(format!("{line}: {ended}; journalctl -u {NAME} may say why").into());
-        }
-    }
-    Ok(())
 }

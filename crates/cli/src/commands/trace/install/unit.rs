@@ -8,8 +8,6 @@
 //! `a_service_is_written_again_and_removed`; that the rights are enough by
 //! `a_ring_needs_no_more_than_its_unit_grants`.
 
-use std::path::Path;
-
 /// The first line of what we wrote.
 pub(super) const MARKER: &str =
     "# Written by baro trace install, which replaces and removes it as long as this line is first.";
@@ -92,31 +90,5 @@ SystemCallErrorNumber=EPERM
 WantedBy=multi-user.target
 "
         )
-    }
-}
-
-/// A path as a unit can have it; `what` names it in the error.
-pub(super) fn plain<'a>(what: &str, path: &'a Path) -> Result<&'a str, String> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=~".contains(c);
-    match path.to_str() {
-        Some(text) if path.is_absolute() && text.chars().all(allowed) => Ok(text),
-        _ => Err(format!(
-            "{what}: expected a path from / on, of letters, digits and /._-+@:,=~, found {}",
-            path.display()
-        )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_that_a_unit_reads_otherwise_are_refused() {
-        assert_eq!(plain("--folder", Path::new("/a/b-1.c")), Ok("/a/b-1.c"));
-        for bad in ["a", "", "/a b", "/a%b", "/a$b", "/a\"b", "/a\nExecStart=/bin/sh", "/\u{e4}"] {
-            let error = plain("--folder", Path::new(bad)).unwrap_err();
-            assert!(error.starts_with("--folder: expected a path from / on"), "{error}");
-        }
     }
 }

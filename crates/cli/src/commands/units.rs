@@ -1,0 +1,78 @@
+//! Files of systemd that we write: where, which are ours, and who must be told.
+//!
+//! What is there and was not written by us stays. What the service manager must be told is done where
+//! it runs, and said where it does not (an image that is made for another machine).
+
+use crate::failure::Result;
+use baro_sys::{disk, host};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Where units of the administrator are, below the root.
+pub(super) const UNITS: &str = "etc/systemd/system";
+/// What enabling makes.
+pub(super) const WANTED: &str = "multi-user.target.wants";
+/// A unit is a page or two.
+const UNIT_BYTES_MAX: u64 = 1 << 20;
+
+/// What is at a file's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum There {
+    Nothing,
+    Ours,
+    Foreign,
+}
+
+/// Who wrote what is there: ours begin with the line `marker`.
+pub(super) fn look(path: &Path, marker: &str) -> Result<There> {
+    if !disk::exists(path) {
+        return Ok(There::Nothing);
+    }
+    // A link belongs to whoever made it, wherever it leads: a masked unit is one.
+    let text = host::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
+    let ours = !path.is_symlink() && text.lines().next() == Some(marker);
+    Ok(if ours { There::Ours } else { There::Foreign })
+}
+
+/// Calls `systemctl` with each, about the unit `name`; or says what to call.
+pub(super) fn tell(manager: bool, name: &str, calls: &[&[&str]]) -> Result<()> {
+    for call in calls {
+        let line = format!("systemctl {}", call.join(" "));
+        if !manager {
+            out!("to do where it is to run: {line}");
+            continue;
+        }
+        let ended = Command::new("systemctl").args(*call).stdin(Stdio::null()).status();
+        let ended = ended.map_err(|error| format!("cannot start {line}: {error}"))?;
+        if !ended.success() {
+            return Err(format!("{line}: {ended}; journalctl -u {name} may say why").into());
+        }
+    }
+    Ok(())
+}
+
+/// A path as a unit can have it; `what` names it in the error.
+pub(super) fn plain<'a>(what: &str, path: &'a Path) -> std::result::Result<&'a str, String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=~".contains(c);
+    match path.to_str() {
+        Some(text) if path.is_absolute() && text.chars().all(allowed) => Ok(text),
+        _ => Err(format!(
+            "{what}: expected a path from / on, of letters, digits and /._-+@:,=~, found {}",
+            path.display()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_a_unit_reads_otherwise_are_refused() {
+        assert_eq!(plain("--folder", Path::new("/a/b-1.c")), Ok("/a/b-1.c"));
+        for bad in ["a", "", "/a b", "/a%b", "/a$b", "/a\"b", "/a\nExecStart=/bin/sh", "/\u{e4}"] {
+            let error = plain("--folder", Path::new(bad)).unwrap_err();
+            assert!(error.starts_with("--folder: expected a path from / on"), "{error}");
+        }
+    }
+}
