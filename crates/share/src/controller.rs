@@ -246,15 +246,9 @@ impl Controller {
             }
         }
         for entry in self.registry.list().into_iter().filter(|entry| entry.alive) {
-            let auto = pieces.get(&entry.asked.name).copied().unwrap_or(Pieces {
-                read_bytes: plan::PIECE_BYTES_UNKNOWN,
-                write_bytes: plan::PIECE_BYTES_UNKNOWN,
-            });
-            let sizes = match entry.asked.cut.unwrap_or(self.policy.cut) {
-                Cut::Auto => auto,
-                Cut::Off => Pieces::default(),
-                Cut::Fixed(sizes) => sizes,
-            };
+            let cut = entry.asked.cut.unwrap_or(self.policy.cut);
+            let planned = pieces.get(&entry.asked.name).filter(|_| cut == Cut::Auto).copied();
+            let sizes = planned.unwrap_or_else(|| cut.first());
             if !self.files.contains_key(&entry.dir)
                 && let Ok(files) = PieceFiles::open(&entry.dir)
             {

@@ -28,6 +28,8 @@ pub struct GroupSeen {
     pub served: Served,
     /// In how many of 100 samples one of its threads waited for I/O.
     pub waiting_percent: u32,
+    /// The largest pieces of its I/O, bytes; 0: it is not cut.
+    pub piece_bytes: u64,
     /// Its processes.
     pub processes: Vec<Running>,
 }
@@ -94,8 +96,19 @@ pub struct Judged {
     pub asked: Option<f64>,
     /// Likewise, what it had of the bytes of those that wanted more; of all bytes if it wanted less.
     pub had: f64,
+    /// What the two may differ by, as a part of what was asked: [`TOLERANCE`], and one piece of any of
+    /// the groups, which may have come just before or after the time that was looked at.
+    pub tolerance: f64,
     /// Why the two differ by more than [`TOLERANCE`], or what its share means; empty if all is well.
     pub reasons: Vec<String>,
+}
+
+impl Judged {
+    /// Whether it had something else than was asked.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        self.asked.is_some_and(|asked| (self.had / asked - 1.0).abs() > self.tolerance)
+    }
 }
 
 /// Judges the groups of one disk.
@@ -108,15 +121,19 @@ pub fn judge(queue: &Queue, version: Version, groups: &[GroupSeen]) -> Vec<Judge
     let sum =
         |groups: &[&GroupSeen]| groups.iter().map(|one| one.served.bytes()).sum::<u64>() as f64;
     let (all, of_wanting) = (sum(&groups.iter().collect::<Vec<_>>()), sum(&wanting));
+    let largest = wanting.iter().map(|group| group.piece_bytes).max().unwrap_or(0);
     groups
         .iter()
         .map(|group| {
             let asked = shares.get(&group.name).copied();
             let of = if asked.is_some() { of_wanting } else { all };
             let had = group.served.bytes() as f64 / of.max(1.0);
-            let differs = asked.is_some_and(|asked| (had / asked - 1.0).abs() > TOLERANCE);
-            let reasons = reasons(queue, version, group, differs);
-            Judged { name: group.name.clone(), asked, had, reasons }
+            let expected = asked.unwrap_or(1.0) * of_wanting;
+            let tolerance = TOLERANCE + largest as f64 / expected.max(1.0);
+            let name = group.name.clone();
+            let mut judged = Judged { name, asked, had, tolerance, reasons: Vec::new() };
+            judged.reasons = reasons(queue, version, group, judged.differs());
+            judged
         })
         .collect()
 }
@@ -195,6 +212,7 @@ mod tests {
             weight_read: Some(weight(asked)),
             served: Served { read_bytes: mb << 20, written_bytes: 0 },
             waiting_percent,
+            piece_bytes: 1 << 20,
             processes: vec![Running { pid: 7, name: "fio".into(), reached: true, io_uring: false }],
         }
     }

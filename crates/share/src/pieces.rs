@@ -12,6 +12,7 @@
 mod layout;
 
 use crate::error::ShareError;
+use crate::plan::PIECE_BYTES_UNKNOWN;
 use baro_sys::memory::SharedMemory;
 use layout::{
     COUNTERS_FILE, COUNTERS_MAGIC, FILE_BYTES, PIECES_FILE, PIECES_MAGIC, VERSION, VERSION_AT,
@@ -43,6 +44,20 @@ pub enum Cut {
     Off,
     /// In pieces of these sizes.
     Fixed(Pieces),
+}
+
+impl Cut {
+    /// Sizes before anything is known of the disk.
+    #[must_use]
+    pub fn first(self) -> Pieces {
+        match self {
+            Self::Auto => {
+                Pieces { read_bytes: PIECE_BYTES_UNKNOWN, write_bytes: PIECE_BYTES_UNKNOWN }
+            }
+            Self::Off => Pieces::default(),
+            Self::Fixed(sizes) => sizes,
+        }
+    }
 }
 
 impl fmt::Display for Cut {

@@ -9,7 +9,7 @@
 
 use crate::cgroup::check_name;
 use crate::error::ShareError;
-use crate::pieces::{Cut, PieceFiles, Pieces};
+use crate::pieces::{Cut, PieceFiles};
 use crate::weight::Weight;
 use baro_sys::lock::LockFile;
 use baro_sys::{disk, host, schedule};
@@ -113,7 +113,7 @@ impl Registry {
         for name in host::list_dir(&dir)?.iter().filter(|name| *name != LOCK_FILE) {
             disk::remove(&dir.join(name))?;
         }
-        let files = PieceFiles::create(&dir, Pieces::default())?;
+        let files = PieceFiles::create(&dir, asked.cut.unwrap_or_default().first())?;
         disk::write_file(&dir.join(GROUP_FILE), text(asked).as_bytes())?;
         Ok(Held { dir, files, _lock: lock })
     }
@@ -183,6 +183,7 @@ fn parse(name: &str, text: &str) -> Option<Asked> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pieces::Pieces;
 
     #[test]
     fn a_group_is_there_while_it_is_held() {

@@ -11,6 +11,7 @@ use crate::error::ShareError;
 use crate::judge::GroupSeen;
 use crate::member::INTERPOSER;
 use crate::observe::{self, Queue, Work};
+use crate::pieces::{PieceFiles, Pieces};
 use crate::reach;
 use crate::registry::{Entry, Registry};
 use baro_sys::{clock, task};
@@ -150,6 +151,10 @@ impl Sampler {
                     weight: seen.entry.asked.weight,
                     weight_read: seen.group.weight().ok(),
                     served: served.since(first),
+                    piece_bytes: PieceFiles::open(&seen.entry.dir).map_or(0, |files| {
+                        let Pieces { read_bytes, write_bytes } = files.get();
+                        read_bytes.max(write_bytes)
+                    }),
                     waiting_percent: seen.waited * 100 / self.samples.max(1),
                     processes: pids
                         .into_iter()

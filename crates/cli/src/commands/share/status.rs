@@ -7,7 +7,7 @@ use super::Folders;
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_share::judge::{Judged, TOLERANCE, judge};
+use baro_share::judge::{Judged, judge};
 use baro_share::pieces::{PieceFiles, Pieces};
 use baro_share::sampler::{DiskSeen, Sampler};
 use baro_share::{Registry, Version};
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
             Format::Text => text(&told, controller),
         }
         if !arguments.watch || termination::requested().is_some() {
-            let missed = told.iter().flat_map(|told| &told.judged).any(differs);
+            let missed = told.iter().flat_map(|told| &told.judged).any(Judged::differs);
             return Ok(Outcome::lost_if(missed));
         }
     }
@@ -82,11 +82,6 @@ fn look<'a>(
         files.map(|files| (files.get(), files.counters())).unwrap_or_default()
     });
     Told { judged: judge(&disk.queue, version, &disk.groups), pieces: pieces.collect(), disk }
-}
-
-/// Whether a group that wants more has something else than was asked.
-fn differs(judged: &Judged) -> bool {
-    judged.asked.is_some_and(|asked| (judged.had / asked - 1.0).abs() > TOLERANCE)
 }
 
 fn per_s(bytes: u64, duration_ns: u64) -> f64 {
@@ -110,7 +105,8 @@ fn disk_json(told: &Told<'_>) -> Value {
                 "weight_read": group.weight_read.map(baro_share::Weight::get),
                 "asked_share": judged.asked,
                 "had_share": judged.had,
-                "differs": differs(judged),
+                "tolerance": judged.tolerance,
+                "differs": judged.differs(),
                 "read_bytes_per_s": per_s(group.served.read_bytes, disk.duration_ns),
                 "written_bytes_per_s": per_s(group.served.written_bytes, disk.duration_ns),
                 "waiting_percent": group.waiting_percent,

@@ -1,0 +1,319 @@
+//! `baro share` from outside, on loop devices and control groups of the test's own: weights are those
+//! that the kernel has, programs run in their groups, direct I/O is cut, and the machine is as it was
+//! found afterwards, also after a kill.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod loop_device;
+mod place;
+
+use loop_device::LoopDevice;
+use place::Folder;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// What every test needs: a disk with BFQ, groups, and folders of its own.
+struct Stage {
+    device: LoopDevice,
+    folder: Folder,
+    groups: PathBuf,
+    /// Names of groups are the machine's.
+    prefix: String,
+}
+
+impl Stage {
+    /// None where this machine has not what it takes, having said why.
+    fn new(name: &str) -> Option<Stage> {
+        let folder = Folder::new(name);
+        let groups = [Path::new("/sys/fs/cgroup/blkio"), Path::new("/sys/fs/cgroup")]
+            .into_iter()
+            .find(|dir| {
+                dir.join("blkio.throttle.read_bps_device").exists()
+                    || fs::read_to_string(dir.join("cgroup.controllers"))
+                        .is_ok_and(|all| all.split_whitespace().any(|one| one == "io"))
+            });
+        let device = LoopDevice::mounted(&folder.0, "defaults");
+        let (groups, device) = match (groups, device) {
+            (Some(groups), Ok(device)) => (groups.to_owned(), device),
+            (None, _) => return skip("no control groups of block devices"),
+            (_, Err(why)) => return skip(&why),
+        };
+        if !device.get("scheduler").contains("bfq") {
+            return skip("no BFQ for loop devices");
+        }
+        // A loop device keeps its settings when it is detached.
+        device.set("scheduler", "none");
+        let prefix = format!("t{}-{name}", std::process::id());
+        Some(Stage { device, folder, groups, prefix })
+    }
+
+    fn baro(&self, verb: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
+        let (run, state) = (self.folder.path("run"), self.folder.path("state"));
+        command.args(["share", verb, "--run-dir", &run, "--state-dir", &state]).args(arguments);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// `run` in the group `name` on the stage's disk.
+    fn run(&self, name: &str, arguments: &[&str]) -> Command {
+        let name = self.name(name);
+        let mount = self.device.mount_dir();
+        let mut all = vec!["--name", &name, "--on", &mount];
+        all.extend(arguments);
+        self.baro("run", &all)
+    }
+
+    fn name(&self, name: &str) -> String {
+        name.split('/').map(|part| format!("{}-{part}", self.prefix)).collect::<Vec<_>>().join("/")
+    }
+
+    fn group(&self, name: &str) -> PathBuf {
+        let parts = self.name(name);
+        self.groups.join(parts.split('/').map(|part| format!("baro-{part}")).collect::<PathBuf>())
+    }
+
+    /// Nothing of any group is left.
+    fn is_clean(&self) {
+        let ours =
+            |entry: &fs::DirEntry| entry.file_name().to_string_lossy().contains(&self.prefix);
+        let left: Vec<_> = fs::read_dir(&self.groups).unwrap().flatten().filter(ours).collect();
+        assert!(left.is_empty(), "{left:?}");
+        let entered = fs::read_dir(self.folder.path("run")).map_or(0, Iterator::count);
+        assert_eq!(entered, 0);
+        assert!(self.device.get("scheduler").contains("[none]"));
+    }
+}
+
+fn skip<T>(why: &str) -> Option<T> {
+    println!("skipped: {why}");
+    None
+}
+
+fn text(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// A child that is ended at the latest when dropped.
+struct Guard(Child);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Looks until it is so; a test that hangs here fails.
+fn until(what: &str, mut is: impl FnMut() -> bool) {
+    for _ in 0..1_000 {
+        if is() {
+            return;
+        }
+        baro_sys::clock::sleep_ns(20_000_000);
+    }
+    panic!("never: {what}");
+}
+
+fn processes(group: &Path) -> Vec<String> {
+    let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_command_runs_in_its_group_and_the_machine_is_as_before() {
+    let Some(stage) = Stage::new("run") else { return };
+    let before = stage.device.queue();
+    let group = stage.group("a");
+    let weight = ["blkio.bfq.weight", "io.bfq.weight"];
+    let script = format!(
+        "cat {0}/{1} {0}/{2} 2>/dev/null; cat {3} {4}; grep -c $$ {0}/cgroup.procs; exit 7",
+        group.display(),
+        weight[0],
+        weight[1],
+        stage.device.file("scheduler"),
+        stage.device.file("iosched/low_latency"),
+    );
+    let output = stage.run("a", &["--weight", "300", "--", "sh", "-c", &script]).output().unwrap();
+    let (code, out, err) = text(&output);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0].split(' ').next_back(), Some("300"), "{out}{err}");
+    assert!(lines[1].contains("[bfq]"), "{out}");
+    assert_eq!(lines[2..], ["0", "1"], "{out}");
+    assert_eq!(code, Some(1));
+    assert!(err.contains("low-latency") && err.contains("the command ended with"), "{err}");
+    stage.is_clean();
+    assert_eq!(stage.device.queue(), before);
+}
+
+#[test]
+fn what_cannot_be_is_said_and_changes_nothing() {
+    let Some(stage) = Stage::new("errors") else { return };
+    let before = stage.device.queue();
+    let cases: [(&[&str], Option<i32>, &str); 6] = [
+        (&["--weight", "0", "--", "true"], Some(2), "from 1 to 1000"),
+        (&["--weight", "1001", "--", "true"], Some(2), "from 1 to 1000"),
+        (&["--piece", "1", "--", "true"], Some(2), "at least"),
+        (&["--", "/nowhere/player"], Some(1), "cannot start /nowhere/player"),
+        (&["--pid", "4294967295", "--", "true"], Some(1), "process 4294967295"),
+        (&["--on", "/nowhere", "--", "true"], Some(1), "/nowhere"),
+    ];
+    for (arguments, code, said) in cases {
+        let (found, _, err) = text(&stage.run("a", arguments).output().unwrap());
+        assert_eq!(found, code, "{arguments:?}: {err}");
+        assert!(err.contains(said), "{arguments:?}: {err}");
+        assert_eq!(stage.device.queue(), before, "{arguments:?}");
+    }
+    let (code, _, err) = text(&stage.run("x/y", &["--", "true"]).output().unwrap());
+    assert!(code == Some(1) && err.contains("its parent is not there"), "{err}");
+    let (code, _, err) = text(&stage.run("a b", &["--", "true"]).output().unwrap());
+    assert!(code == Some(1) && err.contains("letters, digits"), "{err}");
+    stage.is_clean();
+}
+
+#[test]
+fn killed_it_is_cleaned_up_by_the_next_and_the_program_goes_on() {
+    let Some(stage) = Stage::new("killed") else { return };
+    let pid_file = stage.folder.path("pid");
+    let script = format!("echo $$ > {pid_file}; exec sleep 600");
+    let mut first = Guard(stage.run("a", &["--", "sh", "-c", &script]).spawn().unwrap());
+    until("the program runs", || fs::read_to_string(&pid_file).is_ok_and(|text| !text.is_empty()));
+    let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
+    let (code, _, err) = text(&stage.run("a", &["--", "true"]).output().unwrap());
+    assert!(code == Some(1) && err.contains("is held by process"), "{err}");
+    first.0.kill().unwrap();
+    first.0.wait().unwrap();
+    // Nothing of it is undone yet, and the program is in its group.
+    assert_eq!(processes(&stage.group("a")), [pid.as_str()]);
+    assert!(stage.device.get("scheduler").contains("[bfq]"));
+    let (code, _, err) = text(&stage.run("b", &["--", "true"]).output().unwrap());
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("put back"), "{err}");
+    assert!(Path::new("/proc").join(&pid).exists(), "the program was ended");
+    baro_sys::termination::send(pid.parse().unwrap(), 9).unwrap();
+    stage.is_clean();
+}
+
+#[test]
+fn who_is_left_takes_control_over() {
+    let Some(stage) = Stage::new("over") else { return };
+    let mut first = Guard(stage.run("a", &["--", "sleep", "600"]).spawn().unwrap());
+    until("a is there", || !processes(&stage.group("a")).is_empty());
+    let mut second = Guard(stage.run("b", &["--", "sleep", "600"]).spawn().unwrap());
+    until("b is there", || !processes(&stage.group("b")).is_empty());
+    let status = |stage: &Stage| -> Value {
+        let output =
+            stage.baro("status", &["--for", "100ms", "--format", "json"]).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let seen = status(&stage);
+    assert_eq!(seen["controller_pid"], first.0.id(), "{seen}");
+    let groups = seen["disks"][0]["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 2);
+    assert_eq!(
+        (groups[0]["weight"].as_u64(), groups[0]["weight_read"].as_u64()),
+        (Some(100), Some(100))
+    );
+    assert_eq!(groups[0]["asked_share"], Value::Null, "nobody waits: {seen}");
+    assert!(groups[0]["reasons"][0].as_str().unwrap().contains("no I/O"), "{seen}");
+    baro_sys::termination::send(first.0.id(), 15).unwrap();
+    first.0.wait().unwrap();
+    until("b controls", || status(&stage)["controller_pid"] == second.0.id());
+    assert!(stage.device.get("scheduler").contains("[bfq]"));
+    assert!(!stage.group("a").exists());
+    baro_sys::termination::send(second.0.id(), 15).unwrap();
+    second.0.wait().unwrap();
+    stage.is_clean();
+    let output = stage.baro("status", &["--for", "50ms"]).output().unwrap();
+    assert!(text(&output).1.contains("no group is held"));
+}
+
+#[test]
+fn nested_groups_and_running_processes() {
+    let Some(stage) = Stage::new("nested") else { return };
+    let mut outer =
+        Guard(stage.run("plant", &["--weight", "500", "--", "sleep", "600"]).spawn().unwrap());
+    until("plant is there", || !processes(&stage.group("plant")).is_empty());
+    let mut other = Guard(Command::new("sleep").arg("600").spawn().unwrap());
+    let pid = other.0.id().to_string();
+    let place = || fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let found = place();
+    if stage.groups.ends_with("blkio") {
+        let mut inner =
+            Guard(stage.run("plant/b", &["--weight", "7", "--pid", &pid]).spawn().unwrap());
+        until("it is moved", || processes(&stage.group("plant/b")) == [pid.as_str()]);
+        let weight = stage.group("plant/b").join("blkio.bfq.weight");
+        assert_eq!(fs::read_to_string(weight).unwrap().trim(), "7");
+        baro_sys::termination::send(inner.0.id(), 2).unwrap();
+        assert!(inner.0.wait().unwrap().success());
+    }
+    assert_eq!(place(), found);
+    baro_sys::termination::send(outer.0.id(), 15).unwrap();
+    outer.0.wait().unwrap();
+    other.0.kill().unwrap();
+    stage.is_clean();
+}
+
+#[test]
+fn direct_reads_are_cut_and_read_the_same() {
+    let Some(stage) = Stage::new("cut") else { return };
+    let interposer = Path::new(env!("CARGO_BIN_EXE_baro")).with_file_name("libbaro_preload.so");
+    if !interposer.exists() {
+        println!("skipped: {} is not built", interposer.display());
+        return;
+    }
+    let file = format!("{}/data", stage.device.mount_dir());
+    let data: Vec<u8> =
+        (0..16 << 20_u32).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    fs::write(&file, &data).unwrap();
+    let copy = stage.folder.path("copy");
+    let (input, output) = (format!("if={file}"), format!("of={copy}"));
+    let dd = ["dd", &input, &output, "bs=8M", "iflag=direct"];
+    let arguments = [&["--piece", "1M", "--format", "json", "--"], &dd[..]].concat();
+    let output = stage.run("a", &arguments).output().unwrap();
+    let (code, out, err) = text(&output);
+    if err.contains("Invalid argument") {
+        println!("skipped: this file system takes no direct reads");
+        return;
+    }
+    assert_eq!(code, Some(0), "{err}");
+    let told: Value = serde_json::from_str(&out).unwrap();
+    // The third call is at the end of the file; what dd writes goes through the page cache.
+    let counters = &told["groups"][0]["counters"];
+    let expected =
+        [("calls_cut", 3), ("pieces", 17), ("bytes_cut", 16 << 20), ("buffered", 2), ("raw", 0)];
+    for (name, count) in expected {
+        assert_eq!(counters[name].as_u64(), Some(count), "{name}: {told}");
+    }
+    assert!(fs::read(&copy).unwrap() == data, "it read something else");
+    // The same without: nothing is loaded.
+    let arguments = [&["--piece", "off", "--format", "json", "--"], &dd[..]].concat();
+    let (_, out, _) = text(&stage.run("a", &arguments).output().unwrap());
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["groups"][0]["counters"]["processes"].as_u64(), Some(0), "{told}");
+    stage.is_clean();
+}
+
+#[test]
+fn a_profile_is_held_until_told_to_end() {
+    let Some(stage) = Stage::new("hold") else { return };
+    let profile = stage.folder.path("profile.toml");
+    let mount = stage.device.mount_dir();
+    let (a, b) = (stage.name("a"), stage.name("b"));
+    let group = |name: &str, weight: u32| {
+        format!("[[group]]\nname = \"{name}\"\nweight = {weight}\non = [\"{mount}\"]\n")
+    };
+    fs::write(&profile, group(&a, 200) + &group(&b, 50) + "command = [\"sleep\", \"600\"]\n")
+        .unwrap();
+    let mut held = Guard(stage.baro("hold", &[&profile]).spawn().unwrap());
+    until("both are there", || !processes(&stage.group("b")).is_empty());
+    assert!(stage.group("a").exists());
+    baro_sys::termination::send(held.0.id(), 15).unwrap();
+    held.0.wait().unwrap();
+    stage.is_clean();
+    fs::write(&profile, group(&a, 2000)).unwrap();
+    let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
+    assert!(code == Some(1) && err.contains("found 2000"), "{err}");
+}
