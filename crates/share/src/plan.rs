@@ -17,7 +17,7 @@ use baro_tune::Setting;
 /// Sectors of 512 bytes.
 const SECTOR_BYTES: u64 = 512;
 /// Requests that the scheduler should have to choose from.
-pub const REQUESTS_WANTED: u64 = 256;
+pub const REQUESTS_WANTED: u64 = 1024;
 /// BFQ's own time to wait for the next request, us.
 const SLICE_IDLE_US: u64 = 8_000;
 /// A piece may take this part of `timeout_sync`.
@@ -92,7 +92,7 @@ pub fn plan(queue: &Queue) -> Vec<Remedy> {
             key: "nr-requests",
             setting: Setting::new(file("nr_requests"), REQUESTS_WANTED.to_string()),
             why: "one large I/O takes all scheduler tags, and others wait where BFQ does not see them",
-            price: "under 1 KB of memory for each",
+            price: "under 1 KB of memory each",
         });
     }
     remedies
@@ -173,7 +173,7 @@ mod tests {
     fn what_is_right_already_is_not_planned() {
         let keys = |queue: &Queue| plan(queue).iter().map(|one| one.key).collect::<Vec<_>>();
         assert_eq!(keys(&queue(64, 512)), ["low-latency", "max-budget", "nr-requests"]);
-        let mut good = queue(256, 512);
+        let mut good = queue(1024, 512);
         good.bfq = Some(Bfq { slice_idle_us: 8000, max_budget: 2048, ..Bfq::default() });
         assert!(keys(&good).is_empty());
         good.bfq = Some(Bfq { max_budget: 1024, ..Bfq::default() });
