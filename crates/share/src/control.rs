@@ -1,9 +1,11 @@
 //! The control of piece sizes by the ratio that is observed: a pure step.
 //!
-//! The plan's largest safe pieces are where it begins. If among groups that want more than they get
+//! The plan's largest safe pieces are where it begins, and mostly where it stays. If among groups that want more than they get
 //! one has more than its share, its pieces become smaller; when all have kept their shares for a
 //! while, pieces that were made smaller grow again. Shares are compared over a window that begins
 //! anew when the groups that want more change: a load that comes or goes is no error of the scheduler.
+//! Nor is it judged while large I/O went through whole, and where smaller pieces do not help (a
+//! processor that is too busy to ask for the next piece in time), the plan's sizes come back.
 //!
 //! Invariant: no group is ever held back but by the size of its pieces, which never falls below the
 //! plan's least nor rises above its largest. Held by the simulated disks below.
@@ -29,12 +31,17 @@ const NEAR: f64 = 1.015;
 const CALM_WINDOWS: u32 = 2;
 /// One step makes pieces no smaller than this part.
 const SHRINK_MOST: f64 = 0.3;
-const GROW: f64 = 1.05;
-/// Growing stops at this part of the size that was too large...
-const BELOW_FAILED: f64 = 0.95;
-/// ...which is tried again very slowly, since a disk may have become better.
-const FORGET: f64 = 1.01;
+const GROW: f64 = 1.15;
+/// Growing stops between the last size that was too large and the one after it; that is tried again
+/// slowly, since a disk may have become better.
+const FORGET: f64 = 1.03;
 const SCALE_MIN: f64 = 1.0 / 64.0;
+/// So often pieces are made smaller before it is asked whether that helps.
+const TRIES: u32 = 5;
+/// It helps if the error is less than this part of what it was.
+const HELPED: f64 = 0.6;
+/// If not, so many windows pass before it is tried again.
+const PAUSE_WINDOWS: u32 = 15;
 /// Speeds are taken from periods in which the disk was busy for this part.
 const BUSY_PERCENT: u64 = 60;
 /// How much of a new speed is believed.
@@ -51,6 +58,8 @@ pub struct GroupPeriod {
     pub served: Served,
     /// It wanted more than it got.
     pub backlogged: bool,
+    /// Large I/O of it went to the disk whole, or may have.
+    pub uncut: bool,
 }
 
 /// A disk and its groups during one period.
@@ -72,6 +81,18 @@ pub struct Control {
     scales: BTreeMap<String, Scale>,
     window: VecDeque<Period>,
     calm: u32,
+    trial: Trial,
+}
+
+/// Whether smaller pieces help.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    /// How often pieces were made smaller in a row.
+    steps: u32,
+    /// The error before the first time.
+    error: f64,
+    /// Windows to pass.
+    pause: u32,
 }
 
 /// How much smaller than planned a group's pieces are.
@@ -84,7 +105,9 @@ struct Scale {
 
 impl Scale {
     fn shrunk(self, step: f64) -> Self {
-        Self { now: (self.now * step).max(SCALE_MIN), ceiling: self.now * BELOW_FAILED }
+        let now = (self.now * step).max(SCALE_MIN);
+        // Between what failed and what may do: each failure halves the way.
+        Self { now, ceiling: (self.now * now).sqrt() }
     }
 
     fn grown(self) -> Self {
@@ -108,7 +131,8 @@ impl Control {
             wanting.map(|group| group.name.clone()).collect()
         };
         let now = wanting(&period);
-        if self.window.back().is_some_and(|last| wanting(last) != now) {
+        let uncut = period.groups.iter().any(|group| group.backlogged && group.uncut);
+        if uncut || self.window.back().is_some_and(|last| wanting(last) != now) {
             self.window.clear();
             self.calm = 0;
         }
@@ -171,12 +195,11 @@ impl Control {
         };
         let spread = most / least.max(f64::MIN_POSITIVE);
         if spread > TOO_MUCH + grain {
-            let scale = self.scales.entry(name).or_insert(Scale { now: 1.0, ceiling: 1.0 });
-            // The farther off, the larger the step.
-            *scale = scale.shrunk(spread.powi(-2).max(SHRINK_MOST));
-            self.calm = 0;
             self.window.clear();
+            self.calm = 0;
+            self.shrink(name, spread);
         } else if self.window_ns() >= WINDOW_MAX_NS {
+            self.trial = Trial::default();
             if spread <= NEAR + grain {
                 self.calm += 1;
             }
@@ -186,6 +209,24 @@ impl Control {
             }
             self.window.clear();
         }
+    }
+
+    /// Makes the pieces of a group that had too much smaller; the farther off, the larger the step.
+    fn shrink(&mut self, name: String, spread: f64) {
+        if self.trial.pause > 0 {
+            self.trial.pause -= 1;
+            return;
+        }
+        if self.trial.steps == 0 {
+            self.trial.error = spread - 1.0;
+        } else if self.trial.steps >= TRIES && spread - 1.0 > self.trial.error * HELPED {
+            self.scales.clear();
+            self.trial = Trial { pause: PAUSE_WINDOWS, ..Trial::default() };
+            return;
+        }
+        self.trial.steps += 1;
+        let scale = self.scales.entry(name).or_insert(Scale { now: 1.0, ceiling: 1.0 });
+        *scale = scale.shrunk(spread.powi(-2).max(SHRINK_MOST));
     }
 
     /// The pieces of a group that was asked `share`.

@@ -67,6 +67,8 @@ pub struct Controller {
     adopted: BTreeSet<PathBuf>,
     controls: BTreeMap<String, Control>,
     files: BTreeMap<PathBuf, PieceFiles>,
+    /// By group, how much large I/O had gone whole.
+    whole: BTreeMap<String, u64>,
     done: Vec<Done>,
 }
 
@@ -101,6 +103,7 @@ impl Controller {
             adopted: BTreeSet::new(),
             controls: BTreeMap::new(),
             files: BTreeMap::new(),
+            whole: BTreeMap::new(),
             done: Vec::new(),
         };
         controller.remove_dead()?;
@@ -229,12 +232,14 @@ impl Controller {
     /// Gives every group its pieces: of several disks the smallest.
     fn control(&mut self, seen: &[DiskSeen]) {
         let mut pieces: BTreeMap<String, Pieces> = BTreeMap::new();
+        let uncut = self.uncut();
         for disk in seen {
             let groups = disk.groups.iter().map(|group| GroupPeriod {
                 name: group.name.clone(),
                 weight: group.weight,
                 served: group.served,
                 backlogged: group.is_backlogged(),
+                uncut: uncut.contains(&group.name),
             });
             let period =
                 Period { duration_ns: disk.duration_ns, work: disk.work, groups: groups.collect() };
@@ -258,6 +263,20 @@ impl Controller {
                 files.set(sizes);
             }
         }
+    }
+
+    /// Groups of which large I/O went to the disk whole since the last time.
+    fn uncut(&mut self) -> BTreeSet<String> {
+        let mut uncut = BTreeSet::new();
+        for entry in self.registry.list() {
+            let Some(files) = self.files.get(&entry.dir) else { continue };
+            let now = files.whole();
+            if self.whole.insert(entry.asked.name.clone(), now).is_some_and(|before| before != now)
+            {
+                uncut.insert(entry.asked.name);
+            }
+        }
+        uncut
     }
 
     /// Puts all settings back.

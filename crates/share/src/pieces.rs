@@ -160,6 +160,25 @@ impl PieceFiles {
         }
     }
 
+    /// How many large direct I/Os the programs say that they did not cut.
+    #[must_use]
+    pub fn whole(&self) -> u64 {
+        use layout::Counter as C;
+        let counters = [
+            C::Append,
+            C::Sync,
+            C::Flags,
+            C::Unaligned,
+            C::AioNotReaped,
+            C::AioFull,
+            C::AioEventfd,
+            C::Raw,
+            C::Other,
+        ];
+        let number = |one: &C| self.counters.counter(one.offset()).load(Relaxed);
+        counters.iter().map(number).fold(0, u64::wrapping_add)
+    }
+
     /// What the programs of the group say that they did: names and numbers.
     #[must_use]
     pub fn counters(&self) -> Vec<(&'static str, u64)> {

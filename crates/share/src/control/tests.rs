@@ -53,6 +53,7 @@ impl Disk {
             weight: Weight::new(load.weight).unwrap(),
             served: Served { read_bytes: served[index] as u64, written_bytes: 0 },
             backlogged: wanting.iter().any(|one| one.0 == index),
+            uncut: false,
         });
         let groups: Vec<_> = groups.collect();
         let read_bytes = groups.iter().map(|group| group.served.read_bytes).sum();
@@ -182,6 +183,7 @@ fn any_figures_are_taken() {
         weight: Weight::default(),
         served,
         backlogged,
+        uncut: false,
     };
     for duration_ns in [0, 1, u64::MAX / 4] {
         for busy_ns in [0, u64::MAX] {
@@ -191,4 +193,44 @@ fn any_figures_are_taken() {
             assert!(pieces.values().all(|one| one.read_bytes >= PIECE_BYTES_MIN));
         }
     }
+}
+
+#[test]
+fn where_smaller_pieces_do_not_help_they_are_given_up() {
+    // A disk that gives both the half whatever is done.
+    let mut control = Control::default();
+    let group = |name: &str, weight| GroupPeriod {
+        name: name.into(),
+        weight: Weight::new(weight).unwrap(),
+        served: Served { read_bytes: 30_000_000, written_bytes: 0 },
+        backlogged: true,
+        uncut: false,
+    };
+    let mut smallest = u64::MAX;
+    let mut sizes = Vec::new();
+    for _ in 0..400 {
+        let work = Work { read_bytes: 60_000_000, written_bytes: 0, busy_ns: PERIOD_NS };
+        let groups = vec![group("a", 200), group("b", 100)];
+        let pieces = control.step(&queue(), Period { duration_ns: PERIOD_NS, work, groups });
+        smallest = smallest.min(pieces["b"].read_bytes);
+        sizes.push(pieces["b"].read_bytes);
+    }
+    let largest = largest_pieces(&queue(), control.speed(), 1.0 / 3.0).read_bytes;
+    let whole = sizes.iter().filter(|size| **size == largest).count();
+    assert!(smallest < largest / 4, "it was tried");
+    assert!(whole > 200, "{whole} of 400 periods with the plan's sizes");
+}
+
+#[test]
+fn large_io_that_went_whole_is_no_reason_to_cut_finer() {
+    let disk = Disk { bytes_per_s: 100e6, safe_bytes: 1_048_576.0 };
+    let loads = [load("a", 200, 1e9, 1.0), load("b", 100, 1e9, 100.0)];
+    let mut control = Control::default();
+    let pieces = BTreeMap::new();
+    for _ in 0..100 {
+        let mut period = disk.period(&loads, &pieces);
+        period.groups[1].uncut = true;
+        control.step(&queue(), period);
+    }
+    assert!(control.scales.is_empty());
 }

@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// Counters of what was done; the others say what was left alone and why.
+const DONE: [&str; 4] = ["processes", "calls_cut", "pieces", "bytes_cut"];
+
 /// What is told of one disk.
 struct Told<'a> {
     disk: &'a DiskSeen,
@@ -175,6 +178,14 @@ fn text(told: &[Told<'_>], controller: Option<u32>) {
             );
             for reason in &judged.reasons {
                 out!("    {reason}");
+            }
+            let whole: Vec<String> = counters
+                .iter()
+                .filter(|(name, count)| *count > 0 && !DONE.contains(name))
+                .map(|(name, count)| format!("{name} {count}"))
+                .collect();
+            if !whole.is_empty() {
+                out!("    large calls that were not cut, so far: {}", whole.join(", "));
             }
         }
         out!("  asked: of those that want more than they get; rates in MB/s; cut: calls so far");
