@@ -317,3 +317,34 @@ fn a_profile_is_held_until_told_to_end() {
     let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
     assert!(code == Some(1) && err.contains("found 2000"), "{err}");
 }
+
+#[test]
+fn our_own_background_work_runs_inside_a_share() {
+    let Some(stage) = Stage::new("own") else { return };
+    let store = format!("{}/store", stage.device.mount_dir());
+    let baro = env!("CARGO_BIN_EXE_baro");
+    let must = |command: &mut Command| {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    must(Command::new(baro).args(["init", &store, "--size", "32M"]));
+    let input = stage.folder.path("samples");
+    let lines: String = (0..5_000).map(|at| format!("{at}000000,temp,{at}.5\n")).collect();
+    fs::write(&input, lines).unwrap();
+    must(
+        Command::new(baro)
+            .args(["record", &store, "--declare", "temp:f64:C", "--stdin", "csv"])
+            .stdin(fs::File::open(&input).unwrap()),
+    );
+    let query = || must(Command::new(baro).args(["query", &store, "temp", "--format", "csv"]));
+    let before = query();
+    assert_eq!(before.iter().filter(|byte| **byte == b'\n').count(), 5_001);
+    must(&mut stage.run("settle", &["--weight", "20", "--", baro, "settle", &store]));
+    assert!(query() == before, "settled in a share, it reads something else");
+    let out = stage.folder.path("export.csv");
+    let export = ["--weight", "20", "--", baro, "export", &store, &out];
+    must(&mut stage.run("export", &export));
+    assert_eq!(fs::read_to_string(&out).unwrap().lines().count(), 5_001);
+    stage.is_clean();
+}
