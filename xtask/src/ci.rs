@@ -102,7 +102,7 @@ fn doc() -> Outcome {
 }
 
 fn release() -> Outcome {
-    plain(&Cmd::new("cargo build --release -p barograph"))
+    plain(&Cmd::new("cargo build --release -p barograph -p baro-preload"))
 }
 
 fn deb() -> Outcome {

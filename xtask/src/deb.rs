@@ -52,9 +52,9 @@ fn folder() -> PathBuf {
     shell::target_dir().join("deb")
 }
 
-/// A release build of `baro`.
+/// A release build of `baro`, with the interposer beside it.
 fn program() -> Result<PathBuf, String> {
-    let build = Cmd::new("cargo build --release --locked -p barograph");
+    let build = Cmd::new("cargo build --release --locked -p barograph -p baro-preload");
     match build.run() {
         Ok(true) => Ok(shell::target_dir().join("release/baro")),
         Ok(false) => Err(build.to_string()),

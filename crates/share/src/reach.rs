@@ -1,7 +1,7 @@
 //! Which programs the interposer reaches, and which do I/O that it cannot cut.
 //!
-//! Before a program starts, its ELF header tells: a static one, one of another libc and one that
-//! takes on another user's rights never load it. While it runs, `/proc` tells whether it is mapped and
+//! Before a program starts, its ELF header tells: a static one, one of a libc that is neither glibc nor
+//! musl, and one that takes on another user's rights never load it. While it runs, `/proc` tells whether it is mapped and
 //! whether the program has rings of io_uring, whose requests pass by libc. What is out of reach is
 //! named; the settings of the queue are for it.
 //!
@@ -11,6 +11,8 @@
 use baro_sys::{dirty, disk, host};
 use std::path::Path;
 
+/// Of glibc and musl, as part of their paths.
+const LINKERS: [&str; 3] = ["ld-linux", "ld64", "ld-musl"];
 const HEADER_BYTES: usize = 4096;
 const MAPS_BYTES_MAX: u64 = 16 << 20;
 const FILES_MAX: usize = 65_536;
@@ -18,11 +20,11 @@ const FILES_MAX: usize = 65_536;
 /// Whether the interposer can be in a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Linked dynamically to glibc.
+    /// Linked dynamically to glibc or musl.
     Yes,
     /// It has no dynamic linker.
     Static,
-    /// Its dynamic linker is not glibc's (musl, bionic).
+    /// Its dynamic linker is neither's (bionic).
     OtherLibc(String),
     /// It is setuid or setgid, so that its linker ignores LD_PRELOAD.
     OtherRights,
@@ -47,7 +49,7 @@ impl Reach {
             return Self::Unknown;
         }
         match interpreter(&header) {
-            Some(Some(name)) if name.contains("ld-linux") || name.contains("ld64") => Self::Yes,
+            Some(Some(name)) if LINKERS.iter().any(|known| name.contains(known)) => Self::Yes,
             Some(Some(name)) => Self::OtherLibc(name),
             Some(None) => Self::Static,
             None => Self::Unknown,
@@ -60,7 +62,7 @@ impl Reach {
         match self {
             Self::Yes | Self::Unknown => None,
             Self::Static => Some("it is linked statically".to_owned()),
-            Self::OtherLibc(linker) => Some(format!("its dynamic linker is {linker}, not glibc's")),
+            Self::OtherLibc(linker) => Some(format!("its dynamic linker is {linker}, neither glibc's nor musl's")),
             Self::OtherRights => Some("it is setuid or setgid".to_owned()),
         }
     }

@@ -37,6 +37,9 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
     put(&stage.join("usr/bin/baro"), &binary, 0o755)?;
     // Line tables are for who builds it; without binutils they stay in.
     let _ = Cmd::new("strip --strip-debug").arg(&text(&stage.join("usr/bin/baro"))).output();
+    let interposer = stage.join("usr/lib/barograph/libbaro_preload.so");
+    put(&interposer, &read(&program.with_file_name("libbaro_preload.so"))?, 0o644)?;
+    let _ = Cmd::new("strip --strip-debug").arg(&text(&interposer)).output();
     let doc = stage.join("usr/share/doc/barograph");
     put(&doc.join("copyright"), copyright()?.as_bytes(), 0o644)?;
     put(&doc.join("changelog"), &read(&shell::root().join("CHANGELOG.md"))?, 0o644)?;
@@ -100,7 +103,7 @@ fn control(version: &str, architecture: &str, libc: &str, installed_kib: u64) ->
         \x20A recorder for sensor and control data under any I/O pressure: a push copies into\n\
         \x20shared memory and never waits; a writer makes it durable; what is lost is counted.\n\
         \x20The package has the command line, baro, and a service that records what\n\
-        \x20/etc/barograph/barograph.toml says.\n"
+        \x20/etc/barograph/barograph.toml says. `baro share` gives programs shares of a disk.\n"
     )
 }
 
