@@ -318,6 +318,43 @@ fn a_profile_is_held_until_told_to_end() {
     assert!(code == Some(1) && err.contains("found 2000"), "{err}");
 }
 
+/// Adds or removes a loop device of this number: LOOP_CTL_ADD, LOOP_CTL_REMOVE.
+fn loop_control(request: u32, number: u32) -> bool {
+    let script =
+        format!("import fcntl; fcntl.ioctl(open('/dev/loop-control', 'r+b'), {request}, {number})");
+    let ended = Command::new("python3").args(["-c", &script]).stderr(Stdio::null()).status();
+    ended.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_disk_that_vanishes_costs_nothing_but_its_control() {
+    let Some(stage) = Stage::new("gone") else { return };
+    // None that anybody else would be given.
+    let number = 100 + std::process::id() % 100_000;
+    if !loop_control(0x4c80, number) {
+        println!("skipped: no python3, or /dev/loop-control adds no device");
+        return;
+    }
+    let disk = format!("loop{number}");
+    assert!(Path::new("/sys/block").join(&disk).exists());
+    let name = stage.name("a");
+    let run = ["--name", &name, "--on", &disk, "--", "sleep", "600"];
+    let mut held = Guard(stage.baro("run", &run).stderr(Stdio::piped()).spawn().unwrap());
+    until("a is there", || !processes(&stage.group("a")).is_empty());
+    assert!(loop_control(0x4c81, number), "it is not in use");
+    assert!(!Path::new("/sys/block").join(&disk).exists());
+    let status = || stage.baro("status", &["--for", "100ms", "--format", "json"]).output().unwrap();
+    let seen: Value = serde_json::from_slice(&status().stdout).unwrap();
+    assert_eq!(seen["disks"].as_array().unwrap().len(), 0, "{seen}");
+    // It goes on controlling others.
+    let (code, _, err) = text(&stage.run("b", &["--", "true"]).output().unwrap());
+    assert_eq!(code, Some(0), "{err}");
+    assert!(held.0.try_wait().unwrap().is_none(), "it ended with its disk");
+    baro_sys::termination::send(held.0.id(), 15).unwrap();
+    held.0.wait().unwrap();
+    stage.is_clean();
+}
+
 #[test]
 fn our_own_background_work_runs_inside_a_share() {
     let Some(stage) = Stage::new("own") else { return };

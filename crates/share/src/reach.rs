@@ -62,7 +62,9 @@ impl Reach {
         match self {
             Self::Yes | Self::Unknown => None,
             Self::Static => Some("it is linked statically".to_owned()),
-            Self::OtherLibc(linker) => Some(format!("its dynamic linker is {linker}, neither glibc's nor musl's")),
+            Self::OtherLibc(linker) => {
+                Some(format!("its dynamic linker is {linker}, neither glibc's nor musl's"))
+            }
             Self::OtherRights => Some("it is setuid or setgid".to_owned()),
         }
     }
