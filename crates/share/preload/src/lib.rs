@@ -17,6 +17,7 @@
 //! thread may be cancelled in it, which unwinds. No Rust program may link this crate: it would
 //! interpose itself. What the controller needs is in `layout.rs`, which it includes by path.
 #![allow(unsafe_code)]
+#![cfg_attr(test, allow(dead_code, reason = "unit tests interpose nothing"))]
 #![allow(
     clippy::missing_safety_doc,
     reason = "the functions have the contracts of those that they stand in for"
