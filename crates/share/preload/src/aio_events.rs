@@ -267,10 +267,14 @@ fn now() -> timespec {
 
 /// What is left of `allowed` since `begin`, never below 0.
 fn rest(allowed: timespec, begin: timespec, now: timespec) -> timespec {
-    const SECOND_NS: i128 = 1_000_000_000;
-    let ns = |t: timespec| i128::from(t.tv_sec) * SECOND_NS + i128::from(t.tv_nsec);
-    let left_ns = (ns(allowed) - (ns(now) - ns(begin))).max(0);
-    timespec { tv_sec: (left_ns / SECOND_NS) as _, tv_nsec: (left_ns % SECOND_NS) as _ }
+    let mut tv_sec = allowed.tv_sec.saturating_sub(now.tv_sec - begin.tv_sec);
+    let mut tv_nsec = allowed.tv_nsec - (now.tv_nsec - begin.tv_nsec);
+    if tv_nsec < 0 {
+        (tv_sec, tv_nsec) = (tv_sec - 1, tv_nsec + 1_000_000_000);
+    } else if tv_nsec >= 1_000_000_000 {
+        (tv_sec, tv_nsec) = (tv_sec + 1, tv_nsec - 1_000_000_000);
+    }
+    if tv_sec < 0 { timespec { tv_sec: 0, tv_nsec: 0 } } else { timespec { tv_sec, tv_nsec } }
 }
 
 #[cfg(test)]

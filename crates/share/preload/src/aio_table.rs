@@ -304,10 +304,10 @@ fn find(all: &mut [Request], context: usize, iocb: *mut Iocb) -> Option<&mut Req
 #[cfg(not(test))]
 pub(crate) fn prepare_for_fork() {
     use core::ffi::{c_int, c_void};
-    type Handler = Option<unsafe extern "C" fn()>;
+    type Handler = Option<unsafe extern "C-unwind" fn()>;
     type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
 
-    unsafe extern "C" fn in_child() {
+    unsafe extern "C-unwind" fn in_child() {
         TABLE.start_anew();
         crate::aio_events::forget_contexts();
     }

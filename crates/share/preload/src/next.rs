@@ -161,7 +161,7 @@ pub(crate) fn system_call_at(number: c_long, arguments: [c_long; 3], at: i64, fl
 
 /// What the loader runs before `main`.
 #[cfg(not(test))]
-unsafe extern "C" fn loaded() {
+unsafe extern "C-unwind" fn loaded() {
     let before = errno();
     find_all();
     crate::share::map();
@@ -172,7 +172,7 @@ unsafe extern "C" fn loaded() {
 #[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOADED: unsafe extern "C" fn() = loaded;
+static LOADED: unsafe extern "C-unwind" fn() = loaded;
 
 #[cfg(test)]
 mod tests {
