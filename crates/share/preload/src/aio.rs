@@ -27,8 +27,7 @@ unsafe extern "C-unwind" fn io_submit(
 ) -> c_int {
     let idle = share::piece_bytes(Way::Read) == 0 && share::piece_bytes(Way::Write) == 0;
     if idle && TABLE.is_empty() || requests.is_null() || !(1..=SUBMIT_MAX).contains(&len) {
-        // SAFETY: the program's own arguments.
-        return unsafe { pass_on(context, len, requests) };
+        return aio_events::submit(context, len, requests);
     }
     // SAFETY: the program says that there are so many.
     let requests = unsafe { slice::from_raw_parts_mut(requests, len as usize) };
@@ -40,7 +39,7 @@ unsafe extern "C-unwind" fn io_submit(
         // SAFETY: the program submits it, so it is one.
         cut += usize::from(unsafe { begin(context, iocb) });
     }
-    let taken = aio_events::submit(context, requests);
+    let taken = aio_events::submit(context, len, requests.as_mut_ptr());
     if cut > 0 {
         // What the kernel did not take has no event, and goes back to the program as it was.
         for iocb in requests.iter().skip(taken.max(0) as usize) {
@@ -48,17 +47,6 @@ unsafe extern "C-unwind" fn io_submit(
         }
     }
     taken
-}
-
-unsafe fn pass_on(context: usize, len: c_long, requests: *mut *mut Iocb) -> c_int {
-    match next::IO_SUBMIT.get() {
-        // SAFETY: the program's own arguments.
-        Some(function) => unsafe { function(context, len, requests.cast()) },
-        None => aio_events::raw(
-            libc::SYS_io_submit,
-            [context as c_long, len, requests.addr() as c_long, 0, 0, 0],
-        ),
-    }
 }
 
 /// Enters a request if it is large and may be cut. True if it was.

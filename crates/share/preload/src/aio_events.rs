@@ -81,14 +81,10 @@ pub(crate) fn forget_contexts() {
     CONTEXTS.iter().for_each(|known| known.store(0, Relaxed));
 }
 
-/// Submits as libaio does: the number of requests taken, or a negative errno.
-pub(crate) fn submit(context: usize, requests: &mut [*mut Iocb]) -> c_int {
-    let (len, start) = (requests.len() as c_long, requests.as_mut_ptr());
-    match next::IO_SUBMIT.get() {
-        // SAFETY: as many requests as said.
-        Some(function) => unsafe { function(context, len, start.cast()) },
-        None => raw(libc::SYS_io_submit, [context as c_long, len, start.addr() as c_long, 0, 0, 0]),
-    }
+/// Submits as libaio does: the number of requests taken, or a negative errno. Not through libaio, which
+/// would come back to our `syscall` and have its large requests counted there.
+pub(crate) fn submit(context: usize, len: c_long, requests: *mut *mut Iocb) -> c_int {
+    raw(libc::SYS_io_submit, [context as c_long, len, requests.addr() as c_long, 0, 0, 0])
 }
 
 /// A system call with libaio's way to tell errors; errno stays as it is.
@@ -228,7 +224,7 @@ fn finish(context: usize, event: &mut Event) -> bool {
 
 fn offer(context: usize, iocb: *mut Iocb) -> bool {
     for _ in 0..OFFERS_MAX {
-        match submit(context, &mut [iocb]) {
+        match submit(context, 1, (&raw const iocb).cast_mut()) {
             1 => return true,
             error if error != -libc::EAGAIN && error != -libc::EINTR => return false,
             // SAFETY: takes nothing. The ring has room again when others have reaped.

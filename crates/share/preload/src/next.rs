@@ -63,8 +63,6 @@ pub(crate) type Checked =
 pub(crate) type CheckedAt<O> =
     unsafe extern "C-unwind" fn(c_int, *mut c_void, size_t, O, size_t) -> ssize_t;
 type Raw = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
-pub(crate) type Submit =
-    unsafe extern "C-unwind" fn(usize, c_long, *mut *mut c_void) -> c_int;
 pub(crate) type Events = unsafe extern "C-unwind" fn(
     usize,
     c_long,
@@ -117,7 +115,6 @@ names! {
     PREAD_CHK = c"__pread_chk": CheckedAt<libc::off_t>;
     PREAD64_CHK = c"__pread64_chk": CheckedAt<i64>;
     SYSCALL = c"syscall": Raw;
-    IO_SUBMIT = c"io_submit": Submit;
     IO_GETEVENTS = c"io_getevents": Events;
     IO_PGETEVENTS = c"io_pgetevents": EventsMasked;
     IO_CANCEL = c"io_cancel": Cancel;
