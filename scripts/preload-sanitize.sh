@@ -5,7 +5,8 @@
 #
 # The programs in C of its tests are built with each sanitizer of the C compiler and run with the
 # interposer behind the sanitizer's runtime; and once more with an interposer that is itself
-# instrumented, so that its own accesses are judged. Its unit tests run under Rust's address sanitizer.
+# instrumented, so that its own accesses are judged; with that also fio, dd, tar, sqlite, python and
+# git. Its unit tests run under Rust's address sanitizer.
 # Prints `ok` or `skipped: why` for each part, and exits 1 at the first finding. Needs cc with its
 # sanitizers and Rust; leaves nothing but a folder in the target directory.
 set -eu
@@ -83,6 +84,19 @@ bridge() {
     echo "$place/bridge.so"
 }
 
+# real PRELOADED: fio, dd, tar, sqlite, python and git as the tests run them.
+real() {
+    if BARO_PRELOAD_TEST=$1 ASAN_OPTIONS="detect_leaks=0" TSAN_OPTIONS="halt_on_error=1" \
+        cargo test -q -p baro-preload --test programs -- --show-output >"$place/said" 2>&1; then
+        echo "ok: real programs with it"
+        grep skipped: "$place/said" || true
+    else
+        cat "$place/said"
+        echo "found: real programs with $1"
+        exit 1
+    fi
+}
+
 cargo build -q --release -p baro-preload
 for sanitizer in address thread; do
     runtime=$(cc -print-file-name="lib${sanitizer%"${sanitizer#?}"}san.so")
@@ -105,6 +119,7 @@ for sanitizer in address thread; do
         cargo build -q --release -p baro-preload --target "$host" 2>"$place/said"; then
         programs "$runtime $(bridge)" "$target/$sanitizer/$host/release/libbaro_preload.so"
         echo "ok: the same with an interposer that is instrumented"
+        real "$runtime $(bridge) $target/$sanitizer/$host/release/libbaro_preload.so"
     else
         echo "skipped: no instrumented interposer: $(grep -m 1 error "$place/said")"
     fi

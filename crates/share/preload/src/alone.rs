@@ -9,26 +9,23 @@
 //! Held by `test the_library_needs_nothing_but_the_c_library` (`tests/musl.rs`).
 
 macro_rules! stubs {
-    ($end:literal: $($name:literal)*) => {
+    ($($name:literal)*) => {
         core::arch::global_asm!(
             ".text",
             $(concat!(".globl ", $name, "\n.hidden ", $name, "\n", $name, ":"),)*
-            $end,
+            // An instruction that no processor has.
+            #[cfg(target_arch = "x86_64")]
+            "ud2",
+            #[cfg(target_arch = "aarch64")]
+            "udf #0",
         );
     };
 }
 
-macro_rules! stubs_that {
-    ($end:literal) => {
-        stubs!($end:
-            "_Unwind_Backtrace" "_Unwind_DeleteException" "_Unwind_GetDataRelBase" "_Unwind_GetCFA"
-            "_Unwind_GetIP" "_Unwind_GetIPInfo" "_Unwind_GetLanguageSpecificData"
-            "_Unwind_GetRegionStart" "_Unwind_GetTextRelBase" "_Unwind_RaiseException"
-            "_Unwind_Resume" "_Unwind_SetGR" "_Unwind_SetIP" "__tls_get_addr");
-    };
-}
-
-#[cfg(all(not(test), target_arch = "x86_64"))]
-stubs_that!("ud2");
-#[cfg(all(not(test), target_arch = "aarch64"))]
-stubs_that!("udf #0");
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+stubs!(
+    "_Unwind_Backtrace" "_Unwind_DeleteException" "_Unwind_GetCFA" "_Unwind_GetDataRelBase"
+    "_Unwind_GetIP" "_Unwind_GetIPInfo" "_Unwind_GetLanguageSpecificData" "_Unwind_GetRegionStart"
+    "_Unwind_GetTextRelBase" "_Unwind_RaiseException" "_Unwind_Resume" "_Unwind_SetGR"
+    "_Unwind_SetIP" "__tls_get_addr"
+);

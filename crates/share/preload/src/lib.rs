@@ -26,6 +26,7 @@
 mod aio;
 mod aio_events;
 mod aio_table;
+#[cfg(not(test))]
 mod alone;
 mod calls;
 mod cut;

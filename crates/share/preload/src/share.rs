@@ -5,9 +5,12 @@
 //! of 0, which cut nothing, and counters that nobody reads. So no call has to ask whether it is mapped.
 //! Held by `test without_the_files_nothing_is_cut` (`tests/families.rs`).
 
-use crate::layout::{self, Counter};
+use crate::layout::Counter;
+#[cfg(not(test))]
+use crate::layout;
 #[cfg(not(test))]
 use core::ffi::{CStr, c_int};
+#[cfg(not(test))]
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
@@ -19,10 +22,9 @@ pub(crate) enum Way {
 }
 
 const COUNTERS: usize = Counter::ALL.len();
-const ZERO: AtomicU64 = AtomicU64::new(0);
 
-static NO_PIECES: [AtomicU64; 2] = [ZERO; 2];
-static NO_COUNTERS: [AtomicU64; COUNTERS] = [ZERO; COUNTERS];
+static NO_PIECES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+static NO_COUNTERS: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 static PIECES: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const NO_PIECES).cast_mut().cast());
 static COUNTED: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const NO_COUNTERS).cast_mut().cast());
 

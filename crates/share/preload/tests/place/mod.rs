@@ -82,7 +82,7 @@ impl Place {
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
-            .env("LD_PRELOAD", library())
+            .env("LD_PRELOAD", preloaded())
             .env(layout::DIRECTORY_VARIABLE, self.share())
             .env("LC_ALL", "C");
         command
@@ -119,6 +119,11 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.root);
     }
+}
+
+/// What programs are run with; `scripts/preload-sanitize.sh` puts a sanitizer before the library.
+fn preloaded() -> std::ffi::OsString {
+    std::env::var_os("BARO_PRELOAD_TEST").unwrap_or_else(|| library().into())
 }
 
 /// The library that cargo has built for this test.
