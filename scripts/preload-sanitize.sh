@@ -38,6 +38,12 @@ calls_cut() {
 print(struct.unpack_from("=Q", open(sys.argv[1], "rb").read(), 72)[0])' "$place/share/counters"
 }
 
+found() {
+    cat "$place/said" >&2
+    echo "found: $*" >&2
+    exit 1
+}
+
 # compile SANITIZER PROGRAM [OPTION...]
 compile() {
     sanitizer=$1 program=$2
@@ -52,13 +58,10 @@ run() {
     if ! BARO_SHARE="$place/share" LD_PRELOAD="$1 $2" \
         ASAN_OPTIONS="detect_leaks=0 abort_on_error=0" TSAN_OPTIONS="halt_on_error=1" \
         "$place/$3" "$place/files" "$4" 2>"$place/said"; then
-        cat "$place/said"
-        echo "found: $3 $4 under $1 with $2"
-        exit 1
+        found "$3 $4 under $1 with $2"
     fi
     [ "$(calls_cut)" -gt 0 ] || [ "$4" = left_alone ] || [ "$4" = raw ] || [ "$4" = file_limit ] || {
-        echo "found: $3 $4 was not cut"
-        exit 1
+        found "$3 $4 was not cut"
     }
 }
 
@@ -91,9 +94,7 @@ real() {
         echo "ok: real programs with it"
         grep skipped: "$place/said" || true
     else
-        cat "$place/said"
-        echo "found: real programs with $1"
-        exit 1
+        found "real programs with $1"
     fi
 }
 
@@ -128,7 +129,6 @@ if RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CARGO_TARGET_DIR="$target/a
     cargo test -q -p baro-preload --lib --target "$host" >"$place/said" 2>&1; then
     echo "ok: unit tests under the address sanitizer"
 else
-    cat "$place/said"
-    exit 1
+    found "unit tests under the address sanitizer"
 fi
 rm -rf "$place"

@@ -53,7 +53,8 @@ cargo_version() {
 # tests, which only root can run; g++ and pkg-config show that libbaro serves C++ and is found. For
 # anyone else those tests skip and the packages are not asked. xfsprogs and btrfs-progs make the file
 # systems of the tests of what holds elsewhere, debootstrap the clean Debian in which the package is
-# tried, python3-venv the programs that read what baro exports.
+# tried, python3-venv the programs that read what baro exports. fio, sqlite3 and musl-tools are what the
+# interposer is tried with.
 missing_packages() {
     have cc || echo gcc
     crt1=$(cc -print-file-name=crt1.o 2>/dev/null || true)
@@ -70,6 +71,9 @@ missing_packages() {
         have mkfs.xfs || echo xfsprogs
         have mkfs.btrfs || echo btrfs-progs
         have debootstrap || echo debootstrap
+        have fio || echo fio
+        have sqlite3 || echo sqlite3
+        have musl-gcc || echo musl-tools
         python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
     fi
 }

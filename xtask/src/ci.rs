@@ -40,6 +40,7 @@ const STEPS: &[Step] = &[
         run: readers::step,
     },
     Step { name: "test", what: "tests, fuzz smoke, command line", run: tests },
+    Step { name: "preload", what: "the interposer under sanitizers", run: preload },
     Step { name: "lab", what: "power cuts on other kernels", run: lab::step },
     Step { name: "release", what: "release build of baro", run: release },
     Step { name: "libbaro", what: "library for C as installed", run: libbaro::step },
@@ -103,6 +104,24 @@ fn doc() -> Outcome {
 
 fn release() -> Outcome {
     plain(&Cmd::new("cargo build --release -p barograph -p baro-preload"))
+}
+
+/// Each line of the script is a part that is done or skipped.
+fn preload() -> Outcome {
+    let repeat = "scripts/preload-sanitize.sh";
+    let said = Cmd::new(repeat).output().map_err(|error| {
+        println!("{error}");
+        repeat.to_owned()
+    })?;
+    let mut report = Report::default();
+    for line in said.lines() {
+        match line.split_once(": ") {
+            Some(("ok", _)) => report.pass(),
+            Some(("skipped", why)) => report.skip("the interposer under sanitizers", why),
+            _ => {}
+        }
+    }
+    Ok(report)
 }
 
 fn deb() -> Outcome {

@@ -50,6 +50,7 @@ const TABLE: &[Row] = &[
           third_party: &[("crc32c", "tells a torn journal from a whole one"), PROPTEST] },
     Row { package: "baro-share", in_house: &["baro-sys", "baro-tune"], in_house_tests: &[],
           third_party: &[] },
+    Row { package: "baro-preload", in_house: &[], in_house_tests: &[], third_party: &[LIBC] },
     Row { package: "baro-trace", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[("crc32c", "tells whole chunks of a recorded trace from torn ones"),
                          JSON, PROPTEST] },

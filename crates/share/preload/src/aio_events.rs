@@ -115,14 +115,8 @@ unsafe fn ask(
     limit: *mut timespec,
     wait: Wait,
 ) -> c_int {
-    let arguments = [
-        context as c_long,
-        least,
-        most,
-        events.addr() as c_long,
-        limit.addr() as c_long,
-        0,
-    ];
+    let arguments =
+        [context as c_long, least, most, events.addr() as c_long, limit.addr() as c_long, 0];
     match (wait, next::IO_GETEVENTS.get(), next::IO_PGETEVENTS.get()) {
         // SAFETY: the program's own arguments, or parts of them.
         (Wait::Plain, Some(function), _) => unsafe {

@@ -22,7 +22,6 @@ macro_rules! stubs {
     };
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 stubs!(
     "_Unwind_Backtrace" "_Unwind_DeleteException" "_Unwind_GetCFA" "_Unwind_GetDataRelBase"
     "_Unwind_GetIP" "_Unwind_GetIPInfo" "_Unwind_GetLanguageSpecificData" "_Unwind_GetRegionStart"

@@ -253,8 +253,7 @@ macro_rules! at {
         ) -> ssize_t {
             let data = data as *mut c_void;
             if is_large(Way::$way, len)
-                && let Some(result) =
-                    cut_buffer(Way::$way, fd, data, len, Start::Offset(at as i64))
+                && let Some(result) = cut_buffer(Way::$way, fd, data, len, Start::Offset(at as i64))
             {
                 return result;
             }
@@ -375,8 +374,7 @@ macro_rules! checked_at {
         ) -> ssize_t {
             if len <= room
                 && is_large(Way::Read, len)
-                && let Some(result) =
-                    cut_buffer(Way::Read, fd, data, len, Start::Offset(at as i64))
+                && let Some(result) = cut_buffer(Way::Read, fd, data, len, Start::Offset(at as i64))
             {
                 return result;
             }

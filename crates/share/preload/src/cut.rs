@@ -136,7 +136,8 @@ mod tests {
     fn any_list_cut_anywhere_gives_each_byte_once() {
         for seed in 0..500 {
             let mut random = Random(seed);
-            let mut memory: Vec<u8> = (0..random.below(5000)).map(|i| (i * 7 % 251) as u8).collect();
+            let mut memory: Vec<u8> =
+                (0..random.below(5000)).map(|i| (i * 7 % 251) as u8).collect();
             let list = list_of(&mut random, &mut memory);
             let piece = 1 + random.below(700);
             let (mut seen, mut calls) = (Vec::new(), 0);
@@ -149,7 +150,11 @@ mod tests {
                 calls += 1;
                 bytes.len() as isize
             });
-            assert_eq!((seen.as_slice(), outcome.pieces), (memory.as_slice(), calls), "seed {seed}");
+            assert_eq!(
+                (seen.as_slice(), outcome.pieces),
+                (memory.as_slice(), calls),
+                "seed {seed}"
+            );
             assert_eq!(outcome.result, memory.len() as isize);
         }
     }

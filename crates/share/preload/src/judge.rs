@@ -166,8 +166,10 @@ mod tests {
     use core::ptr::without_provenance_mut;
 
     fn list(buffers: &[(usize, usize)]) -> Vec<iovec> {
-        let buffer =
-            |&(at, len): &(usize, usize)| iovec { iov_base: without_provenance_mut(at), iov_len: len };
+        let buffer = |&(at, len): &(usize, usize)| iovec {
+            iov_base: without_provenance_mut(at),
+            iov_len: len,
+        };
         buffers.iter().map(buffer).collect()
     }
 
@@ -220,7 +222,11 @@ mod tests {
             (direct, 1 << 20, Read, Err(Some(Counter::Flags))),
         ];
         for (flags, call_flags, way, expected) in cases {
-            assert_eq!(judge_flags(flags, call_flags, way), expected, "{flags:o} {call_flags} {way:?}");
+            assert_eq!(
+                judge_flags(flags, call_flags, way),
+                expected,
+                "{flags:o} {call_flags} {way:?}"
+            );
         }
     }
 

@@ -26,7 +26,7 @@
 mod aio;
 mod aio_events;
 mod aio_table;
-#[cfg(not(test))]
+#[cfg(all(not(test), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod alone;
 mod calls;
 mod cut;

@@ -63,13 +63,8 @@ pub(crate) type Checked =
 pub(crate) type CheckedAt<O> =
     unsafe extern "C-unwind" fn(c_int, *mut c_void, size_t, O, size_t) -> ssize_t;
 type Raw = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
-pub(crate) type Events = unsafe extern "C-unwind" fn(
-    usize,
-    c_long,
-    c_long,
-    *mut c_void,
-    *mut libc::timespec,
-) -> c_int;
+pub(crate) type Events =
+    unsafe extern "C-unwind" fn(usize, c_long, c_long, *mut c_void, *mut libc::timespec) -> c_int;
 pub(crate) type EventsMasked = unsafe extern "C-unwind" fn(
     usize,
     c_long,
@@ -147,7 +142,12 @@ pub(crate) fn system_call(number: c_long, arguments: [c_long; 6]) -> c_long {
 
 /// A system call with an offset, which only 64-bit machines pass in one register. Nothing but a
 /// missing name leads here, which no C library of a 32-bit machine lacks.
-pub(crate) fn system_call_at(number: c_long, arguments: [c_long; 3], at: i64, flags: c_int) -> isize {
+pub(crate) fn system_call_at(
+    number: c_long,
+    arguments: [c_long; 3],
+    at: i64,
+    flags: c_int,
+) -> isize {
     if size_of::<c_long>() < 8 {
         set_errno(libc::ENOSYS);
         return -1;

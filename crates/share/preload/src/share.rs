@@ -5,9 +5,9 @@
 //! of 0, which cut nothing, and counters that nobody reads. So no call has to ask whether it is mapped.
 //! Held by `test without_the_files_nothing_is_cut` (`tests/families.rs`).
 
-use crate::layout::Counter;
 #[cfg(not(test))]
 use crate::layout;
+use crate::layout::Counter;
 #[cfg(not(test))]
 use core::ffi::{CStr, c_int};
 #[cfg(not(test))]
@@ -89,8 +89,7 @@ fn map_file(
         ptr::copy_nonoverlapping(directory.as_ptr(), head.as_mut_ptr(), directory.len());
         ptr::copy_nonoverlapping(name.as_ptr(), tail.as_mut_ptr(), name.len());
     }
-    let access =
-        if protection & libc::PROT_WRITE != 0 { libc::O_RDWR } else { libc::O_RDONLY };
+    let access = if protection & libc::PROT_WRITE != 0 { libc::O_RDWR } else { libc::O_RDONLY };
     // SAFETY: the path ends with 0; a fresh descriptor is closed below and nowhere else.
     unsafe {
         let fd = libc::open(path.as_ptr().cast(), access | libc::O_CLOEXEC | libc::O_NONBLOCK);

@@ -64,8 +64,7 @@ fn what_the_kernel_refuses_is_refused_by_it() {
 fn what_must_stay_one_call_is_left_alone_and_counted() {
     let Some(place) = Place::new("alone") else { return };
     let Some(counted) = of(&place, "families", "left_alone") else { return };
-    let expected =
-        [("append", 1), ("buffered", 1), ("flags", 1), ("sync", 2), ("unaligned", 4)];
+    let expected = [("append", 1), ("buffered", 1), ("flags", 1), ("sync", 2), ("unaligned", 4)];
     assert_counted(&counted, &expected);
     assert!(counted["not_a_file"] >= 4, "a pipe and a socket: {counted:?}");
     assert_eq!(counted.get("calls_cut"), None);
@@ -206,7 +205,9 @@ fn without_the_files_nothing_is_cut() {
     fs::write(&pieces, &good).unwrap();
     fs::remove_file(place.share().join("counters")).unwrap();
     run(&place);
-    succeed(place.command(&program).env("BARO_SHARE", "x".repeat(5000)).arg(place.files()).arg("raw"));
+    succeed(
+        place.command(&program).env("BARO_SHARE", "x".repeat(5000)).arg(place.files()).arg("raw"),
+    );
     place.set_pieces(0, 0);
     fs::write(place.share().join("counters"), place::layout::fresh(*b"baroctr1")).unwrap();
     run(&place);

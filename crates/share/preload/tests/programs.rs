@@ -32,7 +32,9 @@ fn dd_copies_in_any_size() {
         fs::write(&from, bytes(size)).unwrap();
         let mut dd = place.command("dd");
         dd.arg(format!("if={}", from.display())).arg(format!("of={}", to.display()));
-        succeed(dd.args(["iflag=direct", "oflag=direct", "status=none"]).arg(format!("bs={block}")));
+        succeed(
+            dd.args(["iflag=direct", "oflag=direct", "status=none"]).arg(format!("bs={block}")),
+        );
         assert_same(&from, &to);
         let counted = place.counted();
         assert!(counted["calls_cut"] >= 2, "{size} by {block}: {counted:?}");
@@ -178,7 +180,8 @@ all = [threading.Thread(target=check, args=(i * size // 8,)) for i in range(4)]
 [t.join() for t in all]
 assert open(path, 'rb').read() == data[:] + data[:size // 2]
 ";
-    let output = succeed(place.command("python3").args(["-c", script]).arg(place.files().join("p")));
+    let output =
+        succeed(place.command("python3").args(["-c", script]).arg(place.files().join("p")));
     assert_eq!(output.stdout, b"xxxx");
     let counted = place.counted();
     assert_eq!(counted["calls_cut"], 4 + 40, "{counted:?}");

@@ -24,7 +24,8 @@ pub struct Place {
 impl Place {
     /// Nothing, with the reason printed, where direct I/O is not to be had.
     pub fn new(name: &str) -> Option<Place> {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let root =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         fs::create_dir_all(root.join("files")).unwrap();
         let place = Place { root };
@@ -94,7 +95,16 @@ impl Place {
         let program = self.root.join(name);
         let compiler = if options.contains(&"musl") { "musl-gcc" } else { "cc" };
         let output = Command::new(compiler)
-            .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-U_FORTIFY_SOURCE", "-pthread", "-o"])
+            .args([
+                "-O2",
+                "-g",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-U_FORTIFY_SOURCE",
+                "-pthread",
+                "-o",
+            ])
             .args([&program, &source])
             .args(options.iter().filter(|o| **o != "musl"))
             .output();
