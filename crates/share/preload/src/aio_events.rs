@@ -30,6 +30,8 @@ pub(crate) struct Event {
 
 /// Contexts known at a time; more are not cut.
 const CONTEXTS_MAX: usize = 64;
+/// Of 20 ms each: five seconds, longer than a disk that works takes for a piece.
+const SILENCE_STEPS_MAX: u32 = 250;
 /// How often a piece is offered again to a kernel that has no room for it.
 const OFFERS_MAX: u32 = 1000;
 /// Contexts are addresses of pages, so the lowest bit is free: set, the context reaps for itself.
@@ -154,7 +156,8 @@ pub(crate) unsafe fn reap(
     let mut delivered: c_long = 0;
     let mut left = allowed;
     loop {
-        let missing = (least - delivered).max(0);
+        // What the program said is the kernel's to judge, until something was delivered.
+        let missing = if delivered == 0 { least } else { (least - delivered).max(0) };
         let step = if missing > 1 && TABLE.has(context) { 1 } else { missing };
         let room = events.wrapping_add(delivered as usize);
         let limit_now = left.as_mut().map_or(limit, ptr::from_mut);
@@ -229,23 +232,29 @@ fn offer(context: usize, iocb: *mut Iocb) -> bool {
 }
 
 /// Reaps until no request of the context is being cut; what else comes is lost, as it is when a
-/// context is destroyed.
+/// context is destroyed. Others may reap as well, and a program that took a piece's event from the ring has
+/// left a request that never ends: so it waits in steps, and not longer than [`SILENCE_STEPS_MAX`] of them
+/// without an event.
 pub(crate) fn finish_all(context: usize) {
     let none = Event { data: 0, object: 0, result: 0, result2: 0 };
     let mut events = [none; 16];
-    while TABLE.has(context) {
+    let mut silent_steps = 0;
+    while silent_steps < SILENCE_STEPS_MAX && TABLE.has(context) {
         let (room, most) = (events.as_mut_ptr(), events.len() as c_long);
+        let mut step = timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         // SAFETY: room for as many events as said.
-        let found = unsafe { ask(context, 1, most, room, ptr::null_mut(), Wait::Plain) };
-        if found <= 0 {
-            if found == -libc::EINTR {
-                continue;
-            }
-            return;
+        let found = unsafe { ask(context, 1, most, room, &raw mut step, Wait::Plain) };
+        if found > 0 {
+            silent_steps = 0;
+            // SAFETY: the kernel has just filled so many.
+            unsafe { keep_whole(context, room, found as usize) };
+        } else if found == 0 {
+            silent_steps += 1;
+        } else if found != -libc::EINTR {
+            break;
         }
-        // SAFETY: the kernel has just filled so many.
-        unsafe { keep_whole(context, room, found as usize) };
     }
+    TABLE.forget_all(context);
 }
 
 fn now() -> timespec {

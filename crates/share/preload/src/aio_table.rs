@@ -255,6 +255,20 @@ impl Table {
             })
     }
 
+    /// Forgets what is left of a context that is gone.
+    pub(crate) fn forget_all(&self, context: usize) {
+        if self.is_empty() {
+            return;
+        }
+        self.with(|all| {
+            let left = all.iter_mut().filter(|r| !r.iocb.is_null() && r.context == context);
+            for request in left {
+                request.iocb = core::ptr::null_mut();
+                self.active.fetch_sub(1, Ordering::Release);
+            }
+        });
+    }
+
     fn end(&self, request: &mut Request, result: i64) -> After {
         request.restore();
         request.iocb = core::ptr::null_mut();
@@ -420,5 +434,9 @@ mod tests {
             "nothing was submitted"
         );
         assert!(table.has(1) && !table.has(2));
+        table.forget_all(2);
+        assert!(table.has(1));
+        table.forget_all(1);
+        assert!(table.is_empty() && !table.has(1));
     }
 }

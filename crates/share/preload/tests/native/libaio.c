@@ -223,6 +223,16 @@ static void edges(void) {
     }
     EQUAL(io_destroy(context), 0);
     EQUAL(io_destroy(context), -EINVAL);
+    /* Arguments that are none. */
+    context = context_of(fd);
+    EQUAL(io_getevents(context, -1, 1, &event, NULL), -EINVAL);
+    EQUAL(io_getevents(context, 2, 1, &event, NULL), -EINVAL);
+    EQUAL(io_submit(context, -1, two), -EINVAL);
+    EQUAL(io_submit(context, 0, two), 0);
+    /* A piece that was taken behind our back is no reason to wait for ever at the end. */
+    EQUAL(io_submit(context, 1, &two[0]), 1);
+    EQUAL(syscall(SYS_io_getevents, context, 1L, 1L, &event, NULL), 1);
+    EQUAL(io_destroy(context), 0);
 }
 
 /* Before anything was reaped, and with an eventfd, requests are left alone. */
