@@ -83,6 +83,23 @@ fn fio_verifies_what_it_wrote() {
 }
 
 #[test]
+fn who_reaps_from_the_ring_gets_whole_results() {
+    let Some(place) = Place::new("userspace") else { return };
+    if !has("fio") {
+        return;
+    }
+    let mut fio = place.command("fio");
+    fio.args(["--name=r", "--size=24m", "--bs=1m", "--direct=1", "--ioengine=libaio"])
+        .args(["--iodepth=8", "--userspace_reap", "--rw=randwrite", "--verify=crc32c"])
+        .args(["--iodepth_batch_complete_min=0", "--verify_fatal=1", "--thread=0"])
+        .arg(format!("--directory={}", place.files().display()))
+        .current_dir(place.files());
+    succeed(&mut fio);
+    let counted = place.counted();
+    assert!(counted["aio_not_reaped"] > 8, "{counted:?}");
+}
+
+#[test]
 fn a_ring_is_counted_and_passed_by() {
     let Some(place) = Place::new("uring") else { return };
     if !has("fio") {
