@@ -19,7 +19,10 @@ static void read_chunks(void) {
 }
 
 static void *reader(void *none) {
+    char *data = memory(CHUNK);
     read_chunks();
+    /* At the end all give back what they reserved, in any order. */
+    for (int i = 0; i < 500; i++) EQUAL(read(shared, data, CHUNK), 0);
     return none;
 }
 
@@ -174,7 +177,7 @@ static void checked(void) {
     }
 }
 
-/* The address behind `end`, as close as a program can be to the limit of its stack. */
+/* A cut call on a stack that is as small as threads may have. */
 static void *small_stack(void *none) {
     char *data = memory(MB);
     int fd = open_file("stack", O_RDONLY | O_DIRECT);
