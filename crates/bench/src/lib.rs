@@ -1,5 +1,6 @@
 //! Workloads and measurements.
 
+pub mod bfq;
 pub mod causes;
 pub mod error;
 pub mod experiment;

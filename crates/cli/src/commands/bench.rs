@@ -1,5 +1,6 @@
 //! `baro bench`: measurements on this machine.
 
+mod bfq;
 mod causes;
 pub(crate) mod experiment;
 mod files;
@@ -51,6 +52,11 @@ pub(crate) enum Command {
     /// A writer of `bench files`
     #[command(hide = true)]
     FilesWorker(files::Worker),
+    /// Two groups with weights on one device: their ratio, and from BFQ's own messages why
+    Bfq(Box<bfq::Arguments>),
+    /// A reader or writer of `bench bfq`
+    #[command(hide = true)]
+    BfqWorker(bfq::Worker),
     /// What a recording of the kernel's events costs: files of 1 MiB, empty files
     Overhead(overhead::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
@@ -71,6 +77,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Portions(arguments) => portions::run(&arguments),
         Command::Files(arguments) => files::run(&arguments),
         Command::FilesWorker(arguments) => files::worker(&arguments),
+        Command::Bfq(arguments) => bfq::run(&arguments),
+        Command::BfqWorker(arguments) => bfq::worker(&arguments),
         Command::Overhead(arguments) => overhead::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }
