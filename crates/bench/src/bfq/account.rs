@@ -175,14 +175,14 @@ impl Account {
     fn pass_time(&mut self, now_us: u64) {
         let since_us = self.last_us.replace(now_us).unwrap_or(now_us).max(self.from_us);
         let passed_us = now_us.saturating_sub(since_us);
-        self.totals.span_us += passed_us;
+        self.totals.span_us = self.totals.span_us.saturating_add(passed_us);
         let mut held = 0;
         for (group, figures) in self.groups.iter().zip(&mut self.figures) {
             figures.tag_us = figures.tag_us.saturating_add(group.tags.saturating_mul(passed_us));
             held += group.tags;
         }
         if self.totals.tag_limit > 0 && held >= self.totals.tag_limit {
-            self.totals.at_limit_us += passed_us;
+            self.totals.at_limit_us = self.totals.at_limit_us.saturating_add(passed_us);
         }
     }
 
@@ -229,7 +229,8 @@ impl Account {
             Said::Charged(sectors) => {
                 self.model.charge(entity, sectors);
                 if let Some(group) = group.filter(|_| counts) {
-                    self.figures[group].charged_bytes += bytes(sectors);
+                    let charged = &mut self.figures[group].charged_bytes;
+                    *charged = charged.saturating_add(bytes(sectors));
                 }
             }
             Said::Expired { reason, slow } => {
@@ -264,7 +265,8 @@ impl Account {
         let figures = &mut self.figures[group];
         figures.expired[reason as usize] += 1;
         figures.slow += u64::from(slow);
-        figures.turns_us += now_us.saturating_sub(since_us.unwrap_or(now_us));
+        let turn_us = now_us.saturating_sub(since_us.unwrap_or(now_us));
+        figures.turns_us = figures.turns_us.saturating_add(turn_us);
     }
 
     fn request(&mut self, line: &Line<'_>, step: Step, sector: u64, sectors: u64) {
@@ -297,7 +299,7 @@ impl Account {
                 let since_us = state.unserved_since_us.take().unwrap_or(line.time_us);
                 state.unserved_since_us = (state.queued > 0).then_some(line.time_us);
                 if counts {
-                    figures.issued_bytes += bytes(sectors);
+                    figures.issued_bytes = figures.issued_bytes.saturating_add(bytes(sectors));
                     let unserved_us = line.time_us.saturating_sub(since_us);
                     figures.unserved_max_us = figures.unserved_max_us.max(unserved_us);
                 }
@@ -305,7 +307,7 @@ impl Account {
             Step::Complete => {
                 state.tags = state.tags.saturating_sub(1);
                 if counts {
-                    figures.done_bytes += bytes(sectors);
+                    figures.done_bytes = figures.done_bytes.saturating_add(bytes(sectors));
                 }
             }
         }

@@ -69,27 +69,29 @@ impl Recording {
         Ok(Self { tracing, enable })
     }
 
-    /// Stops, and returns all lines as text.
+    /// Stops, and returns all lines as text, and how many were lost.
     ///
     /// # Errors
     /// Those of reading; more than 1 GiB of text.
-    pub(super) fn end(&self) -> Result<String, BenchError> {
+    pub(super) fn end(&self) -> Result<(String, u64), BenchError> {
         host::write_setting(&self.enable, "0")?;
-        Ok(host::read_text(&self.tracing.join("trace"), TEXT_BYTES_MAX)?)
+        let text = host::read_text(&self.tracing.join("trace"), TEXT_BYTES_MAX)?;
+        let per_cpu = self.tracing.join("per_cpu");
+        let mut lost = 0_u64;
+        for cpu in host::list_dir(&per_cpu)? {
+            let stats = host::read_text(&per_cpu.join(cpu).join("stats"), TEXT_BYTES_MAX)?;
+            lost = lost.saturating_add(lost_in(&stats));
+        }
+        Ok((text, lost))
     }
 }
 
-/// Lines that were recorded but overwritten, from the head of the text.
-pub(super) fn lost(text: &str) -> u64 {
-    // "# entries-in-buffer/entries-written: 24655/24655   #P:2"
-    let head = text.lines().take_while(|line| line.starts_with('#'));
-    let numbers = head.filter_map(|line| line.split_once("entries-written: ")).next();
-    let Some((held, written)) = numbers
-        .and_then(|(_, rest)| rest.split_whitespace().next())
-        .and_then(|pair| pair.split_once('/'))
-    else {
-        return 0;
+/// Lines that a processor's buffer had no room for, from its `stats`.
+pub(super) fn lost_in(stats: &str) -> u64 {
+    let number = |line: &str| {
+        ["overrun: ", "dropped events: "]
+            .iter()
+            .find_map(|key| line.strip_prefix(key)?.trim().parse::<u64>().ok())
     };
-    let number = |text: &str| text.parse::<u64>().unwrap_or(0);
-    number(written).saturating_sub(number(held))
+    stats.lines().filter_map(number).fold(0, u64::saturating_add)
 }

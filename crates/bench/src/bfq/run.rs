@@ -9,7 +9,7 @@
 
 use super::account::{Account, GroupAccount, Totals};
 use super::groups::Groups;
-use super::recording::{Recording, lost};
+use super::recording::Recording;
 use crate::BenchError;
 use baro_sys::block_device::BlockDevice;
 use baro_sys::identity::FileSystem;
@@ -177,7 +177,7 @@ fn measure(
         clock::sleep_ns(LOOK_NS.min(end_ns.saturating_sub(clock::monotonic_ns())));
     }
     let end_ns = clock::monotonic_ns();
-    let text = recording.end()?;
+    let (text, lost_lines) = recording.end()?;
     let mut answers = Vec::new();
     workers.iter_mut().for_each(Worker::let_go);
     for worker in &mut workers {
@@ -205,7 +205,7 @@ fn measure(
         longest_ns: figure(3).collect(),
         calls: figure(1).collect(),
         totals: account.totals(),
-        lost_lines: lost(&text),
+        lost_lines,
     })
 }
 
