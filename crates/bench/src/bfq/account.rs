@@ -14,6 +14,10 @@ use super::model::Model;
 use std::collections::HashMap;
 
 const SECTOR_BYTES: u64 = 512;
+/// BFQ's default.
+const SLICE_IDLE_US: u64 = 8000;
+/// Who comes back within so many `slice_idle` after its last request was done is in time.
+const SLICES_IN_TIME: u64 = 3;
 /// Weight of a queue in no group until a message tells it.
 const OTHER_WEIGHT: u64 = 40;
 /// Queues beyond these are not followed; a device seldom has ten.
@@ -86,6 +90,7 @@ struct Group {
     tags: u64,
     queued: u64,
     unserved_since_us: Option<u64>,
+    done_at_us: Option<u64>,
     turn_since_us: Option<u64>,
     budget: u64,
 }
@@ -107,6 +112,7 @@ pub struct Account {
     from_us: u64,
     to_us: u64,
     last_us: Option<u64>,
+    slice_idle_us: u64,
 }
 
 impl Account {
@@ -126,6 +132,7 @@ impl Account {
             from_us,
             to_us,
             last_us: None,
+            slice_idle_us: SLICE_IDLE_US,
         };
         for (number, (process, weight)) in groups.iter().enumerate() {
             account.of_process.insert(process.to_string(), number);
@@ -133,6 +140,13 @@ impl Account {
             account.groups.push(Group { entity, ..Group::default() });
         }
         account
+    }
+
+    /// The same for another `slice_idle` than BFQ's default.
+    #[must_use]
+    pub fn with_slice_idle(mut self, slice_idle_us: u64) -> Self {
+        self.slice_idle_us = slice_idle_us;
+        self
     }
 
     /// The figures of each group, in the order given.
@@ -206,7 +220,12 @@ impl Account {
         let group = self.of_process.get(queue).copied();
         let counts = self.counts(now_us);
         match said {
-            Said::Busy => self.model.activate(entity),
+            Said::Busy => {
+                let done_us = group.and_then(|group| self.groups[group].done_at_us);
+                let late_us = SLICES_IN_TIME.saturating_mul(self.slice_idle_us);
+                let in_time = done_us.is_none_or(|done| now_us.saturating_sub(done) <= late_us);
+                self.model.activate(entity, in_time);
+            }
             Said::NotBusy => self.model.deactivate(entity),
             Said::Finish { service, weight } => match group {
                 Some(group) => self.groups[group].budget = service,
@@ -306,6 +325,7 @@ impl Account {
             }
             Step::Complete => {
                 state.tags = state.tags.saturating_sub(1);
+                state.done_at_us = Some(line.time_us);
                 if counts {
                     figures.done_bytes = figures.done_bytes.saturating_add(bytes(sectors));
                 }

@@ -87,15 +87,16 @@ impl Model {
         self.entities[entity].weight = weight.max(1);
     }
 
-    /// It has requests again.
-    pub fn activate(&mut self, entity: usize) {
+    /// It has requests again; `in_time` if soon after its last one was done, as BFQ asks of who is to
+    /// go on where it ended.
+    pub fn activate(&mut self, entity: usize, in_time: bool) {
         self.forget();
         let now = self.now;
         let entity = &mut self.entities[entity];
         if entity.place == Place::Active {
             return;
         }
-        let back = entity.waited && now > entity.finish;
+        let back = entity.waited && in_time && now > entity.finish;
         let start = if back { entity.finish } else { now };
         entity.activation =
             Some(Activation { finish_before: entity.finish, back, first: entity.ended.is_none() });
@@ -135,7 +136,9 @@ impl Model {
             .fold(0, u64::saturating_add);
         let charged = &mut self.entities[entity];
         charged.service = charged.service.saturating_add(sectors);
-        self.now = self.now.saturating_add(virtual_time(sectors, weights.max(1)));
+        // Who is served counts, also where the model has it out of the tree.
+        let weights = weights.max(charged.weight);
+        self.now = self.now.saturating_add(virtual_time(sectors, weights));
         self.forget();
     }
 

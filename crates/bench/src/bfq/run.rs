@@ -194,7 +194,10 @@ fn measure(
         .map(|(process, weight)| (u32::try_from(process).unwrap_or(0), weight))
         .collect();
     let from_us = begin_ns.saturating_add(SKIPPED_NS) / 1000;
-    let mut account = Account::new(&device, &of, from_us, end_ns / 1000);
+    let idle_ms = settings.iter().find(|(name, _)| name == "slice_idle");
+    let idle_us =
+        idle_ms.and_then(|(_, text)| text.parse::<u64>().ok()).unwrap_or(8).saturating_mul(1000);
+    let mut account = Account::new(&device, &of, from_us, end_ns / 1000).with_slice_idle(idle_us);
     text.lines().for_each(|line| account.line(line));
     let figure = |at: usize| answers.iter().map(move |answer| answer.get(at).copied().unwrap_or(0));
     Ok(BfqReport {

@@ -90,11 +90,11 @@ fn only_the_time_asked_for_is_counted() {
 }
 
 /// A was charged 1000 sectors and went idle; B is charged 4000; A comes back with a budget of 1000.
-fn comes_back(reason: Reason) -> Option<Moved> {
+fn comes_back(reason: Reason, in_time: bool) -> Option<Moved> {
     let mut model = Model::default();
     let (a, b) = (model.add(200), model.add(100));
     for entity in [a, b] {
-        model.activate(entity);
+        model.activate(entity, true);
         assert_eq!(model.set_budget(entity, 1000), None, "the first activation moves nothing");
     }
     assert_eq!(model.choose(a), Some(true));
@@ -103,7 +103,7 @@ fn comes_back(reason: Reason) -> Option<Moved> {
     model.deactivate(a);
     assert_eq!(model.choose(b), Some(true));
     model.charge(b, 4000);
-    model.activate(a);
+    model.activate(a, in_time);
     model.set_budget(a, 1000)
 }
 
@@ -111,10 +111,11 @@ fn comes_back(reason: Reason) -> Option<Moved> {
 fn a_forgotten_lag_is_counted() {
     // Virtual time is 5000/300 when A comes back; A had ended at 1000/200. The rest is lost.
     let lag = (5000.0_f64 / 300.0 - 5.0) * 200.0;
-    let moved = comes_back(Reason::Exhausted).unwrap();
+    let moved = comes_back(Reason::Exhausted, true).unwrap();
     assert_eq!((moved.forgotten_sectors, moved.back), (lag as u64, false));
+    assert_eq!(comes_back(Reason::Idle, false), Some(moved), "too late to go on where it ended");
     // Had it waited, it would start where it ended, but finish (at 10) no earlier than now.
-    let moved = comes_back(Reason::Idle).unwrap();
+    let moved = comes_back(Reason::Idle, true).unwrap();
     assert_eq!(
         (moved.forgotten_sectors, moved.back),
         (((5000.0 / 300.0 - 10.0) * 200.0) as u64, true)
