@@ -44,6 +44,12 @@ pub struct GroupAccount {
     pub moved: u64,
     /// The lag that these lost, as bytes of this group.
     pub moved_bytes: u64,
+    /// Of what was charged, bytes taken in another's turn: they move the group's own time not at all.
+    pub outside_bytes: u64,
+    /// Times that the group was emptied in another's turn, with a budget that it never got.
+    pub emptied: u64,
+    /// These budgets, which its time was moved by all the same.
+    pub emptied_bytes: u64,
     /// Activations that were allowed to start in the past.
     pub back: u64,
     /// Most tags held at once.
@@ -59,6 +65,16 @@ impl GroupAccount {
     #[must_use]
     pub fn time_bytes(&self) -> u64 {
         self.charged_bytes.saturating_sub(self.issued_bytes)
+    }
+
+    /// What moved the group's virtual time, as bytes: charged in its turns, lags forgotten, budgets
+    /// never got. Of groups that always want service these have the ratio of the weights.
+    #[must_use]
+    pub fn virtual_bytes(&self) -> u64 {
+        self.charged_bytes
+            .saturating_sub(self.outside_bytes)
+            .saturating_add(self.moved_bytes)
+            .saturating_add(self.emptied_bytes)
     }
 
     /// Turns that ended.
@@ -226,7 +242,14 @@ impl Account {
                 let in_time = done_us.is_none_or(|done| now_us.saturating_sub(done) <= late_us);
                 self.model.activate(entity, in_time);
             }
-            Said::NotBusy => self.model.deactivate(entity),
+            Said::NotBusy => {
+                let sectors = self.model.deactivate(entity);
+                if let Some(group) = group.filter(|_| counts && sectors > 0) {
+                    let figures = &mut self.figures[group];
+                    figures.emptied += 1;
+                    figures.emptied_bytes = figures.emptied_bytes.saturating_add(bytes(sectors));
+                }
+            }
             Said::Finish { service, weight } => match group {
                 Some(group) => self.groups[group].budget = service,
                 None => {
@@ -246,10 +269,12 @@ impl Account {
                 }
             }
             Said::Charged(sectors) => {
-                self.model.charge(entity, sectors);
+                let in_turn = self.model.charge(entity, sectors);
                 if let Some(group) = group.filter(|_| counts) {
-                    let charged = &mut self.figures[group].charged_bytes;
-                    *charged = charged.saturating_add(bytes(sectors));
+                    let figures = &mut self.figures[group];
+                    figures.charged_bytes = figures.charged_bytes.saturating_add(bytes(sectors));
+                    let outside = if in_turn { 0 } else { bytes(sectors) };
+                    figures.outside_bytes = figures.outside_bytes.saturating_add(outside);
                 }
             }
             Said::Expired { reason, slow } => {

@@ -35,6 +35,8 @@ struct Entity {
     /// Charged in this turn.
     service: u64,
     place: Place,
+    /// It is in service.
+    in_turn: bool,
     /// Its last turn ended because it had nothing to do: an activation may go back to its finish.
     waited: bool,
     ended: Option<Reason>,
@@ -75,6 +77,7 @@ impl Model {
             finish: 0,
             service: 0,
             place: Place::Nowhere,
+            in_turn: false,
             waited: false,
             ended: None,
             activation: None,
@@ -126,8 +129,9 @@ impl Model {
         (!activation.first).then_some(moved)
     }
 
-    /// It was charged: virtual time goes on.
-    pub fn charge(&mut self, entity: usize, sectors: u64) {
+    /// It was charged: virtual time goes on. True if in its turn: what BFQ takes from a queue in
+    /// another's turn moves the time of all, but not its own.
+    pub fn charge(&mut self, entity: usize, sectors: u64) -> bool {
         let weights: u64 = self
             .entities
             .iter()
@@ -138,8 +142,10 @@ impl Model {
         charged.service = charged.service.saturating_add(sectors);
         // Who is served counts, also where the model has it out of the tree.
         let weights = weights.max(charged.weight);
+        let in_turn = charged.in_turn;
         self.now = self.now.saturating_add(virtual_time(sectors, weights));
         self.forget();
+        in_turn
     }
 
     /// BFQ chose it. True if the model had; None if the model knows of nobody to choose.
@@ -156,6 +162,7 @@ impl Model {
         let entity = &mut self.entities[chosen];
         entity.place = Place::Active;
         entity.service = 0;
+        entity.in_turn = true;
         expected.map(|expected| expected == chosen)
     }
 
@@ -165,15 +172,20 @@ impl Model {
         entity.finish = entity.start.saturating_add(virtual_time(entity.service, entity.weight));
         entity.start = entity.finish;
         entity.ended = Some(reason);
+        entity.in_turn = false;
     }
 
-    /// It has no requests left.
-    pub fn deactivate(&mut self, entity: usize) {
+    /// It has no requests left. Returns the service, in sectors, that it is made to pay without: who
+    /// is emptied in another's turn keeps the finish of the whole budget that it never got.
+    pub fn deactivate(&mut self, entity: usize) -> u64 {
         let now = self.now;
         let entity = &mut self.entities[entity];
+        let unpaid = entity.finish.saturating_sub(entity.start);
+        entity.in_turn = false;
         entity.waited =
             matches!(entity.ended, Some(Reason::Idle | Reason::NoMore | Reason::Preempted));
         entity.place = if entity.finish > now { Place::Idle } else { Place::Nowhere };
+        service(unpaid, entity.weight)
     }
 
     /// Idle ones whose finish is past leave the tree, and with it the sum of weights.

@@ -104,6 +104,12 @@ impl BfqReport {
         self.ratio_of(|group| group.charged_bytes)
     }
 
+    /// The same of what moved the groups' virtual time.
+    #[must_use]
+    pub fn virtual_ratio(&self) -> f64 {
+        self.ratio_of(GroupAccount::virtual_bytes)
+    }
+
     fn ratio_of(&self, figure: impl Fn(&GroupAccount) -> u64) -> f64 {
         let (first, last) = (self.groups.first(), self.groups.last());
         first.map_or(0, &figure) as f64 / last.map_or(0, &figure).max(1) as f64

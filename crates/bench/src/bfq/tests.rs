@@ -50,6 +50,7 @@ fn what_is_charged_is_bytes_and_time() {
     assert_eq!(a.issued_bytes + b.issued_bytes, ISSUED_SECTORS * 512);
     assert_eq!(a.time_bytes(), a.charged_bytes - a.issued_bytes);
     assert!(a.time_bytes() > 4 << 20, "{a:?}");
+    assert_eq!(a.virtual_bytes(), a.charged_bytes, "all in its turns, no lag, no budget lost");
     assert!(a.done_bytes <= a.issued_bytes && b.done_bytes <= b.issued_bytes);
     assert_eq!(a.expired[Reason::Timeout as usize], TIMEOUTS[0]);
     assert_eq!(b.expired[Reason::Timeout as usize], TIMEOUTS[1]);
@@ -100,7 +101,7 @@ fn comes_back(reason: Reason, in_time: bool) -> Option<Moved> {
     assert_eq!(model.choose(a), Some(true));
     model.charge(a, 1000);
     model.expire(a, reason);
-    model.deactivate(a);
+    assert_eq!(model.deactivate(a), 0, "its turn had ended");
     assert_eq!(model.choose(b), Some(true));
     model.charge(b, 4000);
     model.activate(a, in_time);
@@ -120,6 +121,25 @@ fn a_forgotten_lag_is_counted() {
         (moved.forgotten_sectors, moved.back),
         (((5000.0 / 300.0 - 10.0) * 200.0) as u64, true)
     );
+}
+
+#[test]
+fn who_is_emptied_in_anothers_turn_pays_for_a_budget_it_never_got() {
+    let mut model = Model::default();
+    let (a, b) = (model.add(200), model.add(100));
+    for entity in [a, b] {
+        model.activate(entity, true);
+        model.set_budget(entity, 1000);
+    }
+    assert_eq!(model.choose(a), Some(true));
+    assert!(model.charge(a, 10));
+    assert!(!model.charge(b, 8), "it is the turn of another");
+    assert_eq!(model.deactivate(b), 1000);
+    // It is remembered for it: the next activation begins where the lost budget would have ended.
+    model.activate(b, true);
+    let moved = Moved { forgotten_sectors: 0, back: false };
+    assert!(model.set_budget(b, 1000).is_none_or(|found| found == moved));
+    assert_eq!(model.deactivate(b), 1000);
 }
 
 #[test]

@@ -100,13 +100,15 @@ fn print(spec: &BfqSpec, report: &BfqReport) {
             .map(|(reason, times)| format!("{times} {}", reason.name()))
             .collect();
         out!(
-            "  turns: {} ({}), slow {}; lags forgotten: {} of {} activations, {}\n",
+            "  turns: {} ({}), slow {}; lags forgotten: {} of {} activations, {}; budgets lost: {}, {}\n",
             group.turns(),
             ends.join(", "),
             group.slow,
             group.moved,
             group.activations,
             show_bytes(group.moved_bytes),
+            group.emptied,
+            show_bytes(group.emptied_bytes),
         );
         out!(
             "  tags: {:.0} on average, {} at most; longest without service {}; longest call {}\n",
@@ -117,10 +119,11 @@ fn print(spec: &BfqSpec, report: &BfqReport) {
         );
     }
     out!(
-        "ratio {:.2}, of what was charged {:.2}; all tags held {:.0} % of the time; the model of BFQ \
+        "ratio {:.2}, of what was charged {:.2}, with lags and lost budgets {:.2}; all tags held {:.0} % of the time; the model of BFQ \
          expected {} of {} choices\n",
         report.ratio(),
         report.charged_ratio(),
+        report.virtual_ratio(),
         100.0 * report.totals.at_limit_us as f64 / report.totals.span_us.max(1) as f64,
         report.totals.expected,
         report.totals.choices,
@@ -154,6 +157,9 @@ fn as_json(spec: &BfqSpec, report: &BfqReport) -> Value {
             "lags_forgotten": group.moved,
             "lags_forgotten_bytes": group.moved_bytes,
             "started_in_the_past": group.back,
+            "charged_outside_turns_bytes": group.outside_bytes,
+            "emptied": group.emptied,
+            "emptied_bytes": group.emptied_bytes,
             "tags_mean": report.tags_mean[number],
             "tags_max": group.tags_max,
             "unserved_max_ns": group.unserved_max_us * 1000,
@@ -168,6 +174,7 @@ fn as_json(spec: &BfqSpec, report: &BfqReport) -> Value {
         "span_ns": report.totals.span_us * 1000,
         "ratio": report.ratio(),
         "charged_ratio": report.charged_ratio(),
+        "virtual_ratio": report.virtual_ratio(),
         "groups": report.groups.iter().enumerate().map(group).collect::<Vec<_>>(),
         "tag_limit": report.totals.tag_limit,
         "at_tag_limit_ns": report.totals.at_limit_us * 1000,
