@@ -4,7 +4,7 @@
 //! kernel's `blk` tracer each of its decisions. [`message`] reads these lines, [`account`] counts
 //! for each group what was done, what BFQ charged for it, why its turns ended and how many tags it
 //! held; [`model`] repeats BFQ's choice between the groups from them, and so tells the virtual times
-//! of groups, which no message has. [`run`] makes the groups and records.
+//! of groups, which no message has. [`run()`] makes the groups and records.
 //!
 //! What was found: [docs/share-cause.md](../../../docs/share-cause.md).
 //!
