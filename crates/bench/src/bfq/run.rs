@@ -4,8 +4,8 @@
 //! undone by the next one or by `baro tune undo`. The workers end with this process's end of their
 //! pipes. Files that are there already are used and left, so those of a killed run stay until removed.
 //!
-//! Invariant: nothing is reported of a run in which lines were lost before the end, but that they
-//! were. Held by `lost_lines_are_told` in `bfq/tests.rs`.
+//! Invariant: lines that were lost are in the report, since its figures are too low then. Held by
+//! `lost_lines_are_told` in `bfq/tests.rs`.
 
 use super::account::{Account, GroupAccount, Totals};
 use super::groups::Groups;
