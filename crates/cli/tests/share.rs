@@ -166,6 +166,20 @@ fn what_cannot_be_is_said_and_changes_nothing() {
         assert!(err.contains(said), "{arguments:?}: {err}");
         assert_eq!(stage.device.queue(), before, "{arguments:?}");
     }
+    // Devices that nothing schedules, and nobody's rights.
+    let zram = Path::new("/sys/block/zram0").exists();
+    if zram {
+        let (code, _, err) =
+            text(&stage.run("a", &["--on", "zram0", "--", "true"]).output().unwrap());
+        assert!(code == Some(1) && err.contains("no queue of requests"), "{err}");
+    }
+    let baro = env!("CARGO_BIN_EXE_baro");
+    let nobody = ["--reuid=65534", "--clear-groups", baro, "share", "run", "--", "true"];
+    if let Ok(output) = Command::new("setpriv").args(nobody).output() {
+        let (code, _, err) = text(&output);
+        // It may not even be allowed to reach the program.
+        assert!(code != Some(0) && (err.contains("sudo") || err.contains("setpriv")), "{err}");
+    }
     let (code, _, err) = text(&stage.run("x/y", &["--", "true"]).output().unwrap());
     assert!(code == Some(1) && err.contains("its parent is not there"), "{err}");
     let (code, _, err) = text(&stage.run("a b", &["--", "true"]).output().unwrap());

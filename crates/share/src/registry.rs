@@ -174,7 +174,7 @@ fn parse(name: &str, text: &str) -> Option<Asked> {
     Some(Asked {
         name: name.to_owned(),
         weight: value("weight")?.parse().ok()?,
-        disks: value("disks")?.split(' ').map(str::to_owned).collect(),
+        disks: value("disks")?.split_whitespace().map(str::to_owned).collect(),
         adopted: value("cgroup").map(str::to_owned),
         cut: value("cut").and_then(|text| text.parse().ok()),
     })

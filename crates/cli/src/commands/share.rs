@@ -89,5 +89,12 @@ fn collect(path: &Path, names: &mut Vec<String>) -> Result<()> {
         names.push(device.name);
         return Ok(());
     }
+    if device.below.is_empty() {
+        return Err(format!(
+            "{}: has no queue of requests, so that nothing schedules it: expected a disk",
+            device.name
+        )
+        .into());
+    }
     device.below.iter().try_for_each(|below| collect(Path::new(below), names))
 }
