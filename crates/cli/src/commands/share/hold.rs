@@ -29,7 +29,7 @@ const GRACE_TICKS: u32 = 200;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The profile: a table [[group]] for each group, see docs/share.md
+    /// The profile: a file with a table for each group, see docs/share.md
     profile: PathBuf,
     /// One request at a time on the disks: for programs that cannot be cut; costs throughput
     #[arg(long)]
