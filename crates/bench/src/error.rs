@@ -82,6 +82,12 @@ impl From<baro_sys::Error> for BenchError {
     }
 }
 
+impl From<baro_share::ShareError> for BenchError {
+    fn from(source: baro_share::ShareError) -> Self {
+        Self::Refused(source.to_string())
+    }
+}
+
 impl fmt::Display for BenchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -4,3 +4,4 @@
 pub mod files;
 pub mod latency;
 pub mod recorder;
+pub mod share;

@@ -23,6 +23,9 @@ pub struct Study {
     pub claims: Vec<Claim>,
     /// What a reader must know: what was left out and why.
     pub notes: Vec<String>,
+    /// What was measured as plain objects, for programs; nothing where the tables are all there is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<serde_json::Value>,
 }
 
 /// A table of numbers.

@@ -201,6 +201,7 @@ fn study() -> Study {
             claim("c").judged(None, "the rule", "needs root"),
         ],
         notes: vec!["one <disk> only".to_owned()],
+        rows: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ mod producers;
 pub(crate) mod push;
 mod recorder;
 mod recording;
+mod share;
 mod stall;
 mod store;
 
@@ -57,6 +58,11 @@ pub(crate) enum Command {
     /// A reader or writer of `bench bfq`
     #[command(hide = true)]
     BfqWorker(bfq::Worker),
+    /// The paper on bandwidth by weight, repeated here: what large I/O does to it, and what cutting heals
+    Share(Box<share::Arguments>),
+    /// A reader of `bench share`
+    #[command(hide = true)]
+    ShareReader(share::Reader),
     /// What a recording of the kernel's events costs: files of 1 MiB, empty files
     Overhead(overhead::Arguments),
     /// Make a file system dirty until stopped: bounded, and cleaned up
@@ -79,6 +85,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::FilesWorker(arguments) => files::worker(&arguments),
         Command::Bfq(arguments) => bfq::run(&arguments),
         Command::BfqWorker(arguments) => bfq::worker(&arguments),
+        Command::Share(arguments) => share::run(&arguments),
+        Command::ShareReader(arguments) => share::reader(&arguments),
         Command::Overhead(arguments) => overhead::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
     }

@@ -131,6 +131,7 @@ pub fn study(first: &Measurement, others: &[Measurement]) -> Study {
         figures: figures::all(&all),
         claims: claims::all(&all),
         notes: notes(&all, 1 + others.len()),
+        rows: Vec::new(),
     }
 }
 

@@ -25,6 +25,7 @@ pub fn study(first: &Measurement, others: &[Measurement]) -> Study {
         figures: vec![figure_4(&read), figure_5(&read), figure_own(&read)],
         claims: claims(&read, others),
         notes: notes(&read),
+        rows: Vec::new(),
     }
 }
 

@@ -1,0 +1,167 @@
+//! What the paper says and what we promise, judged from the measurement.
+//!
+//! Ours are judged only where each case was measured at least three times: one run of a few large
+//! I/Os says little. A limit between the smallest and the largest of repeats of two rates that are
+//! compared decides nothing.
+
+mod ours;
+
+use super::printed::FIXED_READ_100;
+use super::read::{Record, Repeats, Spread};
+use super::row::{Case, Direction, Load, Task};
+use super::setting::Setting;
+use crate::experiment::Claim;
+use Direction::{Read, Write};
+
+/// The paper's own limit of what is still 2:1.
+const KEPT: f64 = 1.9;
+/// It calls this collapsed.
+const COLLAPSED: f64 = 1.8;
+pub(super) const TWO_TO_ONE: &[u16] = &[2, 1];
+pub(super) const UNMEASURED: &str = "a cell that it needs was not measured";
+
+pub(super) fn claims(record: &Record) -> Vec<Claim> {
+    let mut claims = of_the_paper(record);
+    claims.extend(ours::claims(record));
+    claims
+}
+
+pub(super) fn ratio(
+    record: &Record,
+    setting: Setting,
+    direction: Direction,
+    block_mb: u64,
+) -> Option<Spread> {
+    record.pair(TWO_TO_ONE, setting, direction, block_mb)?.ratio()
+}
+
+fn by_ratio(
+    record: &Record,
+    claim: Claim,
+    cell: (Setting, Direction, u64),
+    holds: fn(f64) -> bool,
+    rule: &str,
+) -> Claim {
+    let found = ratio(record, cell.0, cell.1, cell.2);
+    claim.judged(found.map(|found| (holds(found.median), found.shown(2))), rule, UNMEASURED)
+}
+
+fn collapsed(ratio: f64) -> bool {
+    ratio < COLLAPSED
+}
+
+fn kept(ratio: f64) -> bool {
+    ratio >= KEPT
+}
+
+fn of_the_paper(record: &Record) -> Vec<Claim> {
+    let source = "paper";
+    let below = "the ratio below 1.8";
+    let above = "the ratio at least 1.9";
+    let claim = |id: &str, says: &str, paper: &str| Claim::new(id, source, says, paper);
+    let mut claims = vec![
+        by_ratio(
+            record,
+            claim("small-reads", "small direct reads keep 2:1 with BFQ as it is", "1.96 at 1 MB"),
+            (Setting::Default, Read, 1),
+            kept,
+            above,
+        ),
+        by_ratio(
+            record,
+            claim("large-reads", "direct reads of 100 MB do not", "1.26"),
+            (Setting::Default, Read, 100),
+            collapsed,
+            below,
+        ),
+        by_ratio(
+            record,
+            claim("large-writes", "nor direct writes of 100 MB", "1.15"),
+            (Setting::Default, Write, 100),
+            collapsed,
+            below,
+        ),
+        by_ratio(
+            record,
+            claim("fifo-expire", "fifo_expire of 1 s does not heal reads of 100 MB", "1.27"),
+            (Setting::FifoExpire, Read, 100),
+            collapsed,
+            below,
+        ),
+        by_ratio(
+            record,
+            claim("max-budget", "a max_budget of 1,024 does not either", "1.36"),
+            (Setting::MaxBudget, Read, 100),
+            collapsed,
+            below,
+        ),
+        by_ratio(
+            record,
+            claim("strict", "nor does strict_guarantees", "1.30"),
+            (Setting::StrictGuarantees, Read, 100),
+            collapsed,
+            below,
+        ),
+        strict_costs(record),
+        by_ratio(
+            record,
+            claim("fixed", "pieces of 30 MB heal reads of 100 MB", &format!("{FIXED_READ_100}")),
+            (Setting::Fixed, Read, 100),
+            kept,
+            above,
+        ),
+        by_ratio(
+            record,
+            claim("fixed-writes", "pieces of 10 MB heal writes of 100 MB", "figure 7"),
+            (Setting::Fixed, Write, 100),
+            kept,
+            above,
+        ),
+    ];
+    let more = record.pair(&[3, 2], Setting::Fixed, Read, 100).and_then(|one| one.ratio());
+    claims.push(claim("fixed-3-2", "and 3:2 too", "2.94:2").judged(
+        more.map(|ratio| ((ratio.median / 1.5 - 1.0).abs() <= 0.05, ratio.shown(2))),
+        "the ratio within 5 % of 1.5",
+        UNMEASURED,
+    ));
+    claims.push(late(
+        record,
+        Setting::Default,
+        "player-late",
+        "a player is late beside reads of 100 MB",
+    ));
+    claims.push(late(record, Setting::Fixed, "player-fixed", "with pieces it is not"));
+    claims
+}
+
+fn strict_costs(record: &Record) -> Claim {
+    let total = |setting| record.pair(TWO_TO_ONE, setting, Read, 100)?.total();
+    let found = total(Setting::Default).zip(total(Setting::StrictGuarantees));
+    Claim::new("strict-costs", "paper", "strict_guarantees costs throughput", "34 % at 100 MB")
+        .judged(
+            found.map(|(bare, strict)| {
+                let text = format!("{} MB/s, then {}", bare.shown(1), strict.shown(1));
+                (strict.median < bare.median * 0.95, text)
+            }),
+            "the total below 0.95 of that without",
+            UNMEASURED,
+        )
+}
+
+/// A player beside direct reads of 100 MB.
+pub(super) fn player(record: &Record, setting: Setting, load: Load) -> Option<Repeats<'_>> {
+    let weights = TWO_TO_ONE.to_vec();
+    record.find(&Case { task: Task::Player, weights, setting, load: Some(load) })
+}
+
+fn late(record: &Record, setting: Setting, id: &str, says: &str) -> Claim {
+    let found = player(record, setting, Load::direct(Read, 100));
+    let is_late = setting == Setting::Default;
+    let here = found.and_then(|found| {
+        let (late, frames) = (found.late_frames()?, found.frames()?);
+        Some(((late > 0) == is_late, format!("{late} late of {frames} frames")))
+    });
+    let rule = if is_late { "any late frame" } else { "no late frame" };
+    let paper = if is_late { "late from 40 MB on" } else { "never late" };
+    Claim::new(id, "paper", says, paper).judged(here, rule, UNMEASURED)
+}

@@ -1,0 +1,336 @@
+//! A disk that is shared for the time of one cell: groups with weights, programs in them, and the
+//! controller of the library, all in this process.
+//!
+//! Rates are the kernel's own count for each group between two moments, as `baro share` takes them.
+//!
+//! Invariant: when a session ends, its programs have ended, its groups are gone, and settings are as
+//! found; what is written but not on the disk yet is not waited for. Held by
+//! `two_cells_are_measured_and_nothing_is_left` in `tests/bench_share.rs` of the command line.
+
+use super::fio;
+use super::row::{Case, Figures, Load};
+use super::setting::Setting;
+use super::site::Site;
+use crate::error::BenchError;
+use baro_share::member::find_interposer;
+use baro_share::pieces::PieceFiles;
+use baro_share::{Asked, Controller, Member, MemberSpec, Weight};
+use baro_sys::{clock, termination};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+const TICK_NS: u64 = 50_000_000;
+/// An I/O of 100 MB on a slow disk that is shared, several times.
+const END_NS: u64 = 60_000_000_000;
+const SIGINT: i32 = 2;
+
+/// A program in a group.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    group: usize,
+    load: Option<Load>,
+}
+
+/// Groups on a disk.
+#[derive(Debug)]
+pub(super) struct Session<'a> {
+    site: &'a Site,
+    stop: &'a AtomicBool,
+    running: Vec<Running>,
+    members: Vec<Member>,
+    controller: Option<Controller>,
+    notes: Vec<String>,
+}
+
+/// What the groups had got at some moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Moment {
+    /// On the monotonic clock.
+    pub(super) at_ns: u64,
+    /// Bytes of each group.
+    pub(super) bytes: Vec<u64>,
+}
+
+impl Moment {
+    /// MB/s of each group since `before`.
+    pub(super) fn rates(&self, before: &Moment) -> Vec<f64> {
+        let took_ns = self.at_ns.saturating_sub(before.at_ns).max(1) as f64;
+        let pairs = self.bytes.iter().zip(&before.bytes);
+        pairs.map(|(now, then)| now.saturating_sub(*then) as f64 * 1e3 / took_ns).collect()
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Makes the groups of a case and sets the disk.
+    ///
+    /// # Errors
+    /// No BFQ, no control groups of block devices, or the kernel refuses a setting.
+    pub(super) fn begin(
+        site: &'a Site,
+        case: &Case,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, BenchError> {
+        let mut session = Self {
+            site,
+            stop,
+            running: Vec::new(),
+            members: Vec::new(),
+            controller: None,
+            notes: Vec::new(),
+        };
+        let interposer = find_interposer().filter(|_| case.setting.cuts());
+        if case.setting.cuts() && interposer.is_none() {
+            session.notes.push("nothing was cut: the interposer is not beside baro".to_owned());
+        }
+        for (index, weight) in case.weights.iter().enumerate() {
+            let asked = Asked {
+                name: format!("bench-{}-{index}", std::process::id()),
+                weight: kernel_weight(*weight)?,
+                disks: vec![site.disk.clone()],
+                adopted: None,
+                cut: None,
+            };
+            let spec = MemberSpec { asked, interposer: interposer.clone() };
+            session.members.push(Member::enter(site.registry(), spec)?);
+        }
+        let opened = Controller::open(site.registry(), &site.state_dir(), case.setting.policy())?;
+        let Some((mut controller, _)) = opened else {
+            return Err(BenchError::Refused("the settings of this run are held twice".to_owned()));
+        };
+        for done in controller.take_done() {
+            if let Err(refused) = done.applied {
+                session.notes.push(format!("{} is not set: {refused}", done.remedy.key));
+            }
+        }
+        session.controller = Some(controller);
+        for member in &mut session.members {
+            member.make()?;
+        }
+        // What the kernel refused without a word would be measured under a wrong name.
+        for (file, expected) in case.setting.policy().set {
+            let path = format!("/sys/block/{}/queue/{file}", site.disk);
+            let found = baro_sys::host::read_text(std::path::Path::new(&path), 4096)?;
+            if found.trim() != expected {
+                session.notes.push(format!("{file} is {}, not {expected}", found.trim()));
+            }
+        }
+        Ok(session)
+    }
+
+    /// Starts fio in a group, on the group's file.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(super) fn load(&mut self, group: usize, load: Load) -> Result<(), BenchError> {
+        let file = self.site.file(group);
+        if !load.direct {
+            self.site.drop_cached(&file)?;
+        }
+        let command = fio::command(load, &file, self.site.file_bytes);
+        let child = self.start(group, command)?;
+        self.running.push(Running { child, group, load: Some(load) });
+        Ok(())
+    }
+
+    /// Starts a program in a group; whoever asked looks after its end.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(super) fn start(
+        &mut self,
+        group: usize,
+        mut command: Command,
+    ) -> Result<Child, BenchError> {
+        let member = self.members.get(group).ok_or_else(|| no_group(group))?;
+        let (child, why_not) = member.start(&mut command)?;
+        if let Some(why) = why_not
+            && !self.notes.contains(&why)
+        {
+            self.notes.push(why);
+        }
+        Ok(child)
+    }
+
+    /// Lets the controller work until `end_ns`; `look` is called at each of its ticks.
+    ///
+    /// # Errors
+    /// A load ended by itself, the disk vanished, or [`BenchError::Stopped`].
+    pub(super) fn run_until(
+        &mut self,
+        end_ns: u64,
+        look: &mut dyn FnMut(&Moment) -> bool,
+    ) -> Result<(), BenchError> {
+        loop {
+            let now_ns = clock::monotonic_ns();
+            if self.stop.load(Relaxed) {
+                return Err(BenchError::Stopped);
+            }
+            if let Some(controller) = &mut self.controller {
+                controller.tick()?;
+            }
+            for running in &mut self.running {
+                if let Ok(Some(status)) = running.child.try_wait() {
+                    let mut said = String::new();
+                    if let Some(stderr) = running.child.stderr.as_mut() {
+                        let _ = std::io::Read::read_to_string(stderr, &mut said);
+                    }
+                    return Err(BenchError::Refused(format!(
+                        "fio: ended before it was told to ({status}): {}",
+                        said.trim()
+                    )));
+                }
+            }
+            if look(&self.moment()) || now_ns >= end_ns {
+                return Ok(());
+            }
+            clock::sleep_ns(TICK_NS.min(end_ns - now_ns));
+        }
+    }
+
+    /// Runs for so long.
+    ///
+    /// # Errors
+    /// As [`run_until`](Self::run_until).
+    pub(super) fn run_for(&mut self, duration_ns: u64) -> Result<Moment, BenchError> {
+        self.run_until(clock::monotonic_ns() + duration_ns, &mut |_| false)?;
+        Ok(self.moment())
+    }
+
+    /// What the groups have got by now.
+    pub(super) fn moment(&self) -> Moment {
+        let bytes = |member: &Member| {
+            let served = member.group().served();
+            served.get(&self.site.number).copied().unwrap_or_default().bytes()
+        };
+        Moment { at_ns: clock::monotonic_ns(), bytes: self.members.iter().map(bytes).collect() }
+    }
+
+    /// What is said of the groups at this moment: weights, pieces, counters; rates since `before`.
+    ///
+    /// # Errors
+    /// A weight is not to be had: the group or the disk is gone.
+    pub(super) fn figures(&self, case: &Case, before: &Moment) -> Result<Figures, BenchError> {
+        let now = self.moment();
+        let weight = |member: &Member| Ok(member.group().weight()?.get());
+        let pieces = |member: &Member| {
+            let pieces = PieceFiles::open(member.dir()).ok()?.get();
+            let writes =
+                case.load.is_some_and(|load| load.direction == super::row::Direction::Write);
+            Some(if writes { pieces.write_bytes } else { pieces.read_bytes })
+        };
+        let counters = self.members.iter().map(|member| {
+            let some = member.counters().into_iter().filter(|(_, count)| *count > 0);
+            some.map(|(name, count)| (name.to_owned(), count)).collect()
+        });
+        Ok(Figures {
+            mb_per_s: now.rates(before),
+            fio_mb_per_s: vec![None; self.members.len()],
+            weights_read: self
+                .members
+                .iter()
+                .map(weight)
+                .collect::<Result<_, baro_share::ShareError>>()?,
+            piece_bytes: case
+                .setting
+                .cuts()
+                .then(|| self.members.iter().map(pieces).collect::<Option<Vec<_>>>())
+                .flatten(),
+            counters: counters.collect(),
+            seconds: now.at_ns.saturating_sub(before.at_ns) as f64 / 1e9,
+            late: None,
+            settled: None,
+            notes: self.notes.clone(),
+        })
+    }
+
+    /// Ends the loads of a group, or of all, and puts what they say of themselves into `figures`.
+    ///
+    /// # Errors
+    /// One does not end, or says that it failed.
+    pub(super) fn end(
+        &mut self,
+        group: Option<usize>,
+        figures: &mut Figures,
+    ) -> Result<(), BenchError> {
+        let ends = |running: &Running| group.is_none_or(|group| running.group == group);
+        for running in self.running.iter().filter(|running| ends(running)) {
+            let _ = termination::send(running.child.id(), SIGINT);
+        }
+        let (ending, staying) = std::mem::take(&mut self.running).into_iter().partition(ends);
+        self.running = staying;
+        for running in ending {
+            let (group, load) = (running.group, running.load);
+            let said = self.finish(running.child)?;
+            if let (Some(load), Some(rate)) = (load, figures.fio_mb_per_s.get_mut(group)) {
+                *rate = Some(fio::rate(&said, load.direction)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for a program that was told to end; the controller goes on meanwhile.
+    ///
+    /// # Errors
+    /// It had to be killed.
+    pub(super) fn finish(&mut self, mut child: Child) -> Result<String, BenchError> {
+        let deadline_ns = clock::monotonic_ns() + END_NS;
+        loop {
+            if let Ok(Some(_)) = child.try_wait() {
+                break;
+            }
+            if let Some(controller) = &mut self.controller {
+                controller.tick()?;
+            }
+            if clock::monotonic_ns() > deadline_ns {
+                kill(&mut child);
+                return Err(BenchError::Refused(
+                    "fio: expected to end within a minute of being told, found it running; is the \
+                     disk that slow? Choose smaller blocks with --only"
+                        .to_owned(),
+                ));
+            }
+            clock::sleep_ns(TICK_NS / 5);
+        }
+        let output = child.wait_with_output().map_err(BenchError::Thread)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        for running in &mut self.running {
+            kill(&mut running.child);
+        }
+        self.members.clear();
+        if let Some(controller) = self.controller.take() {
+            let report = controller.close();
+            if !report.is_clean() {
+                eprintln!("bench: {report}");
+            }
+        }
+    }
+}
+
+pub(super) fn kill(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn no_group(group: usize) -> BenchError {
+    BenchError::Refused(format!("this cell has no group {group}"))
+}
+
+/// The weight that the kernel gets: a hundred times the small number.
+fn kernel_weight(weight: u16) -> Result<Weight, BenchError> {
+    Weight::new(weight.saturating_mul(100)).ok_or(BenchError::Specification {
+        field: "weight",
+        found: u64::from(weight),
+        expected: "1 to 10",
+    })
+}
+
+/// Whether a setting cuts with nothing to cut by.
+pub(super) fn lacks_interposer(setting: Setting) -> bool {
+    setting.cuts() && find_interposer().is_none()
+}
