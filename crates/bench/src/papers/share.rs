@@ -25,6 +25,8 @@ mod setting;
 mod site;
 mod study;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 pub use deadline::read as read_by_deadline;
 pub use player::video_path;

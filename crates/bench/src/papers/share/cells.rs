@@ -1,7 +1,7 @@
 //! The measuring of each kind of cell but those with a player or a reader.
 
 use super::row::{Case, Figures, Settled, Task};
-use super::session::{Moment, Session};
+use super::session::{Moment, Session, WARM_UP_NS};
 use super::{ShareExperiment, deadline, fio, player, session};
 use crate::error::BenchError;
 use crate::experiment::unavailable;
@@ -13,16 +13,14 @@ use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const S_NS: u64 = 1_000_000_000;
-/// Programs have begun, and a control has seen a few periods.
-pub(super) const WARM_UP_NS: u64 = 3 * S_NS;
 /// A group alone has the whole disk after so long.
 const ALONE_NS: u64 = 5 * S_NS;
 /// The first group's time alone before the load changes.
 const BEFORE_NS: u64 = 10 * S_NS;
 /// The second group's time. Long against what is judged.
-const BESIDE_NS: u64 = 15 * S_NS;
+const BESIDE_NS: u64 = 14 * S_NS;
 /// The first group's time alone afterwards.
-const AFTER_NS: u64 = 5 * S_NS;
+const AFTER_NS: u64 = 3 * S_NS;
 /// A ratio is as asked within this.
 const NEAR: f64 = 0.05;
 
@@ -90,7 +88,7 @@ fn pair(
     for (group, load) in (0..case.weights.len()).zip(std::iter::repeat(case.load)) {
         load.map_or(Ok(()), |load| session.load(group, load))?;
     }
-    let before = session.run_for(WARM_UP_NS)?;
+    let before = session.warm_up()?;
     session.run_for(measured_ns)?;
     let mut figures = session.figures(case, &before)?;
     session.end(None, &mut figures)?;

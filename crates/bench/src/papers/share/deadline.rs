@@ -4,7 +4,7 @@
 //! It is this program once more, in the group: `bench share-reader`.
 
 use super::ShareExperiment;
-use super::cells::{Ended, WARM_UP_NS};
+use super::cells::Ended;
 use super::row::{Case, Figures, Late};
 use super::session::Session;
 use crate::error::BenchError;
@@ -29,7 +29,7 @@ pub(super) fn measure(
     };
     let mut session = Session::begin(&this.site, case, stop)?;
     case.load.map_or(Ok(()), |load| session.load(1, load))?;
-    let before = session.run_for(WARM_UP_NS)?;
+    let before = session.warm_up()?;
     let mut command = Command::new(program);
     command.args(arguments).arg(this.site.file(0));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());

@@ -7,7 +7,6 @@
 //!
 //! Invariant: all of the video comes from the device, or a note says that it did not.
 
-use super::cells::WARM_UP_NS;
 use super::fio;
 use super::row::{Case, Figures, Late};
 use super::session::{Session, kill};
@@ -68,7 +67,7 @@ pub(super) fn measure(site: &Site, case: &Case, stop: &AtomicBool) -> Result<Fig
     let file_bytes = disk::file_bytes(&path)?;
     let mut session = Session::begin(site, case, stop)?;
     case.load.map_or(Ok(()), |load| session.load(1, load))?;
-    let before = session.run_for(WARM_UP_NS)?;
+    let before = session.warm_up()?;
     let mut command = fio::bound_to_us("ffmpeg");
     command.args(["-nostdin", "-v", "error", "-i"]).arg(&path);
     command.arg("-vf").arg(format!("scale={}:{}:flags=fast_bilinear", SHOWN.0, SHOWN.1));

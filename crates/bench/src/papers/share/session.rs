@@ -23,6 +23,10 @@ const TICK_NS: u64 = 50_000_000;
 /// An I/O of 100 MB on a slow disk that is shared, several times.
 const END_NS: u64 = 60_000_000_000;
 const SIGINT: i32 = 2;
+/// Programs have begun, and a control has seen a few periods.
+pub(super) const WARM_UP_NS: u64 = 3_000_000_000;
+/// No longer than this for a first I/O.
+const WARM_UP_MAX_NS: u64 = 30_000_000_000;
 
 /// A program in a group.
 #[derive(Debug)]
@@ -194,6 +198,27 @@ impl<'a> Session<'a> {
     /// As [`run_until`](Self::run_until).
     pub(super) fn run_for(&mut self, duration_ns: u64) -> Result<Moment, BenchError> {
         self.run_until(clock::monotonic_ns() + duration_ns, &mut |_| false)?;
+        Ok(self.moment())
+    }
+
+    /// Runs until each load is under way: for 3 s, and until what was in the first I/O of each is
+    /// served, since a first I/O begins before there are sizes of pieces.
+    ///
+    /// # Errors
+    /// As [`run_until`](Self::run_until).
+    pub(super) fn warm_up(&mut self) -> Result<Moment, BenchError> {
+        let loads: Vec<(usize, u64)> = self
+            .running
+            .iter()
+            .filter_map(|one| Some((one.group, one.load.filter(|load| load.direct)?.block_bytes())))
+            .collect();
+        let first = self.run_for(WARM_UP_NS)?;
+        self.run_until(first.at_ns + WARM_UP_MAX_NS, &mut |moment| {
+            let done = |(group, block): &(usize, u64)| {
+                moment.bytes.get(*group).is_none_or(|bytes| *bytes > block * 5 / 4)
+            };
+            loads.iter().all(done)
+        })?;
         Ok(self.moment())
     }
 

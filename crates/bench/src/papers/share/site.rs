@@ -29,8 +29,8 @@ const LOCK: &str = "lock";
 /// The folder in the one that was given.
 pub(super) const FOLDER: &str = "baro-bench-share";
 const LAY_OUT_BYTES: usize = 4 << 20;
-/// Beside the files, for the video and the file system's own.
-const SPARE_BYTES: u64 = 64 << 20;
+/// Beside a file, for what the file system needs to keep it.
+const SPARE_BYTES: u64 = 4 << 20;
 
 /// The place of a run.
 #[derive(Debug)]

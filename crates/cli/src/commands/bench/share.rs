@@ -44,9 +44,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return experiment::study(NAME, &arguments.files, study);
     }
     let (extent, repeats, seconds) = match (arguments.quick, arguments.full) {
-        (true, _) => (Extent::Quick, 1, 4),
+        (true, _) => (Extent::Quick, 1, 3),
         (_, true) => (Extent::Full, 3, 60),
-        _ => (Extent::Default, 3, 5),
+        _ => (Extent::Default, 3, 4),
     };
     let mut share = ShareExperiment::new(ShareSpec {
         dir: arguments.dir.clone(),
