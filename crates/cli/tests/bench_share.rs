@@ -143,7 +143,7 @@ fn eventually(what: &str, mut there: impl FnMut() -> bool) {
 
 /// Two small cells, once each.
 fn call<'a>(dir: &'a str, out: &'a str, seconds: &'a str) -> Vec<&'a str> {
-    let only = "pair/2:1/default/direct-read/1M,pair/2:1/remedies/direct-write/1M";
+    let only = "pair/2:1/default/direct-read/1M/libaio,pair/2:1/remedies/direct-write/1M/libaio";
     let mut call = vec!["bench", "share", "--dir", dir, "--out", out, "--full", "--repeats", "1"];
     call.extend(["--seconds", seconds, "--file", "8M", "--only", only, "--format", "json"]);
     call

@@ -175,6 +175,10 @@ impl<'a> Session<'a> {
             }
             for running in &mut self.running {
                 if let Ok(Some(status)) = running.child.try_wait() {
+                    // A Ctrl-C is for fio too.
+                    if termination::requested().is_some() {
+                        return Err(BenchError::Stopped);
+                    }
                     let mut said = String::new();
                     if let Some(stderr) = running.child.stderr.as_mut() {
                         let _ = std::io::Read::read_to_string(stderr, &mut said);
