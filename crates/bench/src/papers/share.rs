@@ -15,6 +15,7 @@ mod claims;
 mod deadline;
 mod figures;
 mod fio;
+mod moment;
 mod plan;
 mod player;
 mod printed;
@@ -50,7 +51,7 @@ pub const NAME: &str = "share";
 pub enum Extent {
     /// The collapse and its cure, in three minutes.
     Quick,
-    /// The paper's main rows, in a quarter of an hour.
+    /// The paper's main rows, in 20 minutes.
     Default,
     /// Every row of the paper and of ours: a day on a slow disk.
     Full,

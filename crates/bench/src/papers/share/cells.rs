@@ -1,7 +1,8 @@
 //! The measuring of each kind of cell but those with a player or a reader.
 
+use super::moment::Moment;
 use super::row::{Case, Figures, Settled, Task};
-use super::session::{Moment, Session, WARM_UP_NS};
+use super::session::{Session, WARM_UP_NS};
 use super::{ShareExperiment, deadline, fio, player, session};
 use crate::error::BenchError;
 use crate::experiment::unavailable;
@@ -89,7 +90,7 @@ fn pair(
         load.map_or(Ok(()), |load| session.load(group, load))?;
     }
     let before = session.warm_up()?;
-    session.run_for(measured_ns)?;
+    session.run_whole(measured_ns)?;
     let mut figures = session.figures(case, &before)?;
     session.end(None, &mut figures)?;
     Ok(figures)
@@ -105,7 +106,7 @@ fn alone(
     let mut session = Session::begin(&this.site, case, stop)?;
     case.load.map_or(Ok(()), |load| session.load(group, load))?;
     let before = session.run_for(ALONE_NS)?;
-    session.run_for(measured_ns)?;
+    session.run_whole(measured_ns)?;
     let mut figures = session.figures(case, &before)?;
     session.end(None, &mut figures)?;
     Ok(figures)

@@ -1,13 +1,15 @@
 //! A disk that is shared for the time of one cell: groups with weights, programs in them, and the
 //! controller of the library, all in this process.
 //!
-//! Rates are the kernel's own count for each group between two moments, as `baro share` takes them.
+//! Rates are the kernel's own count for each group between two moments, as `baro share` takes them; of
+//! large I/Os between the begins of whole ones.
 //!
 //! Invariant: when a session ends, its programs have ended, its groups are gone, and settings are as
 //! found; what is written but not on the disk yet is not waited for. Held by
 //! `two_cells_are_measured_and_nothing_is_left` in `tests/bench_share.rs` of the command line.
 
 use super::fio;
+use super::moment::{Moment, whole};
 use super::row::{Case, Figures, Load};
 use super::setting::Setting;
 use super::site::Site;
@@ -27,6 +29,12 @@ const SIGINT: i32 = 2;
 pub(super) const WARM_UP_NS: u64 = 3_000_000_000;
 /// No longer than this for a first I/O.
 const WARM_UP_MAX_NS: u64 = 30_000_000_000;
+/// I/Os from this size on are counted whole.
+const LARGE_BYTES: u64 = 8 << 20;
+/// So many at least...
+const WHOLE_MIN: u64 = 2;
+/// ...unless that takes longer.
+const WHOLE_MAX_NS: u64 = 60_000_000_000;
 
 /// A program in a group.
 #[derive(Debug)]
@@ -45,24 +53,8 @@ pub(super) struct Session<'a> {
     members: Vec<Member>,
     controller: Option<Controller>,
     notes: Vec<String>,
-}
-
-/// What the groups had got at some moment.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Moment {
-    /// On the monotonic clock.
-    pub(super) at_ns: u64,
-    /// Bytes of each group.
-    pub(super) bytes: Vec<u64>,
-}
-
-impl Moment {
-    /// MB/s of each group since `before`.
-    pub(super) fn rates(&self, before: &Moment) -> Vec<f64> {
-        let took_ns = self.at_ns.saturating_sub(before.at_ns).max(1) as f64;
-        let pairs = self.bytes.iter().zip(&before.bytes);
-        pairs.map(|(now, then)| now.saturating_sub(*then) as f64 * 1e3 / took_ns).collect()
-    }
+    /// Each tick since the warm-up.
+    seen: Vec<Moment>,
 }
 
 impl<'a> Session<'a> {
@@ -82,6 +74,7 @@ impl<'a> Session<'a> {
             members: Vec::new(),
             controller: None,
             notes: Vec::new(),
+            seen: Vec::new(),
         };
         let interposer = find_interposer().filter(|_| case.setting.cuts());
         if case.setting.cuts() && interposer.is_none() {
@@ -189,7 +182,9 @@ impl<'a> Session<'a> {
                     )));
                 }
             }
-            if look(&self.moment()) || now_ns >= end_ns {
+            let moment = self.moment();
+            self.seen.push(moment.clone());
+            if look(&moment) || now_ns >= end_ns {
                 return Ok(());
             }
             clock::sleep_ns(TICK_NS.min(end_ns - now_ns));
@@ -223,7 +218,35 @@ impl<'a> Session<'a> {
             };
             loads.iter().all(done)
         })?;
+        self.seen.clear();
         Ok(self.moment())
+    }
+
+    /// Runs for so long, and until each load past the page cache has done some whole I/Os.
+    ///
+    /// # Errors
+    /// As [`run_until`](Self::run_until).
+    pub(super) fn run_whole(&mut self, duration_ns: u64) -> Result<(), BenchError> {
+        let blocks = self.blocks();
+        let first = self.run_for(duration_ns)?;
+        let mut seen = self.seen.clone();
+        self.run_until(first.at_ns + WHOLE_MAX_NS, &mut |moment| {
+            seen.push(moment.clone());
+            let enough = |(group, block): (usize, &Option<u64>)| {
+                let Some(block) = block.filter(|block| *block >= LARGE_BYTES) else { return true };
+                whole(&seen, group, block).is_some_and(|one| one.blocks >= WHOLE_MIN)
+            };
+            blocks.iter().enumerate().all(enough)
+        })
+    }
+
+    /// Sizes of the I/Os of each group's load, if that goes past the page cache.
+    fn blocks(&self) -> Vec<Option<u64>> {
+        let of = |group: usize| {
+            let mine = self.running.iter().find(|running| running.group == group)?;
+            Some(mine.load.filter(|load| load.direct)?.block_bytes())
+        };
+        (0..self.members.len()).map(of).collect()
     }
 
     /// What the groups have got by now.
@@ -252,8 +275,14 @@ impl<'a> Session<'a> {
             let some = member.counters().into_iter().filter(|(_, count)| *count > 0);
             some.map(|(name, count)| (name.to_owned(), count)).collect()
         });
+        let plain = now.rates(before);
+        let rates = plain.iter().zip(self.blocks()).enumerate().map(|(group, (plain, block))| {
+            let block = block.filter(|block| *block >= LARGE_BYTES);
+            let exact = block.and_then(|block| whole(&self.seen, group, block));
+            exact.map_or(*plain, |whole| whole.mb_per_s)
+        });
         Ok(Figures {
-            mb_per_s: now.rates(before),
+            mb_per_s: rates.collect(),
             fio_mb_per_s: vec![None; self.members.len()],
             weights_read: self
                 .members

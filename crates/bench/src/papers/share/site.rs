@@ -16,7 +16,7 @@ use baro_sys::lock::LockFile;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::place::Place;
 use baro_sys::storage::Storage;
-use baro_sys::{calls, dirty, disk, host, schedule};
+use baro_sys::{calls, clock, dirty, disk, host, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -28,6 +28,9 @@ const SETTINGS: &str = "settings";
 const LOCK: &str = "lock";
 /// The folder in the one that was given.
 pub(super) const FOLDER: &str = "baro-bench-share";
+/// How long another run may take to undo what a killed one left: 10 s.
+const UNDONE_TRIES: u32 = 200;
+const UNDONE_PAUSE_NS: u64 = 50_000_000;
 const LAY_OUT_BYTES: usize = 4 << 20;
 /// Beside a file, for what the file system needs to keep it.
 const SPARE_BYTES: u64 = 4 << 20;
@@ -209,9 +212,11 @@ fn remove_leftovers() {
         let pid = name.strip_prefix(RUN_PREFIX).unwrap_or_default();
         let beginning =
             !disk::exists(&dir.join(LOCK)) && disk::exists(&Path::new("/proc").join(pid));
-        if beginning || !matches!(LockFile::holder(&dir.join(LOCK)), Ok(None)) {
+        if beginning {
             continue;
         }
+        // Held while it is undone, so that two runs that begin at once do not undo it both.
+        let Some(_lock) = take_left(&dir, pid) else { continue };
         eprintln!("bench: undoing what a killed run left ({})", dir.display());
         if let Err(error) = undo(&dir) {
             eprintln!("bench: {error}; it is tried again by the next run");
@@ -219,6 +224,23 @@ fn remove_leftovers() {
         }
         let _ = disk::remove_folder(&dir);
     }
+}
+
+/// The lock of what a killed run left; None if the run lives, or another one has just undone it.
+fn take_left(dir: &Path, pid: &str) -> Option<LockFile> {
+    for _ in 0..UNDONE_TRIES {
+        if !disk::exists(dir) {
+            return None;
+        }
+        match LockFile::take(&dir.join(LOCK)) {
+            Ok(Ok(lock)) => return Some(lock),
+            Ok(Err(holder)) if holder.pid.is_some_and(|holder| holder.to_string() != pid) => {
+                clock::sleep_ns(UNDONE_PAUSE_NS);
+            }
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn undo(dir: &Path) -> Result<(), BenchError> {

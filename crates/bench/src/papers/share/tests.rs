@@ -2,10 +2,10 @@
 //! paper's own figures, others, few and none.
 
 use super::cells::settled;
+use super::moment::{Moment, whole};
 use super::printed::{TABLES, WEIGHTS};
 use super::read::Spread;
 use super::row::{Case, Direction, Figures, Late, Load, Settled, Task};
-use super::session::Moment;
 use super::setting::Setting;
 use super::*;
 use crate::experiment::{Head, Measured, Measurement, Study, Verdict};
@@ -127,6 +127,26 @@ fn a_ratio_has_settled_when_it_stays() {
     let starved = settled(&seen(|_| [80.0, 0.0]), &[2, 1]);
     assert_eq!((starved.one_s, starved.ratio_after_5_s), (None, None));
     assert_eq!(settled(&[], &[2, 1]).one_s, None);
+}
+
+#[test]
+fn a_large_io_that_is_counted_at_once_is_measured_whole() {
+    // An I/O of 100 MB each 2.5 s, counted when it begins, and a few bytes of the file system's.
+    let block = 100_000_000;
+    let seen: Vec<Moment> = (0..200_u64)
+        .map(|tick| Moment {
+            at_ns: tick * 50_000_000,
+            bytes: vec![(tick / 50 + 1) * block + 4096],
+        })
+        .collect();
+    let found = whole(&seen, 0, block).unwrap();
+    assert_eq!(found.blocks, 2);
+    assert!((found.mb_per_s - 40.0).abs() < 1e-9, "{found:?}");
+    // Between any two moments it would have been another rate.
+    assert!((seen[120].rates(&seen[40])[0] - 50.0).abs() < 1e-9);
+    assert_eq!(whole(&seen[..60], 0, block), None);
+    assert_eq!(whole(&seen, 1, block), None);
+    assert_eq!(whole(&[], 0, block), None);
 }
 
 #[test]
