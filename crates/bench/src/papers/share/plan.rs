@@ -73,9 +73,7 @@ fn psync(setting: Setting, direction: Direction, block_mb: u64) -> Case {
 
 fn quick() -> Vec<Case> {
     let mut cases = pairs(Setting::Default, &[(Read, &[1, 100]), (Write, &[100])]);
-    cases.extend(pairs(Setting::Auto, &[(Read, &[1, 100]), (Write, &[10, 100])]));
-    cases.push(psync(Setting::Auto, Read, 100));
-    cases.extend(four(FOUR, Setting::Auto, &[100]));
+    cases.extend(pairs(Setting::Auto, &[(Read, &[10, 100]), (Write, &[100])]));
     cases.extend(alone(Read, false));
     for task in [Task::Change, Task::Player] {
         cases.push(case(task, TWO_TO_ONE, Setting::Auto, Load::direct(Read, 100)));
