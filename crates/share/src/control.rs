@@ -19,19 +19,21 @@ use crate::weight::Weight;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Shares are judged over this time at least...
-const WINDOW_NS: u64 = 2_000_000_000;
+const WINDOW_NS: u64 = 3_000_000_000;
 /// ...and, while they may be as asked, over this at most.
 const WINDOW_MAX_NS: u64 = 12_000_000_000;
 /// The largest share over the smallest, as parts of what was asked, that makes pieces smaller: this
-/// much, and what one piece more or less would make.
-const TOO_MUCH: f64 = 1.025;
+/// much, and what a piece more or less at either end of the window would make: BFQ counts bytes as it
+/// takes them, not as they are done.
+const TOO_MUCH: f64 = 1.03;
+const GRAINS: f64 = 2.0;
 /// With all shares as near as this, pieces may grow.
 const NEAR: f64 = 1.015;
 /// How often in a row all must be near.
 const CALM_WINDOWS: u32 = 2;
 /// One step makes pieces no smaller than this part.
 const SHRINK_MOST: f64 = 0.3;
-const GROW: f64 = 1.15;
+const GROW: f64 = 1.10;
 /// Growing stops between the last size that was too large and the one after it; that is tried again
 /// slowly, since a disk may have become better.
 const FORGET: f64 = 1.03;
@@ -188,7 +190,7 @@ impl Control {
             let sizes = self.pieces_of(queue, name, share);
             bytes / sizes.read_bytes.max(sizes.write_bytes) as f64
         });
-        let grain = 1.0 / pieces.fold(f64::INFINITY, f64::min).max(1.0);
+        let grain = GRAINS / pieces.fold(f64::INFINITY, f64::min).max(1.0);
         let least = errors.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
         let Some((name, most)) = errors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
             return;

@@ -82,7 +82,9 @@ pub fn plan(queue: &Queue) -> Vec<Remedy> {
     if bfq.max_budget == 0 || bfq.max_budget > 2 * sectors {
         remedies.push(Remedy {
             key: "max-budget",
-            setting: Setting::new(file("iosched/max_budget"), sectors.to_string()),
+            // Not one exactly: a turn that is used up with a group's last request ends without waiting
+            // for its next one.
+            setting: Setting::new(file("iosched/max_budget"), (sectors * 3 / 2).to_string()),
             why: "a turn that is slow is charged by time instead of bytes; one of one request never is",
             price: "turns are shorter: more of them",
         });
