@@ -65,9 +65,25 @@ pub fn waits_for_io(tid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{tid}/stat")) else { return false };
     match stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
         Some('D') => true,
-        Some('S') => fs::read_to_string(format!("/proc/{tid}/wchan"))
-            .is_ok_and(|place| matches!(place.trim(), "read_events" | "io_cqring_wait")),
+        Some('S') => {
+            let read = |file: &str| fs::read_to_string(format!("/proc/{tid}/{file}"));
+            let place = read("wchan").unwrap_or_default();
+            waits_for_events(place.trim(), || read("stack").unwrap_or_default())
+        }
         _ => false,
+    }
+}
+
+/// Whether a place in the kernel is the wait for asynchronous I/O. Before 5.16 x86 kernels without
+/// frame pointers cannot tell the place (`0`); then the stack does.
+fn waits_for_events(place: &str, stack: impl FnOnce() -> String) -> bool {
+    // The last is where compilers put the second into its only caller.
+    const WAITS: [&str; 3] = ["read_events", "io_cqring_wait", "__do_sys_io_uring_enter"];
+    // Compilers add to names: read_events.isra.0.
+    let is = |name: &str| WAITS.contains(&name.split('.').next().unwrap_or(""));
+    match place {
+        "" | "0" => functions(&stack()).iter().any(|name| is(name)),
+        place => is(place),
     }
 }
 
@@ -145,6 +161,20 @@ mod tests {
         assert!(cpu_ns(std::process::id()) >= before_ns);
         assert_eq!(cpu_ns(0), 0);
         assert!(processes("no such process").is_empty());
+    }
+
+    #[test]
+    fn a_wait_for_events_is_told_by_its_place_or_by_the_stack() {
+        let stack = "[<0>] read_events+0x1/0x2\n[<0>] do_io_getevents+0x1/0x2\n";
+        let none = || unreachable!("the place says it");
+        assert!(waits_for_events("read_events", none));
+        assert!(waits_for_events("io_cqring_wait.constprop.0", none));
+        assert!(!waits_for_events("hrtimer_nanosleep", none));
+        for place in ["0", ""] {
+            assert!(waits_for_events(place, || stack.to_owned()));
+            assert!(!waits_for_events(place, || "[<0>] ep_poll+0x1/0x2\n".to_owned()));
+            assert!(!waits_for_events(place, String::new));
+        }
     }
 
     #[test]
