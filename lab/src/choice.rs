@@ -5,6 +5,7 @@ use crate::cut::Way;
 use crate::faults::{CASES, Case};
 use crate::kernels::{self, Kernel, Series};
 use crate::machine::disk::{self, Model};
+use crate::options::size;
 use crate::project::Profile;
 use crate::site::Site;
 use crate::tool::{Result, Trouble, at};
@@ -26,6 +27,11 @@ pub(crate) struct Choice {
     pub(crate) way: Way,
     pub(crate) points: usize,
     pub(crate) record_for: Duration,
+    /// How long a cell of shares is measured.
+    pub(crate) measure_for: Duration,
+    /// Bytes of an I/O of shares.
+    pub(crate) blocks: Vec<u64>,
+    pub(crate) repeats: u64,
     pub(crate) seed: u64,
     pub(crate) json: Option<PathBuf>,
     pub(crate) profile: Profile,
@@ -46,6 +52,9 @@ impl Choice {
             way: Way::Ordinary,
             points: 120,
             record_for: Duration::from_secs(3),
+            measure_for: Duration::from_secs(60),
+            blocks: vec![1 << 20, 100 << 20],
+            repeats: 1,
             seed: 1,
             json: None,
             profile: Profile::Release,
@@ -54,6 +63,8 @@ impl Choice {
         while let Some(arg) = args.next() {
             if arg == "--test-profile" {
                 choice.profile = Profile::Test;
+            } else if arg == "--full" && known.contains(&arg) {
+                choice.blocks = [1, 10, 30, 100].map(|mib| mib << 20).to_vec();
             } else if known.contains(&arg) || arg == "--json" {
                 let value = args.next().ok_or_else(|| format!("{arg} needs a value"));
                 value.and_then(|value| choice.take(arg, value)).map_err(Trouble::Usage)?;
@@ -69,8 +80,23 @@ impl Choice {
         let number =
             || value.parse::<u64>().map_err(|_| format!("{arg}: number expected, found {value}"));
         match arg {
-            "--kernel" => self.kernels.push(kernels::series(value)?),
-            "--disk" => self.disks.push(disk::model(value)?),
+            "--kernel" => {
+                for name in value.split(',') {
+                    self.kernels.push(kernels::series(name)?);
+                }
+            }
+            "--disk" => {
+                for name in value.split(',') {
+                    self.disks.push(disk::model(name)?);
+                }
+            }
+            "--blocks" => {
+                self.blocks = value.split(',').map(size).collect::<std::result::Result<_, _>>()?;
+                if self.blocks.iter().any(|bytes| !(4096..=100 << 20).contains(bytes)) {
+                    return Err(format!("{arg}: 4K to 100M expected, found {value}"));
+                }
+            }
+            "--repeats" => self.repeats = number()?.clamp(1, 100),
             "--fs" => self.fs = several(arg, value, &FILE_SYSTEMS)?,
             "--scenario" => self.scenarios = several(arg, value, &scenarios())?,
             "--case" => {
@@ -84,7 +110,10 @@ impl Choice {
                 self.way = ways.into_iter().find(|way| name == [way.name()]).unwrap_or(self.way);
             }
             "--points" => self.points = usize::try_from(number()?.clamp(2, 100_000)).unwrap_or(2),
-            "--seconds" => self.record_for = Duration::from_secs(number()?.clamp(1, 60)),
+            "--seconds" => {
+                self.record_for = Duration::from_secs(number()?.clamp(1, 60));
+                self.measure_for = Duration::from_secs(number()?.clamp(1, 600));
+            }
             "--seed" => self.seed = number()?,
             _ => self.json = Some(PathBuf::from(value)),
         }
@@ -125,8 +154,10 @@ fn scenarios() -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    const ALL: &[&str] =
-        &["--kernel", "--fs", "--scenario", "--case", "--way", "--points", "--seconds", "--disk"];
+    const ALL: &[&str] = &[
+        "--kernel", "--fs", "--scenario", "--case", "--way", "--points", "--seconds", "--disk",
+        "--blocks", "--full", "--repeats",
+    ];
 
     fn of(line: &str) -> Result<Choice> {
         Choice::of(ALL, &line.split_whitespace().collect::<Vec<_>>())
@@ -141,6 +172,10 @@ mod tests {
         assert_eq!((choice.fs, choice.scenarios), (vec!["f2fs"], vec!["direct", "pins"]));
         assert_eq!((choice.way, choice.points), (Way::NoSync, 7));
         assert_eq!(choice.cases, [Case::Kill, Case::Hang]);
+        let pairs = of("--kernel 5.10,6.1 --disk sd,emmc --blocks 4K,100M --repeats 3 --seconds 90").unwrap();
+        assert_eq!((pairs.kernels.len(), pairs.disks.len(), pairs.repeats), (2, 2, 3));
+        assert_eq!((pairs.blocks, pairs.measure_for.as_secs()), (vec![4096, 100 << 20], 90));
+        assert_eq!(of("--full").unwrap().blocks.len(), 4);
         let all = of("").unwrap();
         assert_eq!((all.fs.len(), all.cases.len(), all.scenarios.len()), (2, 5, scenarios().len()));
         assert!(scenarios().len() >= 9);
@@ -159,6 +194,9 @@ mod tests {
             "--seed 1",
             "direct",
             "--disk tape",
+            "--disk sd,",
+            "--blocks 1",
+            "--blocks 200M",
         ] {
             assert!(matches!(of(line), Err(Trouble::Usage(_))), "{line}");
         }

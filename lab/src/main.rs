@@ -20,6 +20,7 @@ mod options;
 mod project;
 mod run;
 mod scratch;
+mod share;
 mod site;
 mod start;
 mod summary;
@@ -52,6 +53,9 @@ cargo xtask lab media [--disk emmc] [--kernel 6.1] [--json FILE]
         what the models of disks do (fio)
 cargo xtask lab start [--kernel 6.1] [--json FILE]
         time from call to result with a saved machine
+cargo xtask lab share [--kernel 5.10,6.1] [--disk sd,emmc] [--seconds 60] [--blocks 1M,100M | --full]
+        [--repeats 1] [--json FILE]
+        two readers or writers of weights 200:100, by default and with baro share run
 cargo xtask lab all --out FOLDER
         all of these, into FOLDER/lab.jsonl and lab.md: an hour
 cargo xtask lab summary FOLDER
@@ -60,7 +64,7 @@ cargo xtask lab test [--json FILE]
         the short form for make test: 100 power cuts, both controls
 cargo xtask lab clean
         removes saved machines, kernels and packages from the cache folder
-series: 5.10 6.1 6.1-rt 6.12 6.12-rt; disks: none emmc sd hdd ssd; file systems: ext4 f2fs none
+series: 5.10 6.1 6.1-rt 6.12 6.12-rt; disks: none emmc sd hdd flash ssd; file systems: ext4 f2fs none
 cache: BARO_LAB_CACHE, else ~/.cache/barograph/lab; mirror: that of apt, else BARO_LAB_MIRROR";
 
 fn main() -> ExitCode {
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
         ["cells", rest @ ..] => matrix::cells(rest),
         ["media", rest @ ..] => matrix::media(rest),
         ["start", rest @ ..] => matrix::start(rest),
+        ["share", rest @ ..] => share::command(rest),
         ["all", "--out", folder] => whole::run(folder.as_ref()),
         ["summary", folder] => summary::write(folder.as_ref()).map_err(Trouble::Failed),
         ["test", rest @ ..] => skipped_if_missing(cutting::short(rest)),

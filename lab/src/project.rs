@@ -31,15 +31,34 @@ pub(crate) fn build(program: &str, profile: Profile) -> Result<Option<PathBuf>, 
     let Some((_, package)) = PROGRAMS.iter().find(|(name, _)| *name == program) else {
         return Ok(None);
     };
+    Ok(Some(cargo(package, &["--bin", program], profile)?.join(program)))
+}
+
+/// Builds the shared library `file` of a package; `None` if this project has no such package.
+pub(crate) fn build_library(
+    package: &str,
+    file: &str,
+    profile: Profile,
+) -> Result<Option<PathBuf>, String> {
+    let lock = root().join("Cargo.lock");
+    let packages = std::fs::read_to_string(&lock).map_err(crate::tool::at(&lock))?;
+    if !packages.lines().any(|line| line == format!("name = \"{package}\"")) {
+        return Ok(None);
+    }
+    Ok(Some(cargo(package, &["--lib"], profile)?.join(file)))
+}
+
+/// Builds and returns the folder in which it is.
+fn cargo(package: &str, what: &[&str], profile: Profile) -> Result<PathBuf, String> {
     let (profile, folder) = match profile {
         Profile::Release => ("release", "release"),
         Profile::Test => ("test", "debug"),
     };
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--locked", "--profile", profile, "-p", package]);
-    let done = cargo.args(["--bin", program]).current_dir(root()).status();
+    let done = cargo.args(what).current_dir(root()).status();
     if !done.map_err(|error| format!("cargo: {error}"))?.success() {
         return Err(format!("{cargo:?} failed"));
     }
-    Ok(Some(target_dir().join(folder).join(program)))
+    Ok(target_dir().join(folder))
 }

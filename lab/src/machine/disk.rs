@@ -54,6 +54,13 @@ pub(crate) const MODELS: &[Model] = &[
         rotational: true,
     },
     Model {
+        name: "flash",
+        what: "flash of a board by its speed alone: 60 MB/s writing, 120 MB/s reading",
+        driver: Driver::Virtio,
+        limits: &[("bps-write", 60_000_000), ("bps-read", 120_000_000)],
+        rotational: false,
+    },
+    Model {
         name: "ssd",
         what: "SATA SSD: 500 MB/s, 40,000 operations/s",
         driver: Driver::Virtio,

@@ -1,0 +1,211 @@
+//! `lab share`: the ratio of two readers or writers of weights 200:100, by default and with
+//! `baro share run`, on other kernels, with cgroup v2, behind the kernel's own driver of cards.
+//!
+//! What is counted are bytes that the disk has completed between two moments, by the place on the
+//! disk: `io.stat` counts a bio when it is submitted, which for I/O of 100 MB is many seconds early,
+//! and fio counts whole I/Os, of which a minute has four. Invariant: a cell that could not be
+//! measured says why and has no figures.
+
+mod seen;
+
+use crate::cache::Cache;
+use crate::choice::Choice;
+use crate::guest::programs::Brought;
+use crate::kernels::{self, Wanted};
+use crate::machine::disk::{self, Driver, Model};
+use crate::machine::{Disks, Hardware, Machine};
+use crate::scratch::{Remove, tempfile};
+use crate::site::{Site, bring, bring_file};
+use crate::tool::{self, Result, which};
+use crate::{project, run};
+use seen::{Extents, Seen};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const PAIR: &str = include_str!("share/pair.sh");
+const INTERPOSER: &str = "libbaro_preload.so";
+const NAMES: [&str; 2] = ["first", "second"];
+const WEIGHTS: [u16; 2] = [200, 100];
+const SETTINGS: [&str; 2] = ["default", "auto"];
+const DIRECTIONS: [&str; 2] = ["read", "write"];
+/// Before anything is measured: fio starts slowly under emulation, and pieces find their size.
+const WARM_S: u64 = 12;
+/// Each file; two of the largest I/Os fit in.
+const FILE_MB: u64 = 200;
+/// fio's buffers of 100 MB are locked while it reads.
+const MEMORY_MIB: u32 = 1024;
+
+/// `lab share`.
+pub(crate) fn command(args: &[&str]) -> Result<()> {
+    const KNOWN: &[&str] = &["--kernel", "--disk", "--seconds", "--blocks", "--full", "--repeats"];
+    let mut choice = Choice::of(KNOWN, args)?;
+    tool::ready()?;
+    if choice.kernels.is_empty() {
+        choice.kernels.push(kernels::series("5.10")?);
+    }
+    if choice.disks.is_empty() {
+        choice.disks.push(disk::model("sd")?);
+    }
+    let cache = Cache::open()?;
+    let mut cannot = 0;
+    for series in &choice.kernels {
+        let kernel = kernels::ready(&cache, series, Wanted::Locked)?;
+        for model in &choice.disks {
+            cannot += on(choice.site(&cache, &kernel), model, &choice)?;
+        }
+    }
+    match cannot {
+        0 => Ok(()),
+        _ => Err(tool::Trouble::Failed(format!("{cannot} cells could not be measured"))),
+    }
+}
+
+/// All cells of a kernel and a disk, in one machine; returns how many could not be measured.
+fn on(
+    site: Site<'_>,
+    model: &'static Model,
+    choice: &Choice,
+) -> std::result::Result<usize, String> {
+    let kernel = site.kernel;
+    let image = tempfile("share");
+    let _remove = Remove(image.clone());
+    let hardware = Hardware {
+        card: model.driver == Driver::Mmc,
+        memory_mib: MEMORY_MIB,
+        ..Hardware::default()
+    };
+    let mut machine = site.start(hardware, &Disks::model(model, image))?;
+    for name in ["fio", "filefrag"] {
+        let host = which(name).ok_or_else(|| format!("no {name} here (apt-get install fio)"))?;
+        bring(&mut machine, &host, &format!("/usr/bin/{name}"))?;
+    }
+    site.bring_baro(&mut machine)?;
+    let without = bring_interposer(site, &mut machine)?;
+    machine.sh(&run::prepare(model, "ext4", "", "", None), 120)?;
+    let places = lay_out(&mut machine)?;
+    let mut cannot = 0;
+    for repeat in 1..=choice.repeats {
+        for block_bytes in &choice.blocks {
+            for direction in DIRECTIONS {
+                for setting in SETTINGS {
+                    let cell =
+                        Cell { setting, direction, block_bytes: *block_bytes, model, choice };
+                    let mut row = json!({
+                        "what": "share", "kernel": kernel.release,
+                        "version": kernel.package.version, "disk": model.name,
+                        "setting": setting, "direction": direction, "block_bytes": block_bytes,
+                        "weights": WEIGHTS, "repeat": repeat,
+                        "seconds": choice.measure_for.as_secs(),
+                    });
+                    let measured = match &without {
+                        Some(why) if setting == "auto" => Err(why.clone()),
+                        _ => cell.run(&mut machine, &places),
+                    };
+                    let said = match measured {
+                        Ok(Value::Object(mut measured)) => {
+                            let said = format!(
+                                "{} MB/s, ratio {}, pieces {}",
+                                measured["mb_per_s"], measured["ratio"], measured["piece_bytes"]
+                            );
+                            row.as_object_mut().map(|row| row.append(&mut measured));
+                            said
+                        }
+                        Ok(other) => other.to_string(),
+                        Err(why) => {
+                            cannot += 1;
+                            row["cannot"] = json!(why);
+                            format!("cannot be measured: {why}")
+                        }
+                    };
+                    let mib = block_bytes >> 20;
+                    println!(
+                        "{} {}: {setting} {direction} {mib}M: {said}",
+                        kernel.release, model.name
+                    );
+                    choice.keep(&row)?;
+                }
+            }
+        }
+    }
+    Ok(cannot)
+}
+
+/// Brings the interposer; returns why it is not there where this project has none.
+fn bring_interposer(
+    site: Site<'_>,
+    machine: &mut Machine,
+) -> std::result::Result<Option<String>, String> {
+    // One that is built already may be named.
+    let named = std::env::var_os("BARO_LAB_INTERPOSER").map(PathBuf::from);
+    let host = match named {
+        Some(path) => path,
+        None => match project::build_library("baro-preload", INTERPOSER, site.profile)? {
+            Some(path) => path,
+            None => return Ok(Some("this project has no package baro-preload".to_owned())),
+        },
+    };
+    bring_file(machine, &Brought { host, guest: format!("/usr/lib/barograph/{INTERPOSER}") })?;
+    Ok(None)
+}
+
+/// Writes both files, and returns where they are on the disk.
+fn lay_out(machine: &mut Machine) -> std::result::Result<Vec<Extents>, String> {
+    let mut places = Vec::new();
+    for name in NAMES {
+        // Written and not only allocated: what was never written is read without the disk.
+        machine.sh(
+            &format!(
+                "fio --name=l --filename=/mnt/{name} --size={FILE_MB}M --rw=write --bs=1M --direct=1 \
+                 --ioengine=libaio --iodepth=1 --output=/dev/null && sync"
+            ),
+            300,
+        )?;
+        let said = machine.sh(&format!("filefrag -v -b512 /mnt/{name}"), 30)?;
+        let extents = Extents::read(&said);
+        let (expected, found) = (FILE_MB << 20, extents.bytes());
+        if found < expected {
+            return Err(format!("/mnt/{name}: expected extents of {expected} bytes: {said}"));
+        }
+        places.push(extents);
+    }
+    Ok(places)
+}
+
+/// One pair.
+struct Cell<'a> {
+    setting: &'static str,
+    direction: &'static str,
+    block_bytes: u64,
+    model: &'static Model,
+    choice: &'a Choice,
+}
+
+impl Cell<'_> {
+    fn run(
+        &self,
+        machine: &mut Machine,
+        places: &[Extents],
+    ) -> std::result::Result<Value, String> {
+        let seconds = self.choice.measure_for.as_secs();
+        let disk = self.model.device().trim_start_matches("/dev/");
+        let script = format!(
+            "SETTING={} DISK={disk} DIR=/mnt RW={} BYTES={} FIRST={} SECOND={} WARM_S={WARM_S} \
+             SECONDS_S={seconds} FILE_MB={FILE_MB}\n{PAIR}",
+            self.setting, self.direction, self.block_bytes, WEIGHTS[0], WEIGHTS[1],
+        );
+        // An I/O that has begun is waited for.
+        let within = Duration::from_secs(seconds + WARM_S + 150);
+        let output = machine.session.sh(&script, within).map_err(|why| machine.explain(&why))?;
+        let files = machine.session.get("/run/share")?;
+        let seen = Seen::new(files.into_iter().map(|file| {
+            let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
+            (name, String::from_utf8_lossy(&file.bytes).into_owned())
+        }));
+        if output.exit.code != 0 {
+            return Err(format!("{}{}; {}", output.out, output.err, seen.said()));
+        }
+        seen.judge(self.direction, self.setting, places)
+            .map_err(|why| format!("{why}; {}{}", output.err, seen.said()))
+    }
+}

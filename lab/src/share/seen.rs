@@ -1,0 +1,242 @@
+//! What a pair of readers or writers left in the guest, made into figures.
+//!
+//! Bytes are those of `block_rq_complete` whose place lies in the file of the first or of the
+//! second. Invariant: events that were lost, weights that are not what was written and a disk that did
+//! nothing are errors, never figures. Held by the tests below.
+
+use super::{NAMES, WEIGHTS};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+const SECTOR_BYTES: u64 = 512;
+
+/// Where a file is on its disk, in sectors: (first, one past the last).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Extents(Vec<(u64, u64)>);
+
+impl Extents {
+    /// Out of what `filefrag -v -b512` prints: `0: 0.. 65535: 34816.. 100351: 65536: last,eof`.
+    pub(super) fn read(text: &str) -> Self {
+        let extent = |line: &str| {
+            let (index, _) = line.split_once(':')?;
+            index.trim().parse::<u64>().ok()?;
+            let numbers: Vec<u64> = line
+                .split(|c: char| !c.is_ascii_digit())
+                .filter_map(|number| number.parse().ok())
+                .collect();
+            Some((*numbers.get(3)?, numbers.get(4)?.checked_add(1)?))
+        };
+        Self(text.lines().filter_map(extent).collect())
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.iter().map(|(from, to)| to.saturating_sub(*from)).sum::<u64>() * SECTOR_BYTES
+    }
+
+    fn holds(&self, sector: u64) -> bool {
+        self.0.iter().any(|(from, to)| (*from..*to).contains(&sector))
+    }
+}
+
+/// Files by name.
+#[derive(Debug)]
+pub(super) struct Seen(BTreeMap<String, String>);
+
+impl Seen {
+    pub(super) fn new(files: impl Iterator<Item = (String, String)>) -> Self {
+        Self(files.collect())
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    /// What programs said on stderr.
+    pub(super) fn said(&self) -> String {
+        let said = NAMES.map(|name| self.text(&format!("{name}.said")).trim().to_owned());
+        let status = self.text("status.said").trim().to_owned();
+        let all: Vec<_> = said.into_iter().chain([status]).filter(|text| !text.is_empty()).collect();
+        all.join(" / ")
+    }
+
+    /// The figures of a cell.
+    pub(super) fn judge(
+        &self,
+        direction: &str,
+        setting: &str,
+        places: &[Extents],
+    ) -> Result<Value, String> {
+        let read = self.weights()?;
+        let seconds = self.seconds()?;
+        let bytes = completed(self.text("trace"), direction, places)?;
+        let mb_per_s: Vec<f64> = bytes.iter().map(|bytes| *bytes as f64 / 1e6 / seconds).collect();
+        let [first, second] = mb_per_s[..] else {
+            return Err(format!("expected two files, found {}", mb_per_s.len()));
+        };
+        if first <= 0.0 || second <= 0.0 {
+            return Err(format!("expected both to get something, found {first} and {second} MB/s"));
+        }
+        let round = |value: f64, parts: f64| (value * parts).round() / parts;
+        let mut row = json!({
+            "weights_read": read,
+            "mb_per_s": [round(first, 100.0), round(second, 100.0)],
+            "ratio": round(first / second, 1000.0),
+            "total_mb_per_s": round(first + second, 100.0),
+            "measured_s": seconds,
+            "fio_mb_per_s": NAMES.map(|name| self.fio(name, direction)),
+            "piece_bytes": Value::Null, "calls_cut": Value::Null,
+            "queue": self.queue(),
+        });
+        if setting == "auto" {
+            let status: Value = serde_json::from_str(self.text("status"))
+                .map_err(|error| format!("status: {error}: {}", self.text("status")))?;
+            let key = if direction == "read" { "read_piece_bytes" } else { "write_piece_bytes" };
+            row["piece_bytes"] = self.of_groups(&status, &format!("/{key}"));
+            row["calls_cut"] = self.of_groups(&status, "/counters/calls_cut");
+            row["reasons"] = self.of_groups(&status, "/reasons");
+        }
+        Ok(row)
+    }
+
+    /// One value of each group in what `baro share status` says.
+    fn of_groups(&self, status: &Value, path: &str) -> Value {
+        let groups = status.pointer("/disks/0/groups").and_then(Value::as_array);
+        let of = |name: &str| {
+            let group = groups?.iter().find(|group| group["name"] == name)?;
+            group.pointer(path).cloned()
+        };
+        json!(NAMES.map(of))
+    }
+
+    /// Weights as the kernel had them; all must be what was written.
+    fn weights(&self) -> Result<Vec<u16>, String> {
+        let text = self.text("weights");
+        let of = |name: &str| {
+            let line = text.lines().find(|line| {
+                let group = line.split(' ').next().unwrap_or("");
+                group.ends_with(&format!("-{name}"))
+            })?;
+            line.rsplit(' ').next()?.parse().ok()
+        };
+        let read: Vec<u16> = NAMES.iter().filter_map(|name| of(name)).collect();
+        if read != WEIGHTS {
+            return Err(format!("io.bfq.weight: expected {WEIGHTS:?}, found {text:?}"));
+        }
+        Ok(read)
+    }
+
+    /// How long it was looked at, by the guest's clock.
+    fn seconds(&self) -> Result<f64, String> {
+        let text = self.text("moments");
+        let moments: Vec<f64> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+        match moments[..] {
+            [from, to] if to > from => Ok(((to - from) * 100.0).round() / 100.0),
+            _ => Err(format!("moments: expected two times of /proc/uptime, found {text:?}")),
+        }
+    }
+
+    /// What fio says itself, of whole I/Os, with the time before and after; null if it failed.
+    fn fio(&self, name: &str, direction: &str) -> Value {
+        let text = self.text(&format!("{name}.fio"));
+        // Warnings come before the document.
+        let from = text.find('{').unwrap_or(text.len());
+        let found: Option<Value> = serde_json::from_str(&text[from..]).ok();
+        let bytes = found.and_then(|found| found["jobs"][0][direction]["bw_bytes"].as_f64());
+        json!(bytes.map(|bytes| (bytes / 1e4).round() / 100.0))
+    }
+
+    /// The queue's settings while it was looked at, by the file's name.
+    fn queue(&self) -> Value {
+        let pairs = self.text("queue").lines().filter_map(|line| {
+            let (path, value) = line.split_once(':')?;
+            let name = path.rsplit('/').next()?.to_owned();
+            let number = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
+            Some((name, number))
+        });
+        Value::Object(pairs.collect::<Map<_, _>>())
+    }
+}
+
+/// Bytes completed in each of the files.
+fn completed(trace: &str, direction: &str, places: &[Extents]) -> Result<Vec<u64>, String> {
+    let mut bytes = vec![0; places.len()];
+    for line in trace.lines() {
+        if let Some(counts) = line.split_once("entries-in-buffer/entries-written: ") {
+            let words = counts.1.split_whitespace().next().unwrap_or("");
+            let Some((kept, written)) = words.split_once('/') else { continue };
+            if kept != written {
+                return Err(format!("the trace lost events: {kept} of {written} are there"));
+            }
+        }
+        let Some((_, event)) = line.split_once("block_rq_complete: ") else { continue };
+        let Some((before, after)) = event.split_once(" + ") else { continue };
+        let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
+        let sector = number(before.rsplit(' ').next());
+        let sectors = number(after.split(' ').next());
+        let class = event.split(' ').nth(1).unwrap_or("");
+        let (Some(sector), Some(sectors)) = (sector, sectors) else { continue };
+        if !class.contains(if direction == "read" { 'R' } else { 'W' }) {
+            continue;
+        }
+        if let Some(file) = places.iter().position(|extents| extents.holds(sector)) {
+            bytes[file] += sectors.saturating_mul(SECTOR_BYTES);
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRACE: &str = "# entries-in-buffer/entries-written: 4/4   #P:2\n\
+        <idle>-0 [000] ..s. 1.0: block_rq_complete: 179,0 R () 4096 + 1024 [0]\n\
+        kworker-7 [001] ..s1. 1.1: block_rq_complete: 179,0 RA () 9000 + 1000 none,0,0 [0]\n\
+        <idle>-0 [000] ..s. 1.2: block_rq_complete: 179,0 R () 5120 + 1024 [0]\n\
+        <idle>-0 [000] ..s. 1.3: block_rq_complete: 179,0 WS () 4096 + 8 [0]\n";
+
+    fn places() -> Vec<Extents> {
+        let text = "Filesystem type is: ef53\nFile size of /mnt/first is 1048576 (2048 blocks of 512 bytes)\n \
+            ext: logical_offset: physical_offset: length: expected: flags:\n   \
+            0:        0..    2047:       4096..      6143:   2048:             last,eof\n\
+            /mnt/first: 1 extent found\n";
+        vec![Extents::read(text), Extents(vec![(9000, 11_000)])]
+    }
+
+    fn seen(trace: &str, weights: &str) -> Seen {
+        let files = [("trace", trace), ("weights", weights), ("moments", "10.00\n12.00\n")];
+        let queue = "/sys/block/x/queue/nr_requests:64\n/sys/block/x/queue/scheduler:none [bfq]\n";
+        let files = files.into_iter().chain([("queue", queue), ("first.said", "oh\n")]);
+        Seen::new(files.map(|(name, text)| (name.to_owned(), text.to_owned())))
+    }
+
+    const WRITTEN: &str = "lab-first default 200\nlab-second default 100\n";
+
+    #[test]
+    fn bytes_count_for_the_file_in_which_they_lie() {
+        assert_eq!(places()[0], Extents(vec![(4096, 6144)]));
+        assert_eq!(completed(TRACE, "read", &places()), Ok(vec![2048 * 512, 1000 * 512]));
+        assert_eq!(completed(TRACE, "write", &places()), Ok(vec![8 * 512, 0]));
+        let row = seen(TRACE, WRITTEN).judge("read", "default", &places()).unwrap();
+        assert_eq!((&row["ratio"], &row["measured_s"]), (&json!(2.048), &json!(2.0)));
+        assert_eq!(row["queue"], json!({ "nr_requests": 64, "scheduler": "none [bfq]" }));
+    }
+
+    #[test]
+    fn what_is_not_sure_has_no_figures() {
+        let lost = TRACE.replace("4/4", "4/5");
+        for (trace, weights, why) in [
+            (lost.as_str(), WRITTEN, "lost events"),
+            ("", WRITTEN, "both to get something"),
+            (TRACE, "lab-first default 200\nlab-second default 34\n", "io.bfq.weight"),
+            (TRACE, "", "io.bfq.weight"),
+        ] {
+            let error = seen(trace, weights).judge("read", "default", &places()).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        // The automatic setting without what it said of itself.
+        let error = seen(TRACE, WRITTEN).judge("read", "auto", &places()).unwrap_err();
+        assert!(error.contains("status"), "{error}");
+        assert_eq!(seen("", "").said(), "oh");
+    }
+}
