@@ -6,6 +6,7 @@ use crate::faults::{CASES, Case};
 use crate::kernels::{self, Kernel, Series};
 use crate::machine::disk::{self, Model};
 use crate::options::size;
+use crate::share;
 use crate::project::Profile;
 use crate::site::Site;
 use crate::tool::{Result, Trouble, at};
@@ -32,6 +33,7 @@ pub(crate) struct Choice {
     /// Bytes of an I/O of shares.
     pub(crate) blocks: Vec<u64>,
     pub(crate) repeats: u64,
+    pub(crate) settings: Vec<&'static str>,
     pub(crate) seed: u64,
     pub(crate) json: Option<PathBuf>,
     pub(crate) profile: Profile,
@@ -55,6 +57,7 @@ impl Choice {
             measure_for: Duration::from_secs(60),
             blocks: vec![1 << 20, 100 << 20],
             repeats: 1,
+            settings: share::SETTINGS.to_vec(),
             seed: 1,
             json: None,
             profile: Profile::Release,
@@ -96,6 +99,7 @@ impl Choice {
                     return Err(format!("{arg}: 4K to 100M expected, found {value}"));
                 }
             }
+            "--setting" => self.settings = several(arg, value, &share::SETTINGS)?,
             "--repeats" => self.repeats = number()?.clamp(1, 100),
             "--fs" => self.fs = several(arg, value, &FILE_SYSTEMS)?,
             "--scenario" => self.scenarios = several(arg, value, &scenarios())?,
@@ -156,7 +160,7 @@ mod tests {
 
     const ALL: &[&str] = &[
         "--kernel", "--fs", "--scenario", "--case", "--way", "--points", "--seconds", "--disk",
-        "--blocks", "--full", "--repeats",
+        "--blocks", "--full", "--repeats", "--setting",
     ];
 
     fn of(line: &str) -> Result<Choice> {
@@ -172,8 +176,10 @@ mod tests {
         assert_eq!((choice.fs, choice.scenarios), (vec!["f2fs"], vec!["direct", "pins"]));
         assert_eq!((choice.way, choice.points), (Way::NoSync, 7));
         assert_eq!(choice.cases, [Case::Kill, Case::Hang]);
-        let pairs = of("--kernel 5.10,6.1 --disk sd,emmc --blocks 4K,100M --repeats 3 --seconds 90").unwrap();
+        let pairs = of("--kernel 5.10,6.1 --disk sd,emmc --blocks 4K,100M --repeats 3 --seconds 90 \
+                        --setting uncut").unwrap();
         assert_eq!((pairs.kernels.len(), pairs.disks.len(), pairs.repeats), (2, 2, 3));
+        assert_eq!(pairs.settings, ["uncut"]);
         assert_eq!((pairs.blocks, pairs.measure_for.as_secs()), (vec![4096, 100 << 20], 90));
         assert_eq!(of("--full").unwrap().blocks.len(), 4);
         let all = of("").unwrap();

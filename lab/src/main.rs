@@ -54,8 +54,8 @@ cargo xtask lab media [--disk emmc] [--kernel 6.1] [--json FILE]
 cargo xtask lab start [--kernel 6.1] [--json FILE]
         time from call to result with a saved machine
 cargo xtask lab share [--kernel 5.10,6.1] [--disk sd,emmc] [--seconds 60] [--blocks 1M,100M | --full]
-        [--repeats 1] [--json FILE]
-        two readers or writers of weights 200:100, by default and with baro share run
+        [--setting default,auto,uncut] [--repeats 1] [--json FILE]
+        two readers or writers of weights 200:100: by default, with baro share run, with its settings only
 cargo xtask lab all --out FOLDER
         all of these, into FOLDER/lab.jsonl and lab.md: an hour
 cargo xtask lab summary FOLDER

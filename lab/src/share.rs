@@ -27,7 +27,8 @@ const PAIR: &str = include_str!("share/pair.sh");
 const INTERPOSER: &str = "libbaro_preload.so";
 const NAMES: [&str; 2] = ["first", "second"];
 const WEIGHTS: [u16; 2] = [200, 100];
-const SETTINGS: [&str; 2] = ["default", "auto"];
+/// BFQ as it comes; all that `baro share run` does; only its settings of the queue, nothing cut.
+pub(crate) const SETTINGS: [&str; 3] = ["default", "auto", "uncut"];
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 /// Before anything is measured: fio starts slowly under emulation, and pieces find their size.
 const WARM_S: u64 = 12;
@@ -38,7 +39,7 @@ const MEMORY_MIB: u32 = 1024;
 
 /// `lab share`.
 pub(crate) fn command(args: &[&str]) -> Result<()> {
-    const KNOWN: &[&str] = &["--kernel", "--disk", "--seconds", "--blocks", "--full", "--repeats"];
+    const KNOWN: &[&str] = &["--kernel", "--disk", "--seconds", "--blocks", "--full", "--repeats", "--setting"];
     let mut choice = Choice::of(KNOWN, args)?;
     tool::ready()?;
     if choice.kernels.is_empty() {
@@ -88,7 +89,7 @@ fn on(
     for repeat in 1..=choice.repeats {
         for block_bytes in &choice.blocks {
             for direction in DIRECTIONS {
-                for setting in SETTINGS {
+                for setting in choice.settings.iter().copied() {
                     let cell =
                         Cell { setting, direction, block_bytes: *block_bytes, model, choice };
                     let mut row = json!({

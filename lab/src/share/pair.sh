@@ -1,7 +1,7 @@
 # One cell of `lab share`, in a guest: two fio in two groups at once, and which bytes of either the
 # disk has completed between two moments.
 #
-# Set before: SETTING (default or auto), DISK (mmcblk0), DIR, RW (read or write), BYTES of an I/O,
+# Set before: SETTING (default, auto or uncut), DISK (mmcblk0), DIR, RW (read or write), BYTES of an I/O,
 # FIRST and SECOND (weights), WARM_S, SECONDS_S, FILE_MB. Leaves in /run/share: NAME.fio, NAME.said,
 # NAME.json, weights, queue, status, trace, moments; pair.sh says nothing itself but what went wrong.
 queue=/sys/block/$DISK/queue
@@ -26,8 +26,10 @@ start() {
         put "$groups/lab-$1/io.bfq.weight" "$2"
         sh -c "echo \$\$ >$groups/lab-$1/cgroup.procs && exec $(fio "$1" | tr '\n' ' ')" >"$1.said" 2>&1 &
     else
+        cut=auto
+        [ "$SETTING" = uncut ] && cut=off
         # shellcheck disable=SC2046
-        baro share run --weight "$2" --name "$1" --on "$DIR" --format json -- $(fio "$1") \
+        baro share run --weight "$2" --name "$1" --on "$DIR" --piece "$cut" --format json -- $(fio "$1") \
             >"$1.json" 2>"$1.said" &
     fi
 }

@@ -87,7 +87,7 @@ impl Seen {
             "piece_bytes": Value::Null, "calls_cut": Value::Null,
             "queue": self.queue(),
         });
-        if setting == "auto" {
+        if setting != "default" {
             let status: Value = serde_json::from_str(self.text("status"))
                 .map_err(|error| format!("status: {error}: {}", self.text("status")))?;
             let key = if direction == "read" { "read_piece_bytes" } else { "write_piece_bytes" };
