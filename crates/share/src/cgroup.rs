@@ -285,6 +285,19 @@ impl Group {
         })
     }
 
+    /// Its weight as a setting that can be put back, for a group that somebody else made.
+    #[must_use]
+    pub fn weight_setting(&self, weight: Weight) -> Setting {
+        let file = self.weight_file();
+        let file = file.to_string_lossy();
+        match self.version {
+            Version::One => Setting::new(file, weight.to_string()),
+            // `default 100`, and a line for each disk with a weight of its own. The first is always
+            // there, so that the kernel is never asked to take it away.
+            Version::Two => Setting::line(file, "default", weight.to_string(), "100 (as it was)"),
+        }
+    }
+
     /// Its weight as BFQ has it.
     ///
     /// # Errors
@@ -421,6 +434,19 @@ mod tests {
             served("x\n7:0 Read 1e9\n7:1 rbytes=-1").values().map(|s| s.bytes()).sum::<u64>(),
             0
         );
+    }
+
+    #[test]
+    fn the_weight_of_an_adopted_group_is_a_setting_of_its_version() {
+        let two = Group { dir: "/sys/fs/cgroup/a".into(), version: Version::Two };
+        let one = Group { dir: "/sys/fs/cgroup/blkio/a".into(), version: Version::One };
+        let weight = Weight::new(200).unwrap();
+        // Version 2 shows the default and lines for disks; a setting of the whole file would never agree.
+        let path = "/sys/fs/cgroup/a/io.bfq.weight";
+        let line = Setting::line(path, "default", "200", "100 (as it was)");
+        assert_eq!(two.weight_setting(weight), line);
+        let whole = Setting::new("/sys/fs/cgroup/blkio/a/blkio.bfq.weight", "200");
+        assert_eq!(one.weight_setting(weight), whole);
     }
 
     #[test]

@@ -185,8 +185,7 @@ impl Controller {
                 // Its unit does not run; the next one has a new group of the same name.
                 self.adopted.remove(&file);
             } else if self.adopted.insert(file.clone()) {
-                let weight = entry.asked.weight.to_string();
-                self.journal.apply(&Setting::new(file.to_string_lossy(), weight))?;
+                self.journal.apply(&group.weight_setting(entry.asked.weight))?;
             }
         }
         Ok(())
