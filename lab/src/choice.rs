@@ -6,8 +6,8 @@ use crate::faults::{CASES, Case};
 use crate::kernels::{self, Kernel, Series};
 use crate::machine::disk::{self, Model};
 use crate::options::size;
-use crate::share;
 use crate::project::Profile;
+use crate::share;
 use crate::site::Site;
 use crate::tool::{Result, Trouble, at};
 use serde_json::Value;
@@ -159,8 +159,18 @@ mod tests {
     use super::*;
 
     const ALL: &[&str] = &[
-        "--kernel", "--fs", "--scenario", "--case", "--way", "--points", "--seconds", "--disk",
-        "--blocks", "--full", "--repeats", "--setting",
+        "--kernel",
+        "--fs",
+        "--scenario",
+        "--case",
+        "--way",
+        "--points",
+        "--seconds",
+        "--disk",
+        "--blocks",
+        "--full",
+        "--repeats",
+        "--setting",
     ];
 
     fn of(line: &str) -> Result<Choice> {
@@ -176,8 +186,10 @@ mod tests {
         assert_eq!((choice.fs, choice.scenarios), (vec!["f2fs"], vec!["direct", "pins"]));
         assert_eq!((choice.way, choice.points), (Way::NoSync, 7));
         assert_eq!(choice.cases, [Case::Kill, Case::Hang]);
-        let pairs = of("--kernel 5.10,6.1 --disk sd,emmc --blocks 4K,100M --repeats 3 --seconds 90 \
-                        --setting uncut").unwrap();
+        let pairs =
+            of("--kernel 5.10,6.1 --disk sd,emmc --blocks 4K,100M --repeats 3 --seconds 90 \
+                        --setting uncut")
+            .unwrap();
         assert_eq!((pairs.kernels.len(), pairs.disks.len(), pairs.repeats), (2, 2, 3));
         assert_eq!(pairs.settings, ["uncut"]);
         assert_eq!((pairs.blocks, pairs.measure_for.as_secs()), (vec![4096, 100 << 20], 90));

@@ -39,7 +39,8 @@ const MEMORY_MIB: u32 = 1024;
 
 /// `lab share`.
 pub(crate) fn command(args: &[&str]) -> Result<()> {
-    const KNOWN: &[&str] = &["--kernel", "--disk", "--seconds", "--blocks", "--full", "--repeats", "--setting"];
+    const KNOWN: &[&str] =
+        &["--kernel", "--disk", "--seconds", "--blocks", "--full", "--repeats", "--setting"];
     let mut choice = Choice::of(KNOWN, args)?;
     tool::ready()?;
     if choice.kernels.is_empty() {
@@ -183,11 +184,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    fn run(
-        &self,
-        machine: &mut Machine,
-        places: &[Extents],
-    ) -> std::result::Result<Value, String> {
+    fn run(&self, machine: &mut Machine, places: &[Extents]) -> std::result::Result<Value, String> {
         let seconds = self.choice.measure_for.as_secs();
         let disk = self.model.device().trim_start_matches("/dev/");
         let script = format!(

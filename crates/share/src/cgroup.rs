@@ -138,6 +138,19 @@ impl Hierarchy {
         }
     }
 
+    /// Whether groups at the top have weights: with version 2 once the controller was handed on.
+    #[must_use]
+    pub fn hands_on(&self) -> bool {
+        match self.version {
+            Version::One => true,
+            Version::Two => {
+                let file = self.place("cgroup.subtree_control");
+                let text = host::read_text(&file, TEXT_BYTES_MAX).unwrap_or_default();
+                text.split_whitespace().any(|name| name == "io")
+            }
+        }
+    }
+
     /// The group of ours of this name, `parent/child` nested; it need not exist.
     ///
     /// # Errors
@@ -420,8 +433,24 @@ fn served(text: &str) -> BTreeMap<String, Served> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a folder that stands for the kernel's")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn version_2_has_weights_once_the_controller_is_handed_on() {
+        let root = std::env::temp_dir().join(format!("baro-share-top-{}", std::process::id()));
+        let mount = PathBuf::from("/sys/fs/cgroup");
+        std::fs::create_dir_all(root.join("sys/fs/cgroup")).unwrap();
+        let two = Hierarchy { root: root.clone(), mount, version: Version::Two };
+        for (text, expected) in [("", false), ("cpu memory\n", false), ("cpu io\n", true)] {
+            std::fs::write(root.join("sys/fs/cgroup/cgroup.subtree_control"), text).unwrap();
+            assert_eq!(two.hands_on(), expected, "{text:?}");
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(!two.hands_on());
+        assert!(Hierarchy { version: Version::One, ..two }.hands_on());
+    }
 
     #[test]
     fn both_versions_tell_what_was_served() {

@@ -60,12 +60,13 @@ impl Member {
         Ok(Self { asked, interposer, hierarchy, group, moved: Vec::new(), made: false, held })
     }
 
-    /// Whether a controller has done its part: BFQ schedules all its disks.
+    /// Whether a controller has done its part: BFQ schedules all its disks, and groups have weights.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.asked.disks.iter().all(|disk| {
-            observe::queue(Path::new("/"), disk).is_ok_and(|queue| queue.scheduler == "bfq")
-        })
+        self.hierarchy.hands_on()
+            && self.asked.disks.iter().all(|disk| {
+                observe::queue(Path::new("/"), disk).is_ok_and(|queue| queue.scheduler == "bfq")
+            })
     }
 
     /// Makes the control group with its weight. That of an adopted group is the controller's to set,

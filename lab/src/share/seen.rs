@@ -55,7 +55,8 @@ impl Seen {
     pub(super) fn said(&self) -> String {
         let said = NAMES.map(|name| self.text(&format!("{name}.said")).trim().to_owned());
         let status = self.text("status.said").trim().to_owned();
-        let all: Vec<_> = said.into_iter().chain([status]).filter(|text| !text.is_empty()).collect();
+        let all: Vec<_> =
+            said.into_iter().chain([status]).filter(|text| !text.is_empty()).collect();
         all.join(" / ")
     }
 
@@ -83,7 +84,8 @@ impl Seen {
             "ratio": round(first / second, 1000.0),
             "total_mb_per_s": round(first + second, 100.0),
             "measured_s": seconds,
-            "fio_mb_per_s": NAMES.map(|name| self.fio(name, direction)),
+            "fio_mb_per_s": NAMES.map(|name| self.fio(name, direction, "/bw_bytes", 1e6)),
+            "submit_ms": NAMES.map(|name| self.fio(name, direction, "/slat_ns/mean", 1e6)),
             "piece_bytes": Value::Null, "calls_cut": Value::Null,
             "queue": self.queue(),
         });
@@ -136,13 +138,13 @@ impl Seen {
     }
 
     /// What fio says itself, of whole I/Os, with the time before and after; null if it failed.
-    fn fio(&self, name: &str, direction: &str) -> Value {
+    fn fio(&self, name: &str, direction: &str, path: &str, unit: f64) -> Value {
         let text = self.text(&format!("{name}.fio"));
         // Warnings come before the document.
         let from = text.find('{').unwrap_or(text.len());
         let found: Option<Value> = serde_json::from_str(&text[from..]).ok();
-        let bytes = found.and_then(|found| found["jobs"][0][direction]["bw_bytes"].as_f64());
-        json!(bytes.map(|bytes| (bytes / 1e4).round() / 100.0))
+        let value = found.and_then(|found| found["jobs"][0][direction].pointer(path)?.as_f64());
+        json!(value.map(|value| (value / unit * 100.0).round() / 100.0))
     }
 
     /// The queue's settings while it was looked at, by the file's name.
