@@ -7,6 +7,7 @@
 //! measured says why and has no figures.
 
 mod seen;
+mod trace;
 
 use crate::cache::Cache;
 use crate::choice::Choice;
@@ -18,10 +19,11 @@ use crate::scratch::{Remove, tempfile};
 use crate::site::{Site, bring, bring_file};
 use crate::tool::{self, Result, which};
 use crate::{project, run};
-use seen::{Extents, Seen};
+use seen::Seen;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
+use trace::Extents;
 
 const PAIR: &str = include_str!("share/pair.sh");
 const INTERPOSER: &str = "libbaro_preload.so";

@@ -41,7 +41,8 @@ put "$trace/tracing_on" 0
 put "$trace/buffer_size_kb" 16384
 put "$trace/trace_clock" mono
 : >"$trace/trace"
-put "$trace/events/block/block_rq_complete/enable" 1
+events() { for event in insert complete; do put "$trace/events/block/block_rq_$event/enable" "$1"; done; }
+events 1
 put "$trace/tracing_on" 1
 cut -d' ' -f1 /proc/uptime >moments
 sleep "$SECONDS_S"
@@ -52,7 +53,7 @@ for group in "$groups"/lab-* "$groups"/baro-*; do
     [ -d "$group" ] && echo "${group##*/} $(cat "$group/io.bfq.weight")"
 done >weights
 [ "$SETTING" = default ] || baro share status --for 3s --format json >status 2>status.said
-put "$trace/events/block/block_rq_complete/enable" 0
+events 0
 cat "$trace/trace" >trace
 put "$trace/buffer_size_kb" 64
 killall -INT fio

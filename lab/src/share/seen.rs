@@ -1,42 +1,12 @@
 //! What a pair of readers or writers left in the guest, made into figures.
 //!
-//! Bytes are those of `block_rq_complete` whose place lies in the file of the first or of the
-//! second. Invariant: events that were lost, weights that are not what was written and a disk that did
+//! Invariant: events that were lost, weights that are not what was written and a disk that did
 //! nothing are errors, never figures. Held by the tests below.
 
+use super::trace::{Extents, Work, work};
 use super::{NAMES, WEIGHTS};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-
-const SECTOR_BYTES: u64 = 512;
-
-/// Where a file is on its disk, in sectors: (first, one past the last).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Extents(Vec<(u64, u64)>);
-
-impl Extents {
-    /// Out of what `filefrag -v -b512` prints: `0: 0.. 65535: 34816.. 100351: 65536: last,eof`.
-    pub(super) fn read(text: &str) -> Self {
-        let extent = |line: &str| {
-            let (index, _) = line.split_once(':')?;
-            index.trim().parse::<u64>().ok()?;
-            let numbers: Vec<u64> = line
-                .split(|c: char| !c.is_ascii_digit())
-                .filter_map(|number| number.parse().ok())
-                .collect();
-            Some((*numbers.get(3)?, numbers.get(4)?.checked_add(1)?))
-        };
-        Self(text.lines().filter_map(extent).collect())
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.0.iter().map(|(from, to)| to.saturating_sub(*from)).sum::<u64>() * SECTOR_BYTES
-    }
-
-    fn holds(&self, sector: u64) -> bool {
-        self.0.iter().any(|(from, to)| (*from..*to).contains(&sector))
-    }
-}
 
 /// Files by name.
 #[derive(Debug)]
@@ -69,8 +39,8 @@ impl Seen {
     ) -> Result<Value, String> {
         let read = self.weights()?;
         let seconds = self.seconds()?;
-        let bytes = completed(self.text("trace"), direction, places)?;
-        let mb_per_s: Vec<f64> = bytes.iter().map(|bytes| *bytes as f64 / 1e6 / seconds).collect();
+        let work = work(self.text("trace"), direction, places)?;
+        let mb_per_s: Vec<f64> = work.iter().map(|one| one.bytes as f64 / 1e6 / seconds).collect();
         let [first, second] = mb_per_s[..] else {
             return Err(format!("expected two files, found {}", mb_per_s.len()));
         };
@@ -87,6 +57,9 @@ impl Seen {
             "fio_mb_per_s": NAMES.map(|name| self.fio(name, direction, "/bw_bytes", 1e6)),
             "submit_ms": NAMES.map(|name| self.fio(name, direction, "/slat_ns/mean", 1e6)),
             "piece_bytes": Value::Null, "calls_cut": Value::Null,
+            "gaps": work.iter().map(|one| one.gaps_ms.len()).collect::<Vec<_>>(),
+            "gap_ms_median": work.iter().map(median_gap_ms).collect::<Vec<_>>(),
+            "gaps_over_slice_idle": work.iter().map(too_long).collect::<Vec<_>>(),
             "queue": self.queue(),
         });
         if setting != "default" {
@@ -159,51 +132,25 @@ impl Seen {
     }
 }
 
-/// Bytes completed in each of the files.
-fn completed(trace: &str, direction: &str, places: &[Extents]) -> Result<Vec<u64>, String> {
-    let mut bytes = vec![0; places.len()];
-    for line in trace.lines() {
-        if let Some(counts) = line.split_once("entries-in-buffer/entries-written: ") {
-            let words = counts.1.split_whitespace().next().unwrap_or("");
-            let Some((kept, written)) = words.split_once('/') else { continue };
-            if kept != written {
-                return Err(format!("the trace lost events: {kept} of {written} are there"));
-            }
-        }
-        let Some((_, event)) = line.split_once("block_rq_complete: ") else { continue };
-        let Some((before, after)) = event.split_once(" + ") else { continue };
-        let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
-        let sector = number(before.rsplit(' ').next());
-        let sectors = number(after.split(' ').next());
-        let class = event.split(' ').nth(1).unwrap_or("");
-        let (Some(sector), Some(sectors)) = (sector, sectors) else { continue };
-        if !class.contains(if direction == "read" { 'R' } else { 'W' }) {
-            continue;
-        }
-        if let Some(file) = places.iter().position(|extents| extents.holds(sector)) {
-            bytes[file] += sectors.saturating_mul(SECTOR_BYTES);
-        }
-    }
-    Ok(bytes)
+/// What BFQ waits for a group's next request, unless it was told otherwise.
+const SLICE_IDLE_MS: f64 = 8.0;
+
+fn median_gap_ms(work: &Work) -> Option<f64> {
+    let gap_ms = work.gaps_ms.get(work.gaps_ms.len() / 2)?;
+    Some((gap_ms * 100.0).round() / 100.0)
+}
+
+/// The part of gaps for which BFQ does not wait.
+fn too_long(work: &Work) -> Option<f64> {
+    let all = work.gaps_ms.len();
+    let long = work.gaps_ms.iter().filter(|gap_ms| **gap_ms > SLICE_IDLE_MS).count();
+    (all > 0).then(|| (long as f64 / all as f64 * 100.0).round() / 100.0)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::trace::tests::{TRACE, places};
     use super::*;
-
-    const TRACE: &str = "# entries-in-buffer/entries-written: 4/4   #P:2\n\
-        <idle>-0 [000] ..s. 1.0: block_rq_complete: 179,0 R () 4096 + 1024 [0]\n\
-        kworker-7 [001] ..s1. 1.1: block_rq_complete: 179,0 RA () 9000 + 1000 none,0,0 [0]\n\
-        <idle>-0 [000] ..s. 1.2: block_rq_complete: 179,0 R () 5120 + 1024 [0]\n\
-        <idle>-0 [000] ..s. 1.3: block_rq_complete: 179,0 WS () 4096 + 8 [0]\n";
-
-    fn places() -> Vec<Extents> {
-        let text = "Filesystem type is: ef53\nFile size of /mnt/first is 1048576 (2048 blocks of 512 bytes)\n \
-            ext: logical_offset: physical_offset: length: expected: flags:\n   \
-            0:        0..    2047:       4096..      6143:   2048:             last,eof\n\
-            /mnt/first: 1 extent found\n";
-        vec![Extents::read(text), Extents(vec![(9000, 11_000)])]
-    }
 
     fn seen(trace: &str, weights: &str) -> Seen {
         let files = [("trace", trace), ("weights", weights), ("moments", "10.00\n12.00\n")];
@@ -215,18 +162,19 @@ mod tests {
     const WRITTEN: &str = "lab-first default 200\nlab-second default 100\n";
 
     #[test]
-    fn bytes_count_for_the_file_in_which_they_lie() {
-        assert_eq!(places()[0], Extents(vec![(4096, 6144)]));
-        assert_eq!(completed(TRACE, "read", &places()), Ok(vec![2048 * 512, 1000 * 512]));
-        assert_eq!(completed(TRACE, "write", &places()), Ok(vec![8 * 512, 0]));
+    fn figures_are_of_what_was_completed() {
         let row = seen(TRACE, WRITTEN).judge("read", "default", &places()).unwrap();
         assert_eq!((&row["ratio"], &row["measured_s"]), (&json!(2.048), &json!(2.0)));
+        assert_eq!(
+            (&row["gap_ms_median"], &row["gaps_over_slice_idle"]),
+            (&json!([250.0, null]), &json!([1.0, null]))
+        );
         assert_eq!(row["queue"], json!({ "nr_requests": 64, "scheduler": "none [bfq]" }));
     }
 
     #[test]
     fn what_is_not_sure_has_no_figures() {
-        let lost = TRACE.replace("4/4", "4/5");
+        let lost = TRACE.replace("7/7", "7/9");
         for (trace, weights, why) in [
             (lost.as_str(), WRITTEN, "lost events"),
             ("", WRITTEN, "both to get something"),
