@@ -71,7 +71,6 @@ fn on(
     model: &'static Model,
     choice: &Choice,
 ) -> std::result::Result<usize, String> {
-    let kernel = site.kernel;
     let image = tempfile("share");
     let _remove = Remove(image.clone());
     let hardware = Hardware {
@@ -90,49 +89,30 @@ fn on(
     let places = lay_out(&mut machine)?;
     let mut cannot = 0;
     for repeat in 1..=choice.repeats {
-        for block_bytes in &choice.blocks {
-            for direction in DIRECTIONS {
-                for setting in choice.settings.iter().copied() {
-                    let cell =
-                        Cell { setting, direction, block_bytes: *block_bytes, model, choice };
-                    let mut row = json!({
-                        "what": "share", "kernel": kernel.release,
-                        "version": kernel.package.version, "disk": model.name,
-                        "setting": setting, "direction": direction, "block_bytes": block_bytes,
-                        "weights": WEIGHTS, "repeat": repeat,
-                        "seconds": choice.measure_for.as_secs(),
-                    });
-                    let measured = match &without {
-                        Some(why) if setting == "auto" => Err(why.clone()),
-                        _ => cell.run(&mut machine, &places),
-                    };
-                    let said = match measured {
-                        Ok(Value::Object(mut measured)) => {
-                            let said = format!(
-                                "{} MB/s, ratio {}, pieces {}",
-                                measured["mb_per_s"], measured["ratio"], measured["piece_bytes"]
-                            );
-                            row.as_object_mut().map(|row| row.append(&mut measured));
-                            said
-                        }
-                        Ok(other) => other.to_string(),
-                        Err(why) => {
-                            cannot += 1;
-                            row["cannot"] = json!(why);
-                            format!("cannot be measured: {why}")
-                        }
-                    };
-                    let mib = block_bytes >> 20;
-                    println!(
-                        "{} {}: {setting} {direction} {mib}M: {said}",
-                        kernel.release, model.name
-                    );
-                    choice.keep(&row)?;
-                }
-            }
+        for cell in cells(model, choice) {
+            let measured = match &without {
+                Some(why) if cell.setting == "auto" => Err(why.clone()),
+                _ => cell.run(&mut machine, &places),
+            };
+            cannot += usize::from(measured.is_err());
+            let (row, said) = cell.row(site, repeat, measured);
+            println!("{} {}: {said}", site.kernel.release, model.name);
+            choice.keep(&row)?;
         }
     }
     Ok(cannot)
+}
+
+/// All that was chosen for one disk.
+fn cells<'a>(model: &'static Model, choice: &'a Choice) -> Vec<Cell<'a>> {
+    let mut cells = Vec::new();
+    for block_bytes in choice.blocks.iter().copied() {
+        for direction in DIRECTIONS {
+            let cell = |setting| Cell { setting, direction, block_bytes, model, choice };
+            cells.extend(choice.settings.iter().copied().map(cell));
+        }
+    }
+    cells
 }
 
 /// Brings the interposer; returns why it is not there where this project has none.
@@ -186,6 +166,40 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
+    /// The row of results, and what is said of it.
+    fn row(
+        &self,
+        site: Site<'_>,
+        repeat: u64,
+        measured: std::result::Result<Value, String>,
+    ) -> (Value, String) {
+        let Cell { setting, direction, block_bytes, .. } = self;
+        let mut row = json!({
+            "what": "share", "kernel": site.kernel.release,
+            "version": site.kernel.package.version, "disk": self.model.name,
+            "setting": setting, "direction": direction, "block_bytes": block_bytes,
+            "weights": WEIGHTS, "repeat": repeat,
+            "seconds": self.choice.measure_for.as_secs(),
+        });
+        let cell = format!("{setting} {direction} {}K", block_bytes >> 10);
+        match measured {
+            Ok(measured) => {
+                let said = format!(
+                    "{cell}: {} MB/s, ratio {}, pieces {}",
+                    measured["mb_per_s"], measured["ratio"], measured["piece_bytes"]
+                );
+                if let (Value::Object(row), Value::Object(mut measured)) = (&mut row, measured) {
+                    row.append(&mut measured);
+                }
+                (row, said)
+            }
+            Err(why) => {
+                row["cannot"] = json!(why);
+                (row, format!("{cell}: cannot be measured: {why}"))
+            }
+        }
+    }
+
     fn run(&self, machine: &mut Machine, places: &[Extents]) -> std::result::Result<Value, String> {
         let seconds = self.choice.measure_for.as_secs();
         let disk = self.model.device().trim_start_matches("/dev/");
