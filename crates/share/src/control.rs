@@ -39,7 +39,7 @@ const GROW: f64 = 1.10;
 const FORGET: f64 = 1.03;
 const SCALE_MIN: f64 = 1.0 / 64.0;
 /// So often pieces are made smaller before it is asked whether that helps.
-const TRIES: u32 = 5;
+const TRIES: u32 = 2;
 /// It helps if the error is less than this part of what it was.
 const HELPED: f64 = 0.6;
 /// If not, so many windows pass before it is tried again.
