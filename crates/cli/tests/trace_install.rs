@@ -125,7 +125,10 @@ fn what_cannot_be_installed_is_told() {
     }
     // As somebody who may read the program and write nothing.
     let program = root.0.join("baro");
-    std::fs::copy(BARO, &program).unwrap();
+    // By another program: a file that this one has open for writing, and with it any child that another
+    // test is just starting, cannot be executed.
+    let copied = Command::new("cp").arg(BARO).arg(&program).status().unwrap();
+    assert!(copied.success());
     let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "trace", "install"];
     let user = [&user[..3], &[program.to_str().unwrap()], &user[3..]].concat();
     match Command::new("setpriv").args(user).output() {
@@ -186,7 +189,10 @@ fn a_ring_needs_no_more_than_its_unit_grants() {
     std::fs::set_permissions(&above, PermissionsExt::from_mode(0o750)).unwrap();
     std::os::unix::fs::chown(&above, Some(65534), Some(65534)).unwrap();
     let program = folder.0.join("baro");
-    std::fs::copy(BARO, &program).unwrap();
+    // By another program: a file that this one has open for writing, and with it any child that another
+    // test is just starting, cannot be executed.
+    let copied = Command::new("cp").arg(BARO).arg(&program).status().unwrap();
+    assert!(copied.success());
     let bounding = format!("--bounding-set=-all{}", granted.concat());
     let mut call = Command::new("setpriv");
     call.args(["--no-new-privs", &bounding, "--inh-caps=-all"]).arg(&program);
