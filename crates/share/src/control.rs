@@ -18,10 +18,15 @@ use crate::plan::{PIECE_BYTES_MIN, Speed, largest_pieces};
 use crate::weight::Weight;
 use std::collections::{BTreeMap, VecDeque};
 
+/// After large I/O that went whole nothing is judged for so long: the disk is at it.
+const WHOLE_NS: u64 = 5_000_000_000;
 /// Shares are judged over this time at least...
 const WINDOW_NS: u64 = 3_000_000_000;
 /// ...and, while they may be as asked, over this at most.
 const WINDOW_MAX_NS: u64 = 12_000_000_000;
+/// A window in which pieces are coarser than this goes on, for so many times as long.
+const FINE: f64 = 0.015;
+const WINDOWS_MAX: u64 = 5;
 /// The largest share over the smallest, as parts of what was asked, that makes pieces smaller: this
 /// much, and what a piece more or less at either end of the window would make: BFQ counts bytes as it
 /// takes them, not as they are done.
@@ -33,7 +38,7 @@ const NEAR: f64 = 1.015;
 const CALM_WINDOWS: u32 = 2;
 /// One step makes pieces no smaller than this part.
 const SHRINK_MOST: f64 = 0.3;
-const GROW: f64 = 1.10;
+const GROW: f64 = 1.05;
 /// Growing stops between the last size that was too large and the one after it; that is tried again
 /// slowly, since a disk may have become better.
 const FORGET: f64 = 1.03;
@@ -84,6 +89,8 @@ pub struct Control {
     window: VecDeque<Period>,
     calm: u32,
     trial: Trial,
+    /// Nothing is judged for so long.
+    quiet_ns: u64,
 }
 
 /// Whether smaller pieces help.
@@ -134,14 +141,20 @@ impl Control {
         };
         let now = wanting(&period);
         let uncut = period.groups.iter().any(|group| group.backlogged && group.uncut);
-        if uncut || self.window.back().is_some_and(|last| wanting(last) != now) {
+        self.quiet_ns = self.quiet_ns.saturating_sub(period.duration_ns);
+        if uncut {
+            self.quiet_ns = WHOLE_NS;
+        }
+        if self.quiet_ns > 0 || self.window.back().is_some_and(|last| wanting(last) != now) {
             self.window.clear();
             self.calm = 0;
         }
         let all: Vec<(String, Weight)> =
             period.groups.iter().map(|group| (group.name.clone(), group.weight)).collect();
         self.scales.retain(|name, _| all.iter().any(|(known, _)| known == name));
-        self.window.push_back(period);
+        if self.quiet_ns == 0 {
+            self.window.push_back(period);
+        }
         if now.len() > 1 && self.window_ns() >= WINDOW_NS {
             self.correct(queue, &now);
         } else if now.len() < 2 {
@@ -200,7 +213,9 @@ impl Control {
             self.window.clear();
             self.calm = 0;
             self.shrink(name, spread);
-        } else if self.window_ns() >= WINDOW_MAX_NS {
+        } else if self.window_ns() >= WINDOW_MAX_NS
+            && (grain <= FINE || self.window_ns() >= WINDOWS_MAX * WINDOW_MAX_NS)
+        {
             self.trial = Trial::default();
             if spread <= NEAR + grain {
                 self.calm += 1;
