@@ -115,8 +115,7 @@ fn step(
 #[test]
 fn any_disk_that_has_a_safe_size_is_brought_to_the_ratio() {
     for mb_per_s in [12.0, 60.0, 500.0, 3000.0] {
-        // Two requests at least: what is smaller than one is not cut.
-        for safe_mib in [1.0, 2.0, 8.0, 1000.0] {
+        for safe_mib in [0.5, 1.0, 2.0, 8.0, 1000.0] {
             let disk = Disk { bytes_per_s: mb_per_s * 1e6, safe_bytes: safe_mib * 1_048_576.0 };
             let loads = [load("a", 200, 1e9, 1.0), load("b", 100, 1e9, 100.0)];
             let mut control = Control::default();
