@@ -19,7 +19,9 @@ const ALONE_NS: u64 = 5 * S_NS;
 /// The first group's time alone before the load changes.
 const BEFORE_NS: u64 = 10 * S_NS;
 /// The second group's time. Long against what is judged.
-const BESIDE_NS: u64 = 14 * S_NS;
+const BESIDE_NS: u64 = 20 * S_NS;
+/// A rest of the common time that holds enough pieces for a ratio.
+const REST_NS: u64 = 6 * S_NS;
 /// The first group's time alone afterwards.
 const AFTER_NS: u64 = 3 * S_NS;
 /// A ratio is as asked within this.
@@ -225,11 +227,21 @@ pub(super) fn settled(seen: &[Moment], weights: &[u16]) -> Settled {
         }
         from_s
     };
+    // From the end backwards, as long as each rest is near.
+    let rest_s = seen.last().and_then(|to| {
+        let long = seen.iter().filter(|from| from.at_ns + REST_NS <= to.at_ns).rev();
+        let is_near = |from: &&Moment| {
+            ratio(from, to).is_some_and(|ratio| (ratio / asked - 1.0).abs() <= NEAR)
+        };
+        let first = long.take_while(is_near).last()?;
+        Some((first.at_ns - begun_ns) as f64 / 1e9)
+    });
     let five = seen.iter().find(|moment| moment.at_ns >= begun_ns + 5 * S_NS);
     Settled {
         one_s: since(S_NS),
         two_s: since(2 * S_NS),
         four_s: since(4 * S_NS),
+        rest_s,
         ratio_after_5_s: five.zip(seen.last()).and_then(|(from, to)| ratio(from, to)),
         back: None,
     }

@@ -209,6 +209,9 @@ pub(super) struct Settled {
     pub(super) two_s: Option<f64>,
     /// Over each four seconds.
     pub(super) four_s: Option<f64>,
+    /// The ratio over what is left of the common time, from each later moment on that leaves 6 s.
+    #[serde(default)]
+    pub(super) rest_s: Option<f64>,
     /// The ratio over all time after the first five seconds.
     pub ratio_after_5_s: Option<f64>,
     /// What the first group got of its own rate of before, once the second had ended.

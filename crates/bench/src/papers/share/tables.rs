@@ -259,6 +259,7 @@ fn change(record: &Record) -> Table {
         Some(Row {
             name: format!("{} {mb} MB, {setting}", load.direction.name()),
             cells: vec![
+                Pair::here(median(repeats.settled_s(|settled| settled.rest_s))),
                 Pair::here(median(repeats.settled_s(|settled| settled.one_s))),
                 Pair::here(median(repeats.settled_s(|settled| settled.two_s))),
                 Pair::here(median(repeats.settled_s(|settled| settled.four_s))),
@@ -269,6 +270,7 @@ fn change(record: &Record) -> Table {
         })
     });
     let columns = vec![
+        Column::new("all that follows s", 1),
         Column::new("1 s", 1),
         Column::new("2 s", 1),
         Column::new("4 s", 1),

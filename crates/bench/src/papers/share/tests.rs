@@ -122,10 +122,14 @@ fn a_ratio_has_settled_when_it_stays() {
     );
     let from_s = again.one_s.unwrap();
     assert!((3.85..=4.0).contains(&from_s), "{again:?}");
+    // Three seconds of something else count in the rest until little of them is left.
+    let rest = settled(&seen(|s| if s < 3.0 { [60.0, 60.0] } else { [80.0, 40.0] }), &[2, 1]);
+    assert!((2.0..=3.0).contains(&rest.rest_s.unwrap()), "{rest:?}");
+    assert_eq!(at_once.rest_s, Some(0.0));
     let never = settled(&seen(|s| if s > 9.5 { [60.0, 60.0] } else { [80.0, 40.0] }), &[2, 1]);
     assert_eq!(never.one_s, None);
     let starved = settled(&seen(|_| [80.0, 0.0]), &[2, 1]);
-    assert_eq!((starved.one_s, starved.ratio_after_5_s), (None, None));
+    assert_eq!((starved.one_s, starved.rest_s, starved.ratio_after_5_s), (None, None, None));
     assert_eq!(settled(&[], &[2, 1]).one_s, None);
 }
 
@@ -223,7 +227,7 @@ fn of_the_paper() -> Measurement {
         let alone = rates(if group == 0 { &[119.0, 0.0] } else { &[0.0, 119.0] });
         put(&mut all, &case(Task::Alone(group), &[2, 1], Setting::Auto, load), 3, &alone);
     }
-    let settled = Some(Settled { one_s: Some(3.0), ..Settled::default() });
+    let settled = Some(Settled { rest_s: Some(3.0), ..Settled::default() });
     let change = Figures { settled, ..rates(&[80.0, 40.0]) };
     put(&mut all, &case(Task::Change, &[2, 1], Setting::Auto, load), 3, &change);
     all

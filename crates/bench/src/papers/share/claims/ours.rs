@@ -193,20 +193,21 @@ fn settling(record: &Record) -> Claim {
     for repeats in &found {
         let window = |of: fn(&_) -> Option<f64>| repeats.settled_s(of);
         let one_s = window(|settled: &crate::papers::share::row::Settled| settled.one_s);
-        let four_s = window(|settled: &crate::papers::share::row::Settled| settled.four_s);
+        let rest_s = window(|settled: &crate::papers::share::row::Settled| settled.rest_s);
         let shown = |found: Option<Spread>| {
             found.map_or("not in each repeat".to_owned(), |found| format!("{} s", found.shown(1)))
         };
-        holds &= one_s.is_some_and(|found| found.median <= SETTLED_S);
+        holds &= rest_s.is_some_and(|found| found.median <= SETTLED_S);
         texts.push(format!(
-            "{}: over each second {}, over each four {}",
+            "{}: over all that follows {}, over each second {}",
             name(repeats),
-            shown(one_s),
-            shown(four_s)
+            shown(rest_s),
+            shown(one_s)
         ));
     }
     let here = (!found.is_empty()).then(|| (holds, texts.join("; ")));
     let says = "after a change of load the ratio is as asked within 5 s";
-    let rule = "the ratio over each second within 5 % from 5 s on at the latest";
+    // A second holds three or four pieces of each: too few to tell 5 % from one piece.
+    let rule = "from 5 s on at the latest the ratio over all that follows is within 5 %";
     judged(claim("auto-change", says, "not treated"), &found, here, rule)
 }
