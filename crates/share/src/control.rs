@@ -16,7 +16,7 @@ use crate::observe::{Queue, Work};
 use crate::pieces::Pieces;
 use crate::plan::{PIECE_BYTES_MIN, Speed, largest_pieces};
 use crate::weight::Weight;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// After large I/O that went whole nothing is judged for so long: the disk is at it.
 const WHOLE_NS: u64 = 5_000_000_000;
@@ -91,6 +91,9 @@ pub struct Control {
     trial: Trial,
     /// Nothing is judged for so long.
     quiet_ns: u64,
+    /// Groups with large I/O that went whole, of which nothing came since: BFQ counts it when it takes
+    /// it, and the disk may be at it for many seconds.
+    whole: BTreeSet<String>,
 }
 
 /// Whether smaller pieces help.
@@ -142,7 +145,15 @@ impl Control {
         let now = wanting(&period);
         let uncut = period.groups.iter().any(|group| group.backlogged && group.uncut);
         self.quiet_ns = self.quiet_ns.saturating_sub(period.duration_ns);
-        if uncut {
+        for group in &period.groups {
+            if group.backlogged && group.uncut {
+                self.whole.insert(group.name.clone());
+            } else if group.served.bytes() > 0 || !group.backlogged {
+                self.whole.remove(&group.name);
+            }
+        }
+        self.whole.retain(|name| period.groups.iter().any(|group| group.name == *name));
+        if uncut || !self.whole.is_empty() {
             self.quiet_ns = WHOLE_NS;
         }
         if self.quiet_ns > 0 || self.window.back().is_some_and(|last| wanting(last) != now) {

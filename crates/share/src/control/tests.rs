@@ -234,3 +234,26 @@ fn large_io_that_went_whole_is_no_reason_to_cut_finer() {
     }
     assert!(control.scales.is_empty());
 }
+
+#[test]
+fn while_a_disk_is_at_a_large_io_nobody_is_judged() {
+    // What went whole was counted at once; then nothing comes of its group for 10 s.
+    let mut control = Control::default();
+    let group = |name: &str, weight, bytes: u64, uncut| GroupPeriod {
+        name: name.into(),
+        weight: Weight::new(weight).unwrap(),
+        served: Served { read_bytes: 0, written_bytes: bytes },
+        backlogged: true,
+        uncut,
+    };
+    for period in 0..30 {
+        let first = period == 0;
+        let groups = vec![
+            group("a", 200, 20_000_000, false),
+            group("b", 100, if first { 100_000_000 } else { 0 }, first),
+        ];
+        let work = Work { read_bytes: 0, written_bytes: 30_000_000, busy_ns: PERIOD_NS };
+        control.step(&queue(), Period { duration_ns: PERIOD_NS, work, groups });
+        assert!(control.scales.is_empty(), "period {period}");
+    }
+}
