@@ -268,8 +268,10 @@ impl Controller {
     fn uncut(&mut self) -> BTreeSet<String> {
         let mut uncut = BTreeSet::new();
         for entry in self.registry.list() {
-            let Some(files) = self.files.get(&entry.dir) else { continue };
-            let now = files.whole();
+            let now = match self.files.get(&entry.dir) {
+                Some(files) => files.whole(),
+                None => PieceFiles::open(&entry.dir).map_or(0, |files| files.whole()),
+            };
             if self.whole.insert(entry.asked.name.clone(), now).is_some_and(|before| before != now)
             {
                 uncut.insert(entry.asked.name);

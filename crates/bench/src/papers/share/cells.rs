@@ -21,7 +21,7 @@ const BEFORE_NS: u64 = 10 * S_NS;
 /// The second group's time. Long against what is judged.
 const BESIDE_NS: u64 = 20 * S_NS;
 /// A rest of the common time that holds enough pieces for a ratio.
-const REST_NS: u64 = 6 * S_NS;
+const REST_NS: u64 = 12 * S_NS;
 /// The first group's time alone afterwards.
 const AFTER_NS: u64 = 3 * S_NS;
 /// A ratio is as asked within this.

@@ -209,7 +209,7 @@ pub(super) struct Settled {
     pub(super) two_s: Option<f64>,
     /// Over each four seconds.
     pub(super) four_s: Option<f64>,
-    /// The ratio over what is left of the common time, from each later moment on that leaves 6 s.
+    /// The ratio over what is left of the common time, from each later moment on that leaves 12 s.
     #[serde(default)]
     pub(super) rest_s: Option<f64>,
     /// The ratio over all time after the first five seconds.

@@ -98,7 +98,7 @@ fn settings_change_what_they_are_named_for_and_nothing_else() {
 /// Moments 50 ms apart at which the groups have got bytes by these rates.
 fn seen(rates: impl Fn(f64) -> [f64; 2]) -> Vec<Moment> {
     let mut bytes = [0.0, 0.0];
-    let moments = (0..=200).map(|tick: u64| {
+    let moments = (0..=400).map(|tick: u64| {
         let now = Moment {
             at_ns: 7_000_000_000 + tick * 50_000_000,
             bytes: bytes.iter().map(|bytes| *bytes as u64).collect(),
@@ -126,7 +126,7 @@ fn a_ratio_has_settled_when_it_stays() {
     let rest = settled(&seen(|s| if s < 3.0 { [60.0, 60.0] } else { [80.0, 40.0] }), &[2, 1]);
     assert!((2.0..=3.0).contains(&rest.rest_s.unwrap()), "{rest:?}");
     assert_eq!(at_once.rest_s, Some(0.0));
-    let never = settled(&seen(|s| if s > 9.5 { [60.0, 60.0] } else { [80.0, 40.0] }), &[2, 1]);
+    let never = settled(&seen(|s| if s > 19.5 { [60.0, 60.0] } else { [80.0, 40.0] }), &[2, 1]);
     assert_eq!(never.one_s, None);
     let starved = settled(&seen(|_| [80.0, 0.0]), &[2, 1]);
     assert_eq!((starved.one_s, starved.rest_s, starved.ratio_after_5_s), (None, None, None));
