@@ -35,16 +35,8 @@ pub(super) fn ratio(
     record.pair(TWO_TO_ONE, setting, direction, block_mb)?.ratio()
 }
 
-fn by_ratio(
-    record: &Record,
-    claim: Claim,
-    cell: (Setting, Direction, u64),
-    holds: fn(f64) -> bool,
-    rule: &str,
-) -> Claim {
-    let found = ratio(record, cell.0, cell.1, cell.2);
-    claim.judged(found.map(|found| (holds(found.median), found.shown(2))), rule, UNMEASURED)
-}
+/// A claim about one ratio: id, what it says, the paper's figure, the cell, and what must hold.
+type Row<'a> = (&'a str, &'a str, &'a str, (Setting, Direction, u64), (fn(f64) -> bool, &'a str));
 
 fn collapsed(ratio: f64) -> bool {
     ratio < COLLAPSED
@@ -55,69 +47,34 @@ fn kept(ratio: f64) -> bool {
 }
 
 fn of_the_paper(record: &Record) -> Vec<Claim> {
-    let source = "paper";
-    let below = "the ratio below 1.8";
-    let above = "the ratio at least 1.9";
-    let claim = |id: &str, says: &str, paper: &str| Claim::new(id, source, says, paper);
-    let mut claims = vec![
-        by_ratio(
-            record,
-            claim("small-reads", "small direct reads keep 2:1 with BFQ as it is", "1.96 at 1 MB"),
-            (Setting::Default, Read, 1),
-            kept,
-            above,
-        ),
-        by_ratio(
-            record,
-            claim("large-reads", "direct reads of 100 MB do not", "1.26"),
-            (Setting::Default, Read, 100),
-            collapsed,
-            below,
-        ),
-        by_ratio(
-            record,
-            claim("large-writes", "nor direct writes of 100 MB", "1.15"),
-            (Setting::Default, Write, 100),
-            collapsed,
-            below,
-        ),
-        by_ratio(
-            record,
-            claim("fifo-expire", "fifo_expire of 1 s does not heal reads of 100 MB", "1.27"),
-            (Setting::FifoExpire, Read, 100),
-            collapsed,
-            below,
-        ),
-        by_ratio(
-            record,
-            claim("max-budget", "a max_budget of 1,024 does not either", "1.36"),
-            (Setting::MaxBudget, Read, 100),
-            collapsed,
-            below,
-        ),
-        by_ratio(
-            record,
-            claim("strict", "nor does strict_guarantees", "1.30"),
-            (Setting::StrictGuarantees, Read, 100),
-            collapsed,
-            below,
-        ),
-        strict_costs(record),
-        by_ratio(
-            record,
-            claim("fixed", "pieces of 30 MB heal reads of 100 MB", &format!("{FIXED_READ_100}")),
-            (Setting::Fixed, Read, 100),
-            kept,
-            above,
-        ),
-        by_ratio(
-            record,
-            claim("fixed-writes", "pieces of 10 MB heal writes of 100 MB", "figure 7"),
-            (Setting::Fixed, Write, 100),
-            kept,
-            above,
-        ),
+    use Setting::{Default, FifoExpire, Fixed, MaxBudget, StrictGuarantees};
+    let claim = |id: &str, says: &str, paper: &str| Claim::new(id, "paper", says, paper);
+    let fixed = format!("{FIXED_READ_100}");
+    let keeps = (kept as fn(f64) -> bool, "the ratio at least 1.9");
+    let loses = (collapsed as fn(f64) -> bool, "the ratio below 1.8");
+    let by_ratio = |(id, says, paper, cell, (holds, rule)): Row<'_>| {
+        let (setting, direction, block_mb) = cell;
+        let found = ratio(record, setting, direction, block_mb);
+        let here = found.map(|found| (holds(found.median), found.shown(2)));
+        claim(id, says, paper).judged(here, rule, UNMEASURED)
+    };
+    #[rustfmt::skip]
+    let rows: [Row<'_>; 6] = [
+        ("small-reads", "small direct reads keep 2:1 with BFQ as it is", "1.96 at 1 MB", (Default, Read, 1), keeps),
+        ("large-reads", "direct reads of 100 MB do not", "1.26", (Default, Read, 100), loses),
+        ("large-writes", "nor direct writes of 100 MB", "1.15", (Default, Write, 100), loses),
+        ("fifo-expire", "fifo_expire of 1 s does not heal reads of 100 MB", "1.27", (FifoExpire, Read, 100), loses),
+        ("max-budget", "a max_budget of 1,024 does not either", "1.36", (MaxBudget, Read, 100), loses),
+        ("strict", "nor does strict_guarantees", "1.30", (StrictGuarantees, Read, 100), loses),
     ];
+    #[rustfmt::skip]
+    let cures: [Row<'_>; 2] = [
+        ("fixed", "pieces of 30 MB heal reads of 100 MB", &fixed, (Fixed, Read, 100), keeps),
+        ("fixed-writes", "pieces of 10 MB heal writes of 100 MB", "figure 7", (Fixed, Write, 100), keeps),
+    ];
+    let mut claims: Vec<Claim> = rows.into_iter().map(by_ratio).collect();
+    claims.push(strict_costs(record));
+    claims.extend(cures.into_iter().map(by_ratio));
     let more = record.pair(&[3, 2], Setting::Fixed, Read, 100).and_then(|one| one.ratio());
     claims.push(claim("fixed-3-2", "and 3:2 too", "2.94:2").judged(
         more.map(|ratio| ((ratio.median / 1.5 - 1.0).abs() <= 0.05, ratio.shown(2))),
