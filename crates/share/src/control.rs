@@ -1,8 +1,8 @@
 //! The control of piece sizes by the ratio that is observed: a pure step.
 //!
-//! The plan's largest safe pieces are where it begins, and mostly where it stays. If among groups that want more than they get
-//! one has more than its share, its pieces become smaller; when all have kept their shares for a
-//! while, pieces that were made smaller grow again. Shares are compared over a window that begins
+//! The plan's largest safe pieces are where it begins, and mostly where it stays. If among groups that
+//! want more than they get one has more than its share, its pieces become smaller; when all have kept
+//! their shares for a while, pieces that were made smaller grow again. Shares are compared over a window that begins
 //! anew when the groups that want more change: a load that comes or goes is no error of the scheduler.
 //! Nor is it judged while large I/O went through whole, and where smaller pieces do not help (a
 //! processor that is too busy to ask for the next piece in time), the plan's sizes come back.

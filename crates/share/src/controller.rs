@@ -7,7 +7,7 @@
 //! Invariant: settings are applied once for each disk and never again against somebody who changes
 //! them; a disk that vanishes costs its groups their control and nothing else.
 
-use crate::cgroup::{Hierarchy, Version};
+use crate::cgroup::Version;
 use crate::control::{Control, GroupPeriod, Period};
 use crate::error::ShareError;
 use crate::observe;
@@ -147,7 +147,7 @@ impl Controller {
         dead.sort_by_key(|entry| std::cmp::Reverse(entry.asked.name.len()));
         for entry in dead {
             if entry.asked.adopted.is_none() {
-                let hierarchy = Hierarchy::find(Path::new("/"))?;
+                let hierarchy = self.sampler.hierarchy();
                 let group = hierarchy.group(&entry.asked.name)?;
                 if group.exists() && group.remove(&hierarchy.top()).is_err() {
                     // Tried again the next time.
@@ -174,7 +174,7 @@ impl Controller {
             self.disks.insert(disk);
         }
         if self.sampler.version() == Version::Two {
-            for setting in Hierarchy::find(Path::new("/"))?.settings() {
+            for setting in self.sampler.hierarchy().settings() {
                 self.journal.apply(&setting)?;
             }
         }

@@ -143,7 +143,7 @@ impl Member {
     pub fn start(&self, command: &mut Command) -> Result<(Child, Option<String>), ShareError> {
         let reach = find_program(Path::new(command.get_program()));
         let why_not = reach.as_deref().map(Reach::of_program).and_then(|reach| reach.why_not());
-        // Another libc would refuse to start with a library of glibc.
+        // Where it cannot be loaded, a loader would complain on every start.
         if why_not.is_none() {
             for (name, value) in self.environment(std::env::var_os("LD_PRELOAD")) {
                 command.env(name, value);

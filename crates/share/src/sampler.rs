@@ -78,6 +78,12 @@ impl Sampler {
         self.hierarchy.version()
     }
 
+    /// The hierarchy of control groups.
+    #[must_use]
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
     /// The groups of this period.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.members.iter().map(|seen| &seen.entry)

@@ -87,6 +87,12 @@ pub(super) fn hold(
     }
     let mut control = Control { registry, folders: folders.clone(), policy, now: None };
     control.take()?;
+    if control.now.is_none() && control.policy.strict {
+        eprintln!(
+            "baro: another process controls the groups now, with its own settings: --strict counts \
+             when this one takes over"
+        );
+    }
     let during = during(groups, &mut members, &mut control, format);
     // Programs leave their groups before settings go.
     let mut left = Vec::new();
