@@ -201,9 +201,10 @@ fn mistakes_are_told_with_the_next_step() {
     assert!(stderr(&small).contains("expected 2 MiB"), "{}", stderr(&small));
 }
 
+/// From `offset` on the first byte that is not of the zeros with which blocks may end.
 fn flip(path: &Path, offset: usize) {
     let mut bytes = std::fs::read(path).unwrap();
-    bytes[offset] ^= 1;
+    *bytes[offset..].iter_mut().find(|byte| **byte != 0).unwrap() ^= 1;
     std::fs::write(path, bytes).unwrap();
 }
 
@@ -293,6 +294,37 @@ fn the_demo_runs_and_cleans_up() {
     let left: Vec<_> =
         std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["baro-demo.svg"]);
+}
+
+/// A copy that an earlier session made is in the log no more: when it began is not known then.
+#[test]
+fn a_pin_after_a_copied_one_holds_its_own_window_only() {
+    let folder = Folder::new("cli-copied");
+    let store = folder.store();
+    ok(&run(&["init", &store, "--size", "32M", "--recycle"]));
+    let record = ["record", &store, "--stdin", "raw", "--frame-bytes", "16K"];
+    ok(&feed(&record, &vec![7; 15 << 20]));
+    ok(&run(&["pin", &store, "--before", "1h", "--name", "old"]));
+    let mut recorder = baro(&["record", &store, "--generate", "--interval", "500us"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Until the log has gone round and a part of what is pinned is copied out of it.
+    let info = || json(&run(&["info", &store, "--format", "json"]));
+    let number = |info: &Value, key: &str| info[key].as_u64().unwrap_or(0);
+    let enough = |info: &Value| {
+        number(info, "segments_kept") > 0 && number(info, "device_log_bytes") > 64 << 20
+    };
+    while !enough(&info()) {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    for name in ["one", "two"] {
+        let pin = ["pin", &store, "--before", "1ms", "--name", name, "--format", "json"];
+        assert_eq!(json(&run(&pin))["state"], "whole");
+    }
 }
 
 #[test]

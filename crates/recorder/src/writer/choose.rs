@@ -76,7 +76,7 @@ pub(crate) struct Choice {
     /// Recycled although their samples were in no run.
     lost_unsettled: u32,
     /// Epochs of which there is a durable copy outside the log.
-    copied: BTreeMap<u64, Option<Span>>,
+    copied: BTreeMap<u64, Span>,
 }
 
 impl Choice {
@@ -286,9 +286,7 @@ impl Choice {
     /// Where a window from `from_ns` (running time) on begins; `next_epoch` is that of the segment
     /// started next.
     pub(crate) fn reach(&self, from_ns: i64, next_epoch: u64) -> Reach {
-        // A copy whose span is not known may reach as far back as it likes.
-        let unknown = Span { starts_ns: i64::MAX, ends_ns: i64::MAX };
-        let copies = self.copied.iter().map(|(epoch, span)| (*epoch, span.unwrap_or(unknown)));
+        let copies = self.copied.iter().map(|(epoch, span)| (*epoch, *span));
         let started = self.started.iter().filter(|segment| segment.epoch > 0);
         let all = copies.chain(started.map(|segment| (segment.epoch, segment.span)));
         let there: BTreeMap<u64, Span> = all.filter(|(_, span)| span.ends_ns >= from_ns).collect();
@@ -369,7 +367,15 @@ impl Choice {
     /// There is a durable copy of this epoch outside the log.
     pub(crate) fn copied(&mut self, epoch: u64) {
         let segment = self.started.iter().find(|segment| segment.epoch == epoch);
-        self.copied.insert(epoch, segment.map(|segment| segment.span));
+        // One that an earlier session copied is in the log no more: when it began is not known, but it
+        // ended before what was started after it.
+        let later = self.started.iter().filter(|segment| segment.epoch > epoch);
+        let ended = || later.map(|segment| segment.span.starts_ns).min().unwrap_or(i64::MAX);
+        let span = match segment {
+            Some(segment) => segment.span,
+            None => Span { starts_ns: i64::MAX, ends_ns: ended() },
+        };
+        self.copied.insert(epoch, span);
     }
 
     /// There is none any more.
