@@ -154,12 +154,13 @@ impl Feed {
     }
 }
 
-/// Calls `each` once a period until `stop`; returns the periods that began while it was late.
+/// Calls `each` once a period until `stop`, and once at least: a short recording on a busy machine may
+/// be over before this thread runs. Returns the periods that began while it was late.
 fn periodically(interval_ns: u64, stop: &AtomicBool, mut each: impl FnMut(u64)) -> u64 {
     let mut due_ns = clock::monotonic_ns();
     let mut missed = 0;
     let mut number = 0;
-    while !stop.load(Ordering::Relaxed) {
+    loop {
         each(number);
         number += 1;
         due_ns += interval_ns;
@@ -168,8 +169,10 @@ fn periodically(interval_ns: u64, stop: &AtomicBool, mut each: impl FnMut(u64)) 
         missed += behind;
         due_ns += behind * interval_ns;
         clock::sleep_until_ns(due_ns);
+        if stop.load(Ordering::Relaxed) {
+            return missed;
+        }
     }
-    missed
 }
 
 /// Frames that would all be refused are better refused before the first.
