@@ -3,7 +3,7 @@
 //!
 //! Scaled to a minute: a device of 20 MB/s, a journal of 4 MiB, large files of 256 MiB. A kernel of
 //! today has hardly any data to write in a commit unless delayed allocation is off, so the stand is
-//! mounted as ext3 was (`nodelalloc`, `dioread_lock`). Before the remedy the device may have as much
+//! mounted as ext3 was ([`MOUNT_AS_EXT3`]) unless something else is said. Before the remedy the device may have as much
 //! dirty data as a machine with some GB of memory lets one have; then as much as it writes in a
 //! second. The gap between two stamps is chancy, since the script must come at the wrong moment; the
 //! length of a commit is not. So both are reported.
@@ -25,9 +25,17 @@ use commits::CommitWatch;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+/// Allocation at once and data before metadata, as ext3 had it.
+pub const MOUNT_AS_EXT3: &str = "noatime,nodelalloc,dioread_lock";
+
 /// What is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StallSpec {
+    /// Options of the mount, without blanks.
+    pub mount: String,
+    /// Limit the dirty data of the whole machine, as the paper does, not that of the device:
+    /// kernels before 6.2 have no other limit.
+    pub machine_wide: bool,
     /// Length of each half.
     pub length_ns: u64,
     /// Time between two stamps.
@@ -47,6 +55,8 @@ pub struct StallSpec {
 impl Default for StallSpec {
     fn default() -> Self {
         Self {
+            mount: MOUNT_AS_EXT3.to_owned(),
+            machine_wide: false,
             length_ns: 60_000_000_000,
             stamp_period_ns: 100_000_000,
             gap_ns: 500_000_000,
@@ -93,13 +103,13 @@ const MIB: u64 = 1 << 20;
 /// The stand could not be made, a call failed, or `stop` was set.
 pub fn run(spec: StallSpec, dir: &Path, stop: &AtomicBool) -> Result<StallReport, BenchError> {
     let bytes = spec.file_bytes.saturating_mul(scripts::LARGE_FILES) + 200 * MIB;
-    let on = StandSpec { bytes, mkfs: &["-J", "size=4"], mount: "noatime,nodelalloc,dioread_lock" };
+    let on = StandSpec { bytes, mkfs: &["-J", "size=4"], mount: &spec.mount };
     let mut stand = Stand::build(dir, &on)?;
     let halves = [spec.before_bytes, spec.after_bytes]
         .map(|limit_bytes| Half { limit_bytes, ..Half::default() });
     let mut report = StallReport { spec, halves };
     for half in &mut report.halves {
-        measure(&spec, &mut stand, stop, half)?;
+        measure(&report.spec, &mut stand, stop, half)?;
     }
     Ok(report)
 }
@@ -110,7 +120,11 @@ fn measure(
     stop: &AtomicBool,
     half: &mut Half,
 ) -> Result<(), BenchError> {
-    stand.limit_dirty(half.limit_bytes)?;
+    if spec.machine_wide {
+        stand.limit_dirty_of_machine(half.limit_bytes)?;
+    } else {
+        stand.limit_dirty(half.limit_bytes)?;
+    }
     stand.set_speed(Speed { write_bytes: spec.device_bytes_per_s, ..Speed::default() })?;
     let dir = stand.mount_dir();
     let watch = std::cell::RefCell::new(CommitWatch::start(stand)?);

@@ -303,6 +303,19 @@ impl Stand {
         limit.settings(bytes).iter().try_for_each(|setting| self.set(setting))
     }
 
+    /// Limits the dirty data of the whole machine until settings are undone; writing back begins at
+    /// half of it.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn limit_dirty_of_machine(&mut self, bytes: u64) -> Result<(), BenchError> {
+        // In an order in which the one below never is above.
+        for (name, bytes) in [("dirty_background_bytes", bytes / 2), ("dirty_bytes", bytes)] {
+            self.set(&Setting::new(format!("/proc/sys/vm/{name}"), bytes.to_string()))?;
+        }
+        Ok(())
+    }
+
     /// Everything set is as it was found: a fast device without limits.
     pub fn undo_settings(&mut self) {
         if let Some(settings) = &mut self.settings {

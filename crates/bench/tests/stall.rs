@@ -32,7 +32,7 @@ fn a_small_stall_is_measured_before_and_after() {
         after_bytes: 4 << 20,
         ..StallSpec::default()
     };
-    let report = run(spec, &dir, &AtomicBool::new(false)).unwrap();
+    let report = run(spec.clone(), &dir, &AtomicBool::new(false)).unwrap();
     for half in &report.halves {
         let stamped_ns: u64 = half.stamps.iter().map(|stamp| stamp.gap_ns).sum();
         let last = half.stamps.last().unwrap();

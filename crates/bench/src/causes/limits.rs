@@ -9,7 +9,6 @@ use super::stage::{Show, Stage};
 use crate::error::BenchError;
 use crate::stand::Speed;
 use baro_sys::{dirty, host};
-use baro_tune::Setting;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -44,9 +43,7 @@ pub(super) fn dirty_limit_device(stage: &mut Stage<'_>) -> Result<Account, Bench
 /// The same by the machine's limit.
 pub(super) fn dirty_limit_global(stage: &mut Stage<'_>) -> Result<Account, BenchError> {
     let file = empty(&stage.path("filled"))?;
-    for (name, bytes) in [("dirty_background_bytes", 4 * MIB), ("dirty_bytes", 8 * MIB)] {
-        stage.stand.set(&Setting::new(format!("/proc/sys/vm/{name}"), bytes.to_string()))?;
-    }
+    stage.stand.limit_dirty_of_machine(8 * MIB)?;
     stage.stand.set_speed(SPEED)?;
     stage.perform(6 * S, Cast::default(), |show, account| fill(show, account, &file, 4 * MIB))
 }

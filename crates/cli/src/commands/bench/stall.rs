@@ -3,7 +3,7 @@
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes, show_ns};
-use baro_bench::stall::{Commit, Half, StallReport, StallSpec, run as measure};
+use baro_bench::stall::{Commit, Half, MOUNT_AS_EXT3, StallReport, StallSpec, run as measure};
 use baro_sys::{clock, disk, termination};
 use clap::Args;
 use serde_json::{Value, json};
@@ -36,6 +36,12 @@ pub(crate) struct Arguments {
     /// Dirty data of the device after it: what it writes in a second
     #[arg(long, default_value = "20M", value_parser = size::bytes)]
     after: u64,
+    /// Options of the mount, instead of those that are as ext3 was; "defaults" are the kernel's own
+    #[arg(long, default_value = MOUNT_AS_EXT3)]
+    mount: String,
+    /// Limit the dirty data of the whole machine, as kernels before 6.2 must: undone at the end
+    #[arg(long)]
+    machine_wide: bool,
     /// How many times shorter the longest commit must be, or the exit code is 3
     #[arg(long, default_value_t = 10.0)]
     goal: f64,
@@ -49,6 +55,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
     let spec = StallSpec {
+        mount: arguments.mount.clone(),
+        machine_wide: arguments.machine_wide,
         length_ns: arguments.duration,
         stamp_period_ns: arguments.period,
         gap_ns: arguments.gap,
@@ -144,6 +152,8 @@ fn as_json(report: &StallReport) -> Value {
     let [before, after] = &report.halves;
     json!({
         "duration_ns": report.spec.length_ns,
+        "mount_options": report.spec.mount,
+        "machine_wide": report.spec.machine_wide,
         "stamp_period_ns": report.spec.stamp_period_ns,
         "gap_from_ns": report.spec.gap_ns,
         "device_bytes_per_s": report.spec.device_bytes_per_s,
