@@ -144,7 +144,9 @@ fn a_command_runs_in_its_group_and_the_machine_is_as_before() {
     assert_eq!(lines[2..], ["0", "1"], "{out}");
     assert_eq!(code, Some(1));
     assert!(err.contains("low-latency") && err.contains("the command ended with"), "{err}");
+    assert!(err.contains("goes first at the disk"), "{err}");
     stage.is_clean();
+    assert!(before[Path::new("journal")].starts_with("Some"), "{before:?}");
     assert_eq!(stage.device.queue(), before);
 }
 
@@ -190,6 +192,7 @@ fn what_cannot_be_is_said_and_changes_nothing() {
 #[test]
 fn killed_it_is_cleaned_up_by_the_next_and_the_program_goes_on() {
     let Some(stage) = Stage::new("killed") else { return };
+    let priority = stage.device.journal_priority();
     let pid_file = stage.folder.path("pid");
     let script = format!("echo $$ > {pid_file}; exec sleep 600");
     let mut first = Guard(stage.run("a", &["--", "sh", "-c", &script]).spawn().unwrap());
@@ -202,9 +205,11 @@ fn killed_it_is_cleaned_up_by_the_next_and_the_program_goes_on() {
     // Nothing of it is undone yet, and the program is in its group.
     assert_eq!(processes(&stage.group("a")), [pid.as_str()]);
     assert!(stage.device.get("scheduler").contains("[bfq]"));
+    assert_ne!(stage.device.journal_priority(), priority);
     let (code, _, err) = text(&stage.run("b", &["--", "true"]).output().unwrap());
     assert_eq!(code, Some(0), "{err}");
     assert!(err.contains("put back"), "{err}");
+    assert_eq!(stage.device.journal_priority(), priority);
     assert!(Path::new("/proc").join(&pid).exists(), "the program was ended");
     baro_sys::termination::send(pid.parse().unwrap(), 9).unwrap();
     stage.is_clean();

@@ -14,7 +14,7 @@ use crate::cgroup::Served;
 use crate::judge::asked;
 use crate::observe::{Queue, Work};
 use crate::pieces::Pieces;
-use crate::plan::{PIECE_BYTES_MIN, Speed, largest_pieces};
+use crate::plan::{Speed, largest_pieces, least_pieces};
 use crate::weight::Weight;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -53,6 +53,8 @@ const PAUSE_WINDOWS: u32 = 15;
 const BUSY_PERCENT: u64 = 60;
 /// How much of a new speed is believed.
 const BELIEVED: f64 = 0.3;
+/// What a disk did in half of so many such periods is no accident: it may begin with a burst.
+const SURE_PERIODS: usize = 6;
 
 /// A group during one period.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +85,8 @@ pub struct Period {
 /// What is remembered of a disk from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
-    speed: Speed,
+    reads: Learned,
+    writes: Learned,
     /// Parts of the plan's largest pieces, of groups whose pieces had to be made smaller.
     scales: BTreeMap<String, Scale>,
     window: VecDeque<Period>,
@@ -94,6 +97,32 @@ pub struct Control {
     /// Groups with large I/O that went whole, of which nothing came since: BFQ counts it when it takes
     /// it, and the disk may be at it for many seconds.
     whole: BTreeSet<String>,
+}
+
+/// A disk's speed in one direction, bytes a second.
+#[derive(Clone, Debug, Default)]
+struct Learned {
+    now: Option<f64>,
+    /// What was seen last, period by period.
+    seen: VecDeque<f64>,
+    /// The highest that the median of those ever was: what the disk can when nothing holds it up.
+    best: Option<f64>,
+}
+
+impl Learned {
+    fn believe(&mut self, seen: f64) {
+        self.now = Some(self.now.map_or(seen, |known| known + BELIEVED * (seen - known)));
+        self.seen.push_back(seen);
+        if self.seen.len() > SURE_PERIODS {
+            self.seen.pop_front();
+        }
+        if self.seen.len() == SURE_PERIODS {
+            let mut sorted: Vec<f64> = self.seen.iter().copied().collect();
+            sorted.sort_by(f64::total_cmp);
+            let median = sorted.get((SURE_PERIODS - 1) / 2).copied().unwrap_or_default();
+            self.best = Some(self.best.map_or(median, |best| best.max(median)));
+        }
+    }
 }
 
 /// Whether smaller pieces help.
@@ -132,7 +161,14 @@ impl Control {
     /// How fast the disk was seen to be.
     #[must_use]
     pub fn speed(&self) -> Speed {
-        self.speed
+        Speed { read_bytes_per_s: self.reads.now, write_bytes_per_s: self.writes.now }
+    }
+
+    /// The highest that it was seen to be over a while, once it has been seen often enough to change
+    /// the disk's queue for it.
+    #[must_use]
+    pub fn best_speed(&self) -> Speed {
+        Speed { read_bytes_per_s: self.reads.best, write_bytes_per_s: self.writes.best }
     }
 
     /// Takes what was observed, and gives the pieces of each group from now on.
@@ -260,7 +296,9 @@ impl Control {
     /// The pieces of a group that was asked `share`.
     fn pieces_of(&self, queue: &Queue, name: &str, share: f64) -> Pieces {
         let scale = self.scales.get(name).map_or(1.0, |scale| scale.now);
-        scaled(largest_pieces(queue, self.speed, share), scale)
+        let speed = self.speed();
+        let largest = largest_pieces(queue, speed, share);
+        scaled(largest, least_pieces(queue, speed, share), scale)
     }
 
     fn learn_speed(&mut self, period: &Period) {
@@ -269,23 +307,22 @@ impl Control {
             return;
         }
         let seconds = busy_ns.min(period.duration_ns) as f64 / 1e9;
-        let believe = |known: &mut Option<f64>, bytes: u64| {
-            let seen = bytes as f64 / seconds;
-            *known = Some(known.map_or(seen, |known| known + BELIEVED * (seen - known)));
-        };
         // A mixture tells neither speed.
         if read_bytes > written_bytes.saturating_mul(9) {
-            believe(&mut self.speed.read_bytes_per_s, read_bytes);
+            self.reads.believe(read_bytes as f64 / seconds);
         } else if written_bytes > read_bytes.saturating_mul(9) {
-            believe(&mut self.speed.write_bytes_per_s, written_bytes);
+            self.writes.believe(written_bytes as f64 / seconds);
         }
     }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "scales are 0 to 1")]
-fn scaled(largest: Pieces, scale: f64) -> Pieces {
-    let size = |bytes: u64| ((bytes as f64 * scale) as u64 >> 12 << 12).max(PIECE_BYTES_MIN);
-    Pieces { read_bytes: size(largest.read_bytes), write_bytes: size(largest.write_bytes) }
+fn scaled(largest: Pieces, least: Pieces, scale: f64) -> Pieces {
+    let size = |largest: u64, least: u64| ((largest as f64 * scale) as u64 >> 12 << 12).max(least);
+    Pieces {
+        read_bytes: size(largest.read_bytes, least.read_bytes),
+        write_bytes: size(largest.write_bytes, least.write_bytes),
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@
 use crate::cgroup::Version;
 use crate::control::{Control, GroupPeriod, Period};
 use crate::error::ShareError;
-use crate::observe;
+use crate::journals::Journals;
+use crate::observe::{self, Queue};
 use crate::pieces::{Cut, PieceFiles, Pieces};
 use crate::plan::{self, Remedy};
 use crate::registry::Registry;
@@ -59,6 +60,8 @@ pub struct Done {
 pub struct Controller {
     policy: Policy,
     journal: Journal,
+    journals: Journals,
+    raised: Vec<Result<String, String>>,
     registry: Registry,
     sampler: Sampler,
     /// Disks that were set up.
@@ -66,6 +69,8 @@ pub struct Controller {
     /// Adopted groups whose weight was set.
     adopted: BTreeSet<PathBuf>,
     controls: BTreeMap<String, Control>,
+    /// A disk's largest request as it was found and as it was set last, bytes.
+    shortened: BTreeMap<String, (u64, u64)>,
     files: BTreeMap<PathBuf, PieceFiles>,
     /// By group, how much large I/O had gone whole.
     whole: BTreeMap<String, u64>,
@@ -97,11 +102,14 @@ impl Controller {
         let mut controller = Self {
             policy,
             journal,
+            journals: Journals::open(registry.dir()),
+            raised: Vec::new(),
             registry: registry.clone(),
             sampler,
             disks: BTreeSet::new(),
             adopted: BTreeSet::new(),
             controls: BTreeMap::new(),
+            shortened: BTreeMap::new(),
             files: BTreeMap::new(),
             whole: BTreeMap::new(),
             done: Vec::new(),
@@ -114,6 +122,11 @@ impl Controller {
     /// What has been done to queues since this was last asked.
     pub fn take_done(&mut self) -> Vec<Done> {
         std::mem::take(&mut self.done)
+    }
+
+    /// Threads of file systems' journals that go first at the disk from now on, or why one does not.
+    pub fn take_raised(&mut self) -> Vec<Result<String, String>> {
+        std::mem::take(&mut self.raised)
     }
 
     /// To be called each 50 ms or so: looks whether groups wait, and at the end of a period gives
@@ -130,7 +143,31 @@ impl Controller {
         self.remove_dead()?;
         self.set_up()?;
         self.control(&seen);
+        for disk in &seen {
+            self.shorten(&disk.queue);
+        }
         Ok(Some(seen))
+    }
+
+    /// Makes requests shorter where a disk turned out to be slow, and as they were where it no longer is.
+    fn shorten(&mut self, queue: &Queue) {
+        let Some(control) = self.controls.get(&queue.disk).filter(|_| self.policy.remedies) else {
+            return;
+        };
+        let Some(now) = queue.request_bytes else { return };
+        let (found, last) = *self.shortened.entry(queue.disk.clone()).or_insert((now, now));
+        // Somebody else has changed it since.
+        if now != last {
+            return;
+        }
+        let Some(shorter) = plan::shorter_requests(queue, control.best_speed(), found) else {
+            return;
+        };
+        self.shortened.insert(queue.disk.clone(), (found, shorter.bytes));
+        for remedy in shorter.remedies {
+            let applied = self.journal.apply(&remedy.setting).map_err(|error| error.to_string());
+            self.done.push(Done { disk: queue.disk.clone(), remedy, applied });
+        }
     }
 
     /// What the disks were seen to do, bytes a second.
@@ -221,6 +258,9 @@ impl Controller {
                 }
             }
         }
+        if self.policy.remedies {
+            self.raised.extend(self.journals.raise(root, disk));
+        }
         for (file, value) in self.policy.set.clone() {
             let path = format!("/sys/block/{disk}/queue/{file}");
             self.journal.apply(&Setting::new(path, value))?;
@@ -283,6 +323,7 @@ impl Controller {
     /// Puts all settings back.
     #[must_use]
     pub fn close(mut self) -> Report {
+        self.journals.put_back();
         self.journal.undo_all(OnConflict::Leave)
     }
 }

@@ -15,6 +15,7 @@ pub mod cgroup;
 pub mod control;
 mod controller;
 mod error;
+mod journals;
 pub mod judge;
 pub mod member;
 pub mod observe;

@@ -25,6 +25,8 @@ pub struct Queue {
     pub requests: Option<u64>,
     /// The largest request, bytes (`max_sectors_kb`).
     pub request_bytes: Option<u64>,
+    /// It turns: a request elsewhere costs a seek.
+    pub rotational: bool,
     /// BFQ's parameters, if it is the scheduler.
     pub bfq: Option<Bfq>,
 }
@@ -105,6 +107,7 @@ pub fn queue(root: &Path, disk: &str) -> Result<Queue, ShareError> {
         schedulers: all.split_whitespace().map(plain).collect(),
         requests: number("queue/nr_requests"),
         request_bytes: number("queue/max_sectors_kb").map(|kib| kib.saturating_mul(1024)),
+        rotational: number("queue/rotational") == Some(1),
         bfq,
     })
 }
@@ -139,6 +142,7 @@ mod tests {
             ("stat", "1 0 8 5 2 0 16 7 0 12 3\n"),
             ("queue/scheduler", "none mq-deadline [bfq]\n"),
             ("queue/nr_requests", "64\n"),
+            ("queue/rotational", "1\n"),
             ("queue/iosched/low_latency", "1\n"),
             ("queue/iosched/slice_idle", "8\n"),
         ] {
@@ -147,6 +151,7 @@ mod tests {
         let found = queue(&root, "sda").unwrap();
         assert_eq!((found.number.as_str(), found.scheduler.as_str()), ("8:0", "bfq"));
         assert_eq!((found.requests, found.request_bytes), (Some(64), None));
+        assert!(found.rotational);
         let bfq = found.bfq.unwrap();
         assert_eq!((bfq.low_latency, bfq.slice_idle_us, bfq.timeout_ms), (1, 8000, 0));
         let expected = Work { read_bytes: 4096, written_bytes: 8192, busy_ns: 12_000_000 };

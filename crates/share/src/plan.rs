@@ -23,6 +23,11 @@ const SLICE_IDLE_US: u64 = 8_000;
 /// A piece may take so many times `timeout_sync`: others wait for it where the disk has taken it whole,
 /// and the gap to the next is lost. Measured with 1 (a loss of 1.5 % in writes) and 2.
 const TURNS: f64 = 2.0;
+/// Of writes to a slow disk, this many ms: it may have taken the pieces of all groups, and the journal,
+/// for which writers wait, waits for them. Not of reads, of which nobody waits so (docs/share-cause.md).
+const SLOW_MS: f64 = 80.0;
+/// Slow is one that moves less in a second.
+const SLOW_BYTES_PER_S: f64 = 40e6;
 /// A piece may take this part of the group's share of the tags.
 const TAGS: f64 = 0.75;
 /// The part of the tags that sync writes may take (`bfq_limit_depth`).
@@ -33,6 +38,11 @@ pub const PIECE_BYTES_MIN: u64 = 256 << 10;
 pub const PIECE_BYTES_UNKNOWN: u64 = 1 << 20;
 /// No disk needs more.
 const PIECE_BYTES_MAX: u64 = 1 << 30;
+/// No request should take the disk longer: a writer that waits for the file system's journal waits for
+/// what the disk has taken of others, and loses its turn meanwhile.
+const REQUEST_MS: f64 = 25.0;
+/// Shorter ones were not measured.
+const REQUEST_BYTES_MIN: u64 = 128 << 10;
 /// What the kernel sends at most in a request where it does not say.
 const REQUEST_BYTES: u64 = 512 << 10;
 
@@ -79,16 +89,9 @@ pub fn plan(queue: &Queue) -> Vec<Remedy> {
             price: "the disk may idle for up to 8 ms when a group pauses",
         });
     }
-    let sectors = queue.request_bytes.unwrap_or(REQUEST_BYTES) / SECTOR_BYTES;
-    if bfq.max_budget == 0 || bfq.max_budget > 2 * sectors {
-        remedies.push(Remedy {
-            key: "max-budget",
-            // Not one exactly: a turn that is used up with a group's last request ends without waiting
-            // for its next one.
-            setting: Setting::new(file("iosched/max_budget"), (sectors * 3 / 2).to_string()),
-            why: "a turn that is slow is charged by time instead of bytes; one of one request never is",
-            price: "turns are shorter: more of them",
-        });
+    let request_bytes = queue.request_bytes.unwrap_or(REQUEST_BYTES);
+    if bfq.max_budget == 0 || bfq.max_budget > 2 * request_bytes / SECTOR_BYTES {
+        remedies.push(short_turns(&queue.disk, request_bytes));
     }
     if queue.requests.is_some_and(|requests| requests < REQUESTS_WANTED) {
         remedies.push(Remedy {
@@ -99,6 +102,57 @@ pub fn plan(queue: &Queue) -> Vec<Remedy> {
         });
     }
     remedies
+}
+
+/// Turns of one request and a half, so that none is charged by time. Not one exactly: a turn that is
+/// used up with a group's last request ends without waiting for its next one.
+fn short_turns(disk: &str, request_bytes: u64) -> Remedy {
+    let sectors = request_bytes / SECTOR_BYTES * 3 / 2;
+    Remedy {
+        key: "max-budget",
+        setting: Setting::new(
+            format!("/sys/block/{disk}/queue/iosched/max_budget"),
+            sectors.to_string(),
+        ),
+        why: "a turn that is slow is charged by time instead of bytes; one of one request never is",
+        price: "turns are shorter: more of them",
+    }
+}
+
+/// Shorter requests for a slow disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shorter {
+    /// The longest one.
+    pub bytes: u64,
+    /// What is to be set for it.
+    pub remedies: [Remedy; 2],
+}
+
+/// Once a disk's speed is known: requests of which none takes it longer than 25 ms but `most_bytes`, as
+/// they were found, at the most; and turns to go with them. None if they are so already, and for disks
+/// that turn, where each would cost a seek.
+#[must_use]
+pub fn shorter_requests(queue: &Queue, speed: Speed, most_bytes: u64) -> Option<Shorter> {
+    let known = [speed.read_bytes_per_s, speed.write_bytes_per_s].into_iter().flatten();
+    let slowest = known.fold(f64::INFINITY, f64::min);
+    if queue.rotational || queue.bfq.is_none() || !slowest.is_finite() {
+        return None;
+    }
+    let bytes = 1_u64 << whole(slowest * REQUEST_MS / 1e3).max(REQUEST_BYTES_MIN).ilog2();
+    let bytes = bytes.min(most_bytes);
+    if queue.request_bytes.is_none_or(|now| now == bytes) {
+        return None;
+    }
+    let shorter = Remedy {
+        key: "max-sectors",
+        setting: Setting::new(
+            format!("/sys/block/{}/queue/max_sectors_kb", queue.disk),
+            (bytes >> 10).to_string(),
+        ),
+        why: "on this slow disk the journal, and who waits for it, waits long for one request",
+        price: "more requests for the same bytes",
+    };
+    Some(Shorter { bytes, remedies: [shorter, short_turns(&queue.disk, bytes)] })
 }
 
 /// The last remedy: one request at a time. For groups with programs that nothing can cut.
@@ -127,10 +181,32 @@ pub struct Speed {
 /// The largest pieces with which a group that was asked `share` (of 1) of the disk keeps it.
 #[must_use]
 pub fn largest_pieces(queue: &Queue, speed: Speed, share: f64) -> Pieces {
-    let size = |bytes_per_s: Option<f64>, depth: f64| {
+    pieces(queue, speed, share, None)
+}
+
+/// Smaller pieces than these do not help, whatever the ratio: on a slow disk 80 ms of it, as of shorter
+/// ones a program asks too late for the next, which costs its turn.
+#[must_use]
+pub fn least_pieces(queue: &Queue, speed: Speed, share: f64) -> Pieces {
+    let slow = pieces(queue, speed, share, Some(SLOW_MS));
+    let size = |bytes_per_s: Option<f64>, bytes: u64| match bytes_per_s {
+        Some(speed) if speed < SLOW_BYTES_PER_S => bytes,
+        _ => PIECE_BYTES_MIN,
+    };
+    Pieces {
+        read_bytes: size(speed.read_bytes_per_s, slow.read_bytes),
+        write_bytes: size(speed.write_bytes_per_s, slow.write_bytes),
+    }
+}
+
+/// Pieces of what the disk moves in a turn, or reads of `slow_read_ms` on a slow disk, and no more than
+/// the group's part of the tags.
+fn pieces(queue: &Queue, speed: Speed, share: f64, slow_read_ms: Option<f64>) -> Pieces {
+    let size = |bytes_per_s: Option<f64>, depth: f64, slow_ms: Option<f64>| {
         let turn = bytes_per_s.map_or(PIECE_BYTES_UNKNOWN, |speed| {
             let timeout_ms = queue.bfq.map_or(125, |bfq| bfq.timeout_ms).clamp(1, 10_000);
-            whole(speed * timeout_ms as f64 / 1e3 * TURNS)
+            let slow_ms = slow_ms.filter(|_| speed < SLOW_BYTES_PER_S);
+            whole(speed * slow_ms.unwrap_or(timeout_ms as f64 * TURNS) / 1e3)
         });
         let each = queue.request_bytes.unwrap_or(REQUEST_BYTES).max(4096);
         let tags = queue.requests.unwrap_or(REQUESTS_WANTED).saturating_mul(each);
@@ -140,8 +216,8 @@ pub fn largest_pieces(queue: &Queue, speed: Speed, share: f64) -> Pieces {
         if bytes > each { bytes / each * each } else { bytes >> 12 << 12 }
     };
     Pieces {
-        read_bytes: size(speed.read_bytes_per_s, 1.0),
-        write_bytes: size(speed.write_bytes_per_s, WRITE_TAGS),
+        read_bytes: size(speed.read_bytes_per_s, 1.0, slow_read_ms),
+        write_bytes: size(speed.write_bytes_per_s, WRITE_TAGS, Some(SLOW_MS)),
     }
 }
 
@@ -184,6 +260,54 @@ mod tests {
         good.bfq = None;
         assert_eq!(keys(&good), ["scheduler"]);
         assert!(strict(&good).is_none() && strict(&queue(64, 512)).is_some());
+    }
+
+    #[test]
+    fn a_slow_disk_gets_short_pieces_that_become_no_shorter() {
+        let speed = Speed { read_bytes_per_s: Some(100e6), write_bytes_per_s: Some(12e6) };
+        let pieces = largest_pieces(&queue(1024, 256), speed, 0.5);
+        assert_eq!(pieces.write_bytes, 768 << 10);
+        assert!(pieces.read_bytes > 20 << 20);
+        let reads = Speed { read_bytes_per_s: Some(24e6), ..Speed::default() };
+        let reads = largest_pieces(&queue(1024, 256), reads, 0.5).read_bytes;
+        assert_eq!(
+            reads,
+            22 * (256 << 10),
+            "nobody waits for a journal: 250 ms, in whole requests"
+        );
+        let least = least_pieces(&queue(1024, 256), speed, 0.5);
+        assert_eq!((least.read_bytes, least.write_bytes), (PIECE_BYTES_MIN, pieces.write_bytes));
+    }
+
+    #[test]
+    fn requests_of_a_slow_disk_become_shorter_and_never_longer_than_found() {
+        let speed = |read: f64, write: Option<f64>| Speed {
+            read_bytes_per_s: Some(read),
+            write_bytes_per_s: write,
+        };
+        let found = 1280 << 10;
+        let bytes =
+            |queue: &Queue, speed| shorter_requests(queue, speed, found).map(|one| one.bytes);
+        let slow = queue(64, 1280);
+        assert_eq!(bytes(&slow, speed(24e6, None)), Some(512 << 10));
+        let both = shorter_requests(&slow, speed(24e6, Some(12e6)), found).unwrap();
+        assert_eq!(both.bytes, 256 << 10);
+        assert_eq!(
+            both.remedies.map(|one| (one.key, one.setting.value().to_owned())),
+            [("max-sectors", "256".to_owned()), ("max-budget", "768".to_owned())]
+        );
+        assert_eq!(bytes(&slow, speed(1e3, None)), Some(REQUEST_BYTES_MIN));
+        for odd in [0.0, f64::NAN, -1.0, f64::INFINITY] {
+            assert!(bytes(&slow, speed(odd, None)).is_none_or(|bytes| bytes <= 1280 << 10));
+        }
+        // Short enough; not known; a seek each.
+        assert_eq!(bytes(&slow, speed(120e6, Some(60e6))), Some(1024 << 10));
+        assert_eq!(bytes(&slow, speed(120e6, Some(120e6))), None);
+        assert_eq!(shorter_requests(&queue(64, 512), speed(120e6, Some(60e6)), 512 << 10), None);
+        // The disk was only slow for a while: as they were found, and no longer.
+        assert_eq!(bytes(&queue(64, 128), speed(500e6, None)), Some(found));
+        assert_eq!(bytes(&slow, Speed::default()), None);
+        assert_eq!(bytes(&Queue { rotational: true, ..slow }, speed(12e6, None)), None);
     }
 
     #[test]

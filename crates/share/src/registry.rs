@@ -88,6 +88,11 @@ impl Registry {
         Self { dir: dir.to_owned() }
     }
 
+    /// The folder of all groups.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     fn folder(&self, name: &str) -> Result<PathBuf, ShareError> {
         name.split('/').try_for_each(check_name)?;
         Ok(self.dir.join(name.replace('/', NESTED)))

@@ -67,6 +67,33 @@ pub fn set_background() -> Result<()> {
     }
 }
 
+/// The real-time class of I/O at its middle level: served before all others at the device.
+pub const IO_REAL_TIME: u16 = 1 << 13 | 4;
+/// IOPRIO_WHO_PROCESS
+const ONE_TASK: libc::c_int = 1;
+
+/// The I/O priority of task `tid`, as the kernel has it: class times 8192, plus level.
+///
+/// # Errors
+/// There is no such task.
+pub fn io_priority(tid: u32) -> Result<u16> {
+    // SAFETY: touches no memory.
+    let found = unsafe { libc::syscall(libc::SYS_ioprio_get, ONE_TASK, tid) };
+    u16::try_from(found).map_err(|_| Error::last(format!("I/O priority of task {tid}"), ""))
+}
+
+/// Sets it.
+///
+/// # Errors
+/// There is no such task, or it is not ours to set.
+pub fn set_io_priority(tid: u32, priority: u16) -> Result<()> {
+    // SAFETY: touches no memory.
+    match unsafe { libc::syscall(libc::SYS_ioprio_set, ONE_TASK, tid, u32::from(priority)) } {
+        0 => Ok(()),
+        _ => Err(Error::last(format!("set the I/O priority of task {tid}"), "")),
+    }
+}
+
 /// Processors that the calling thread may run on.
 #[must_use]
 pub fn allowed_cpus() -> Vec<usize> {

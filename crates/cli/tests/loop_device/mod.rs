@@ -63,10 +63,21 @@ impl LoopDevice {
         let _ = fs::write(self.file(name), value);
     }
 
-    /// Every file of the queue that can be read.
+    /// Every file of the queue that can be read, and the I/O priority of the journal's thread.
     pub(crate) fn queue(&self) -> BTreeMap<PathBuf, String> {
         let files = fs::read_dir(self.file("")).unwrap().map(|entry| entry.unwrap().path());
-        files.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
+        let text = |path: PathBuf| Some((path.clone(), fs::read_to_string(path).ok()?));
+        let journal = ("journal".into(), format!("{:?}", self.journal_priority()));
+        files.filter_map(text).chain([journal]).collect()
+    }
+
+    /// Of `jbd2/loop3-8`.
+    pub(crate) fn journal_priority(&self) -> Option<u16> {
+        let begin = format!("jbd2/{}-", self.name);
+        let tids = fs::read_dir("/proc").unwrap().flatten();
+        let mut tids = tids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let tid = tids.find(|tid| read(&format!("/proc/{tid}/comm")).starts_with(&begin))?;
+        baro_sys::schedule::io_priority(tid).ok()
     }
 
     /// Its limit of dirty data.

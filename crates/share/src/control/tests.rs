@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::observe::Bfq;
+use crate::plan::PIECE_BYTES_MIN;
 
 const PERIOD_NS: u64 = 500_000_000;
 
@@ -256,4 +257,23 @@ fn while_a_disk_is_at_a_large_io_nobody_is_judged() {
         control.step(&queue(), Period { duration_ns: PERIOD_NS, work, groups });
         assert!(control.scales.is_empty(), "period {period}");
     }
+}
+
+#[test]
+fn what_a_disk_can_is_neither_its_burst_nor_a_pause() {
+    const MB: u64 = 1_000_000;
+    let mut control = Control::default();
+    let mut after = |bytes_per_s: &[u64]| {
+        for bytes in bytes_per_s.iter().map(|bytes_per_s| bytes_per_s / 2) {
+            let work = Work { read_bytes: 0, written_bytes: bytes, busy_ns: PERIOD_NS };
+            let groups = Vec::new();
+            control.step(&queue(), Period { duration_ns: PERIOD_NS, work, groups });
+        }
+        control.best_speed().write_bytes_per_s
+    };
+    assert_eq!(after(&[150 * MB, 60 * MB, 12 * MB, 12 * MB, 2 * MB]), None, "too few");
+    assert_eq!(after(&[12 * MB]), Some(12e6));
+    // Small I/O later makes it no slower; a better time makes it faster.
+    assert_eq!(after(&[MB; 20]), Some(12e6));
+    assert_eq!(after(&[30 * MB; 4]), Some(30e6));
 }

@@ -234,7 +234,7 @@ impl Control {
         if !text.is_empty() {
             eprintln!("baro: settings that a crash had left were put back:\n{}", text.trim_end());
         }
-        tell(&controller.take_done());
+        tell(&controller.take_done(), &controller.take_raised());
         self.now = Some(controller);
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Control {
     fn tick(&mut self) -> Result<()> {
         let Some(controller) = &mut self.now else { return self.take() };
         controller.tick()?;
-        tell(&controller.take_done());
+        tell(&controller.take_done(), &controller.take_raised());
         Ok(())
     }
 
@@ -258,7 +258,16 @@ impl Control {
 }
 
 /// What was set, and what could not be.
-fn tell(done: &[Done]) {
+fn tell(done: &[Done], raised: &[std::result::Result<String, String>]) {
+    for journal in raised {
+        match journal {
+            Ok(thread) => eprintln!(
+                "baro: {thread} goes first at the disk: writers wait for its commits (costs: others wait for \
+                 its few small writes)"
+            ),
+            Err(why) => eprintln!("baro: {why}"),
+        }
+    }
     for Done { disk, remedy, applied } in done {
         let setting = &remedy.setting;
         match applied {
