@@ -128,6 +128,18 @@ impl Choice {
         Site { cache, kernel, profile: self.profile }
     }
 
+    /// The rows that the file of results has already; none if there is no file.
+    pub(crate) fn rows(&self) -> std::result::Result<Vec<Value>, String> {
+        let Some(path) = self.json.as_ref().filter(|path| path.exists()) else {
+            return Ok(Vec::new());
+        };
+        let text = std::fs::read_to_string(path).map_err(at(path))?;
+        let row = |line| {
+            serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        text.lines().map(row).collect()
+    }
+
     /// Adds a line to the file of results, if there is one.
     pub(crate) fn keep(&self, row: &Value) -> std::result::Result<(), String> {
         let Some(path) = &self.json else { return Ok(()) };

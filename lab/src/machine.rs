@@ -39,11 +39,14 @@ pub(crate) struct Hardware {
     /// Whether it has a card reader with a card. QEMU 7.2 does not save the state of the controller
     /// (its registers are zero when it is restored), so that such a machine is booted each time.
     pub(crate) card: bool,
+    /// One or two. With two QEMU 7.2 now and then runs a breakpoint that the other has just patched
+    /// away, of which Linux 6.12 dies; with one, two guests fit a host of two processors.
+    pub(crate) processors: u8,
 }
 
 impl Default for Hardware {
     fn default() -> Self {
-        Hardware { memory_mib: 512, disk_bytes: 2 << 30, card: false }
+        Hardware { memory_mib: 512, disk_bytes: 2 << 30, card: false, processors: 2 }
     }
 }
 
@@ -211,7 +214,8 @@ impl Qemu {
         // However we end, the machine ends with us.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--", "qemu-system-x86_64"]);
-        command.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "pc", "-smp", "2"]);
+        command.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "pc"]);
+        command.arg("-smp").arg(hardware.processors.to_string());
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         command.arg("-m").arg(hardware.memory_mib.to_string());
         command.arg("-kernel").arg(&kernel.vmlinux).arg("-initrd").arg(initrd);

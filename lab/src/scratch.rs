@@ -37,12 +37,15 @@ fn remove_leftovers() {
     }
 }
 
-/// Removes a file on drop.
+/// Removes a file or a folder on drop.
 #[derive(Debug)]
 pub(crate) struct Remove(pub(crate) PathBuf);
 
 impl Drop for Remove {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = match self.0.is_dir() {
+            true => fs::remove_dir_all(&self.0),
+            false => fs::remove_file(&self.0),
+        };
     }
 }

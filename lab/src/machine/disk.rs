@@ -85,6 +85,13 @@ impl Model {
         }
     }
 
+    /// The limit for `read` or `write`; none where the emulator alone limits.
+    pub(crate) fn bytes_per_s(&self, direction: &str) -> Option<u64> {
+        let is_of =
+            |name: &str| name == "bps-total" || name.strip_prefix("bps-") == Some(direction);
+        self.limits.iter().find(|(name, _)| is_of(name)).map(|limit| limit.1)
+    }
+
     /// Limits as a part of QEMU's option -drive.
     pub(crate) fn throttling(&self) -> String {
         self.limits.iter().map(|(name, value)| format!(",throttling.{name}={value}")).collect()

@@ -35,9 +35,10 @@ pub(super) fn ready(
     let qemu = output(Command::new("qemu-system-x86_64").arg("--version"))?;
     let mut hash = DefaultHasher::new();
     (qemu, &initramfs.bytes, &kernel.package.sha256, DEVICES_VERSION).hash(&mut hash);
-    let Hardware { memory_mib, disk_bytes, card } = hardware;
+    let Hardware { memory_mib, disk_bytes, card, processors } = hardware;
     let card = if card { "card-" } else { "" };
-    let kind = format!("{}-{memory_mib}M-{}M-{card}", kernel.release, disk_bytes >> 20);
+    let disk_mib = disk_bytes >> 20;
+    let kind = format!("{}-{memory_mib}M-{disk_mib}M-{processors}P-{card}", kernel.release);
     let name = format!("{:016x}", hash.finish());
     let folder = cache.once(&format!("saved/{kind}/{name}"), |folder| {
         cache.remove_others(&format!("saved/{kind}"), folder)?;

@@ -5,6 +5,9 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+/// A guest ended in the middle of a command.
+pub(crate) const GONE: &str = "the guest has gone";
+
 /// What the agent may take longer than a command is allowed to.
 const GRACE: Duration = Duration::from_secs(15);
 
@@ -76,7 +79,7 @@ impl Session {
     fn hear(&mut self) -> Result<Frame, String> {
         Frame::read(&mut self.0).map_err(|error| match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => "the guest does not answer".to_owned(),
-            ErrorKind::UnexpectedEof => "the guest has gone".to_owned(),
+            ErrorKind::UnexpectedEof => GONE.to_owned(),
             _ => format!("from the guest: {error}"),
         })
     }

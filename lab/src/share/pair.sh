@@ -15,10 +15,11 @@ cd /run/share || exit 1
 put "$queue/scheduler" none
 # Longer than it takes: all are told to end when enough was seen.
 total_s=$((WARM_S + SECONDS_S + 300))
-# Words of a command line.
+# Words of a command line. fio would change each block of a buffer before it is written again, and want
+# nothing of the disk meanwhile: emulated processors are slow at that.
 fio() {
     echo "fio --name=$1 --filename=$DIR/$1 --size=${FILE_MB}M --rw=$RW --bs=$BYTES --ioengine=libaio --direct=1
-        --iodepth=1 --time_based --runtime=$total_s --output=/run/share/$1.fio --output-format=json"
+        --iodepth=1 --scramble_buffers=0 --time_based --runtime=$total_s --output=/run/share/$1.fio --output-format=json"
 }
 start() {
     if [ "$SETTING" = default ]; then

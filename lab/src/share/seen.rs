@@ -60,6 +60,7 @@ impl Seen {
             "gaps": work.iter().map(|one| one.gaps_ms.len()).collect::<Vec<_>>(),
             "gap_ms_median": work.iter().map(median_gap_ms).collect::<Vec<_>>(),
             "gaps_over_slice_idle": work.iter().map(too_long).collect::<Vec<_>>(),
+            "gaps_longest_ms": work.iter().map(longest).collect::<Vec<_>>(),
             "queue": self.queue(),
         });
         if setting != "default" {
@@ -147,6 +148,11 @@ fn too_long(work: &Work) -> Option<f64> {
     (all > 0).then(|| (long as f64 / all as f64 * 100.0).round() / 100.0)
 }
 
+/// The ten longest, longest first: between two I/Os of a program, or in the middle of one.
+fn longest(work: &Work) -> Vec<f64> {
+    work.gaps_ms.iter().rev().take(10).map(|gap_ms| (gap_ms * 10.0).round() / 10.0).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::trace::tests::{TRACE, places};
@@ -169,6 +175,7 @@ mod tests {
             (&row["gap_ms_median"], &row["gaps_over_slice_idle"]),
             (&json!([250.0, null]), &json!([1.0, null]))
         );
+        assert_eq!(row["gaps_longest_ms"], json!([[250.0], []]));
         assert_eq!(row["queue"], json!({ "nr_requests": 64, "scheduler": "none [bfq]" }));
     }
 
