@@ -3,10 +3,10 @@ SETUP := ./scripts/setup.sh
 RUN := $(SETUP) cargo --locked
 BARO := $(SETUP) "$${CARGO_TARGET_DIR:-target}/release/baro"
 
-.PHONY: help demo test fmt lint bench lab clean
+.PHONY: help demo test fmt lint bench lab lab-papers clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute)
 	@$(RUN) build --release -p barograph
@@ -26,6 +26,9 @@ bench: ## measure every row of the results table on this machine (root, 80 minut
 
 lab: ## other kernels, failing disks and power cuts in QEMU, kept in target/lab (an hour)
 	@$(RUN) xtask lab all --out "$${CARGO_TARGET_DIR:-target}/lab"
+
+lab-papers: ## the four papers over kernels, media and file systems in QEMU (five hours; goes on where it was stopped)
+	@$(RUN) xtask lab papers --out "$${CARGO_TARGET_DIR:-target}/lab-papers"
 
 clean: ## remove build output
 	@$(RUN) clean

@@ -17,6 +17,7 @@ mod machine;
 mod matrix;
 mod media;
 mod options;
+mod papers;
 mod project;
 mod run;
 mod scratch;
@@ -56,6 +57,11 @@ cargo xtask lab start [--kernel 6.1] [--json FILE]
 cargo xtask lab share [--kernel 5.10,6.1] [--disk sd,emmc] [--seconds 60] [--blocks 1M,100M | --full]
         [--setting default,auto,uncut] [--repeats 1] [--json FILE]
         two readers or writers of weights 200:100: by default, with baro share run, with its settings only
+cargo xtask lab papers --out FOLDER [--only a/,push/,share/,c/,d/,kernels/]
+        the four papers' experiments over kernels, media and file systems, and one report; goes on where it
+        was stopped: five hours
+cargo xtask lab papers --report FOLDER
+        writes papers.md and papers.html anew
 cargo xtask lab all --out FOLDER
         all of these, into FOLDER/lab.jsonl and lab.md: an hour
 cargo xtask lab summary FOLDER
@@ -79,6 +85,8 @@ fn main() -> ExitCode {
         ["media", rest @ ..] => matrix::media(rest),
         ["start", rest @ ..] => matrix::start(rest),
         ["share", rest @ ..] => share::command(rest),
+        ["papers", "--report", folder] => papers::report(folder.as_ref()),
+        ["papers", rest @ ..] => papers::command(rest),
         ["all", "--out", folder] => whole::run(folder.as_ref()),
         ["summary", folder] => summary::write(folder.as_ref()).map_err(Trouble::Failed),
         ["test", rest @ ..] => skipped_if_missing(cutting::short(rest)),
