@@ -70,7 +70,7 @@ cargo xtask lab test [--json FILE]
         the short form for make test: 100 power cuts, both controls
 cargo xtask lab clean
         removes saved machines, kernels and packages from the cache folder
-series: 5.10 6.1 6.1-rt 6.12 6.12-rt; disks: none emmc sd hdd flash ssd; file systems: ext4 f2fs none
+series: 5.10 6.1 6.1-rt 6.12 6.12-rt; disks: none emmc sd sd4 hdd flash ssd; file systems: ext4 f2fs none
 cache: BARO_LAB_CACHE, else ~/.cache/barograph/lab; mirror: that of apt, else BARO_LAB_MIRROR";
 
 fn main() -> ExitCode {

@@ -47,6 +47,13 @@ pub(crate) const MODELS: &[Model] = &[
         rotational: false,
     },
     Model {
+        name: "sd4",
+        what: "SD card, class 4: 4 MB/s writing, 6 MB/s reading, as much as busy hosts can emulate",
+        driver: Driver::Mmc,
+        limits: &[("bps-write", 4_000_000), ("bps-read", 6_000_000)],
+        rotational: false,
+    },
+    Model {
         name: "hdd",
         what: "hard disk: 150 MB/s, 120 operations/s",
         driver: Driver::Virtio,
