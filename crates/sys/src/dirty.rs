@@ -172,6 +172,45 @@ pub fn drop_cached(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Res
     if rc == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(rc)) }
 }
 
+/// Of the first `bytes` of a file those whose pages are in memory: a reader of the others waits for the
+/// device. Needs the right to write the file, else the kernel says that all are.
+///
+/// # Errors
+/// The file cannot be mapped.
+pub fn cached_bytes(file: &File, bytes: u64) -> io::Result<u64> {
+    let length = usize::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    if length == 0 {
+        return Ok(0);
+    }
+    // SAFETY: touches no memory.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let mut there = vec![0_u8; length.div_ceil(page)];
+    // SAFETY: a mapping of its own that nobody reads through; the descriptor is open; `there` has a byte
+    // for each page of it; it is unmapped with the length it was mapped with.
+    let done = unsafe {
+        let at = libc::mmap(
+            std::ptr::null_mut(),
+            length,
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        );
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let done = match libc::mincore(at, length, there.as_mut_ptr()) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        };
+        libc::munmap(at, length);
+        done
+    };
+    done?;
+    let pages = there.iter().filter(|page| **page & 1 == 1).count();
+    Ok(((pages * page) as u64).min(bytes))
+}
+
 fn sync_file_range(
     file: &File,
     offset_bytes: u64,
@@ -221,6 +260,9 @@ mod tests {
             Err(error) => println!("skipped: no preallocation in {}: {error}", dir.display()),
         }
         write_at(&file, &[7; 8192], 4096).expect("written");
+        // What is not on the disk yet is in memory.
+        assert!(cached_bytes(&file, 12_288).expect("mapped") >= 8192);
+        assert_eq!(cached_bytes(&file, 0).expect("nothing"), 0);
         start_write_back(&file, 4096, 8192).expect("begun");
         write_back(&file, 4096, 8192).expect("written back");
         drop_cached(&file, 0, 0).expect("advice taken");

@@ -5,7 +5,9 @@
 //! its time is late, and the clock goes on with it at the next. Frames are made small after decoding,
 //! so that the pipe costs nothing: the decoding is whole.
 //!
-//! Invariant: all of the video comes from the device, or a note says that it did not.
+//! Invariant: all of the video comes from the device, or a note says that it did not. What counts is
+//! what of the file is in memory when the player begins: BFQ's own count of a group's bytes leaves out
+//! what is added to a request that waits already.
 
 use super::fio;
 use super::row::{Case, Figures, Late};
@@ -73,13 +75,12 @@ pub(super) fn measure(site: &Site, case: &Case, stop: &AtomicBool) -> Result<Fig
     command.arg("-vf").arg(format!("scale={}:{}:flags=fast_bilinear", SHOWN.0, SHOWN.1));
     command.args(["-f", "rawvideo", "-pix_fmt", "yuv420p", "-"]);
     command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let read_bytes = file_bytes - site.cached_bytes(&path)?.min(file_bytes);
     let mut child = session.start(0, command)?;
     let shown = play(&mut session, &mut child);
     kill(&mut child);
     let shown = shown?;
     let mut figures = session.figures(case, &before)?;
-    let read_bytes = session.moment().bytes.first().copied().unwrap_or(0)
-        - before.bytes.first().copied().unwrap_or(0);
     let late = Late { read_bytes, file_bytes, ..shown };
     if late.read_bytes < late.file_bytes {
         figures.notes.push(format!(

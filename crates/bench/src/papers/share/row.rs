@@ -194,7 +194,7 @@ pub(super) struct Late {
     pub(super) frames: u64,
     /// Of these, not there at their time.
     pub(super) late_frames: u64,
-    /// Bytes that the group read from the device meanwhile.
+    /// Of the video those that were not in memory when it began; of a reader all that it read.
     pub(super) read_bytes: u64,
     /// Bytes of the video; 0 for a reader.
     pub(super) file_bytes: u64,

@@ -149,6 +149,16 @@ impl Site {
         dirty::drop_cached(&file, 0, bytes).map_err(BenchError::file("drop from memory", path))
     }
 
+    /// Bytes of a file that are in memory: nobody waits for the disk for them.
+    ///
+    /// # Errors
+    /// It cannot be opened or mapped.
+    pub(super) fn cached_bytes(&self, path: &Path) -> Result<u64, BenchError> {
+        let file = calls::open(path).map_err(BenchError::file("open", path))?;
+        let bytes = disk::file_bytes(path)?;
+        dirty::cached_bytes(&file, bytes).map_err(BenchError::file("map", path))
+    }
+
     fn remove_files(&self) {
         for name in host::list_dir(&self.folder).unwrap_or_default() {
             if name.starts_with("group-") || name.ends_with(".part") {
