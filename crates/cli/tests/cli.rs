@@ -110,12 +110,12 @@ fn raw_frames_come_back_byte_by_byte() {
 }
 
 fn record_in_background(store: &str) -> Child {
-    let mut child = baro(&["record", store, "--init", "64M", "--generate", "--interval", "1ms"])
+    let mut child = baro(&["record", store, "--init", "64M", "--generate", "--interval", "10ms"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    for _ in 0..500 {
+    for _ in 0..3000 {
         let listed = run(&["info", store, "--format", "json"]);
         if listed.status.success() {
             let info: Value = serde_json::from_slice(&listed.stdout).unwrap();
@@ -215,6 +215,8 @@ fn damage_is_named_and_the_rest_is_rescued() {
     let record =
         ["record", &store, "--init", "64M", "--generate", "--interval", "1ms", "--for", "1s"];
     ok(&run(&record));
+    let before = json(&run(&["info", &store, "--format", "json"]))["records"].as_u64().unwrap();
+    assert!(before > 50);
     flip(&folder.0.join("store/log/00000000.seg"), 300_000);
     let verified = run(&["verify", &store]);
     assert_eq!(verified.status.code(), Some(3));
@@ -227,7 +229,7 @@ fn damage_is_named_and_the_rest_is_rescued() {
     assert_eq!(recovered.status.code(), Some(3));
     let report: Value = serde_json::from_slice(&recovered.stdout).unwrap();
     assert_eq!(report["copy"]["damage"], Value::Array(vec![]));
-    assert!(report["records"].as_u64().unwrap() > 500);
+    assert!(report["records"].as_u64().unwrap() > before / 2);
     let frames = run(&["cat", rescued, "generated", "--format", "raw"]).stdout;
     assert!(frames.chunks(16_384).all(|f| baro_sources::generate::check_frame(f).is_ok()));
 }
@@ -331,13 +333,12 @@ fn a_pin_after_a_copied_one_holds_its_own_window_only() {
 fn a_window_is_pinned_listed_read_and_released() {
     let folder = Folder::new("cli-pin");
     let store = folder.store();
-    ok(&run(&["init", &store, "--grow-to", "32M", "--recycle"]));
+    ok(&run(&["init", &store, "--grow-to", "16M", "--recycle"]));
     assert_eq!(json(&run(&["info", &store, "--format", "json"]))["segments_grown"], 2);
-    let mut recorder = baro(&["record", &store, "--generate", "--interval", "500us"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    // 8 MB/s into a ring of 4 s: whatever the disk does beside, nothing is lost.
+    let record = ["record", &store, "--generate", "--interval", "2ms", "--ring", "32M"];
+    let mut recorder =
+        baro(&record).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let records = || {
         let info = run(&["info", &store, "--format", "json"]);
         let value: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
@@ -350,7 +351,7 @@ fn a_window_is_pinned_listed_read_and_released() {
     let pinned = json(&run(&[&pin[..], &["--format", "json"]].concat()));
     // Until the log has been recycled twice.
     let wear = || json(&run(&["info", &store, "--format", "json"]))["device_log_bytes"].clone();
-    while wear().as_u64().unwrap_or(0) < 80 << 20 {
+    while wear().as_u64().unwrap_or(0) < 40 << 20 {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     let kill = Command::new("kill").arg(recorder.id().to_string()).status().unwrap();

@@ -239,8 +239,14 @@ fn the_machine_is_checked_and_left_as_it_is() {
 #[test]
 fn settings_of_the_environment_and_of_the_file_are_used() {
     let folder = Folder::new("service-settings");
-    let child = start(&folder, &["env", "BARO_GENERATE=1", BARO], None);
-    std::thread::sleep(Duration::from_millis(300));
+    let socket = folder.join("socket");
+    let listener = UnixDatagram::bind(&socket).unwrap();
+    listener.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let child = start(&folder, &["env", "BARO_GENERATE=1", BARO], Some(&socket));
+    // Before it is ready a signal just ends it.
+    let mut bytes = [0; 4096];
+    let count = listener.recv(&mut bytes).unwrap();
+    assert!(bytes[..count].starts_with(b"READY=1"));
     let report = stop(child);
     let sources = report["sources"].as_array().unwrap();
     let names: Vec<_> = sources.iter().map(|source| source["source"].as_str().unwrap()).collect();
@@ -272,10 +278,14 @@ fn as_nobody(name: &str, prefix: &[&str]) -> Option<Value> {
         println!("skipped: needs root, to become another user");
         return None;
     }
+    // The folder of that user's rings is one.
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = Folder::new(name);
     // Another user can neither see the build's folder nor write into this one.
     let program = folder.join("baro");
-    std::fs::copy(BARO, &program).unwrap();
+    // By a process of its own: children of other tests would hold a copy of ours open for writing.
+    assert!(Command::new("cp").arg(BARO).arg(&program).status().unwrap().success());
     std::os::unix::fs::chown(&folder.0, Some(NOBODY), Some(NOBODY)).unwrap();
     let config = folder.join("barograph.toml");
     std::fs::copy(CONFIG, &config).unwrap();

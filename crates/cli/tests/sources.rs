@@ -178,7 +178,7 @@ fn layouts_that_cannot_be_are_refused_with_their_field() {
         "--layout",
         "generated=seed:u64@0,n:u64",
         "--for",
-        "100ms",
+        "1s",
     ];
     text(&run(&declared), 0);
     let counted = text(&run(&["cat", &store, "generated.n", "--format", "csv"]), 0);
@@ -343,7 +343,7 @@ fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
     assert_eq!(free(&info), 16);
     let records = 5_000_u64;
     // All are attached before the first pushes: a ring given back would be another's.
-    let start_ns = baro_sys::clock::monotonic_ns() + 3_000_000_000;
+    let start_ns = baro_sys::clock::monotonic_ns() + 10_000_000_000;
     let producers: Vec<Child> = (0..16)
         .map(|seed| {
             let text = format!(
@@ -403,6 +403,9 @@ fn a_range_is_exported_beside_a_running_recorder() {
         "--generate",
         "--interval",
         "1ms",
+        // The log does not recycle: it is to last.
+        "--frame-bytes",
+        "1K",
         "--layout",
         "generated=seed:u64@0,n:u64",
         "--udp",

@@ -35,7 +35,9 @@ fn left_instances() -> Vec<String> {
     let of_the_dead = |name: &String| {
         // The product's are of a process; what a killed unit test of the library left is not asked for.
         let pid = name.strip_prefix("baro-trace-").filter(|pid| pid.parse::<u32>().is_ok());
+        // Looked at after the death: it is removed before.
         pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+            && INSTANCES.iter().any(|path| Path::new(path).join(name).exists())
     };
     names.filter(of_the_dead).collect()
 }

@@ -78,7 +78,7 @@ fn what_is_pushed_is_found_in_order() {
             assert_eq!(producer.push_frame(ids[0], n as i64, &payload), Ok(n));
             expected.push((id, n, payload));
         }
-        assert!(recorder.wait_durable(&producer, 2000, 10_000_000_000));
+        assert!(recorder.wait_durable(&producer, 2000, 60_000_000_000));
         let closed = recorder.close();
         assert_eq!((closed.left, closed.status.lost), (0, 0));
         assert_eq!(producer.push_frame(1, 0, b"late"), Err(Refused::Closed));

@@ -87,6 +87,9 @@ pub struct Period {
 pub struct Control {
     reads: Learned,
     writes: Learned,
+    /// For so long the disk has been at work and completed nothing: one that takes all of a large I/O at
+    /// once may complete it at once, seconds later.
+    silent_ns: u64,
     /// Parts of the plan's largest pieces, of groups whose pieces had to be made smaller.
     scales: BTreeMap<String, Scale>,
     window: VecDeque<Period>,
@@ -304,9 +307,15 @@ impl Control {
     fn learn_speed(&mut self, period: &Period) {
         let Work { read_bytes, written_bytes, busy_ns } = period.work;
         if busy_ns < period.duration_ns / 100 * BUSY_PERCENT || busy_ns == 0 {
+            self.silent_ns = 0;
             return;
         }
-        let seconds = busy_ns.min(period.duration_ns) as f64 / 1e9;
+        let busy_ns = busy_ns.min(period.duration_ns);
+        if read_bytes == 0 && written_bytes == 0 {
+            self.silent_ns = self.silent_ns.saturating_add(busy_ns);
+            return;
+        }
+        let seconds = (busy_ns as f64 + std::mem::take(&mut self.silent_ns) as f64) / 1e9;
         // A mixture tells neither speed.
         if read_bytes > written_bytes.saturating_mul(9) {
             self.reads.believe(read_bytes as f64 / seconds);

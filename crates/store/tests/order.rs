@@ -98,7 +98,7 @@ fn samples_are_filtered_counted_and_tailed() {
         if n % 100 == 0 {
             ring.push_frame(ids[2], n * 10, b"frame").unwrap();
             let next = ring.next_sequence();
-            assert!(recorder.wait_durable(&ring, next, 10_000_000_000));
+            assert!(recorder.wait_durable(&ring, next, 60_000_000_000));
         }
     }
     // Beside the writer: what is durable is seen after a refresh.

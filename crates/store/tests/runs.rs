@@ -38,7 +38,7 @@ fn settled(name: &str) -> Folder {
         producer.push_text(SERIES + 1, session * SAMPLES * 1_000_000, "hello").unwrap();
         producer.push_frame(SERIES + 2, session * SAMPLES * 1_000_000, b"frame").unwrap();
         let sequence = producer.next_sequence();
-        assert!(recorder.wait_durable(&producer, sequence, 10_000_000_000));
+        assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
         assert_eq!(recorder.close().left, 0);
         let mut settler = Settler::open(&folder.0, SettleOptions::default()).unwrap();
         while settler.step(Extent::All).unwrap().more {}

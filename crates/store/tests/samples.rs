@@ -96,7 +96,7 @@ fn record(path: &Path, sessions: u64, options: &Options) -> Pushed {
             if n % 100 == 99 {
                 for ring in &rings {
                     let sequence = ring.next_sequence() - 1;
-                    assert!(recorder.wait_durable(ring, sequence, 10_000_000_000));
+                    assert!(recorder.wait_durable(ring, sequence, 60_000_000_000));
                 }
             }
         }
@@ -191,7 +191,7 @@ fn what_is_too_large_for_a_section_stays_a_record() {
         let (time_ns, series) = (n as i64, vec![1; count as usize]);
         ring.push_samples(time_ns, &series, &values).unwrap();
         pushed.extend(values.iter().map(|value| (1, time_ns, value.to_bits())));
-        assert!(recorder.wait_durable(&ring, n as u64, 10_000_000_000));
+        assert!(recorder.wait_durable(&ring, n as u64, 60_000_000_000));
     }
     drop(ring);
     let _ = recorder.close();

@@ -68,7 +68,7 @@ fn record(folder: &Folder, random: &mut Random, series: u32, batches: u64, model
         producer.push_integer_batch(&times_ns, &ids, &bits).unwrap();
         if random.below(4) == 0 {
             let sequence = producer.next_sequence();
-            assert!(recorder.wait_durable(&producer, sequence, 10_000_000_000));
+            assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
         }
     }
     let closed = recorder.close();

@@ -158,7 +158,7 @@ fn eight_readers_see_what_was_durable_before_they_looked() {
         for number in 0..4000 {
             let sequence = push(&mut producer, &mut random, number);
             if number % 50 == 49 {
-                assert!(recorder.wait_durable(&producer, sequence, 10_000_000_000));
+                assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
                 durable.store(number + 1, Ordering::Release);
             }
         }
@@ -205,7 +205,7 @@ fn a_full_file_system_stops_settling_and_recording_goes_on() {
         sequence = push(&mut producer, &mut random, number);
         number += 1;
     }
-    assert!(recorder.wait_durable(&producer, sequence, 10_000_000_000));
+    assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
     let mut settler = Settler::open(&path, small()).unwrap();
     // Nothing is left of it.
     let filler = mounted.0.0.join("filler");
@@ -220,7 +220,7 @@ fn a_full_file_system_stops_settling_and_recording_goes_on() {
             sequence = push(&mut producer, &mut random, number);
             number += 1;
         }
-        assert!(recorder.wait_durable(&producer, sequence, 10_000_000_000));
+        assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
     }
     std::fs::remove_file(&filler).unwrap();
     while settler.step(Extent::All).unwrap().more {}

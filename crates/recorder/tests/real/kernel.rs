@@ -74,6 +74,10 @@ pub fn count_in_own_namespace(scene: &Scene) {
     for n in 0..FRAMES {
         assert_eq!(producer.push_frame(1, n as i64, &frame), Ok(n));
         sleep_ms(5);
+        // However slow the disk is, it is asked so often at least.
+        if n % 16 == 15 {
+            assert!(recorder.wait_durable(&producer, n + 1, 60_000_000_000));
+        }
     }
     assert!(recorder.wait_durable(&producer, FRAMES, 60_000_000_000));
     let count = |trace: &mut TraceInstance, before: &BTreeMap<String, u64>| {

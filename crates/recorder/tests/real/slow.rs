@@ -2,7 +2,7 @@
 //! are refused and counted, the log says exactly which, and everything else is there.
 
 use super::machine::alone;
-use super::process::{command, sleep_ms};
+use super::process::command;
 use super::reading::read;
 use super::scene::{Owned, Scene};
 use super::truth::{CHANNEL, Truth, frame};
@@ -45,12 +45,16 @@ pub fn record(scene: &Scene) {
     let mut producer = recorder.producer().unwrap();
     let (truth, id) = (Truth::open(scene.shared()), producer.report().producer);
     let mut payload = Vec::new();
-    for _ in 0..600 {
+    let (start_ns, mut taken_bytes) = (baro_sys::clock::monotonic_ns(), 0);
+    for round in 0..600_u64 {
         for _ in 0..170 {
             let sequence = producer.next_sequence();
             frame(id, sequence, &mut payload);
             let taken = match producer.push_frame(CHANNEL, sequence as i64, &payload) {
-                Ok(given) => given == sequence,
+                Ok(given) => {
+                    taken_bytes += payload.len() + 40;
+                    given == sequence
+                }
                 Err(refused) => {
                     assert_eq!(refused, Refused::RingFull);
                     false
@@ -59,7 +63,11 @@ pub fn record(scene: &Scene) {
             truth.note(sequence, taken);
         }
         truth.note_head(id, producer.durable(), 0);
-        sleep_ms(5);
+        // The log has 30 MiB and is not to be full.
+        if taken_bytes > 24 << 20 {
+            break;
+        }
+        baro_sys::clock::sleep_until_ns(start_ns + (round + 1) * 5_000_000);
     }
     let report = producer.report();
     drop(producer);

@@ -277,3 +277,15 @@ fn what_a_disk_can_is_neither_its_burst_nor_a_pause() {
     assert_eq!(after(&[MB; 20]), Some(12e6));
     assert_eq!(after(&[30 * MB; 4]), Some(30e6));
 }
+
+#[test]
+fn a_disk_that_completes_in_jumps_is_not_taken_for_a_faster_one() {
+    let mut control = Control::default();
+    // 24 MB/s, as a large I/O is told of by a disk that takes all of it at once.
+    for megabytes in [0, 0, 36, 0, 0, 36, 12, 12, 0, 24, 12, 12, 0, 0, 36] {
+        let work = Work { read_bytes: megabytes * 1_000_000, written_bytes: 0, busy_ns: PERIOD_NS };
+        let groups = Vec::new();
+        control.step(&queue(), Period { duration_ns: PERIOD_NS, work, groups });
+    }
+    assert_eq!(control.best_speed().read_bytes_per_s, Some(24e6));
+}

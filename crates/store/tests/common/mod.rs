@@ -103,7 +103,7 @@ pub fn record(
             }
             if n % 50 == 49 {
                 let sequence = rings[0].next_sequence();
-                assert!(recorder.wait_durable(&rings[0], sequence, 10_000_000_000));
+                assert!(recorder.wait_durable(&rings[0], sequence, 60_000_000_000));
             }
         }
         let closed = recorder.close();

@@ -41,7 +41,7 @@ fn records_the_syncs_of_a_file_and_leaves_nothing() {
     events.retain(|choice| choice.system != "sched" && choice.system != "raw_syscalls");
     events.push(choice("raw_syscalls", "sys_enter", Some(own.clone())));
     events.push(choice("raw_syscalls", "sys_exit", Some(own)));
-    let Some(mut recorder) = start("baro-trace-test", events, 1_024) else {
+    let Some(mut recorder) = start("baro-trace-test", events, 16_384) else {
         dirty::remove(&path).unwrap();
         return;
     };
