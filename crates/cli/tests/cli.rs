@@ -337,8 +337,7 @@ fn a_window_is_pinned_listed_read_and_released() {
     assert_eq!(json(&run(&["info", &store, "--format", "json"]))["segments_grown"], 2);
     // 8 MB/s into a ring of 4 s: whatever the disk does beside, nothing is lost.
     let record = ["record", &store, "--generate", "--interval", "2ms", "--ring", "32M"];
-    let mut recorder =
-        baro(&record).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut recorder = baro(&record).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let records = || {
         let info = run(&["info", &store, "--format", "json"]);
         let value: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();

@@ -171,15 +171,8 @@ fn layouts_that_cannot_be_are_refused_with_their_field() {
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(said.contains("expected to end within 16384 bytes of frame"), "{said}");
-    let declared = [
-        "record",
-        &store,
-        "--generate",
-        "--layout",
-        "generated=seed:u64@0,n:u64",
-        "--for",
-        "1s",
-    ];
+    let declared =
+        ["record", &store, "--generate", "--layout", "generated=seed:u64@0,n:u64", "--for", "1s"];
     text(&run(&declared), 0);
     let counted = text(&run(&["cat", &store, "generated.n", "--format", "csv"]), 0);
     let numbers: Vec<u64> =

@@ -178,7 +178,8 @@ pub fn drop_cached(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Res
 /// # Errors
 /// The file cannot be mapped.
 pub fn cached_bytes(file: &File, bytes: u64) -> io::Result<u64> {
-    let length = usize::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    let length =
+        usize::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
     if length == 0 {
         return Ok(0);
     }
