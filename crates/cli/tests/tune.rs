@@ -147,7 +147,7 @@ fn killed_at_any_moment_it_leaves_what_undo_puts_back() {
     // So many moments at least, and until one of them was late enough for a slow machine.
     let mut moment = 0_u64;
     while moment < 24 || (left == 0 && moment < 1_000) {
-        let keep: &[&str] = if moment % 2 == 0 { &["--keep"] } else { &[] };
+        let keep: &[&str] = if moment.is_multiple_of(2) { &["--keep"] } else { &[] };
         let words = [&["apply", &at, "--only", "queue"], keep].concat();
         let mut child =
             baro(&folder, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
