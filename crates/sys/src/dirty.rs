@@ -183,8 +183,7 @@ pub fn cached_bytes(file: &File, bytes: u64) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
     }
-    // SAFETY: touches no memory.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let page = crate::memory::page_bytes();
     let mut there = vec![0_u8; length.div_ceil(page)];
     // SAFETY: a mapping of its own that nobody reads through; the descriptor is open; `there` has a byte
     // for each page of it; it is unmapped with the length it was mapped with.

@@ -21,7 +21,7 @@ const HUGE_BYTES: usize = 2 << 20;
 const MADV_COLLAPSE: libc::c_int = 25;
 
 /// Bytes of a page: 4 KiB, on some aarch64 kernels 16 or 64.
-fn page_bytes() -> usize {
+pub(crate) fn page_bytes() -> usize {
     // SAFETY: a plain call; it cannot fail for this name.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
