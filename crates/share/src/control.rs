@@ -7,14 +7,18 @@
 //! Nor is it judged while large I/O went through whole, and where smaller pieces do not help (a
 //! processor that is too busy to ask for the next piece in time), the plan's sizes come back.
 //!
+//! What shares still lack then is made good by weights, [`crate::trim`].
+//!
 //! Invariant: no group is ever held back but by the size of its pieces, which never falls below the
-//! plan's least nor rises above its largest. Held by the simulated disks below.
+//! plan's least nor rises above its largest, and by a weight within a quarter of its own. Held by the
+//! simulated disks below.
 
 use crate::cgroup::Served;
 use crate::judge::asked;
 use crate::observe::{Queue, Work};
 use crate::pieces::Pieces;
 use crate::plan::{Speed, largest_pieces, least_pieces};
+use crate::trim::Trim;
 use crate::weight::Weight;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -100,6 +104,8 @@ pub struct Control {
     /// Groups with large I/O that went whole, of which nothing came since: BFQ counts it when it takes
     /// it, and the disk may be at it for many seconds.
     whole: BTreeSet<String>,
+    trim: Trim,
+    trimmed: BTreeMap<String, Weight>,
 }
 
 /// A disk's speed in one direction, bytes a second.
@@ -174,6 +180,12 @@ impl Control {
         Speed { read_bytes_per_s: self.reads.best, write_bytes_per_s: self.writes.best }
     }
 
+    /// Weights of groups that are not to be as asked from now on.
+    #[must_use]
+    pub fn trimmed(&self) -> &BTreeMap<String, Weight> {
+        &self.trimmed
+    }
+
     /// Takes what was observed, and gives the pieces of each group from now on.
     pub fn step(&mut self, queue: &Queue, period: Period) -> BTreeMap<String, Pieces> {
         self.learn_speed(&period);
@@ -198,9 +210,15 @@ impl Control {
         if self.quiet_ns > 0 || self.window.back().is_some_and(|last| wanting(last) != now) {
             self.window.clear();
             self.calm = 0;
+            self.trim.forget();
         }
         let all: Vec<(String, Weight)> =
             period.groups.iter().map(|group| (group.name.clone(), group.weight)).collect();
+        let piece_bytes = self.largest_piece(queue, &all);
+        self.trimmed = match self.quiet_ns {
+            0 => self.trim.step(&period, piece_bytes),
+            _ => BTreeMap::new(),
+        };
         self.scales.retain(|name, _| all.iter().any(|(known, _)| known == name));
         if self.quiet_ns == 0 {
             self.window.push_back(period);
@@ -211,6 +229,11 @@ impl Control {
             self.window.clear();
         }
         // Every group may become backlogged at any moment: pieces are made for that.
+        self.pieces(queue, &all)
+    }
+
+    /// The pieces of all groups, as if all wanted more than they get.
+    fn pieces(&self, queue: &Queue, all: &[(String, Weight)]) -> BTreeMap<String, Pieces> {
         let pairs: Vec<(&str, Weight)> =
             all.iter().map(|(name, weight)| (name.as_str(), *weight)).collect();
         let shares = asked(&pairs);
@@ -220,6 +243,11 @@ impl Control {
                 (name.clone(), self.pieces_of(queue, name, share))
             })
             .collect()
+    }
+
+    fn largest_piece(&self, queue: &Queue, all: &[(String, Weight)]) -> f64 {
+        let pieces = self.pieces(queue, all).into_values();
+        pieces.map(|one| one.read_bytes.max(one.write_bytes)).max().unwrap_or(0) as f64
     }
 
     fn window_ns(&self) -> u64 {

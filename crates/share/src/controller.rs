@@ -14,8 +14,9 @@ use crate::journals::Journals;
 use crate::observe::{self, Queue};
 use crate::pieces::{Cut, PieceFiles, Pieces};
 use crate::plan::{self, Remedy};
-use crate::registry::Registry;
+use crate::registry::{Entry, Registry};
 use crate::sampler::{DiskSeen, Sampler};
+use crate::weight::Weight;
 use baro_tune::{Applied, Journal, OnConflict, Options, Outcome, Report, Setting};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -268,9 +269,10 @@ impl Controller {
         Ok(())
     }
 
-    /// Gives every group its pieces: of several disks the smallest.
+    /// Gives every group its pieces, of several disks the smallest, and its weight.
     fn control(&mut self, seen: &[DiskSeen]) {
         let mut pieces: BTreeMap<String, Pieces> = BTreeMap::new();
+        let mut weights: BTreeMap<String, Weight> = BTreeMap::new();
         let uncut = self.uncut();
         for disk in seen {
             let groups = disk.groups.iter().map(|group| GroupPeriod {
@@ -288,6 +290,8 @@ impl Controller {
                 least.read_bytes = least.read_bytes.min(new.read_bytes);
                 least.write_bytes = least.write_bytes.min(new.write_bytes);
             }
+            // A group has one weight for all its disks: the last of several that ask for another.
+            weights.extend(control.trimmed().iter().map(|(name, weight)| (name.clone(), *weight)));
         }
         for entry in self.registry.list().into_iter().filter(|entry| entry.alive) {
             let cut = entry.asked.cut.unwrap_or(self.policy.cut);
@@ -300,7 +304,26 @@ impl Controller {
             }
             if let Some(files) = self.files.get(&entry.dir) {
                 files.set(sizes);
+                let weight = weights.get(&entry.asked.name).filter(|_| cut == Cut::Auto).copied();
+                self.trim(&entry, files, weight);
             }
+        }
+    }
+
+    /// Gives a group of ours another weight for a while, unless somebody else has given it one. That of
+    /// an adopted group is written once, as it must be put back: its siblings' are enough.
+    fn trim(&self, entry: &Entry, files: &PieceFiles, weight: Option<Weight>) {
+        let before = files.weight();
+        if weight == before || entry.asked.adopted.is_some() {
+            return;
+        }
+        let asked = entry.asked.weight;
+        let Ok(group) = self.sampler.group(entry) else { return };
+        if group.weight().is_ok_and(|now| now == before.unwrap_or(asked)) {
+            // Told first: who is killed in between leaves a weight that the next one knows.
+            files.set_weight(weight);
+            // A group that is gone needs none.
+            let _ = group.set_weight(weight.unwrap_or(asked));
         }
     }
 
@@ -323,6 +346,11 @@ impl Controller {
     /// Puts all settings back.
     #[must_use]
     pub fn close(mut self) -> Report {
+        for entry in self.registry.list().into_iter().filter(|entry| entry.alive) {
+            if let Some(files) = self.files.get(&entry.dir) {
+                self.trim(&entry, files, None);
+            }
+        }
         self.journals.put_back();
         self.journal.undo_all(OnConflict::Leave)
     }

@@ -22,6 +22,8 @@ pub struct GroupSeen {
     pub name: String,
     /// What was asked.
     pub weight: Weight,
+    /// What the controller gave it for the moment, to make good what it lacked.
+    pub weight_trimmed: Option<Weight>,
     /// What BFQ says it is, if it says.
     pub weight_read: Option<Weight>,
     /// What it got.
@@ -146,11 +148,11 @@ fn reasons(queue: &Queue, version: Version, group: &GroupSeen, differs: bool) ->
             queue.disk, queue.scheduler
         ));
     }
-    if let Some(read) = group.weight_read.filter(|read| *read != group.weight) {
+    let set = group.weight_trimmed.unwrap_or(group.weight);
+    if let Some(read) = group.weight_read.filter(|read| *read != set) {
         reasons.push(format!(
-            "its weight is {read}, {} was asked: somebody else sets it (systemd's IOWeight is \
-             compressed)",
-            group.weight
+            "its weight is {read}, {set} was set: somebody else sets it (systemd's IOWeight is \
+             compressed)"
         ));
     }
     if queue.bfq.is_some_and(|bfq| bfq.low_latency != 0) {
@@ -209,6 +211,7 @@ mod tests {
         GroupSeen {
             name: name.into(),
             weight: weight(asked),
+            weight_trimmed: None,
             weight_read: Some(weight(asked)),
             served: Served { read_bytes: mb << 20, written_bytes: 0 },
             waiting_percent,
@@ -253,6 +256,10 @@ mod tests {
         assert!(judged[0].reasons[0].contains("weight is 109"));
         assert!(judged[1].reasons.iter().any(|why| why.contains("not reached")));
         assert!(judged[1].reasons.iter().any(|why| why.contains("io_uring")));
+        // A weight that the controller gave is nobody else's.
+        groups[0].weight_trimmed = Some(weight(109));
+        let judged = judge(&queue, Version::One, &groups);
+        assert!(!judged[0].reasons.iter().any(|why| why.contains("weight is")), "{judged:?}");
         queue.scheduler = "none".into();
         assert!(judge(&queue, Version::One, &groups)[0].reasons[0].contains("only BFQ"));
         let groups = [seen("a", 200, 50, 100), seen("b", 100, 50, 100)];

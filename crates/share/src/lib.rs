@@ -24,6 +24,7 @@ pub mod plan;
 pub mod reach;
 pub mod registry;
 pub mod sampler;
+mod trim;
 mod weight;
 
 pub use cgroup::{Hierarchy, Version};

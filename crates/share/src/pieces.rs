@@ -1,6 +1,7 @@
 //! The files by which sizes of pieces reach the interposer, and by which it tells what it did.
 //!
-//! Two pages in the group's folder: `pieces`, which only we write and programs map read-only, and
+//! Two pages in the group's folder: `pieces`, which only we write and programs map read-only (the
+//! group's weight is there too while it is trimmed, for whoever controls next), and
 //! `counters`, which every program of the group may write: a hint, never trusted. Sizes change while
 //! programs run; a piece that has begun ends with the size it had.
 //!
@@ -13,6 +14,7 @@ mod layout;
 
 use crate::error::ShareError;
 use crate::plan::PIECE_BYTES_UNKNOWN;
+use crate::weight::Weight;
 use baro_sys::memory::SharedMemory;
 use layout::{
     COUNTERS_FILE, COUNTERS_MAGIC, FILE_BYTES, PIECES_FILE, PIECES_MAGIC, VERSION, VERSION_AT,
@@ -158,6 +160,19 @@ impl PieceFiles {
             read_bytes: self.pieces.counter(layout::READ_PIECE_AT).load(Relaxed),
             write_bytes: self.pieces.counter(layout::WRITE_PIECE_AT).load(Relaxed),
         }
+    }
+
+    /// The group has this weight from now on; None: what was asked.
+    pub fn set_weight(&self, trimmed: Option<Weight>) {
+        let weight = trimmed.map_or(0, |weight| u64::from(weight.get()));
+        self.pieces.counter(layout::WEIGHT_AT).store(weight, Relaxed);
+    }
+
+    /// The weight that the group was given, where it is not what was asked.
+    #[must_use]
+    pub fn weight(&self) -> Option<Weight> {
+        let weight = self.pieces.counter(layout::WEIGHT_AT).load(Relaxed);
+        u16::try_from(weight).ok().and_then(Weight::new)
     }
 
     /// How many large direct I/Os the programs say that they did not cut.

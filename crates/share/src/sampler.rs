@@ -151,13 +151,15 @@ impl Sampler {
             let groups = self.members.iter().filter(on).map(|seen| {
                 let served = seen.group.served().get(&queue.number).copied().unwrap_or_default();
                 let first = seen.before.get(&queue.number).copied().unwrap_or_default();
+                let files = PieceFiles::open(&seen.entry.dir).ok();
                 let pids = if with_processes { seen.group.processes() } else { Vec::new() };
                 GroupSeen {
                     name: seen.entry.asked.name.clone(),
                     weight: seen.entry.asked.weight,
+                    weight_trimmed: files.as_ref().and_then(PieceFiles::weight),
                     weight_read: seen.group.weight().ok(),
                     served: served.since(first),
-                    piece_bytes: PieceFiles::open(&seen.entry.dir).map_or(0, |files| {
+                    piece_bytes: files.map_or(0, |files| {
                         let Pieces { read_bytes, write_bytes } = files.get();
                         read_bytes.max(write_bytes)
                     }),

@@ -24,6 +24,9 @@ pub const VERSION_AT: usize = 8;
 pub const READ_PIECE_AT: usize = 64;
 /// Where the size of a piece of a write is, a `u64` in bytes; 0: do not cut.
 pub const WRITE_PIECE_AT: usize = 72;
+/// Where the weight is that the group has while it is trimmed, a `u64`; 0: what was asked. Not for
+/// programs.
+pub const WEIGHT_AT: usize = 80;
 /// Where the first counter is; each is a `u64`, in the order of [`Counter::ALL`].
 pub const COUNTERS_AT: usize = 64;
 /// No piece is smaller, whatever the controller asks for.
@@ -137,6 +140,7 @@ mod tests {
     #[test]
     fn offsets_stay_where_they_are() {
         assert_eq!((VERSION_AT, READ_PIECE_AT, WRITE_PIECE_AT, FILE_BYTES), (8, 64, 72, 4096));
+        assert_eq!(WEIGHT_AT, 80);
         for (index, counter) in Counter::ALL.iter().enumerate() {
             assert_eq!(counter.offset(), 64 + 8 * index, "{}", counter.name());
         }

@@ -105,6 +105,7 @@ fn disk_json(told: &Told<'_>) -> Value {
             json!({
                 "name": group.name,
                 "weight": group.weight.get(),
+                "weight_trimmed": group.weight_trimmed.map(baro_share::Weight::get),
                 "weight_read": group.weight_read.map(baro_share::Weight::get),
                 "asked_share": judged.asked,
                 "had_share": judged.had,
@@ -146,7 +147,7 @@ fn text(told: &[Told<'_>], controller: Option<u32>) {
         let rate = per_s(bytes, disk.duration_ns) / 1e6;
         out!("{}: {}, {rate:.1} MB/s, {by}", disk.queue.disk, disk.queue.scheduler);
         out!(
-            "  {:<20} {:>6} {:>7} {:>7} {:>9} {:>9} {:>8} {:>8} {:>9}",
+            "  {:<20} {:>9} {:>7} {:>7} {:>9} {:>9} {:>8} {:>8} {:>9}",
             "group",
             "weight",
             "asked",
@@ -162,12 +163,16 @@ fn text(told: &[Told<'_>], controller: Option<u32>) {
         {
             let mb = |bytes| format!("{:.1}", per_s(bytes, disk.duration_ns) / 1e6);
             let percent = |share: f64| format!("{:.1} %", share * 100.0);
+            let weight = match group.weight_trimmed {
+                Some(trimmed) => format!("{} ({trimmed})", group.weight),
+                None => group.weight.to_string(),
+            };
             let size = |bytes| if bytes == 0 { "-".to_owned() } else { size::show_bytes(bytes) };
             let cut = counters.iter().find(|one| one.0 == "calls_cut").map_or(0, |one| one.1);
             out!(
-                "  {:<20} {:>6} {:>7} {:>7} {:>9} {:>9} {:>8} {:>8} {:>9}",
+                "  {:<20} {:>9} {:>7} {:>7} {:>9} {:>9} {:>8} {:>8} {:>9}",
                 group.name,
-                group.weight.get(),
+                weight,
                 judged.asked.map_or_else(|| "-".to_owned(), percent),
                 percent(judged.had),
                 mb(group.served.read_bytes),
@@ -189,5 +194,6 @@ fn text(told: &[Told<'_>], controller: Option<u32>) {
             }
         }
         out!("  asked: of those that want more than they get; rates in MB/s; cut: calls so far");
+        out!("  (weight): for the moment, to make good what a group lacked or had too much");
     }
 }
