@@ -37,6 +37,16 @@ start() {
 [ "$SETTING" = default ] && put "$queue/scheduler" bfq
 start first "$FIRST"
 start second "$SECOND"
+# Read back before `baro share` may trim them, which it does after seconds of both wanting more.
+waited=0
+for name in first second; do
+    until grep -q . "$groups"/*-"$name"/cgroup.procs 2>/dev/null || [ $((waited += 1)) -gt 200 ]; do
+        sleep 0.1
+    done
+done
+for group in "$groups"/lab-* "$groups"/baro-*; do
+    [ -d "$group" ] && echo "${group##*/} $(cat "$group/io.bfq.weight")"
+done >weights
 sleep "$WARM_S"
 put "$trace/tracing_on" 0
 put "$trace/buffer_size_kb" 16384
@@ -50,9 +60,6 @@ sleep "$SECONDS_S"
 cut -d' ' -f1 /proc/uptime >>moments
 put "$trace/tracing_on" 0
 grep . "$queue/scheduler" "$queue/nr_requests" "$queue/max_sectors_kb" "$queue/rotational" "$queue"/iosched/* >queue
-for group in "$groups"/lab-* "$groups"/baro-*; do
-    [ -d "$group" ] && echo "${group##*/} $(cat "$group/io.bfq.weight")"
-done >weights
 [ "$SETTING" = default ] || baro share status --for 3s --format json >status 2>status.said
 events 0
 cat "$trace/trace" >trace

@@ -69,6 +69,7 @@ impl Seen {
             let key = if direction == "read" { "read_piece_bytes" } else { "write_piece_bytes" };
             row["piece_bytes"] = self.of_groups(&status, &format!("/{key}"));
             row["calls_cut"] = self.of_groups(&status, "/counters/calls_cut");
+            row["weights_trimmed"] = self.of_groups(&status, "/weight_trimmed");
             row["reasons"] = self.of_groups(&status, "/reasons");
         }
         Ok(row)
