@@ -28,7 +28,7 @@ fn minute(trim: &mut Trim, weight: (u16, u16), lost: impl Fn(usize) -> f64) -> (
         let share = f64::from(a) / f64::from(a + b) - lost(index);
         let bytes = (share * BYTES, (1.0 - share) * BYTES);
         let weights =
-            trim.step(&period(&[("a", weight.0, bytes.0), ("b", weight.1, bytes.1)]), 1e5);
+            trim.step(&period(&[("a", weight.0, bytes.0), ("b", weight.1, bytes.1)]), 4e5);
         let now = |name: &str, asked: u16| weights.get(name).map_or(asked, |one| one.get());
         (a, b) = (now("a", weight.0), now("b", weight.1));
         (got_a, got_b) = (got_a + bytes.0, got_b + bytes.1);
@@ -57,7 +57,7 @@ fn nothing_is_trimmed_where_weights_hold() {
     let mut trim = Trim::default();
     let (ratio, least, most) = minute(&mut trim, (200, 100), |_| 0.0);
     assert_eq!((least, most), (200, 200), "{ratio}");
-    // A piece more or less at the end of a period is no debt.
+    // A part of a piece more or less at the end of a period is no debt.
     let (_, least, most) = minute(&mut trim, (200, 100), |at| [0.01, -0.01][at % 2]);
     assert_eq!((least, most), (200, 200));
 }
