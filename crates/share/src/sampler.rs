@@ -14,12 +14,18 @@ use crate::observe::{self, Queue, Work};
 use crate::pieces::{PieceFiles, Pieces};
 use crate::reach;
 use crate::registry::{Entry, Registry};
-use baro_sys::{clock, task};
+use baro_sys::clock;
+use baro_sys::task::{self, AtIo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// More threads of one group than this are not looked at.
 const THREADS_MAX: usize = 256;
+
+/// A group whose threads were in user space for this part of the time computes, percent.
+const COMPUTES_PERCENT: u64 = 20;
+/// In fewer looks than this part of all, percent, nobody is taken for waiting all the time.
+const SEEN_PERCENT: u32 = 40;
 
 /// A disk and its groups during some time.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +56,33 @@ struct Seen {
     entry: Entry,
     group: Group,
     before: BTreeMap<String, Served>,
+    user_ns: u64,
     waited: u32,
+    /// Looks that found it on its way.
+    ran: u32,
+}
+
+impl Seen {
+    /// In how many of 100 looks it waited for I/O.
+    fn waiting_percent(&self, samples: u32, duration_ns: u64) -> u32 {
+        let user_ns = user_ns(&self.group).saturating_sub(self.user_ns);
+        let computes = user_ns.saturating_mul(100) >= duration_ns.saturating_mul(COMPUTES_PERCENT);
+        let skipped = if computes { 0 } else { self.ran };
+        waiting_percent(self.waited, skipped, samples)
+    }
+}
+
+/// `waited` of `samples` looks, without those `skipped` if enough of all are left.
+fn waiting_percent(waited: u32, skipped: u32, samples: u32) -> u32 {
+    let of = |looks: u32| waited.saturating_mul(100) / looks.max(1);
+    match of(samples) >= SEEN_PERCENT {
+        true => of(samples.saturating_sub(skipped)).min(100),
+        false => of(samples),
+    }
+}
+
+fn user_ns(group: &Group) -> u64 {
+    group.processes().into_iter().map(task::user_ns).fold(0, u64::saturating_add)
 }
 
 impl Sampler {
@@ -108,7 +140,8 @@ impl Sampler {
         for entry in living {
             if let Ok(group) = self.group(&entry) {
                 let before = group.served();
-                members.push(Seen { entry, group, before, waited: 0 });
+                let user_ns = user_ns(&group);
+                members.push(Seen { entry, group, before, user_ns, waited: 0, ran: 0 });
             }
         }
         self.members = members;
@@ -126,7 +159,13 @@ impl Sampler {
         self.samples += 1;
         for seen in &mut self.members {
             let threads = seen.group.processes().into_iter().flat_map(task::thread_ids);
-            seen.waited += u32::from(threads.take(THREADS_MAX).any(task::waits_for_io));
+            let mut runs = false;
+            let waits = threads.take(THREADS_MAX).map(task::at_io).any(|at| {
+                runs |= at == AtIo::Runs;
+                at == AtIo::Waits
+            });
+            seen.waited += u32::from(waits);
+            seen.ran += u32::from(runs && !waits);
         }
     }
 
@@ -163,7 +202,7 @@ impl Sampler {
                         let Pieces { read_bytes, write_bytes } = files.get();
                         read_bytes.max(write_bytes)
                     }),
-                    waiting_percent: seen.waited * 100 / self.samples.max(1),
+                    waiting_percent: seen.waiting_percent(self.samples, duration_ns),
                     processes: pids
                         .into_iter()
                         .filter_map(|pid| reach::running(pid, INTERPOSER))
@@ -175,5 +214,21 @@ impl Sampler {
         }
         self.begin();
         disks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::waiting_percent;
+
+    #[test]
+    fn looks_that_find_a_group_on_its_way_say_little() {
+        assert_eq!(waiting_percent(10, 0, 10), 100);
+        // Woken at the same moments as who looks: of the others all found it waiting.
+        assert_eq!(waiting_percent(6, 4, 10), 100);
+        assert_eq!(waiting_percent(6, 2, 10), 75);
+        // Hardly ever seen to wait: it copies from memory, say.
+        assert_eq!(waiting_percent(3, 7, 10), 30);
+        assert_eq!((waiting_percent(0, 0, 0), waiting_percent(u32::MAX, 9, 3)), (0, 100));
     }
 }

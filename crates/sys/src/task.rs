@@ -58,20 +58,46 @@ pub fn thread_ids(pid: u32) -> Vec<u32> {
     tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Whether the thread `tid` waits for I/O now: it sleeps uninterruptibly, or for events of
-/// asynchronous I/O (root sees these).
+/// What a thread is at, as to I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtIo {
+    /// It sleeps uninterruptibly, or for events of asynchronous I/O.
+    Waits,
+    /// It has a processor, wants one, or has just been woken.
+    Runs,
+    /// It sleeps for something else, or has ended.
+    Sleeps,
+}
+
+/// What the thread `tid` is at now (root sees all of it).
 #[must_use]
-pub fn waits_for_io(tid: u32) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{tid}/stat")) else { return false };
+pub fn at_io(tid: u32) -> AtIo {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{tid}/stat")) else { return AtIo::Sleeps };
     match stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
-        Some('D') => true,
+        Some('D') => AtIo::Waits,
+        Some('R') => AtIo::Runs,
         Some('S') => {
             let read = |file: &str| fs::read_to_string(format!("/proc/{tid}/{file}"));
             let place = read("wchan").unwrap_or_default();
-            waits_for_events(place.trim(), || read("stack").unwrap_or_default())
+            match waits_for_events(place.trim(), || read("stack").unwrap_or_default()) {
+                true => AtIo::Waits,
+                false => AtIo::Sleeps,
+            }
         }
-        _ => false,
+        _ => AtIo::Sleeps,
     }
+}
+
+/// Processor time in user space of a process, its ended threads included, in ns; 0 where it has ended.
+#[must_use]
+pub fn user_ns(pid: u32) -> u64 {
+    // SAFETY: takes a number and gives one.
+    let ticks = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).unwrap_or(0).max(1);
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    // The 14th in all, and the state, the third, is the first here.
+    let user: u64 = fields.split(' ').nth(11).and_then(|field| field.parse().ok()).unwrap_or(0);
+    user.saturating_mul(1_000_000_000 / ticks)
 }
 
 /// Whether a place in the kernel is the wait for asynchronous I/O. Before 5.16 x86 kernels without
@@ -164,7 +190,16 @@ mod tests {
         // Never less than before, and nothing of nobody.
         let before_ns = cpu_ns(std::process::id());
         assert!(cpu_ns(std::process::id()) >= before_ns);
-        assert_eq!(cpu_ns(0), 0);
+        assert_eq!((cpu_ns(0), user_ns(0)), (0, 0));
+        let before_ns = user_ns(std::process::id());
+        // A tick or more of work.
+        let more = (0..100_000).any(|_| {
+            std::hint::black_box(
+                (0..1_000_000_u64).fold(0, |sum, one| std::hint::black_box(sum ^ one)),
+            );
+            user_ns(std::process::id()) > before_ns
+        });
+        assert!(more);
         assert!(processes("no such process").is_empty());
     }
 
