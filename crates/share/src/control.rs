@@ -7,7 +7,7 @@
 //! Nor is it judged while large I/O went through whole, and where smaller pieces do not help (a
 //! processor that is too busy to ask for the next piece in time), the plan's sizes come back.
 //!
-//! What shares still lack then is made good by weights, [`crate::trim`].
+//! What shares still lack then is made good by weights (the module `trim`).
 //!
 //! Invariant: no group is ever held back but by the size of its pieces, which never falls below the
 //! plan's least nor rises above its largest, and by a weight within a quarter of its own. Held by the
