@@ -1,13 +1,12 @@
 //! The control of piece sizes by the ratio that is observed: a pure step.
 //!
-//! The plan's largest safe pieces are where it begins, and mostly where it stays. If among groups that
-//! want more than they get one has more than its share, its pieces become smaller; when all have kept
-//! their shares for a while, pieces that were made smaller grow again. Shares are compared over a window that begins
+//! The plan's largest safe pieces are where it begins, and mostly where it stays. What shares lack with
+//! them is made good by weights (the module `trim`). Where those cannot, and among groups that want more
+//! than they get one has more than its share, its pieces become smaller; when all have kept their shares
+//! for a while, pieces that were made smaller grow again. Shares are compared over a window that begins
 //! anew when the groups that want more change: a load that comes or goes is no error of the scheduler.
 //! Nor is it judged while large I/O went through whole, and where smaller pieces do not help (a
 //! processor that is too busy to ask for the next piece in time), the plan's sizes come back.
-//!
-//! What shares still lack then is made good by weights (the module `trim`).
 //!
 //! Invariant: no group is ever held back but by the size of its pieces, which never falls below the
 //! plan's least nor rises above its largest, and by a weight within a quarter of its own. Held by the
@@ -73,6 +72,8 @@ pub struct GroupPeriod {
     pub backlogged: bool,
     /// Large I/O of it went to the disk whole, or may have.
     pub uncut: bool,
+    /// Its weight may be changed.
+    pub trimmable: bool,
 }
 
 /// A disk and its groups during one period.
@@ -180,7 +181,7 @@ impl Control {
         Speed { read_bytes_per_s: self.reads.best, write_bytes_per_s: self.writes.best }
     }
 
-    /// Weights of groups that are not to be as asked from now on.
+    /// Weights of groups that are not to be as asked from now on, of those that may be changed.
     #[must_use]
     pub fn trimmed(&self) -> &BTreeMap<String, Weight> {
         &self.trimmed
@@ -254,7 +255,7 @@ impl Control {
         self.window.iter().map(|period| period.duration_ns).sum()
     }
 
-    /// Compares shares over the window and changes scales.
+    /// Compares shares over the window and changes scales, where weights cannot make good what is off.
     fn correct(&mut self, queue: &Queue, wanting: &[String]) {
         let mut got: BTreeMap<&str, (Weight, f64)> = BTreeMap::new();
         for group in self.window.iter().flat_map(|period| &period.groups) {
@@ -287,14 +288,19 @@ impl Control {
             return;
         };
         let spread = most / least.max(f64::MIN_POSITIVE);
-        if spread > TOO_MUCH + grain {
-            self.window.clear();
+        let is_too_much = spread > TOO_MUCH + grain;
+        if is_too_much {
             self.calm = 0;
+        }
+        if is_too_much && self.trim.is_spent() {
+            self.window.clear();
             self.shrink(name, spread);
         } else if self.window_ns() >= WINDOW_MAX_NS
             && (grain <= FINE || self.window_ns() >= WINDOWS_MAX * WINDOW_MAX_NS)
         {
-            self.trial = Trial::default();
+            if !is_too_much {
+                self.trial = Trial::default();
+            }
             if spread <= NEAR + grain {
                 self.calm += 1;
             }

@@ -274,6 +274,8 @@ impl Controller {
         let mut pieces: BTreeMap<String, Pieces> = BTreeMap::new();
         let mut weights: BTreeMap<String, Weight> = BTreeMap::new();
         let uncut = self.uncut();
+        let trimmable = self.sampler.entries().filter(|entry| self.is_trimmable(entry));
+        let trimmable: BTreeSet<String> = trimmable.map(|entry| entry.asked.name.clone()).collect();
         for disk in seen {
             let groups = disk.groups.iter().map(|group| GroupPeriod {
                 name: group.name.clone(),
@@ -281,6 +283,7 @@ impl Controller {
                 served: group.served,
                 backlogged: group.is_backlogged(),
                 uncut: uncut.contains(&group.name),
+                trimmable: trimmable.contains(&group.name),
             });
             let period =
                 Period { duration_ns: disk.duration_ns, work: disk.work, groups: groups.collect() };
@@ -294,7 +297,7 @@ impl Controller {
             weights.extend(control.trimmed().iter().map(|(name, weight)| (name.clone(), *weight)));
         }
         for entry in self.registry.list().into_iter().filter(|entry| entry.alive) {
-            let cut = entry.asked.cut.unwrap_or(self.policy.cut);
+            let cut = self.cut_of(&entry);
             let planned = pieces.get(&entry.asked.name).filter(|_| cut == Cut::Auto).copied();
             let sizes = planned.unwrap_or_else(|| cut.first());
             if !self.files.contains_key(&entry.dir)
@@ -304,17 +307,24 @@ impl Controller {
             }
             if let Some(files) = self.files.get(&entry.dir) {
                 files.set(sizes);
-                let weight = weights.get(&entry.asked.name).filter(|_| cut == Cut::Auto).copied();
-                self.trim(&entry, files, weight);
+                self.trim(&entry, files, weights.get(&entry.asked.name).copied());
             }
         }
     }
 
-    /// Gives a group of ours another weight for a while, unless somebody else has given it one. That of
-    /// an adopted group is written once, as it must be put back: its siblings' are enough.
+    fn cut_of(&self, entry: &Entry) -> Cut {
+        entry.asked.cut.unwrap_or(self.policy.cut)
+    }
+
+    /// The weight of an adopted group is written once, as it must be put back: its siblings' are enough.
+    fn is_trimmable(&self, entry: &Entry) -> bool {
+        entry.asked.adopted.is_none() && self.cut_of(entry) == Cut::Auto
+    }
+
+    /// Gives a group of ours another weight for a while, unless somebody else has given it one.
     fn trim(&self, entry: &Entry, files: &PieceFiles, weight: Option<Weight>) {
         let before = files.weight();
-        if weight == before || entry.asked.adopted.is_some() {
+        if weight == before {
             return;
         }
         let asked = entry.asked.weight;

@@ -10,7 +10,7 @@
 //! the groups that want more change, so nobody pays for having been alone; weights of groups that want
 //! less, or have no sibling that wants more, are as asked. Held by the tests below.
 
-use crate::control::Period;
+use crate::control::{GroupPeriod, Period};
 use crate::weight::Weight;
 use std::collections::BTreeMap;
 
@@ -35,6 +35,8 @@ pub(crate) struct Trim {
     owed: BTreeMap<String, f64>,
     /// Bytes a second of siblings that want more, by their parent.
     rates: BTreeMap<String, f64>,
+    /// Weights cannot make good what is owed.
+    spent: bool,
 }
 
 /// The group that `name` is in, `a` of `a/b`; the top is "".
@@ -48,36 +50,51 @@ impl Trim {
         *self = Self::default();
     }
 
+    /// Whether weights cannot make good what is owed: it is too much, or none of them may be changed.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.spent
+    }
+
     /// Takes a period, and gives the weights of groups that are not to be as asked. `piece_bytes`: the
     /// largest piece of any.
     pub(crate) fn step(&mut self, period: &Period, piece_bytes: f64) -> BTreeMap<String, Weight> {
         let mut trimmed = BTreeMap::new();
+        self.spent = false;
         self.since_ns = self.since_ns.saturating_add(period.duration_ns);
         let seconds = period.duration_ns as f64 / 1e9;
         let grain = piece_bytes * GRAIN;
         if self.since_ns < SETTLE_NS || seconds <= 0.0 {
             return trimmed;
         }
-        let mut families: BTreeMap<&str, Vec<(&str, Weight, f64)>> = BTreeMap::new();
+        let mut families: BTreeMap<&str, Vec<&GroupPeriod>> = BTreeMap::new();
         for group in period.groups.iter().filter(|group| group.backlogged) {
-            let one = (group.name.as_str(), group.weight, group.served.bytes() as f64);
-            families.entry(parent(&group.name)).or_default().push(one);
+            families.entry(parent(&group.name)).or_default().push(group);
         }
         for (parent, siblings) in families.into_iter().filter(|(_, all)| all.len() > 1) {
-            let bytes: f64 = siblings.iter().map(|one| one.2).sum();
-            let weights: f64 = siblings.iter().map(|one| f64::from(one.1.get())).sum();
+            let bytes: f64 = siblings.iter().map(|one| one.served.bytes() as f64).sum();
+            let weights: f64 = siblings.iter().map(|one| f64::from(one.weight.get())).sum();
             let rate = self.rates.entry(parent.to_owned()).or_insert(bytes / seconds);
             *rate += BELIEVED * (bytes / seconds - *rate);
             let repaid = (*rate * REPAY_S).max(1.0);
-            for (name, weight, got) in siblings {
-                let share = f64::from(weight.get()) / weights;
-                let owed = self.owed.entry(name.to_owned()).or_default();
-                let most = repaid * share * MOST + grain;
-                *owed = (*owed + share * bytes - got).clamp(-most, most);
+            let share = |one: &GroupPeriod| f64::from(one.weight.get()) / weights;
+            // More than the weights can repay is forgotten, of all in proportion: what one is short of
+            // is what others had too much.
+            let mut kept = 1.0_f64;
+            for one in &siblings {
+                let owed = self.owed.entry(one.name.clone()).or_default();
+                *owed += share(one) * bytes - one.served.bytes() as f64;
+                let most = repaid * share(one) * MOST + grain;
+                kept = kept.min(most / owed.abs().max(f64::MIN_POSITIVE));
+            }
+            self.spent |= kept < 1.0 || siblings.iter().all(|one| !one.trimmable);
+            for one in siblings {
+                let owed = self.owed.entry(one.name.clone()).or_default();
+                *owed *= kept;
                 let owed = owed.signum() * (owed.abs() - grain).max(0.0);
-                let part = (owed / repaid / share).clamp(-MOST, MOST);
-                if let Some(new) = scaled(weight, 1.0 + part).filter(|new| *new != weight) {
-                    trimmed.insert(name.to_owned(), new);
+                let part = (owed / repaid / share(one)).clamp(-MOST, MOST);
+                let new = scaled(one.weight, 1.0 + part);
+                if let Some(new) = new.filter(|new| one.trimmable && *new != one.weight) {
+                    trimmed.insert(one.name.clone(), new);
                 }
             }
         }

@@ -23,7 +23,12 @@ struct Load {
 impl Disk {
     /// What the groups get in a period: by weight, but that of large pieces counts for more, as one
     /// who takes all tags gets the half of the disk whatever its weight.
-    fn period(&self, loads: &[Load], pieces: &BTreeMap<String, Pieces>) -> Period {
+    fn period(
+        &self,
+        loads: &[Load],
+        pieces: &BTreeMap<String, Pieces>,
+        trimmed: &BTreeMap<String, Weight>,
+    ) -> Period {
         let seconds = PERIOD_NS as f64 / 1e9;
         let mut left = self.bytes_per_s * seconds;
         let mut wanting: Vec<(usize, f64)> = Vec::new();
@@ -31,7 +36,8 @@ impl Disk {
         for (index, load) in loads.iter().enumerate() {
             let piece = pieces.get(load.name).map_or(f64::INFINITY, |one| one.read_bytes as f64);
             let size = load.block_bytes.min(piece);
-            let weight = f64::from(load.weight);
+            let weight = trimmed.get(load.name).map_or(load.weight, |weight| weight.get());
+            let weight = f64::from(weight);
             wanting.push((index, weight * (size / self.safe_bytes).max(1.0).powf(0.5)));
         }
         // Those that want less first; the rest is divided.
@@ -55,6 +61,7 @@ impl Disk {
             served: Served { read_bytes: served[index] as u64, written_bytes: 0 },
             backlogged: wanting.iter().any(|one| one.0 == index),
             uncut: false,
+            trimmable: true,
         });
         let groups: Vec<_> = groups.collect();
         let read_bytes = groups.iter().map(|group| group.served.read_bytes).sum();
@@ -105,7 +112,7 @@ fn step(
     loads: &[Load],
     pieces: &mut BTreeMap<String, Pieces>,
 ) -> f64 {
-    let period = disk.period(loads, pieces);
+    let period = disk.period(loads, pieces, control.trimmed());
     let bytes =
         |index: usize| period.groups.get(index).map_or(0.0, |one| one.served.read_bytes as f64);
     let ratio = bytes(0) / bytes(1);
@@ -185,6 +192,7 @@ fn any_figures_are_taken() {
         served,
         backlogged,
         uncut: false,
+        trimmable: true,
     };
     for duration_ns in [0, 1, u64::MAX / 4] {
         for busy_ns in [0, u64::MAX] {
@@ -206,6 +214,7 @@ fn where_smaller_pieces_do_not_help_they_are_given_up() {
         served: Served { read_bytes: 30_000_000, written_bytes: 0 },
         backlogged: true,
         uncut: false,
+        trimmable: true,
     };
     let mut smallest = u64::MAX;
     let mut sizes = Vec::new();
@@ -223,13 +232,34 @@ fn where_smaller_pieces_do_not_help_they_are_given_up() {
 }
 
 #[test]
+fn where_weights_make_it_good_pieces_stay() {
+    // One has a tenth more than its weight gives it; then twice as much.
+    let loads = [load("a", 200, 1e9, 1.0), load("b", 100, 1e9, 100.0)];
+    let speed = Speed { read_bytes_per_s: Some(1e9), write_bytes_per_s: None };
+    let plan = largest_pieces(&queue(), speed, 1.0 / 3.0).read_bytes as f64;
+    for (safe_bytes, stays) in [(plan / 1.2, true), (plan / 4.0, false)] {
+        let mut control = Control::default();
+        let disk = Disk { bytes_per_s: 1e9, safe_bytes };
+        let (ratio, _) = run(&mut control, &disk, &loads, 240);
+        assert!((1.94..2.06).contains(&ratio), "{ratio}");
+        assert_eq!(
+            control.scales.is_empty(),
+            stays,
+            "{:?} {:?}",
+            control.scales,
+            control.trimmed()
+        );
+    }
+}
+
+#[test]
 fn large_io_that_went_whole_is_no_reason_to_cut_finer() {
     let disk = Disk { bytes_per_s: 100e6, safe_bytes: 1_048_576.0 };
     let loads = [load("a", 200, 1e9, 1.0), load("b", 100, 1e9, 100.0)];
     let mut control = Control::default();
     let pieces = BTreeMap::new();
     for _ in 0..100 {
-        let mut period = disk.period(&loads, &pieces);
+        let mut period = disk.period(&loads, &pieces, control.trimmed());
         period.groups[1].uncut = true;
         control.step(&queue(), period);
     }
@@ -246,6 +276,7 @@ fn while_a_disk_is_at_a_large_io_nobody_is_judged() {
         served: Served { read_bytes: 0, written_bytes: bytes },
         backlogged: true,
         uncut,
+        trimmable: true,
     };
     for period in 0..30 {
         let first = period == 0;

@@ -15,6 +15,7 @@ fn period(groups: &[(&str, u16, f64)]) -> Period {
         served: Served { read_bytes: 0, written_bytes: *bytes as u64 },
         backlogged: *bytes > 0.0,
         uncut: false,
+        trimmable: true,
     });
     Period { duration_ns: PERIOD_NS, work: Work::default(), groups: groups.collect() }
 }
@@ -67,7 +68,14 @@ fn no_trim_is_beyond_a_quarter_and_none_outlives_its_load() {
     let mut trim = Trim::default();
     // One that gets nothing of what it wants, for whatever reason.
     let (_, least, most) = minute(&mut trim, (200, 100), |_| 0.6);
-    assert_eq!((least, most), (200, 250));
+    // The other's quarter is an eighth of this one.
+    assert_eq!((least, most), (200, 225));
+    assert!(trim.is_spent());
+    assert!(
+        trim.owed.values().sum::<f64>().abs() < 1.0,
+        "what one lacks others had: {:?}",
+        trim.owed
+    );
     // What was owed meanwhile is bounded: it is repaid soon after.
     let (ratio, ..) = minute(&mut trim, (200, 100), |_| 0.0);
     assert!(ratio < 2.2, "{ratio}");
@@ -89,6 +97,19 @@ fn only_siblings_that_want_more_pay_each_other() {
     let names: Vec<_> = last.keys().map(String::as_str).collect();
     assert_eq!(names, ["b/x", "b/y"]);
     assert!(last["b/x"].get() > 300 && last["b/y"].get() < 100, "{last:?}");
+}
+
+#[test]
+fn a_weight_that_may_not_be_changed_is_not() {
+    let mut trim = Trim::default();
+    let mut one = period(&[("a", 200, 3.9e6), ("b", 100, 2.1e6)]);
+    one.groups[0].trimmable = false;
+    let mut step = |one: &Period| (0..8).map(|_| trim.step(one, 0.0)).last().unwrap_or_default();
+    let names: Vec<String> = step(&one).into_keys().collect();
+    assert_eq!(names, ["b"], "its sibling's is enough");
+    one.groups[1].trimmable = false;
+    assert!(step(&one).is_empty());
+    assert!(trim.is_spent());
 }
 
 #[test]
