@@ -15,8 +15,10 @@ use crate::scratch::{Remove, tempfolder};
 use crate::tool::{self, Result, Trouble, at};
 use crate::{kernels, project, run, share};
 use plan::{Job, SHARES, jobs};
+use std::num::NonZero;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// A guest that died or stood still is no result: QEMU 7.2 now and then runs an int3 that another
@@ -49,22 +51,7 @@ pub(crate) fn command(args: &[&str]) -> Result<()> {
     tool::ready()?;
     std::fs::create_dir_all(folder).map_err(at(folder))?;
     let chosen: Vec<&Job> = jobs.iter().filter(|job| is_chosen(&job.name)).collect();
-    let mut wrong = Vec::new();
-    for (number, job) in chosen.iter().enumerate() {
-        if is_done(folder, job) {
-            continue;
-        }
-        let begin = Instant::now();
-        println!("== {} ({} of {})", job.name, number + 1, chosen.len());
-        match tried(folder, job) {
-            Ok(()) => println!("   {:.0} s", begin.elapsed().as_secs_f64()),
-            Err(Trouble::Missing(why)) => return Err(Trouble::Missing(why)),
-            Err(Trouble::Failed(why) | Trouble::Usage(why)) => {
-                eprintln!("   failed: {why}");
-                wrong.push(format!("{}: {why}", job.name));
-            }
-        }
-    }
+    let mut wrong = run_all(folder, &chosen)?;
     let rows = folder.join("share.jsonl");
     let rows = rows.to_string_lossy();
     for line in SHARES.iter().filter(|line| is_chosen(line.name)) {
@@ -109,6 +96,46 @@ pub(crate) fn report(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Runs all jobs that have no file yet: guests of one processor as many at once as this host has
+/// processors, the others one after the other. Gives what failed.
+fn run_all(folder: &Path, chosen: &[&Job]) -> Result<Vec<String>> {
+    let missing = chosen.iter().copied().filter(|job| !is_done(folder, job));
+    let (narrow, wide): (Vec<&Job>, Vec<&Job>) = missing.partition(|job| job.processors == 1);
+    println!("{} experiments, {} of them to be run", chosen.len(), narrow.len() + wide.len());
+    let mut wrong = in_lanes(folder, &wide, 1)?;
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    wrong.extend(in_lanes(folder, &narrow, processors)?);
+    Ok(wrong)
+}
+
+fn in_lanes(folder: &Path, jobs: &[&Job], lanes: usize) -> Result<Vec<String>> {
+    let next = AtomicUsize::new(0);
+    let lane = || {
+        let mut wrong = Vec::new();
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let begin = Instant::now();
+            match tried(folder, job) {
+                Ok(()) => println!("== {}: {:.0} s", job.name, begin.elapsed().as_secs_f64()),
+                Err(Trouble::Missing(why)) => return Err(Trouble::Missing(why)),
+                Err(Trouble::Failed(why) | Trouble::Usage(why)) => {
+                    eprintln!("== {}: failed: {why}", job.name);
+                    wrong.push(format!("{}: {why}", job.name));
+                }
+            }
+        }
+        Ok(wrong)
+    };
+    std::thread::scope(|scope| {
+        let working: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        let mut wrong = Vec::new();
+        for lane in working {
+            let done = lane.join().map_err(|_| Trouble::Failed("a lane panicked".to_owned()))?;
+            wrong.extend(done?);
+        }
+        Ok(wrong)
+    })
+}
+
 fn is_done(folder: &Path, job: &Job) -> bool {
     std::fs::metadata(folder.join(job.file())).is_ok_and(|file| file.len() > 0)
 }
@@ -118,7 +145,7 @@ fn tried(folder: &Path, job: &Job) -> Result<()> {
     for _ in 1..TRIES {
         match one(folder, job) {
             Err(Trouble::Failed(why)) if why.contains(session::GONE) || why.contains(TIME_OVER) => {
-                println!("   again: {why}");
+                println!("== {}: again: {why}", job.name);
             }
             done => return done,
         }
