@@ -19,10 +19,12 @@ use crate::pieces::Pieces;
 use crate::plan::{Speed, largest_pieces, least_pieces};
 use crate::trim::Trim;
 use crate::weight::Weight;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// After large I/O that went whole nothing is judged for so long: the disk is at it.
 const WHOLE_NS: u64 = 5_000_000_000;
+/// It is at other I/O of the same group when some was taken in so many periods since.
+const SERVED_PERIODS: u32 = 4;
 /// Shares are judged over this time at least...
 const WINDOW_NS: u64 = 3_000_000_000;
 /// ...and, while they may be as asked, over this at most.
@@ -102,11 +104,10 @@ pub struct Control {
     trial: Trial,
     /// Nothing is judged for so long.
     quiet_ns: u64,
-    /// Groups with large I/O that went whole, of which nothing came since: BFQ counts it when it takes
-    /// it, and the disk may be at it for many seconds.
-    whole: BTreeSet<String>,
+    /// Groups with large I/O that went whole: BFQ counts it when it takes it, and the disk may be at it
+    /// for many seconds.
+    whole: BTreeMap<String, Whole>,
     trim: Trim,
-    trimmed: BTreeMap<String, Weight>,
 }
 
 /// A disk's speed in one direction, bytes a second.
@@ -132,6 +133,27 @@ impl Learned {
             let median = sorted.get((SURE_PERIODS - 1) / 2).copied().unwrap_or_default();
             self.best = Some(self.best.map_or(median, |best| best.max(median)));
         }
+    }
+}
+
+/// What came of a group since large I/O of it went whole.
+#[derive(Clone, Copy, Debug, Default)]
+struct Whole {
+    /// Periods in which something of it was taken: the whole I/O itself is in some of them where a
+    /// processor takes its time, and then nothing is for as long as the disk is at it.
+    served: u32,
+    /// For so long it has wanted nothing, ns.
+    idle_ns: u64,
+}
+
+impl Whole {
+    fn add(&mut self, group: &GroupPeriod, duration_ns: u64) {
+        self.served += u32::from(group.served.bytes() > 0);
+        self.idle_ns = if group.backlogged { 0 } else { self.idle_ns.saturating_add(duration_ns) };
+    }
+
+    fn is_done(self) -> bool {
+        self.served >= SERVED_PERIODS || self.idle_ns >= WHOLE_NS
     }
 }
 
@@ -184,7 +206,7 @@ impl Control {
     /// Weights of groups that are not to be as asked from now on, of those that may be changed.
     #[must_use]
     pub fn trimmed(&self) -> &BTreeMap<String, Weight> {
-        &self.trimmed
+        self.trim.weights()
     }
 
     /// Takes what was observed, and gives the pieces of each group from now on.
@@ -195,31 +217,33 @@ impl Control {
             wanting.map(|group| group.name.clone()).collect()
         };
         let now = wanting(&period);
-        let uncut = period.groups.iter().any(|group| group.backlogged && group.uncut);
         self.quiet_ns = self.quiet_ns.saturating_sub(period.duration_ns);
         for group in &period.groups {
-            if group.backlogged && group.uncut {
-                self.whole.insert(group.name.clone());
-            } else if group.served.bytes() > 0 || !group.backlogged {
-                self.whole.remove(&group.name);
+            if group.uncut {
+                self.whole.insert(group.name.clone(), Whole::default());
+            } else if let Some(whole) = self.whole.get_mut(&group.name) {
+                whole.add(group, period.duration_ns);
             }
         }
-        self.whole.retain(|name| period.groups.iter().any(|group| group.name == *name));
-        if uncut || !self.whole.is_empty() {
+        let is_at_it = |name: &String, whole: &mut Whole| {
+            !whole.is_done() && period.groups.iter().any(|group| group.name == *name)
+        };
+        self.whole.retain(is_at_it);
+        let mut wanting_groups = period.groups.iter().filter(|group| group.backlogged);
+        if wanting_groups.any(|group| self.whole.contains_key(&group.name)) {
             self.quiet_ns = WHOLE_NS;
         }
         if self.quiet_ns > 0 || self.window.back().is_some_and(|last| wanting(last) != now) {
             self.window.clear();
             self.calm = 0;
-            self.trim.forget();
         }
         let all: Vec<(String, Weight)> =
             period.groups.iter().map(|group| (group.name.clone(), group.weight)).collect();
         let piece_bytes = self.largest_piece(queue, &all);
-        self.trimmed = match self.quiet_ns {
+        match self.quiet_ns {
             0 => self.trim.step(&period, piece_bytes),
-            _ => BTreeMap::new(),
-        };
+            _ => self.trim.forget(),
+        }
         self.scales.retain(|name, _| all.iter().any(|(known, _)| known == name));
         if self.quiet_ns == 0 {
             self.window.push_back(period);

@@ -23,6 +23,9 @@ use std::path::{Path, PathBuf};
 
 /// One period of control.
 const PERIOD_NS: u64 = 500_000_000;
+/// A period with fewer looks, as on a processor that is too busy, goes on, for so many times as long.
+const LOOKS: u32 = 8;
+const LOOKS_MAX: u64 = 4;
 /// Choosing a scheduler gives its parameters, and these may ask for more.
 const ROUNDS_MAX: usize = 3;
 
@@ -137,7 +140,9 @@ impl Controller {
     /// A new disk cannot be set up.
     pub fn tick(&mut self) -> Result<Option<Vec<DiskSeen>>, ShareError> {
         self.sampler.sample();
-        if self.sampler.duration_ns() < PERIOD_NS {
+        let duration_ns = self.sampler.duration_ns();
+        let too_few = self.sampler.looks() < LOOKS && duration_ns < LOOKS_MAX * PERIOD_NS;
+        if duration_ns < PERIOD_NS || too_few {
             return Ok(None);
         }
         let seen = self.sampler.finish(false);

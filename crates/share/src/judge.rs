@@ -193,7 +193,11 @@ fn reasons(queue: &Queue, version: Version, group: &GroupSeen, differs: bool) ->
         );
     }
     if differs && reasons.is_empty() {
-        reasons.push("not explained yet: sizes of pieces are being adapted".to_owned());
+        reasons.push(
+            "no reason is known; what is lacking is made good by weights within seconds, and if they \
+             cannot, by smaller pieces"
+                .to_owned(),
+        );
     }
     reasons
 }

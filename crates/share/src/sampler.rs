@@ -169,6 +169,12 @@ impl Sampler {
         }
     }
 
+    /// How often it was looked in this period.
+    #[must_use]
+    pub fn looks(&self) -> u32 {
+        self.samples
+    }
+
     /// How long ago this period began, ns.
     #[must_use]
     pub fn duration_ns(&self) -> u64 {

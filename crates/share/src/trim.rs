@@ -7,18 +7,19 @@
 //! nothing is owed. Pure.
 //!
 //! Invariants: a trimmed weight is within a quarter of what was asked; what is owed is forgotten when
-//! the groups that want more change, so nobody pays for having been alone; weights of groups that want
-//! less, or have no sibling that wants more, are as asked. Held by the tests below.
+//! other groups want more for two seconds, and shorter times do not count, so nobody pays for having
+//! been alone; weights of groups that want less for so long, or have no sibling that wants more, are as
+//! asked. Held by the tests below.
 
 use crate::control::{GroupPeriod, Period};
 use crate::weight::Weight;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is owed is repaid in so long. Measured with 6: shorter follows single pieces.
 const REPAY_S: f64 = 6.0;
 /// A share is changed by no more than this part of it.
 const MOST: f64 = 0.25;
-/// The first seconds of a load are no account: one program began before the other.
+/// Other groups must have wanted more for so long.
 const SETTLE_NS: u64 = 2_000_000_000;
 /// Who is behind by this part of a piece is owed nothing: bytes are counted before they are done, and
 /// all have a piece under way. Measured with 1: a slow disk with large pieces had 2.10 for 2.
@@ -29,12 +30,16 @@ const BELIEVED: f64 = 0.3;
 /// The account of one disk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trim {
-    /// For so long the same groups have wanted more, ns.
-    since_ns: u64,
+    /// Who wants more, in every period that counts.
+    wanting: BTreeSet<String>,
+    /// Others that have wanted more since, and for how long, ns.
+    others: (BTreeSet<String>, u64),
     /// Bytes that a group is short of; negative: it had too much. Those of siblings come to 0.
     owed: BTreeMap<String, f64>,
     /// Bytes a second of siblings that want more, by their parent.
     rates: BTreeMap<String, f64>,
+    /// The weights that are not as asked.
+    trimmed: BTreeMap<String, Weight>,
     /// Weights cannot make good what is owed.
     spent: bool,
 }
@@ -45,7 +50,7 @@ fn parent(name: &str) -> &str {
 }
 
 impl Trim {
-    /// The groups that want more have changed, or nothing can be judged: the account begins anew.
+    /// Nothing can be judged: the account begins anew.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -55,17 +60,39 @@ impl Trim {
         self.spent
     }
 
-    /// Takes a period, and gives the weights of groups that are not to be as asked. `piece_bytes`: the
-    /// largest piece of any.
-    pub(crate) fn step(&mut self, period: &Period, piece_bytes: f64) -> BTreeMap<String, Weight> {
-        let mut trimmed = BTreeMap::new();
-        self.spent = false;
-        self.since_ns = self.since_ns.saturating_add(period.duration_ns);
+    /// The weights of groups that are not to be as asked.
+    pub(crate) fn weights(&self) -> &BTreeMap<String, Weight> {
+        &self.trimmed
+    }
+
+    /// Whether the same groups want more as the account is of. It begins anew with others when they have
+    /// wanted more for a while: a program pauses between two calls, and who comes begins at some time.
+    fn counts(&mut self, period: &Period) -> bool {
+        let wanting = period.groups.iter().filter(|group| group.backlogged);
+        let wanting: BTreeSet<String> = wanting.map(|group| group.name.clone()).collect();
+        if wanting == self.wanting {
+            self.others = Default::default();
+            return true;
+        }
+        if wanting != self.others.0 {
+            self.others = (wanting, 0);
+        }
+        self.others.1 = self.others.1.saturating_add(period.duration_ns);
+        if self.others.1 >= SETTLE_NS {
+            *self = Self { wanting: std::mem::take(&mut self.others.0), ..Self::default() };
+        }
+        false
+    }
+
+    /// Takes a period, and changes weights. `piece_bytes`: the largest piece of any.
+    pub(crate) fn step(&mut self, period: &Period, piece_bytes: f64) {
         let seconds = period.duration_ns as f64 / 1e9;
         let grain = piece_bytes * GRAIN;
-        if self.since_ns < SETTLE_NS || seconds <= 0.0 {
-            return trimmed;
+        if !self.counts(period) || seconds <= 0.0 {
+            return;
         }
+        self.trimmed.clear();
+        self.spent = false;
         let mut families: BTreeMap<&str, Vec<&GroupPeriod>> = BTreeMap::new();
         for group in period.groups.iter().filter(|group| group.backlogged) {
             families.entry(parent(&group.name)).or_default().push(group);
@@ -94,11 +121,10 @@ impl Trim {
                 let part = (owed / repaid / share(one)).clamp(-MOST, MOST);
                 let new = scaled(one.weight, 1.0 + part);
                 if let Some(new) = new.filter(|new| one.trimmable && *new != one.weight) {
-                    trimmed.insert(one.name.clone(), new);
+                    self.trimmed.insert(one.name.clone(), new);
                 }
             }
         }
-        trimmed
     }
 }
 

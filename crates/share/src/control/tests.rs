@@ -291,6 +291,28 @@ fn while_a_disk_is_at_a_large_io_nobody_is_judged() {
 }
 
 #[test]
+fn a_whole_io_that_is_taken_slowly_is_one() {
+    // A processor that is too busy takes a second for it, and does not always see its program wait.
+    let mut control = Control::default();
+    for at in 0..60 {
+        let group = |name: &str, weight, bytes: u64, uncut, backlogged| GroupPeriod {
+            name: name.into(),
+            weight: Weight::new(weight).unwrap(),
+            served: Served { read_bytes: bytes, written_bytes: 0 },
+            backlogged,
+            uncut,
+            trimmable: true,
+        };
+        let bytes = if at < 3 { 33_000_000 } else { 0 };
+        let b = group("b", 100, bytes, at == 0, at % 7 != 0);
+        let groups = vec![group("a", 200, 1_500_000, false, true), b];
+        let work = Work { read_bytes: 3_000_000, written_bytes: 0, busy_ns: PERIOD_NS };
+        control.step(&queue(), Period { duration_ns: PERIOD_NS, work, groups });
+        assert!(control.scales.is_empty() && control.trimmed().is_empty(), "period {at}");
+    }
+}
+
+#[test]
 fn what_a_disk_can_is_neither_its_burst_nor_a_pause() {
     const MB: u64 = 1_000_000;
     let mut control = Control::default();
