@@ -268,6 +268,6 @@ mod tests {
         assert!(judge(&queue, Version::One, &groups)[0].reasons[0].contains("only BFQ"));
         let groups = [seen("a", 200, 50, 100), seen("b", 100, 50, 100)];
         let judged = judge(&self::queue(), Version::One, &groups);
-        assert!(judged[1].reasons[0].contains("not explained"), "{judged:?}");
+        assert!(judged[1].reasons[0].contains("no reason is known"), "{judged:?}");
     }
 }
