@@ -2,7 +2,8 @@
 //!
 //! The plan's largest safe pieces are where it begins, and mostly where it stays. What shares lack with
 //! them is made good by weights (the module `trim`). Where those cannot, and among groups that want more
-//! than they get one has more than its share, its pieces become smaller; when all have kept their shares
+//! than they get one has more than its share, a card is given one request at a time; does that not help
+//! either, or is it no card, that group's pieces become smaller; when all have kept their shares
 //! for a while, pieces that were made smaller grow again. Shares are compared over a window that begins
 //! anew when the groups that want more change: a load that comes or goes is no error of the scheduler.
 //! Nor is it judged while large I/O went through whole, and where smaller pieces do not help (a
@@ -108,6 +109,8 @@ pub struct Control {
     /// for many seconds.
     whole: BTreeMap<String, Whole>,
     trim: Trim,
+    /// The disk's driver should have one request at a time.
+    one_by_one: bool,
 }
 
 /// A disk's speed in one direction, bytes a second.
@@ -207,6 +210,13 @@ impl Control {
     #[must_use]
     pub fn trimmed(&self) -> &BTreeMap<String, Weight> {
         self.trim.weights()
+    }
+
+    /// Whether shares were off for longer than weights make good, on a disk whose driver takes requests
+    /// ahead: what `plan::one_by_one` is for.
+    #[must_use]
+    pub fn wants_one_by_one(&self) -> bool {
+        self.one_by_one
     }
 
     /// Takes what was observed, and gives the pieces of each group from now on.
@@ -318,7 +328,11 @@ impl Control {
         }
         if is_too_much && self.trim.is_spent() {
             self.window.clear();
-            self.shrink(name, spread);
+            if queue.one_at_a_time && !self.one_by_one {
+                self.one_by_one = true;
+            } else {
+                self.shrink(name, spread);
+            }
         } else if self.window_ns() >= WINDOW_MAX_NS
             && (grain <= FINE || self.window_ns() >= WINDOWS_MAX * WINDOW_MAX_NS)
         {

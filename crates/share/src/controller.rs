@@ -75,6 +75,8 @@ pub struct Controller {
     controls: BTreeMap<String, Control>,
     /// A disk's largest request as it was found and as it was set last, bytes.
     shortened: BTreeMap<String, (u64, u64)>,
+    /// Disks that are given one request at a time, since nothing cheaper kept shares.
+    one_by_one: BTreeSet<String>,
     files: BTreeMap<PathBuf, PieceFiles>,
     /// By group, how much large I/O had gone whole.
     whole: BTreeMap<String, u64>,
@@ -114,6 +116,7 @@ impl Controller {
             adopted: BTreeSet::new(),
             controls: BTreeMap::new(),
             shortened: BTreeMap::new(),
+            one_by_one: BTreeSet::new(),
             files: BTreeMap::new(),
             whole: BTreeMap::new(),
             done: Vec::new(),
@@ -151,6 +154,7 @@ impl Controller {
         self.control(&seen);
         for disk in &seen {
             self.shorten(&disk.queue);
+            self.give_one_by_one(&disk.queue);
         }
         Ok(Some(seen))
     }
@@ -171,6 +175,17 @@ impl Controller {
         };
         self.shortened.insert(queue.disk.clone(), (found, shorter.bytes));
         for remedy in shorter.remedies {
+            let applied = self.journal.apply(&remedy.setting).map_err(|error| error.to_string());
+            self.done.push(Done { disk: queue.disk.clone(), remedy, applied });
+        }
+    }
+
+    fn give_one_by_one(&mut self, queue: &Queue) {
+        let wants = self.controls.get(&queue.disk).is_some_and(Control::wants_one_by_one);
+        if !wants || !self.policy.remedies || !self.one_by_one.insert(queue.disk.clone()) {
+            return;
+        }
+        if let Some(remedy) = plan::one_by_one(queue) {
             let applied = self.journal.apply(&remedy.setting).map_err(|error| error.to_string());
             self.done.push(Done { disk: queue.disk.clone(), remedy, applied });
         }

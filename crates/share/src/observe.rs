@@ -27,6 +27,9 @@ pub struct Queue {
     pub request_bytes: Option<u64>,
     /// It turns: a request elsewhere costs a seek.
     pub rotational: bool,
+    /// Its driver hands over one request at a time, and takes more of the scheduler meanwhile: a card
+    /// behind an SD or MMC host that does not use the card's command queue.
+    pub one_at_a_time: bool,
     /// BFQ's parameters, if it is the scheduler.
     pub bfq: Option<Bfq>,
 }
@@ -108,6 +111,8 @@ pub fn queue(root: &Path, disk: &str) -> Result<Queue, ShareError> {
         requests: number("queue/nr_requests"),
         request_bytes: number("queue/max_sectors_kb").map(|kib| kib.saturating_mul(1024)),
         rotational: number("queue/rotational") == Some(1),
+        one_at_a_time: text("device/type").is_ok_and(|kind| ["SD", "MMC"].contains(&kind.trim()))
+            && number("device/cmdq_en") != Some(1),
         bfq,
     })
 }
@@ -151,7 +156,15 @@ mod tests {
         let found = queue(&root, "sda").unwrap();
         assert_eq!((found.number.as_str(), found.scheduler.as_str()), ("8:0", "bfq"));
         assert_eq!((found.requests, found.request_bytes), (Some(64), None));
-        assert!(found.rotational);
+        assert!(found.rotational && !found.one_at_a_time);
+        std::fs::create_dir_all(disk.join("device")).unwrap();
+        for (kind, command_queue, expected) in
+            [("disk", "0", false), ("SD", "", true), ("MMC", "0", true), ("MMC", "1", false)]
+        {
+            std::fs::write(disk.join("device/type"), format!("{kind}\n")).unwrap();
+            std::fs::write(disk.join("device/cmdq_en"), command_queue).unwrap();
+            assert_eq!(queue(&root, "sda").unwrap().one_at_a_time, expected, "{kind}");
+        }
         let bfq = found.bfq.unwrap();
         assert_eq!((bfq.low_latency, bfq.slice_idle_us, bfq.timeout_ms), (1, 8000, 0));
         let expected = Work { read_bytes: 4096, written_bytes: 8192, busy_ns: 12_000_000 };

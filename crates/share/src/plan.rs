@@ -3,7 +3,8 @@
 //! Pure. Remedies that cost nothing come first: BFQ itself, no weight raising, waiting for the next
 //! request, turns of one request (longer ones may be charged by time instead of bytes, which is what
 //! breaks the ratio), enough scheduler tags. Then pieces; only for programs that nothing can cut,
-//! `strict_guarantees`, which costs throughput. No bandwidth is ever capped.
+//! `strict_guarantees`, which costs throughput, and where a driver takes requests ahead and weights
+//! cannot make good what that does to shares. No bandwidth is ever capped.
 //!
 //! **The largest safe piece** is the smaller of two: what the disk moves in twice `timeout_sync`, so
 //! that nobody waits longer for another's, and what the group's share of the scheduler's tags holds
@@ -169,6 +170,18 @@ pub fn strict(queue: &Queue) -> Option<Remedy> {
     })
 }
 
+/// The same for a card, once shares are off for longer than weights make good: its driver takes all that
+/// BFQ has when it asks, and hands it over in that order (docs/share-cause.md).
+#[must_use]
+pub fn one_by_one(queue: &Queue) -> Option<Remedy> {
+    let remedy = strict(queue).filter(|_| queue.one_at_a_time)?;
+    Some(Remedy {
+        why: "the card's driver takes requests ahead, which breaks the ratio",
+        price: "nothing where requests take long (20 ms); the gap between two where they do not",
+        ..remedy
+    })
+}
+
 /// How fast a disk is, bytes a second; None before it was seen busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Speed {
@@ -260,6 +273,11 @@ mod tests {
         good.bfq = None;
         assert_eq!(keys(&good), ["scheduler"]);
         assert!(strict(&good).is_none() && strict(&queue(64, 512)).is_some());
+        assert!(one_by_one(&queue(64, 512)).is_none());
+        let mut card = Queue { one_at_a_time: true, ..queue(64, 512) };
+        assert_eq!(one_by_one(&card).unwrap().setting, strict(&card).unwrap().setting);
+        card.bfq = Some(Bfq { strict_guarantees: 1, ..Bfq::default() });
+        assert!(one_by_one(&card).is_none());
     }
 
     #[test]

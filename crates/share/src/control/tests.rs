@@ -342,3 +342,37 @@ fn a_disk_that_completes_in_jumps_is_not_taken_for_a_faster_one() {
     }
     assert_eq!(control.best_speed().read_bytes_per_s, Some(24e6));
 }
+
+#[test]
+fn a_card_is_given_one_request_at_a_time_before_pieces_become_smaller() {
+    let group = |name: &str, weight, served| GroupPeriod {
+        name: name.into(),
+        weight: Weight::new(weight).unwrap(),
+        served: Served { read_bytes: served, written_bytes: 0 },
+        backlogged: true,
+        uncut: false,
+        trimmable: true,
+    };
+    // Piece by piece in turn, whatever the weights.
+    let period = || Period {
+        duration_ns: PERIOD_NS,
+        work: Work { read_bytes: 3 << 20, written_bytes: 0, busy_ns: PERIOD_NS },
+        groups: vec![group("a", 200, 3 << 19), group("b", 100, 3 << 19)],
+    };
+    let mut disk = queue();
+    for (one_at_a_time, strict_helps) in [(true, true), (true, false), (false, false)] {
+        disk.one_at_a_time = one_at_a_time;
+        let mut control = Control::default();
+        let mut smaller = false;
+        for _ in 0..60 {
+            let pieces = control.step(&disk, period());
+            let size = |name| pieces.get(name).map_or(0, |one: &Pieces| one.read_bytes);
+            smaller = size("b") < size("a");
+            if smaller || (strict_helps && control.wants_one_by_one()) {
+                break;
+            }
+        }
+        assert_eq!(control.wants_one_by_one(), one_at_a_time);
+        assert_eq!(smaller, !strict_helps);
+    }
+}
