@@ -256,8 +256,8 @@ impl Cell<'_> {
              SECONDS_S={seconds} FILE_MB={FILE_MB}\n{PAIR}",
             self.setting, self.direction, self.block_bytes, WEIGHTS[0], WEIGHTS[1],
         );
-        // An I/O that has begun is waited for.
-        let within = Duration::from_secs(seconds + warm_s + 150);
+        // An I/O that has begun is waited for, in a guest that is slow.
+        let within = Duration::from_secs(seconds + warm_s + 600);
         let output = machine.session.sh(&script, within).map_err(|why| machine.explain(&why))?;
         let files = machine.session.get("/run/share")?;
         let seen = Seen::new(files.into_iter().map(|file| {
