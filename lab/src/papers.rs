@@ -96,11 +96,11 @@ pub(crate) fn report(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs all jobs that have no file yet: guests of one processor as many at once as this host has
-/// processors, the others one after the other. Gives what failed.
+/// Runs all jobs that have no file yet: those whose guest leaves a processor to others as many at once
+/// as this host has processors, the others one after the other. Gives what failed.
 fn run_all(folder: &Path, chosen: &[&Job]) -> Result<Vec<String>> {
     let missing = chosen.iter().copied().filter(|job| !is_done(folder, job));
-    let (narrow, wide): (Vec<&Job>, Vec<&Job>) = missing.partition(|job| job.processors == 1);
+    let (narrow, wide): (Vec<&Job>, Vec<&Job>) = missing.partition(|job| job.leaves_a_processor());
     println!("{} experiments, {} of them to be run", chosen.len(), narrow.len() + wide.len());
     let mut wrong = in_lanes(folder, &wide, 1)?;
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
