@@ -7,6 +7,8 @@ use serde_json::Value;
 
 /// How much shorter commits or gaps become, to be called a remedy.
 const REMEDY: f64 = 2.0;
+/// A gap or commit this long is a stall, ns.
+const STALL_NS: f64 = 5e8;
 /// Of a wait, what may stay without an explanation.
 const UNEXPLAINED: f64 = 0.02;
 
@@ -34,19 +36,23 @@ impl<'a> Stall<'a> {
         let of = |key: &str| {
             let (before, after) =
                 (Self::seconds(self.before, key)?, Self::seconds(self.after, key)?);
-            (before > 0.5).then(|| before / after.max(1e-3))
+            (before * 1e9 > STALL_NS).then(|| before / after.max(1e-3))
         };
         of("commit_max_ns").into_iter().chain(of("gap_max_ns")).reduce(f64::max)
     }
 
     /// Of the longest waits nothing stays unexplained, and where the journal's own events have seen a
-    /// commit flush data for most of its time, a chain says so.
+    /// commit flush data for most of its time, a chain says so. Where no wait was found, the script's own
+    /// clock has seen none either.
     fn is_right(&self) -> bool {
+        if self.calls.is_empty() {
+            return self.before["gap_max_ns"].as_f64().is_some_and(|gap| gap < STALL_NS);
+        }
         let explained = self.calls.iter().all(|call| {
             let (wait, none) = (call["wait_ns"].as_f64(), call["unexplained_ns"].as_f64());
             wait.zip(none).is_some_and(|(wait, none)| none <= wait * UNEXPLAINED)
         });
-        explained && !self.calls.is_empty() && (!self.flushed() || self.names("ordered_data"))
+        explained && (!self.flushed() || self.names("ordered_data"))
     }
 
     fn flushed(&self) -> bool {
@@ -170,5 +176,16 @@ mod tests {
         assert!(!right(&line("device_queue", 0)));
         assert!(!right(&line("ordered_data", 1_000_000_000)));
         assert_eq!(Stall::of(&line("x", 0)).unwrap().shorter(), Some(9.0));
+    }
+
+    #[test]
+    fn a_stall_without_an_explanation_is_not_right() {
+        let line = |gap_ns: u64| {
+            let half = json!({"commit_max_ns": 1, "gap_max_ns": gap_ns, "commits": []});
+            json!({"stall": {"before": half, "after": half}, "explained": {"calls": []}})
+        };
+        let right = |line: &Value| Stall::of(line).unwrap().is_right();
+        assert!(right(&line(120_000_000)), "nothing stalled");
+        assert!(!right(&line(3_000_000_000)), "the script stood still, and no wait was found");
     }
 }
