@@ -41,15 +41,24 @@ fn pin(recorder: *mut baro_recorder, options: &baro_pin_options) -> Result<u64, 
     }
 }
 
+/// The recorder's list, read between two equal counts: pins of other processes come and go meanwhile.
 fn pins(recorder: *mut baro_recorder) -> Vec<baro_pin_info> {
     let mut info: baro_pin_info = zeroed();
     info.type_size = size_of::<baro_pin_info>() as u32;
     // SAFETY: valid pointers.
-    let get = |index| (unsafe { baro_pin_get(recorder, index, &mut info) } == 1).then_some(info);
-    let found: Vec<_> = (0..).map_while(get).collect();
+    let mut get =
+        |index| (unsafe { baro_pin_get(recorder, index, &mut info) } == 1).then_some(info);
     // SAFETY: likewise.
-    assert_eq!(unsafe { baro_pin_count(recorder) }, found.len() as i32);
-    found
+    let count = || unsafe { baro_pin_count(recorder) };
+    for _ in 0..100 {
+        let before = count();
+        let found: Vec<_> = (0..).map_while(&mut get).collect();
+        if before == count() {
+            assert_eq!(before, found.len() as i32);
+            return found;
+        }
+    }
+    panic!("the recorder's list of pins did not stand still for a moment in 100 readings");
 }
 
 fn wait(what: impl Fn() -> bool) {
