@@ -29,6 +29,9 @@ use std::time::{Duration, Instant};
 
 /// Longest boot: ten times what a slow laptop takes.
 const BOOT: Duration = Duration::from_secs(120);
+/// Two to the power of 3 ns each: about what the emulator does, so that a busy guest's clock is not far
+/// from its devices'.
+const INSTRUCTIONS: &str = "shift=3,sleep=on,align=off";
 
 /// The hardware of a machine; a saved one fits one kernel and one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,11 +45,21 @@ pub(crate) struct Hardware {
     /// One or two. With two QEMU 7.2 now and then runs a breakpoint that the other has just patched
     /// away, of which Linux 6.12 dies; with one, two guests fit a host of two processors.
     pub(crate) processors: u8,
+    /// The guest's clock counts its instructions, 8 ns each, while it has something to do, and goes
+    /// with the host's while it waits: what the host does meanwhile takes no time in the guest. One
+    /// processor; devices stay as fast as their models.
+    pub(crate) counted: bool,
 }
 
 impl Default for Hardware {
     fn default() -> Self {
-        Hardware { memory_mib: 512, disk_bytes: 2 << 30, card: false, processors: 2 }
+        Hardware {
+            memory_mib: 512,
+            disk_bytes: 2 << 30,
+            card: false,
+            processors: 2,
+            counted: false,
+        }
     }
 }
 
@@ -214,7 +227,11 @@ impl Qemu {
         // However we end, the machine ends with us.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--", "qemu-system-x86_64"]);
-        command.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "pc"]);
+        command.args(["-cpu", "max", "-machine", "pc", "-accel"]);
+        match hardware.counted {
+            false => command.arg("tcg,thread=multi"),
+            true => command.args(["tcg,thread=single", "-icount", INSTRUCTIONS]),
+        };
         command.arg("-smp").arg(hardware.processors.to_string());
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         command.arg("-m").arg(hardware.memory_mib.to_string());

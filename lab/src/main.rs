@@ -38,9 +38,11 @@ cargo xtask lab kernels [SERIES...] [--newest]
         fetches Debian's kernels and makes them ready; --newest moves lab/kernels.lock on
 cargo xtask lab run [--kernel 6.1] [--disk none] [--fs ext4] [--mount OPTIONS] [--mkfs OPTIONS]
         [--scheduler bfq] [--memory 512M] [--disk-size 2G] [--time 120s] [--in FILE[:PLACE]]...
-        [--with PROGRAM]... [--out FOLDER] [--newest] -- PROGRAM [ARG...]
+        [--with PROGRAM]... [--out FOLDER] [--newest] [--counted]
+        -- PROGRAM [ARG...]
         runs a program of this project or of this machine in a guest, in /mnt on a new file
-        system; what it leaves in /out comes back in FOLDER; exits as the program does
+        system; what it leaves in /out comes back in FOLDER; exits as the program does; --counted: one
+        processor, whose clock counts instructions and does not see what the host does
 cargo xtask lab cut [--kernel 6.1] [--fs ext4|f2fs] [--scenario NAME] [--way ordinary] [--points 120]
         [--seconds 3] [--seed 1] [--json FILE]
         cuts the power of a machine that records, at so many points of each scenario on each file

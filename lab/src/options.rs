@@ -36,6 +36,9 @@ pub(crate) fn job(args: &[&str]) -> Result<Job, String> {
             }
             "--kernel" => job.kernel = kernels::series(value()?)?,
             "--newest" => job.wanted = Wanted::Newest,
+            "--counted" => {
+                job.hardware = Hardware { counted: true, processors: 1, ..job.hardware };
+            }
             "--disk" => job.disk = disk::model(value()?)?,
             "--fs" => job.fs = one_of("file system", value()?, &["ext4", "f2fs", "none"])?,
             "--mount" => job.mount = value()?.to_owned(),

@@ -169,6 +169,7 @@ fn one(folder: &Path, job: &Job) -> Result<()> {
             memory_mib: job.memory_mib,
             disk_bytes: job.disk_bytes,
             processors: job.processors,
+            counted: job.counted,
             ..Hardware::default()
         },
         within: job.within,

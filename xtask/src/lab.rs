@@ -8,16 +8,12 @@ use std::process::ExitCode;
 /// Built as tests are: what `cargo test` has compiled is taken.
 const LAB: &str = "cargo run --quiet --locked --profile test -p lab --";
 
-/// Passes everything on, and back how it ended: `lab run` ends as the program that it ran.
+/// Goes on as the lab: `lab run` ends as the program that it ran, and who ends us ends the lab.
 pub(crate) fn run(args: &[&str]) -> ExitCode {
     let cmd = args.iter().fold(Cmd::new(LAB), |cmd, arg| cmd.arg(arg)).here();
-    match cmd.code() {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("xtask: `{cmd}` did not start: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let error = cmd.replace();
+    eprintln!("xtask: `{cmd}` did not start: {error}");
+    ExitCode::FAILURE
 }
 
 /// The short form: each line about crash points is a check.

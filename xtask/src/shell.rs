@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -85,10 +86,10 @@ impl Cmd {
         Ok(self.command().status()?.success())
     }
 
-    /// Runs with our stdout and stderr; its exit code, or 1 if a signal ended it.
-    pub(crate) fn code(&self) -> io::Result<u8> {
-        let code = self.command().status()?.code();
-        Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    /// Goes on as this program, which so gets whatever signal was meant for us; returns only if it
+    /// cannot be started.
+    pub(crate) fn replace(&self) -> io::Error {
+        self.command().exec()
     }
 
     /// Runs and returns stdout; fails if the program fails.

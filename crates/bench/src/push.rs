@@ -7,11 +7,13 @@
 //!
 //! Invariant: what is reported was counted in this run; what cannot be counted here is `None`.
 
+mod alone;
 mod greedy;
 mod kernel;
 mod memory;
 mod paced;
 
+pub use alone::Alone;
 pub use kernel::{KernelCounts, KernelWatch};
 pub use memory::Memory;
 
@@ -39,6 +41,9 @@ pub struct PushSpec {
     pub fifo: Option<u8>,
     /// The yardstick copies into huge pages, such as the ring's, and not into ordinary ones.
     pub huge_yardstick: bool,
+    /// Tells calls that nothing interrupted from the others, where the producer sleeps between
+    /// records: four further system calls for each call, outside of what is timed.
+    pub alone: bool,
 }
 
 /// What was measured.
@@ -52,6 +57,10 @@ pub struct PushReport {
     pub memcpy_ns: Histogram<u64>,
     /// The longest, exactly.
     pub memcpy_max_ns: u64,
+    /// Those of both that nothing interrupted; `None` if that was not asked for, or cannot be told.
+    pub alone: Option<Alone>,
+    /// Why not.
+    pub alone_reason: Option<String>,
     /// Records offered in the paced part.
     pub records: u64,
     /// Length of the paced part.

@@ -1,4 +1,5 @@
-//! What a thread costs the kernel: page faults, context switches, system calls.
+//! What a thread costs the kernel (page faults, context switches, system calls), and the kernel the
+//! thread: interrupts.
 //!
 //! Promise 1 (the producer never waits) is checked with these: a span of code that makes no
 //! system call, no page fault and no voluntary switch cannot have waited in the kernel.
@@ -8,6 +9,7 @@
 //! counter of system calls has its own tests in `counters/syscalls.rs`.
 
 mod allocations;
+mod interrupts;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod syscalls;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -15,6 +17,7 @@ mod syscalls;
 mod syscalls;
 
 pub use allocations::{CountingAllocator, allocations, counting};
+pub use interrupts::InterruptCounter;
 pub use syscalls::SyscallCounter;
 
 /// Resource counters of one thread, as the kernel keeps them since the thread began.

@@ -35,10 +35,12 @@ pub(super) fn ready(
     let qemu = output(Command::new("qemu-system-x86_64").arg("--version"))?;
     let mut hash = DefaultHasher::new();
     (qemu, &initramfs.bytes, &kernel.package.sha256, DEVICES_VERSION).hash(&mut hash);
-    let Hardware { memory_mib, disk_bytes, card, processors } = hardware;
+    let Hardware { memory_mib, disk_bytes, card, processors, counted } = hardware;
     let card = if card { "card-" } else { "" };
+    let counted = if counted { "counted-" } else { "" };
     let disk_mib = disk_bytes >> 20;
-    let kind = format!("{}-{memory_mib}M-{disk_mib}M-{processors}P-{card}", kernel.release);
+    let kind =
+        format!("{}-{memory_mib}M-{disk_mib}M-{processors}P-{card}{counted}", kernel.release);
     let name = format!("{:016x}", hash.finish());
     let folder = cache.once(&format!("saved/{kind}/{name}"), |folder| {
         cache.remove_others(&format!("saved/{kind}"), folder)?;

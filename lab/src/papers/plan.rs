@@ -34,6 +34,8 @@ pub(super) struct Job {
     /// Further programs of the host.
     pub(super) with: &'static [&'static str],
     pub(super) processors: u8,
+    /// Its clock counts instructions, not the host's time.
+    pub(super) counted: bool,
     needs_v1: bool,
     /// The line that writes /out/m.jsonl.
     line: String,
@@ -46,9 +48,9 @@ impl Job {
     }
 
     /// Whether its guest may run beside others. A card takes the emulator more than a processor: one that
-    /// writes 9.4 MB/s alone wrote 6.4 beside another guest.
+    /// writes 9.4 MB/s alone wrote 6.4 beside another guest. Who counts instructions is not disturbed.
     pub(super) fn leaves_a_processor(&self) -> bool {
-        self.processors == 1 && self.disk.driver != Driver::Mmc
+        self.counted || self.processors == 1 && self.disk.driver != Driver::Mmc
     }
 
     /// What its guest's shell does.
@@ -126,6 +128,7 @@ fn job(name: String, kernel: &'static str, disk: &str, fs: &'static str, line: S
         good_codes: &[0],
         with: &[],
         processors: 2,
+        counted: false,
         needs_v1: false,
         line,
     }
@@ -146,6 +149,8 @@ fn recording(
     let cases = job(format!("a/{place}"), kernel, medium, fs, line(cases));
     let pushes = "--writes 10000 --only barograph/BGALL";
     let pushes = job(format!("push/{place}"), kernel, medium, fs, line(pushes));
+    // One call in 10,000 is as slow as the host is busy, unless the guest's clock does not see it.
+    let pushes = Job { counted: true, ..pushes };
     // A claim that does not hold is a result: exit code 3.
     [cases, pushes].map(|job| Job {
         mount,

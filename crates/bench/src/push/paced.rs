@@ -1,5 +1,6 @@
 //! The paced part: every push and every memcpy is timed.
 
+use super::alone::Watch;
 use super::{Memory, PushReport, PushSpec, histogram};
 use crate::error::BenchError;
 use baro_recorder::{Producer, Recorder, Status};
@@ -55,45 +56,67 @@ impl Yardstick {
     }
 }
 
-struct Loop<'a> {
+pub(super) struct Loop<'a> {
     producer: &'a mut Producer,
     yardstick: Yardstick,
     record: Vec<u8>,
     channel: u32,
-    report: PushReport,
+    pub(super) report: PushReport,
     counter: Option<SyscallCounter>,
     offset_ns: i64,
 }
 
 impl Loop<'_> {
+    /// How long it took, ns.
     #[inline]
-    fn push(&mut self) {
+    fn push(&mut self) -> u64 {
         let before_ns = clock::monotonic_ns();
         let time_ns = before_ns as i64 + self.offset_ns;
         let _ = std::hint::black_box(self.producer.push_frame(self.channel, time_ns, &self.record));
         let took_ns = clock::monotonic_ns() - before_ns;
         self.report.push_max_ns = self.report.push_max_ns.max(took_ns);
         self.report.push_ns.saturating_record(took_ns);
+        took_ns
     }
 
     #[inline]
-    fn copy(&mut self) {
+    fn copy(&mut self) -> u64 {
         let before_ns = clock::monotonic_ns();
         self.yardstick.copy(&self.record);
         let took_ns = clock::monotonic_ns() - before_ns;
         self.report.memcpy_max_ns = self.report.memcpy_max_ns.max(took_ns);
         self.report.memcpy_ns.saturating_record(took_ns);
+        took_ns
+    }
+
+    /// One of the two, and how long it took, ns.
+    #[inline]
+    fn one(&mut self, pushes: bool) -> u64 {
+        if pushes { self.push() } else { self.copy() }
     }
 
     #[inline]
     fn both(&mut self, number: u64) {
-        if number.is_multiple_of(2) {
-            self.push();
-            self.copy();
-        } else {
-            self.copy();
-            self.push();
+        let pushes_first = number.is_multiple_of(2);
+        self.one(pushes_first);
+        self.one(!pushes_first);
+    }
+
+    /// The same, and its system calls and allocations are added up.
+    pub(super) fn counted(&mut self, pushes: bool) -> u64 {
+        let allocated = allocations();
+        if let Some(counter) = &self.counter {
+            counter.arm();
         }
+        let took_ns = self.one(pushes);
+        let report = &mut self.report;
+        if let (Some(counter), Some(sum)) = (&self.counter, &mut report.syscalls) {
+            *sum += counter.disarm();
+        }
+        if let Some(sum) = &mut report.allocations {
+            *sum += allocations() - allocated;
+        }
+        took_ns
     }
 }
 
@@ -174,18 +197,27 @@ fn spinning(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
 fn counting_each(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
     let mut due_ns = clock::monotonic_ns();
     let mut durable = 0;
-    let mut syscalls = 0;
-    let mut allocated = 0;
-    for number in 0..spec.records {
-        let usage = ThreadUsage::now();
-        let before = allocations();
-        if let Some(counter) = &this.counter {
-            counter.arm();
+    let mut watch = match spec.alone.then(Watch::new) {
+        Some(Ok(watch)) => Some(watch),
+        Some(Err(why)) => {
+            this.report.alone_reason = Some(why);
+            None
         }
-        this.both(number);
-        syscalls += this.counter.as_ref().map_or(0, SyscallCounter::disarm);
-        allocated += allocations() - before;
-        note_usage(&mut this.report, ThreadUsage::now().since(usage));
+        None => None,
+    };
+    this.report.syscalls = this.counter.as_ref().map(|_| 0);
+    this.report.allocations = Some(0);
+    for number in 0..spec.records {
+        let pushes_first = number.is_multiple_of(2);
+        if let Some(watch) = &mut watch {
+            watch.one(this, pushes_first);
+            watch.one(this, !pushes_first);
+        } else {
+            let usage = ThreadUsage::now();
+            this.counted(pushes_first);
+            this.counted(!pushes_first);
+            note_usage(&mut this.report, ThreadUsage::now().since(usage));
+        }
         look(this, &mut durable);
         if stop.load(Relaxed) {
             break;
@@ -198,11 +230,14 @@ fn counting_each(this: &mut Loop<'_>, spec: &PushSpec, stop: &AtomicBool) {
             std::hint::spin_loop();
         }
     }
-    this.report.syscalls = this.counter.as_ref().map(|_| syscalls);
-    this.report.allocations = Some(allocated);
+    match watch.map(Watch::finish) {
+        Some(Ok(alone)) => this.report.alone = Some(alone),
+        Some(Err(why)) => this.report.alone_reason = Some(why),
+        None => {}
+    }
 }
 
-fn note_usage(report: &mut PushReport, usage: ThreadUsage) {
+pub(super) fn note_usage(report: &mut PushReport, usage: ThreadUsage) {
     report.page_faults += usage.minor_faults + usage.major_faults;
     report.voluntary_switches += usage.voluntary_switches;
 }
@@ -223,6 +258,8 @@ fn empty() -> Result<PushReport, BenchError> {
         push_max_ns: 0,
         memcpy_ns: histogram()?,
         memcpy_max_ns: 0,
+        alone: None,
+        alone_reason: None,
         records: 0,
         paced_ns: 0,
         syscalls: None,

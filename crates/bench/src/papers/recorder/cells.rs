@@ -14,6 +14,7 @@ use crate::noise::{Noise, NoiseReport};
 use crate::papers::latency::Latency;
 use crate::ways::{Way, WayKind, WayReport, WaySpec};
 use baro_sys::{clock, task};
+use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -297,9 +298,19 @@ fn barograph(
     let noise = noise.stop()?;
     let load = beside.map(Beside::finish);
     let kernel = report.kernel.as_ref().filter(|kernel| kernel.lost_events == 0);
+    let alone = report.alone.as_ref().map(|alone| {
+        let of = |histogram: &Histogram<u64>| Latency::of(histogram, histogram.max());
+        Ok::<_, BenchError>((of(&alone.push_ns)?, of(&alone.memcpy_ns)?))
+    });
+    let alone = alone.transpose()?;
     Ok(json!({
         "write": Latency::of(&report.push_ns, report.push_max_ns)?,
         "memcpy": Latency::of(&report.memcpy_ns, report.memcpy_max_ns)?,
+        "write_alone": alone.as_ref().map(|alone| &alone.0),
+        "memcpy_alone": alone.as_ref().map(|alone| &alone.1),
+        "alone_missing": report.alone_reason,
+        "page_faults": report.page_faults,
+        "voluntary_switches": report.voluntary_switches,
         "lost": report.lost,
         "written_bytes": report.records * BLOCK_BYTES,
         "forced_commits": kernel.map(|kernel| kernel.forced_commits),

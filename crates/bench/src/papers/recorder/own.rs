@@ -45,6 +45,7 @@ pub(super) fn record(
         cpu: None,
         fifo: None,
         huge_yardstick: false,
+        alone: true,
     };
     let options = Options { ring_bytes: RING_BYTES, ..Options::default() };
     run(store, spec, options, true, stop)

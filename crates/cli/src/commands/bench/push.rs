@@ -196,6 +196,7 @@ fn spec(arguments: &Arguments) -> PushSpec {
         cpu: arguments.cpu,
         fifo: arguments.fifo,
         huge_yardstick: arguments.huge_yardstick,
+        alone: false,
     }
 }
 
