@@ -31,6 +31,7 @@ struct Cells {
 
 pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
     let mut places: BTreeMap<Place, Cells> = BTreeMap::new();
+    let (mut rows, mut read_back) = (0, 0);
     for row in found.get("share").into_iter().flatten() {
         let text = |key: &str| row[key].as_str().map(str::to_owned);
         let place = (|| {
@@ -38,6 +39,9 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
         })();
         let figures = row["ratio"].as_f64().zip(row["total_mb_per_s"].as_f64());
         let (Some(place), Some((ratio, total))) = (place, figures) else { continue };
+        rows += 1;
+        read_back +=
+            usize::from(row["weights_read"].is_array() && row["weights_read"] == row["weights"]);
         let cells = places.entry(place).or_default();
         let (ratios, totals) = match row["setting"].as_str() {
             Some("default") => (&mut cells.default, &mut cells.default_total),
@@ -81,9 +85,12 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
             figure(median(&cells.auto_total), 1),
         ]);
     }
+    let read = format!(
+        "`io.bfq.weight` was read back as both began: as asked in {read_back} of {rows} minutes."
+    );
     let section = Section {
         title: "B: bandwidth by weight",
-        says: says(&places),
+        says: [says(&places), vec![read]].concat(),
         command: "cargo xtask lab papers --out FOLDER --only share/",
         tables: vec![table],
     };
