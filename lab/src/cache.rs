@@ -39,7 +39,7 @@ impl Cache {
     }
 
     /// Makes a folder whole or not at all: `fill` writes into a temporary one, which gets its name
-    /// at the end. Somebody else may have made it meanwhile; then theirs is taken.
+    /// at the end. Whoever else wants it meanwhile, in this process or another, waits and finds it.
     pub(crate) fn once(
         &self,
         name: &str,
@@ -51,13 +51,17 @@ impl Cache {
         }
         let parent = done.parent().unwrap_or(&self.0);
         fs::create_dir_all(parent).map_err(at(parent))?;
-        let making = parent.join(format!(".making-{}", std::process::id()));
+        let lock = parent.join(".making.lock");
+        let lock =
+            File::create(&lock).and_then(|file| file.lock().map(|()| file)).map_err(at(&lock));
+        let _held = lock?;
+        if done.exists() {
+            return Ok(done);
+        }
+        let making = parent.join(".making");
         let _ = fs::remove_dir_all(&making);
         fs::create_dir_all(&making).map_err(at(&making))?;
-        let made = fill(&making).and_then(|()| match fs::rename(&making, &done) {
-            Err(_) if done.exists() => Ok(()),
-            other => other.map_err(at(&done)),
-        });
+        let made = fill(&making).and_then(|()| fs::rename(&making, &done).map_err(at(&done)));
         let _ = fs::remove_dir_all(&making);
         made.map(|()| done)
     }
@@ -97,5 +101,37 @@ impl Cache {
             }
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::{Remove, tempfolder};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    #[test]
+    fn what_several_want_at_once_is_made_once() {
+        let folder = tempfolder("cache-test").unwrap();
+        let _remove = Remove(folder.clone());
+        let cache = Cache(folder);
+        let made = AtomicUsize::new(0);
+        let fill = |making: &Path| {
+            made.fetch_add(1, Relaxed);
+            cache.remove_others("saved/kind", making)?;
+            fs::write(making.join("memory"), b"whole").map_err(at(making))
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let found = cache.once("saved/kind/name", fill).unwrap();
+                    assert_eq!(fs::read(found.join("memory")).unwrap(), b"whole");
+                });
+            }
+        });
+        assert_eq!(made.load(Relaxed), 1);
+        // What failed is not there, and is tried again.
+        assert!(cache.once("saved/other/name", |_| Err("no".to_owned())).is_err());
+        assert!(cache.once("saved/other/name", |_| Ok(())).is_ok());
     }
 }

@@ -28,6 +28,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const GROUPS: &str = "/sys/fs/cgroup";
+/// Version 2 beside version 1, as systemd's hybrid layout has it.
+const UNIFIED: &str = "/sys/fs/cgroup/unified";
 const TEXT_BYTES_MAX: u64 = 64 << 10;
 
 /// What a stand is made of.
@@ -239,8 +241,8 @@ impl Stand {
     }
 
     /// A control group of the stand's own that limits memory, page cache included, to `bytes`: the file
-    /// to which a process writes its id to be in it. Of version 1, or of version 2 where the root
-    /// group hands memory on.
+    /// to which a process writes its id to be in it. Of version 1, or of version 2, alone or
+    /// beside version 1.
     ///
     /// # Errors
     /// Neither is to be had, with the reason.
@@ -251,15 +253,23 @@ impl Stand {
             host::write_setting(&group.join("memory.limit_in_bytes"), &bytes.to_string())?;
             return Ok(group.join("cgroup.procs"));
         }
-        let controllers = Path::new(GROUPS).join("cgroup.controllers");
-        let controllers = host::read_text(&controllers, TEXT_BYTES_MAX).unwrap_or_default();
-        if !controllers.split_whitespace().any(|name| name == "memory") {
-            return Err(BenchError::Refused(format!(
+        let has_memory = |file: &Path| {
+            let controllers = host::read_text(file, TEXT_BYTES_MAX).unwrap_or_default();
+            controllers.split_whitespace().any(|name| name == "memory")
+        };
+        let roots = [Path::new(GROUPS), Path::new(UNIFIED)];
+        let root = roots.into_iter().find(|root| has_memory(&root.join("cgroup.controllers")));
+        let root = root.ok_or_else(|| {
+            BenchError::Refused(format!(
                 "no memory controller below {GROUPS}, neither of version 1 nor of version 2"
-            )));
+            ))
+        })?;
+        let handed_on = root.join("cgroup.subtree_control");
+        if !has_memory(&handed_on) {
+            self.set(&Setting::new(handed_on.to_string_lossy(), "+memory"))?;
         }
-        self.set(&Setting::new(format!("{GROUPS}/cgroup.subtree_control"), "+memory"))?;
-        let group = self.make_group("")?;
+        let group = root.join(dismantle::group_name(&self.dir));
+        dirty::create_dir(&group).map_err(BenchError::file("make the control group", &group))?;
         host::write_setting(&group.join("memory.max"), &bytes.to_string())?;
         Ok(group.join("cgroup.procs"))
     }

@@ -55,9 +55,12 @@ impl Watch {
 
     /// A push or a memcpy.
     pub(super) fn one(&mut self, this: &mut Loop<'_>, pushes: bool) {
-        let (usage, before) = (ThreadUsage::now(), self.count());
+        let before = self.count();
+        // Inside, as reading the counter may itself wait for a lock where the kernel is PREEMPT_RT.
+        let usage = ThreadUsage::now();
         let took_ns = this.counted(pushes);
-        let (after, usage) = (self.count(), ThreadUsage::now().since(usage));
+        let usage = ThreadUsage::now().since(usage);
+        let after = self.count();
         note_usage(&mut this.report, usage);
         self.alone.note(pushes, took_ns, after.saturating_sub(before) + usage.involuntary_switches);
     }

@@ -89,8 +89,8 @@ pub(super) fn group_name(dir: &Path) -> String {
 }
 
 fn remove_groups(dir: &Path, complaints: &mut Vec<String>) {
-    // The last is version 2, which has one tree for all.
-    for controller in ["blkio", "memory", ""] {
+    // The last two are version 2, alone or beside version 1, which has one tree for all.
+    for controller in ["blkio", "memory", "", "unified"] {
         let group = Path::new("/sys/fs/cgroup").join(controller).join(group_name(dir));
         // Processes that are ending keep a group busy for a moment.
         for attempt in 0..=BUSY_TRIES {
