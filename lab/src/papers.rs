@@ -140,11 +140,16 @@ fn is_done(folder: &Path, job: &Job) -> bool {
     std::fs::metadata(folder.join(job.file())).is_ok_and(|file| file.len() > 0)
 }
 
+/// Whether the guest died or stood still, whatever it was to measure.
+fn is_no_result(why: &str) -> bool {
+    [session::GONE, session::SILENT, TIME_OVER].iter().any(|one| why.contains(one))
+}
+
 /// Runs one job; again if its guest died or stood still.
 fn tried(folder: &Path, job: &Job) -> Result<()> {
     for _ in 1..TRIES {
         match one(folder, job) {
-            Err(Trouble::Failed(why)) if why.contains(session::GONE) || why.contains(TIME_OVER) => {
+            Err(Trouble::Failed(why)) if is_no_result(&why) => {
                 println!("== {}: again: {why}", job.name);
             }
             done => return done,

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// A guest ended in the middle of a command.
 pub(crate) const GONE: &str = "the guest has gone";
+/// It has said nothing for as long as it was given.
+pub(crate) const SILENT: &str = "the guest does not answer";
 
 /// What the agent may take longer than a command is allowed to.
 const GRACE: Duration = Duration::from_secs(15);
@@ -78,7 +80,7 @@ impl Session {
 
     fn hear(&mut self) -> Result<Frame, String> {
         Frame::read(&mut self.0).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => "the guest does not answer".to_owned(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => SILENT.to_owned(),
             ErrorKind::UnexpectedEof => GONE.to_owned(),
             _ => format!("from the guest: {error}"),
         })

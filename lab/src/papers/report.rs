@@ -110,6 +110,16 @@ fn figure(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
+/// The least and the most, `1.9 to 2.1`.
+fn span(values: &[f64], digits: usize) -> String {
+    let of = |pick: fn(f64, f64) -> f64| figure(values.iter().copied().reduce(pick), digits);
+    match (of(f64::min), of(f64::max)) {
+        _ if values.is_empty() => "(not measured)".to_owned(),
+        (least, most) if least == most => least,
+        (least, most) => format!("{least} to {most}"),
+    }
+}
+
 /// The data of a cell of a bench's measurement whose name begins so.
 fn cell<'a>(lines: &'a [Value], prefix: &str) -> Option<&'a Value> {
     let line = lines.iter().find(|line| {

@@ -1,7 +1,7 @@
 //! Paper C: portions into F files, on ext4, f2fs and into Barograph's store.
 
 use super::page::{Section, Table};
-use super::{Found, Goal, figure};
+use super::{Found, Goal, figure, span};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,14 +44,6 @@ fn fallen_to(rates: &Rates, kind: &str) -> Option<f64> {
     (all.len() > 1).then(|| all.iter().copied().fold(f64::INFINITY, f64::min) / first)
 }
 
-/// `2 to 10 %`
-fn parts(all: &[f64]) -> String {
-    let of = |pick: fn(f64, f64) -> f64| {
-        figure(all.iter().copied().reduce(pick).map(|part| 100.0 * part), 0)
-    };
-    format!("{} to {} %", of(f64::min), of(f64::max))
-}
-
 pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
     let mut tables = Vec::new();
     let (mut files_fell, mut store_flat, mut f2fs) = (0, 0, 0);
@@ -75,8 +67,9 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
             }
             table.rows.push(row);
         }
-        parts_of_files.extend(fallen_to(&rates, "matrix"));
-        parts_of_store.extend(fallen_to(&rates, "store"));
+        let percent = |kind| fallen_to(&rates, kind).map(|part| 100.0 * part);
+        parts_of_files.extend(percent("matrix"));
+        parts_of_store.extend(percent("store"));
         files_fell += usize::from(fallen_to(&rates, "matrix").is_some_and(|part| part <= FALLEN));
         store_flat += usize::from(fallen_to(&rates, "store").is_some_and(|part| part >= FLAT));
         f2fs += usize::from(rates.keys().any(|(kind, _)| *kind == "f2fs"));
@@ -102,14 +95,14 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
          HDD from 124 to 0.57 MB/s and an SSD from 197 to 16, and 2.5 bytes are written for each."
             .to_owned(),
         format!(
-            "Today, at a hundredth of its sizes and with its cache for each file: at the slowest {} of the rate of one \
+            "Today, at a hundredth of its sizes and with its cache for each file: at the slowest {} % of the rate of one \
              file on ext4. Its claims, one by one, are in files.html beside this page.",
-            parts(&parts_of_files)
+            span(&parts_of_files, 0)
         ),
         format!(
-            "Barograph: one log for all, sorted into runs by sensor later: over as many sensors at the slowest {} of \
-             the rate of one.",
-            parts(&parts_of_store)
+            "Barograph: one log for all, sorted into runs by sensor later: over as many sensors at the slowest {} % \
+             of the rate of one.",
+            span(&parts_of_store, 0)
         ),
     ];
     let section = Section {

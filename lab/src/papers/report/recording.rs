@@ -1,7 +1,7 @@
 //! Paper A, table 2: three cases of `write()` and Barograph's `push` on every medium.
 
 use super::page::{Section, Table};
-use super::{Found, Goal, cell, figure, quantile_us};
+use super::{Found, Goal, cell, figure, quantile_us, span};
 use crate::papers::plan::{FILE_SYSTEMS, KERNELS, MEDIA};
 use serde_json::Value;
 
@@ -167,7 +167,7 @@ fn goals(cells: usize, pushed: &[Pushes]) -> Vec<Goal> {
 fn says(writes: &[f64], pushed: &[Pushes]) -> Vec<String> {
     let range = |of: fn(&Pushes) -> f64, digits| {
         let all: Vec<f64> = pushed.iter().map(of).collect();
-        format!("{} to {}", figure(least(&all), digits), figure(most(&all), digits))
+        span(&all, digits)
     };
     let (calls, lost) =
         pushed.iter().fold((0.0, 0), |(calls, lost), one| (calls + one.pushed, lost + one.lost));
@@ -180,9 +180,8 @@ fn says(writes: &[f64], pushed: &[Pushes]) -> Vec<String> {
          with it beside a load that allocates and truncates (BGALL)."
             .to_owned(),
         format!(
-            "Today: the longest `write()` beside BGALL is {} to {} ms.",
-            figure(least(writes), 0),
-            figure(most(writes), 0)
+            "Today: the longest `write()` beside BGALL is {} ms.",
+            span(writes, 0)
         ),
         format!(
             "Barograph: of {calls} pushes beside BGALL {lost} were lost. Their 99.99th percentile is {} us where \

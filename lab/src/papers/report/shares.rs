@@ -1,7 +1,7 @@
 //! Paper B: 2:1 by weight with I/O of 100 MB, by default and with `baro share run`.
 
 use super::page::{Section, Table};
-use super::{Found, Goal, figure, median};
+use super::{Found, Goal, figure, median, span};
 use crate::papers::plan::MEDIA;
 use std::collections::BTreeMap;
 
@@ -143,18 +143,14 @@ fn says(places: &BTreeMap<Place, Cells>) -> Vec<String> {
             .filter_map(|(_, cells)| median(pick(cells)))
             .collect()
     };
-    let range = |values: &[f64]| {
-        let of = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
-        format!("{} to {}", figure(of(f64::min), 2), figure(of(f64::max), 2))
-    };
     vec![
         "The paper (Linux 5.10, eMMC): weights of 2:1 give 1.26 when both read 100 MB at a time, 1.15 when they write; an \
          application that was changed to cut its I/O has 1.93."
             .to_owned(),
-        format!("Today, by default: {}.", range(&all(|cells| &cells.default))),
+        format!("Today, by default: {}.", span(&all(|cells| &cells.default), 2)),
         format!(
             "Barograph, programs as they are, sizes chosen by itself: {}.",
-            range(&all(|cells| &cells.auto))
+            span(&all(|cells| &cells.auto), 2)
         ),
     ]
 }

@@ -62,6 +62,8 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
         &[
             "journal_wait_on_commit_record", "journal_submit_commit_record",
             "jbd2_write_superblock", "jbd2_update_log_tail", "jbd2_journal_update_sb_log_tail",
+            // The lock of the superblock's buffer, held while it is written; no other sleep.
+            "jbd2_journal_set_features",
         ],
     ),
     (Cause::JournalBuffer, &["do_get_write_access"]),
@@ -92,7 +94,8 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
         &[
             "filemap_read", "filemap_fault", "filemap_get_pages", "filemap_update_page",
             "filemap_read_folio", "read_cache_folio", "do_read_cache_folio",
-            "generic_file_buffered_read",             "page_cache_ra_unbounded", "do_page_cache_ra", "page_cache_ra_order",
+            "generic_file_buffered_read", "page_cache_ra_unbounded", "do_page_cache_ra",
+            "page_cache_ra_order",
         ],
     ),
     (
