@@ -20,6 +20,9 @@ pub struct Advice {
 /// Dirty data that is allowed of a slow device: what it writes in about two seconds, if not known 32
 /// MiB.
 const DIRTY_BYTES: u64 = 32 << 20;
+/// Less stops writers on f2fs until its next checkpoint, up to a minute: it keeps 16 MiB of nodes from
+/// write-back in the background (`f2fs_write_node_pages`), and these count as dirty. Measured: docs/tune.md.
+const F2FS_DIRTY_BYTES_MIN: u64 = 32 << 20;
 
 /// Advice for the causes of a chain, that of its root first.
 pub(super) fn of(known: &Knowledge, call: &SlowCall) -> Vec<Advice> {
@@ -54,6 +57,14 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
                 "less is gathered in memory: files that live shortly are written too; for all disks alike",
             ),
         ],
+        Cause::DirtyLimitDevice if device.is_some_and(|device| is_f2fs(known, device)) => {
+            vec![advice(
+                format!("echo {F2FS_DIRTY_BYTES_MIN} > /sys/class/bdi/{}/max_bytes", bdi(device)),
+                "f2fs keeps 16 MiB of nodes from write-back until a checkpoint, each minute: with a limit \
+                 below that its writers wait so long",
+                "more dirty data of the device: syncs that have to write it take longer",
+            )]
+        }
         Cause::DirtyLimitDevice => vec![advice(
             // Not 0 into max_bytes: that is a limit of nothing.
             format!(
@@ -180,9 +191,14 @@ fn bdi(device: Option<Device>) -> String {
 }
 
 /// A limit of dirty data for one device alone (since 6.2).
-fn limit_of_device(known: &Knowledge, device: Option<Device>) -> Advice {
+pub(super) fn limit_of_device(known: &Knowledge, device: Option<Device>) -> Advice {
     let bdi = bdi(device);
+    let least = match device {
+        Some(device) if is_f2fs(known, device) => F2FS_DIRTY_BYTES_MIN,
+        _ => 0,
+    };
     let bytes = device.and_then(|device| two_seconds(known, device)).unwrap_or(DIRTY_BYTES);
+    let bytes = bytes.max(least);
     advice(
         format!(
             "echo 1 > /sys/class/bdi/{bdi}/strict_limit; echo {bytes} > /sys/class/bdi/{bdi}/max_bytes"
@@ -203,7 +219,16 @@ fn two_seconds(known: &Knowledge, device: Device) -> Option<u64> {
 }
 
 fn mount_options(known: &Knowledge, device: Device) -> String {
+    mounted(known, device).map_or(String::new(), |(_, options)| options.to_owned())
+}
+
+fn is_f2fs(known: &Knowledge, device: Device) -> bool {
+    mounted(known, device).is_some_and(|(kind, _)| kind == "f2fs")
+}
+
+/// File system and options.
+fn mounted(known: &Knowledge, device: Device) -> Option<(&str, &str)> {
     let wanted = device.to_string();
     let of = calls::mounts(known).find(|(device, ..)| *device == wanted);
-    of.map_or(String::new(), |(.., options)| options.to_owned())
+    of.map(|(_, _, kind, options)| (kind, options))
 }

@@ -184,8 +184,7 @@ fn a_locked_transaction_is_followed_to_the_holder_of_a_handle() {
 }
 
 /// Two writers of one file, the holder of its lock sleeps for a limit of the device.
-#[test]
-fn a_lock_is_followed_to_its_holder_and_his_limit() {
+fn a_lock_whose_holder_is_at_his_limit() -> Scene {
     let mut scene = Scene::default();
     scene.task(10, "victim");
     scene.task(30, "antagonist");
@@ -209,11 +208,36 @@ fn a_lock_is_followed_to_its_holder_and_his_limit() {
     scene.line.tasks.get_mut(&30).unwrap().throttles.push(throttle);
     scene.facts.insert("/sys/class/bdi/8:0/strict_limit".to_owned(), "1".to_owned());
     scene.request(30, 80, 595, 4096);
-    let explanation = scene.known().explain(&Question::default());
+    scene
+}
+
+#[test]
+fn a_lock_is_followed_to_its_holder_and_his_limit() {
+    let explanation = a_lock_whose_holder_is_at_his_limit().known().explain(&Question::default());
     let call = explanation.calls.iter().find(|call| call.pid == 10).unwrap();
     assert_eq!(causes(call), ["inode_lock", "dirty_limit_device", "device"]);
     assert_eq!((call.cause, call.root), (Cause::InodeLock, Cause::DirtyLimitDevice));
     assert!(call.chain[0].evidence.contains("held by antagonist (pid 30)"));
+}
+
+/// On f2fs nobody is told to allow less than it keeps from write-back.
+#[test]
+fn a_limit_for_f2fs_is_no_less_than_what_it_holds_back() {
+    let mount = |kind| format!("36 30 8:0 / /data rw,noatime - {kind} /dev/sda rw\n");
+    for (kind, is_f2fs) in [("f2fs", true), ("ext4", false)] {
+        let mut scene = a_lock_whose_holder_is_at_his_limit();
+        scene.facts.insert("/proc/self/mountinfo".to_owned(), mount(kind));
+        scene.writes(30, 85, 595);
+        scene.request(30, 100, 595, 4 << 20);
+        let known = scene.known();
+        let explanation = known.explain(&Question::default());
+        let call = explanation.calls.iter().find(|call| call.pid == 30).unwrap();
+        let larger = "echo 33554432 > /sys/class/bdi/8:0/max_bytes";
+        assert_eq!(call.advice.iter().any(|one| one.command == larger), is_f2fs, "{call:#?}");
+        let limit = advice::limit_of_device(&known, Some(DEVICE)).command;
+        let bytes = limit.split(' ').filter_map(|word| word.parse::<u64>().ok()).max().unwrap();
+        assert_eq!(bytes >= 32 << 20, is_f2fs, "{limit}");
+    }
 }
 
 /// A wait with neither stack nor waker is unexplained, not guessed.

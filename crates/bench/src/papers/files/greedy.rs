@@ -94,7 +94,8 @@ fn limits(scale: Scale, variant: &Variant, files: u64, block_bytes: u64) -> Opti
         return (left >= memory / 16).then(|| (memory, Scale::dirty_bytes(left)));
     }
     let cache = scale.cache_bytes() / variant.cache_divisor;
-    Some((cache, Scale::dirty_bytes(cache)))
+    let dirty = if variant.f2fs { Scale::dirty_bytes_f2fs } else { Scale::dirty_bytes };
+    Some((cache, dirty(cache)))
 }
 
 /// What the writers of a cell are told.

@@ -27,6 +27,7 @@ const PAPER_JOURNAL_MIB: u64 = 128;
 const JOURNAL_MIB_MIN: u64 = 4;
 /// vm.dirty_ratio, of what the cache can have.
 const DIRTY_PERCENT: u64 = 20;
+const F2FS_DIRTY_BYTES_MIN: u64 = 32 << 20;
 /// U_max, and R.
 const FILL_PERCENT: u64 = 90;
 const ROTATED: u64 = 2;
@@ -64,6 +65,13 @@ impl Scale {
     #[must_use]
     pub fn dirty_bytes(cache_bytes: u64) -> u64 {
         (cache_bytes * DIRTY_PERCENT / 100).max(1 << 20)
+    }
+
+    /// The same on f2fs, which keeps 16 MiB of nodes from write-back however small it is: with a limit
+    /// below that its writers stand until a checkpoint (docs/tune.md).
+    #[must_use]
+    pub fn dirty_bytes_f2fs(cache_bytes: u64) -> u64 {
+        Self::dirty_bytes(cache_bytes).max(F2FS_DIRTY_BYTES_MIN)
     }
 
     /// Size of the journal, MiB.

@@ -363,3 +363,11 @@ fn a_committed_measurement_gives_the_expected_text() {
     assert_eq!(text, std::fs::read_to_string(&expected).unwrap());
     assert!(text.contains("F=100000 (2000) B=4K"), "{text}");
 }
+
+/// What f2fs keeps from write-back fits into the limit of dirty data.
+#[test]
+fn f2fs_is_not_stopped_by_its_limit() {
+    assert_eq!(Scale::dirty_bytes(60_000_000), 12_000_000);
+    assert_eq!(Scale::dirty_bytes_f2fs(60_000_000), 32 << 20);
+    assert_eq!(Scale::dirty_bytes_f2fs(6_000_000_000), 1_200_000_000);
+}
