@@ -183,7 +183,9 @@ fn pushes_alone_are_some_of_the_pushes(out: &str) {
     }
     for (all, alone) in [("write", "write_alone"), ("memcpy", "memcpy_alone")] {
         assert!(number(alone, "calls") <= number(all, "calls"), "{data:#}");
-        assert!(number(alone, "max_ns") <= number(all, "max_ns"), "{data:#}");
+        // A histogram keeps three digits.
+        let longest = number(all, "max_ns");
+        assert!(number(alone, "max_ns") <= longest + longest / 500 + 1, "{data:#}");
     }
 }
 
