@@ -4,7 +4,7 @@
 # In a guest only: it sets limits of the device below /mnt and does not put them back.
 set -eu
 files=5000
-device=$(grep ' /mnt f2fs \| /mnt .* - f2fs ' /proc/self/mountinfo | cut -d' ' -f3)
+device=$(grep ' /mnt .* - f2fs ' /proc/self/mountinfo | cut -d' ' -f3)
 bdi=/sys/class/bdi/$device
 echo 1 > "$bdi/strict_limit"
 echo "limit_bytes files longest_wait_s at_file all_s"

@@ -66,6 +66,23 @@ pub(super) struct Shares {
     pub(super) args: &'static str,
 }
 
+impl Shares {
+    /// Where it measures the automatic cut: series of the kernel, disk, bytes of a call, direction.
+    pub(super) fn places(&self) -> Vec<(&'static str, &'static str, u64, &'static str)> {
+        let value = |name: &str| self.args.split(' ').skip_while(|word| *word != name).nth(1);
+        let list = |name| value(name).unwrap_or("").split(',');
+        let mut places = Vec::new();
+        for (kernel, disk) in list("--kernel").flat_map(|k| list("--disk").map(move |d| (k, d))) {
+            for mib in
+                list("--blocks").filter_map(|text| text.strip_suffix('M')?.parse::<u64>().ok())
+            {
+                places.extend(["read", "write"].map(|way| (kernel, disk, mib << 20, way)));
+            }
+        }
+        places
+    }
+}
+
 /// Paper B: the card of its year first.
 pub(super) const SHARES: [Shares; 5] = [
     Shares {
@@ -212,5 +229,12 @@ mod tests {
             }
         }
         assert!(jobs.iter().all(|job| job.script().contains(LEFT)));
+    }
+
+    #[test]
+    fn places_of_shares_are_counted() {
+        let places: BTreeSet<_> = SHARES.iter().flat_map(Shares::places).collect();
+        assert_eq!(places.len(), 24);
+        assert!(places.contains(&("5.10", "sd", 10 << 20, "write")));
     }
 }

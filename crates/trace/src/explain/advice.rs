@@ -57,7 +57,7 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
                 "less is gathered in memory: files that live shortly are written too; for all disks alike",
             ),
         ],
-        Cause::DirtyLimitDevice if device.is_some_and(|device| is_f2fs(known, device)) => {
+        Cause::DirtyLimitDevice if device.is_some_and(|device| stops_f2fs(known, device)) => {
             vec![advice(
                 format!("echo {F2FS_DIRTY_BYTES_MIN} > /sys/class/bdi/{}/max_bytes", bdi(device)),
                 "f2fs keeps 16 MiB of nodes from write-back until a checkpoint, each minute: with a limit \
@@ -193,12 +193,10 @@ fn bdi(device: Option<Device>) -> String {
 /// A limit of dirty data for one device alone (since 6.2).
 pub(super) fn limit_of_device(known: &Knowledge, device: Option<Device>) -> Advice {
     let bdi = bdi(device);
-    let least = match device {
-        Some(device) if is_f2fs(known, device) => F2FS_DIRTY_BYTES_MIN,
-        _ => 0,
-    };
-    let bytes = device.and_then(|device| two_seconds(known, device)).unwrap_or(DIRTY_BYTES);
-    let bytes = bytes.max(least);
+    let mut bytes = device.and_then(|device| two_seconds(known, device)).unwrap_or(DIRTY_BYTES);
+    if device.is_some_and(|device| is_f2fs(known, device)) {
+        bytes = bytes.max(F2FS_DIRTY_BYTES_MIN);
+    }
     advice(
         format!(
             "echo 1 > /sys/class/bdi/{bdi}/strict_limit; echo {bytes} > /sys/class/bdi/{bdi}/max_bytes"
@@ -224,6 +222,13 @@ fn mount_options(known: &Knowledge, device: Device) -> String {
 
 fn is_f2fs(known: &Knowledge, device: Device) -> bool {
     mounted(known, device).is_some_and(|(kind, _)| kind == "f2fs")
+}
+
+/// Whether the limit of a device with f2fs is below what does; the kernel reads it back a little smaller.
+fn stops_f2fs(known: &Knowledge, device: Device) -> bool {
+    let limit = known.facts.get(&format!("/sys/class/bdi/{device}/max_bytes"));
+    let bytes = limit.and_then(|text| text.trim().parse::<u64>().ok());
+    is_f2fs(known, device) && bytes.is_some_and(|bytes| bytes < F2FS_DIRTY_BYTES_MIN / 4 * 3)
 }
 
 /// File system and options.

@@ -224,16 +224,22 @@ fn a_lock_is_followed_to_its_holder_and_his_limit() {
 #[test]
 fn a_limit_for_f2fs_is_no_less_than_what_it_holds_back() {
     let mount = |kind| format!("36 30 8:0 / /data rw,noatime - {kind} /dev/sda rw\n");
-    for (kind, is_f2fs) in [("f2fs", true), ("ext4", false)] {
+    let max = "/sys/class/bdi/8:0/max_bytes".to_owned();
+    for (kind, is_f2fs, mib) in [("f2fs", true, 12), ("f2fs", true, 64), ("ext4", false, 12)] {
         let mut scene = a_lock_whose_holder_is_at_his_limit();
         scene.facts.insert("/proc/self/mountinfo".to_owned(), mount(kind));
+        scene.facts.insert(max.clone(), format!("{}\n", mib << 20));
         scene.writes(30, 85, 595);
         scene.request(30, 100, 595, 4 << 20);
         let known = scene.known();
         let explanation = known.explain(&Question::default());
         let call = explanation.calls.iter().find(|call| call.pid == 30).unwrap();
         let larger = "echo 33554432 > /sys/class/bdi/8:0/max_bytes";
-        assert_eq!(call.advice.iter().any(|one| one.command == larger), is_f2fs, "{call:#?}");
+        assert_eq!(
+            call.advice.iter().any(|one| one.command == larger),
+            is_f2fs && mib == 12,
+            "{call:#?}"
+        );
         let limit = advice::limit_of_device(&known, Some(DEVICE)).command;
         let bytes = limit.split(' ').filter_map(|word| word.parse::<u64>().ok()).max().unwrap();
         assert_eq!(bytes >= 32 << 20, is_f2fs, "{limit}");

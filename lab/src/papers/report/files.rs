@@ -67,11 +67,11 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
             }
             table.rows.push(row);
         }
-        let percent = |kind| fallen_to(&rates, kind).map(|part| 100.0 * part);
-        parts_of_files.extend(percent("matrix"));
-        parts_of_store.extend(percent("store"));
-        files_fell += usize::from(fallen_to(&rates, "matrix").is_some_and(|part| part <= FALLEN));
-        store_flat += usize::from(fallen_to(&rates, "store").is_some_and(|part| part >= FLAT));
+        let (files, store) = (fallen_to(&rates, "matrix"), fallen_to(&rates, "store"));
+        parts_of_files.extend(files.map(|part| 100.0 * part));
+        parts_of_store.extend(store.map(|part| 100.0 * part));
+        files_fell += usize::from(files.is_some_and(|part| part <= FALLEN));
+        store_flat += usize::from(store.is_some_and(|part| part >= FLAT));
         f2fs += usize::from(rates.keys().any(|(kind, _)| *kind == "f2fs"));
         tables.push(table);
     }

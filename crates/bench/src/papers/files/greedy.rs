@@ -86,7 +86,12 @@ impl Greedy {
 }
 
 /// Memory and dirty data that the writers of a cell may have, bytes; None: the buffers leave none.
-fn limits(scale: Scale, variant: &Variant, files: u64, block_bytes: u64) -> Option<(u64, u64)> {
+pub(super) fn limits(
+    scale: Scale,
+    variant: &Variant,
+    files: u64,
+    block_bytes: u64,
+) -> Option<(u64, u64)> {
     if variant.layer {
         let memory = scale.memory_bytes();
         let left = memory.checked_sub(files * block_bytes)?;

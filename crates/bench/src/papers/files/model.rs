@@ -27,6 +27,7 @@ const PAPER_JOURNAL_MIB: u64 = 128;
 const JOURNAL_MIB_MIN: u64 = 4;
 /// vm.dirty_ratio, of what the cache can have.
 const DIRTY_PERCENT: u64 = 20;
+/// Twice what f2fs holds back.
 const F2FS_DIRTY_BYTES_MIN: u64 = 32 << 20;
 /// U_max, and R.
 const FILL_PERCENT: u64 = 90;

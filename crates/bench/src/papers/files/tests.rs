@@ -367,7 +367,10 @@ fn a_committed_measurement_gives_the_expected_text() {
 /// What f2fs keeps from write-back fits into the limit of dirty data.
 #[test]
 fn f2fs_is_not_stopped_by_its_limit() {
-    assert_eq!(Scale::dirty_bytes(60_000_000), 12_000_000);
-    assert_eq!(Scale::dirty_bytes_f2fs(60_000_000), 32 << 20);
-    assert_eq!(Scale::dirty_bytes_f2fs(6_000_000_000), 1_200_000_000);
+    let dirty = |scale, f2fs| {
+        let variant = Variant { f2fs, ..Variant::BASE };
+        greedy::limits(Scale(scale), &variant, 100, 4096).unwrap().1
+    };
+    assert_eq!((dirty(100, false), dirty(100, true)), (12_000_000, 32 << 20));
+    assert_eq!((dirty(1, false), dirty(1, true)), (1_200_000_000, 1_200_000_000));
 }

@@ -62,7 +62,7 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
         &[
             "journal_wait_on_commit_record", "journal_submit_commit_record",
             "jbd2_write_superblock", "jbd2_update_log_tail", "jbd2_journal_update_sb_log_tail",
-            // The lock of the superblock's buffer, held while it is written; no other sleep.
+            // It takes the lock of the superblock's buffer, which is held while that is written.
             "jbd2_journal_set_features",
         ],
     ),
