@@ -85,18 +85,28 @@ pub(crate) fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// CI: builds them again, where the compiler that built them is.
+/// What is missing here to build what compiler version `by` built.
+fn missing(by: &str) -> Option<String> {
+    let Some((clang, strip, _)) = compiler().filter(|(.., version)| version == by) else {
+        return Some(format!("clang {by} is not installed"));
+    };
+    let works = |line: String| Cmd::new(&line).quiet().output().is_ok();
+    // Packages of their own, each of which may be there without the other.
+    if !works(format!("{clang} -target bpf -E -include bpf/bpf_helpers.h -x c /dev/null")) {
+        return Some("the headers of libbpf are not installed".to_owned());
+    }
+    (!works(format!("{strip} --version"))).then(|| format!("{strip} is not installed"))
+}
+
+/// CI: builds them again, where the compiler that built them is, and what it needs.
 pub(crate) fn step() -> Outcome {
     let mut report = Report::default();
     let what = "programs of the probes built again";
     let sum = std::fs::read_to_string(folder().join(SUM)).unwrap_or_default();
     let by = sum.lines().find_map(|line| line.strip_prefix("compiler ")).unwrap_or_default();
-    match compiler() {
-        Some((_, _, version)) if version == by => {}
-        _ => {
-            report.skip(what, &format!("clang {by} is not installed"));
-            return Ok(report);
-        }
+    if let Some(why) = missing(by) {
+        report.skip(what, &why);
+        return Ok(report);
     }
     let repeat = |error: String| format!("cargo xtask probes    ({error})");
     let built = build().map_err(repeat)?;
