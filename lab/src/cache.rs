@@ -1,6 +1,7 @@
 //! The cache folder: packages as they were fetched, kernels made ready from them, saved machines.
 //! All of it can be deleted at any time; what is missing is made again.
 
+use crate::host;
 use crate::tool::at;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ impl Cache {
     /// Waits for a turn. There are as many as this host has processors: a machine has two, but most of
     /// what runs in one keeps one of them busy.
     pub(crate) fn turn(&self) -> Result<Turn, String> {
-        let turns = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let turns = host::processors();
         let mut waiting = false;
         loop {
             for number in 0..turns {

@@ -13,12 +13,10 @@ use crate::machine::{Hardware, session};
 use crate::project::Profile;
 use crate::scratch::{Remove, tempfolder};
 use crate::tool::{self, Result, Trouble, at};
-use crate::{kernels, project, run, share};
+use crate::{host, kernels, lanes, project, run, share};
 use plan::{Job, SHARES, jobs};
-use std::num::NonZero;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// A guest that died or stood still is no result: QEMU 7.2 now and then runs an int3 that another
@@ -102,38 +100,21 @@ fn run_all(folder: &Path, chosen: &[&Job]) -> Result<Vec<String>> {
     let missing = chosen.iter().copied().filter(|job| !is_done(folder, job));
     let (narrow, wide): (Vec<&Job>, Vec<&Job>) = missing.partition(|job| job.leaves_a_processor());
     println!("{} experiments, {} of them to be run", chosen.len(), narrow.len() + wide.len());
-    let mut wrong = in_lanes(folder, &wide, 1)?;
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    wrong.extend(in_lanes(folder, &narrow, processors)?);
-    Ok(wrong)
-}
-
-fn in_lanes(folder: &Path, jobs: &[&Job], lanes: usize) -> Result<Vec<String>> {
-    let next = AtomicUsize::new(0);
-    let lane = || {
-        let mut wrong = Vec::new();
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let begin = Instant::now();
-            match tried(folder, job) {
-                Ok(()) => println!("== {}: {:.0} s", job.name, begin.elapsed().as_secs_f64()),
-                Err(Trouble::Missing(why)) => return Err(Trouble::Missing(why)),
-                Err(Trouble::Failed(why) | Trouble::Usage(why)) => {
-                    eprintln!("== {}: failed: {why}", job.name);
-                    wrong.push(format!("{}: {why}", job.name));
-                }
+    let one = |job: &&Job| {
+        let begin = Instant::now();
+        match tried(folder, job) {
+            Ok(()) => println!("== {}: {:.0} s", job.name, begin.elapsed().as_secs_f64()),
+            Err(Trouble::Failed(why) | Trouble::Usage(why)) => {
+                eprintln!("== {}: failed: {why}", job.name);
+                return Err(Trouble::Failed(format!("{}: {why}", job.name)));
             }
+            missing @ Err(Trouble::Missing(_)) => return missing,
         }
-        Ok(wrong)
+        Ok(())
     };
-    std::thread::scope(|scope| {
-        let working: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
-        let mut wrong = Vec::new();
-        for lane in working {
-            let done = lane.join().map_err(|_| Trouble::Failed("a lane panicked".to_owned()))?;
-            wrong.extend(done?);
-        }
-        Ok(wrong)
-    })
+    let mut wrong = lanes::run(1, &wide, one)?;
+    wrong.extend(lanes::run(host::processors(), &narrow, one)?);
+    Ok(wrong)
 }
 
 fn is_done(folder: &Path, job: &Job) -> bool {

@@ -12,16 +12,17 @@ mod trace;
 use crate::cache::Cache;
 use crate::choice::Choice;
 use crate::guest::programs::Brought;
-use crate::kernels::{self, Wanted};
+use crate::kernels::{self, Kernel, Wanted};
 use crate::machine::disk::{self, Driver, Model};
 use crate::machine::{Disks, Hardware, Machine};
 use crate::scratch::{Remove, tempfile};
 use crate::site::{Site, bring, bring_file};
-use crate::tool::{self, Result, which};
-use crate::{project, run};
+use crate::tool::{self, Result, Trouble, which};
+use crate::{host, lanes, project, run};
 use seen::Seen;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use trace::Extents;
 
@@ -55,17 +56,31 @@ pub(crate) fn command(args: &[&str]) -> Result<()> {
         choice.disks.push(disk::model("sd")?);
     }
     let cache = Cache::open()?;
-    let mut cannot = 0;
-    for series in &choice.kernels {
-        let kernel = kernels::ready(&cache, series, Wanted::Locked)?;
-        for model in &choice.disks {
-            cannot += on(choice.site(&cache, &kernel), model, &choice)?;
-        }
+    let kernels: Vec<Kernel> = choice
+        .kernels
+        .iter()
+        .map(|series| kernels::ready(&cache, series, Wanted::Locked))
+        .collect::<std::result::Result<_, _>>()?;
+    let places: Vec<(&Kernel, &'static Model)> = kernels
+        .iter()
+        .flat_map(|kernel| choice.disks.iter().map(move |model| (kernel, *model)))
+        .collect();
+    // A card takes the emulator more than a processor.
+    let (cards, others): (Vec<_>, Vec<_>) =
+        places.into_iter().partition(|(_, model)| model.driver == Driver::Mmc);
+    let cannot = AtomicUsize::new(0);
+    let one = |(kernel, model): &(&Kernel, &'static Model)| {
+        let here = on(choice.site(&cache, kernel), model, &choice)?;
+        cannot.fetch_add(here, Ordering::Relaxed);
+        Ok(())
+    };
+    let mut wrong = lanes::run(1, &cards, one)?;
+    wrong.extend(lanes::run(host::processors(), &others, one)?);
+    let cannot = cannot.into_inner();
+    if cannot > 0 {
+        wrong.push(format!("{cannot} cells could not be measured"));
     }
-    match cannot {
-        0 => Ok(()),
-        _ => Err(tool::Trouble::Failed(format!("{cannot} cells could not be measured"))),
-    }
+    if wrong.is_empty() { Ok(()) } else { Err(Trouble::Failed(wrong.join("; "))) }
 }
 
 /// All cells of a kernel and a disk; returns how many could not be measured.
@@ -221,6 +236,7 @@ impl Cell<'_> {
     fn row(&self, mut row: Value, measured: std::result::Result<Value, String>) -> (Value, String) {
         let Cell { setting, direction, block_bytes, .. } = self;
         let cell = format!("{setting} {direction} {}K", block_bytes >> 10);
+        row["host"] = host::facts();
         match measured {
             Ok(measured) => {
                 let said = format!(
