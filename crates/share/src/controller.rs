@@ -12,7 +12,7 @@ use crate::control::{Control, GroupPeriod, Period};
 use crate::error::ShareError;
 use crate::journals::Journals;
 use crate::observe::{self, Queue};
-use crate::pieces::{Cut, PieceFiles, Pieces};
+use crate::pieces::{Cut, Given, PieceFiles, Pieces};
 use crate::plan::{self, Remedy};
 use crate::registry::{Entry, Registry};
 use crate::sampler::{DiskSeen, Sampler};
@@ -343,17 +343,21 @@ impl Controller {
 
     /// Gives a group of ours another weight for a while, unless somebody else has given it one.
     fn trim(&self, entry: &Entry, files: &PieceFiles, weight: Option<Weight>) {
-        let before = files.weight();
-        if weight == before {
+        let given = files.weight();
+        if given == Given::done(weight) {
             return;
         }
         let asked = entry.asked.weight;
         let Ok(group) = self.sampler.group(entry) else { return };
-        if group.weight().is_ok_and(|now| now == before.unwrap_or(asked)) {
-            // Told first: who is killed in between leaves a weight that the next one knows.
-            files.set_weight(weight);
-            // A group that is gone needs none.
-            let _ = group.set_weight(weight.unwrap_or(asked));
+        let Ok(found) = group.weight() else { return };
+        if given.is_ours(asked, found) {
+            let before = Some(found).filter(|found| *found != asked);
+            // Told first: who is killed in between leaves both, and the next one knows them.
+            files.set_weight(Given { now: weight, before });
+            // A group that is gone needs none; one that did not take it is tried again.
+            if group.set_weight(weight.unwrap_or(asked)).is_ok() {
+                files.set_weight(Given::done(weight));
+            }
         }
     }
 

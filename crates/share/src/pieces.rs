@@ -94,6 +94,31 @@ impl FromStr for Cut {
     }
 }
 
+/// The weight that a group of ours has been given; None: what was asked. The two differ while it is
+/// being given: whoever finds them so, as the next after a controller that was killed, knows that the
+/// group has one of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// The one that it has.
+    pub now: Option<Weight>,
+    /// The one that it had, until it has the new one.
+    pub before: Option<Weight>,
+}
+
+impl Given {
+    /// It has this weight, and no other is under way.
+    #[must_use]
+    pub fn done(now: Option<Weight>) -> Self {
+        Self { now, before: now }
+    }
+
+    /// Whether a group that was asked to weigh `asked` and weighs `found` has its weight from us.
+    #[must_use]
+    pub fn is_ours(self, asked: Weight, found: Weight) -> bool {
+        [self.now, self.before].iter().any(|weight| weight.unwrap_or(asked) == found)
+    }
+}
+
 /// The two files of a group.
 #[derive(Debug)]
 pub struct PieceFiles {
@@ -162,17 +187,20 @@ impl PieceFiles {
         }
     }
 
-    /// The group has this weight from now on; None: what was asked.
-    pub fn set_weight(&self, trimmed: Option<Weight>) {
-        let weight = trimmed.map_or(0, |weight| u64::from(weight.get()));
-        self.pieces.counter(layout::WEIGHT_AT).store(weight, Relaxed);
+    /// What weight the group has been given.
+    pub fn set_weight(&self, given: Given) {
+        let bits = |weight: Option<Weight>| weight.map_or(0, |weight| u64::from(weight.get()));
+        let both = bits(given.now) | bits(given.before) << layout::WEIGHT_BEFORE_SHIFT;
+        self.pieces.counter(layout::WEIGHT_AT).store(both, Relaxed);
     }
 
-    /// The weight that the group was given, where it is not what was asked.
+    /// What weight the group has been given last, by whichever controller.
     #[must_use]
-    pub fn weight(&self) -> Option<Weight> {
-        let weight = self.pieces.counter(layout::WEIGHT_AT).load(Relaxed);
-        u16::try_from(weight).ok().and_then(Weight::new)
+    #[allow(clippy::cast_possible_truncation, reason = "16 bits each")]
+    pub fn weight(&self) -> Given {
+        let both = self.pieces.counter(layout::WEIGHT_AT).load(Relaxed);
+        let weight = |bits: u64| Weight::new(bits as u16);
+        Given { now: weight(both), before: weight(both >> layout::WEIGHT_BEFORE_SHIFT) }
     }
 
     /// How many large direct I/Os the programs say that they did not cut.
@@ -205,4 +233,35 @@ impl PieceFiles {
 fn counters_head(counters: &SharedMemory) {
     counters.write(MAGIC_AT, &COUNTERS_MAGIC);
     counters.write(VERSION_AT, &VERSION.to_ne_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_under_way_is_known_whichever_the_group_has() {
+        let dir = std::env::temp_dir().join(format!("baro-pieces-{}", std::process::id()));
+        baro_sys::host::create_dir_all(&dir).unwrap();
+        let files = PieceFiles::create(&dir, Pieces::default()).unwrap();
+        let weight = |number| Weight::new(number).unwrap();
+        let asked = weight(200);
+        assert_eq!(files.weight(), Given::default());
+        assert!(Given::default().is_ours(asked, asked));
+        let (asked_only, trimmed) = (Given::done(None), Given::done(Some(weight(1000))));
+        for (before, now) in [(None, Some(weight(210))), (Some(weight(210)), None)] {
+            files.set_weight(Given { now, before });
+            let next = PieceFiles::open(&dir).unwrap().weight();
+            assert_eq!(next, Given { now, before });
+            assert!(next.is_ours(asked, weight(210)) && next.is_ours(asked, asked));
+            assert!(!next.is_ours(asked, weight(211)));
+        }
+        files.set_weight(trimmed);
+        assert_eq!(files.weight(), trimmed);
+        assert!(!trimmed.is_ours(asked, asked) && !asked_only.is_ours(asked, weight(210)));
+        // Sizes stand beside it.
+        assert_eq!(files.get(), Pieces::default());
+        drop(files);
+        baro_sys::disk::remove_folder(&dir).unwrap();
+    }
 }

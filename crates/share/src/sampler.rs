@@ -201,7 +201,7 @@ impl Sampler {
                 GroupSeen {
                     name: seen.entry.asked.name.clone(),
                     weight: seen.entry.asked.weight,
-                    weight_trimmed: files.as_ref().and_then(PieceFiles::weight),
+                    weight_trimmed: files.as_ref().and_then(|files| files.weight().now),
                     weight_read: seen.group.weight().ok(),
                     served: served.since(first),
                     piece_bytes: files.map_or(0, |files| {

@@ -24,9 +24,11 @@ pub const VERSION_AT: usize = 8;
 pub const READ_PIECE_AT: usize = 64;
 /// Where the size of a piece of a write is, a `u64` in bytes; 0: do not cut.
 pub const WRITE_PIECE_AT: usize = 72;
-/// Where the weight is that the group has while it is trimmed, a `u64`; 0: what was asked. Not for
-/// programs.
+/// Where the weight is that the group has while it is trimmed, and above it by
+/// [`WEIGHT_BEFORE_SHIFT`] bits the one before; 0: what was asked. A `u64`, not for programs.
 pub const WEIGHT_AT: usize = 80;
+/// Who is killed while a weight is given leaves two that differ, of which the group has one.
+pub const WEIGHT_BEFORE_SHIFT: u32 = 16;
 /// Where the first counter is; each is a `u64`, in the order of [`Counter::ALL`].
 pub const COUNTERS_AT: usize = 64;
 /// No piece is smaller, whatever the controller asks for.
