@@ -7,10 +7,14 @@ mod calls;
 mod loop_device;
 mod place;
 
+use baro_trace::blk::Places;
+use baro_trace::collect::BlockWatch;
+use baro_trace::record::Device;
 use calls::{json, run, stderr, text};
 use loop_device::LoopDevice;
 use place::Folder;
 use serde_json::{Value, json};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -110,6 +114,61 @@ fn device(folder: &Folder) -> Option<LoopDevice> {
             None
         }
     }
+}
+
+/// A file of the test's, 4 KiB pages of one byte each, all of it on the disk.
+fn laid_out(path: &Path, pages: u8) -> std::fs::File {
+    let bytes: Vec<u8> = (0..pages).flat_map(|page| [page + 1; 4096]).collect();
+    std::fs::write(path, bytes).unwrap();
+    let file = baro_sys::calls::open_direct(path).unwrap();
+    file.sync_all().unwrap();
+    file
+}
+
+/// What a change of load is measured by.
+#[test]
+fn completions_of_a_file_are_counted() {
+    let folder = Folder::new("share-completed");
+    let Some(device) = device(&folder) else { return };
+    let mount = device.mount_dir();
+    let paths = ["a", "b"].map(|name| Path::new(&mount).join(name));
+    let files = [laid_out(&paths[0], 200), laid_out(&paths[1], 100)];
+    let places = paths.map(|path| baro_sys::place::bytes_on_disk(&path, 64).unwrap().unwrap());
+    let image = std::fs::File::open(folder.path("image")).unwrap();
+    for (places, pages) in places.iter().zip([200u64, 100]) {
+        let bytes: u64 = places.iter().map(|place| place.end - place.start).sum();
+        assert_eq!(bytes, pages * 4096);
+        let mut seen = Vec::new();
+        for place in places {
+            let mut part = vec![0; (place.end - place.start) as usize];
+            image.read_exact_at(&mut part, place.start).unwrap();
+            seen.extend(part);
+        }
+        let is_right = |(at, byte): (usize, &u8)| usize::from(*byte) == at / 4096 + 1;
+        assert!(seen.iter().enumerate().all(is_right), "not the file's bytes at {places:?}");
+    }
+    let number = std::fs::read_to_string(device.file("../dev")).unwrap();
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    let number = Device::new(major.parse().unwrap(), minor.parse().unwrap());
+    let watch = BlockWatch::start_into(Places::new(&places), "baro-test", &[number], 1 << 10);
+    let mut watch = match watch {
+        Ok(watch) => watch,
+        Err(why) => {
+            println!("skipped: {why}");
+            return;
+        }
+    };
+    let mut buffer = baro_sys::memory::AlignedBuffer::unlocked(64 << 10).unwrap();
+    for at in [0, 64 << 10, 128 << 10] {
+        files[0].write_all_at(&buffer, at).unwrap();
+        watch.drain().unwrap();
+    }
+    files[1].read_exact_at(&mut buffer, 128 << 10).unwrap();
+    // Of neither, with what the file system writes for it.
+    laid_out(&Path::new(&mount).join("c"), 50);
+    let watched = watch.finish().unwrap();
+    assert_eq!(watched.sums.done_bytes(), [3 * (64 << 10), 64 << 10]);
+    assert_eq!(watched.damaged, 0);
 }
 
 /// Control groups and run directories of the bench with this process id.

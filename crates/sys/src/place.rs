@@ -12,7 +12,7 @@ mod fixed;
 mod mount;
 
 pub use device::{Queue, QueueCache};
-pub use file::{DirectIo, Extents, PlaceFile, file_flags, try_direct_write};
+pub use file::{DirectIo, Extents, PlaceFile, bytes_on_disk, file_flags, try_direct_write};
 pub use fixed::{FixedFile, try_fix_in_place};
 pub(crate) use fixed::{fix_in_place, on_f2fs};
 

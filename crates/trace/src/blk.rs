@@ -3,7 +3,7 @@
 //! All sources give the same [`BlockEvent`]s: the kernel's tracepoints, live or from a trace file
 //! ([`BlockEvent::from_kernel`]), files of blktrace ([`blktrace`]), and the text of blkparse
 //! ([`blkparse`]). [`Accounting`] takes them in the order of time and sums them by device, process
-//! and class; [`figures`] has what follows from sums: shares, write amplification, lifetime.
+//! and class, [`Places`] by where they are; [`figures`] has what follows from sums: shares, write amplification, lifetime.
 //!
 //! Invariant: pure and bounded, whatever the events. Each request counts once, however often it was
 //! issued, and each byte once, when it is done. Held by `a_request_issued_again_counts_once`,
@@ -17,10 +17,24 @@ mod class;
 mod event;
 pub mod figures;
 mod pending;
+mod places;
 mod traffic;
 
 pub use accounting::{Accounting, Counts, DEVICES_MAX, ROWS_MAX};
 pub use class::{Class, Column, Operation};
 pub use event::{BlockEvent, Kind, Process};
 pub use pending::PENDING_MAX;
+pub use places::Places;
 pub use traffic::{Totals, Traffic};
+
+/// What events of requests are given to, one after the other in the order of time.
+pub trait Sink {
+    /// Takes an event.
+    fn take(&mut self, event: &BlockEvent);
+}
+
+impl Sink for Accounting {
+    fn take(&mut self, event: &BlockEvent) {
+        Accounting::take(self, event);
+    }
+}

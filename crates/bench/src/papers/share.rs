@@ -12,6 +12,7 @@
 
 mod cells;
 mod claims;
+mod completed;
 mod deadline;
 mod figures;
 mod fio;

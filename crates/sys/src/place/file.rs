@@ -6,9 +6,11 @@
 //! Invariant: reading leaves the file as it is; writing goes to a file without a name. Tests:
 //! below, and baro-recorder's `tests/real/places.rs` on each file system.
 
+use crate::identity::FileSystem;
 use crate::memory::AlignedBuffer;
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -17,6 +19,8 @@ use std::path::Path;
 const PAGE: usize = 4096;
 /// Extents looked at in one file; a segment that was written once has a few.
 const EXTENTS_MAX: usize = 64;
+/// The unit of places on disks in /sys.
+const SECTOR: u64 = 512;
 
 /// Whether I/O with O_DIRECT goes past the page cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,10 +120,20 @@ struct Fiemap {
 /// `_IOWR('f', 11, struct fiemap)`: the size in it is that of the head.
 const FS_IOC_FIEMAP: u64 = 0xc020_660b;
 
-fn extents(file: &File) -> Option<Extents> {
+/// The last extent of the file.
+const LAST: u32 = 0x1;
+/// Not on the disk yet, or not known where.
+const NOWHERE: u32 = 0x2 | 0x4;
+/// Encoded, encrypted, inside other data, inline, packed tail: what is there is not the file's bytes.
+const ENCODED: u32 = 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
+const UNWRITTEN: u32 = 0x800;
+const SHARED: u32 = 0x2000;
+
+/// Up to [`EXTENTS_MAX`] extents from a byte of the file on; `None` where the file system cannot tell.
+fn fiemap(file: &File, start: u64) -> Option<Vec<FiemapExtent>> {
     let mut map = Fiemap {
-        start: 0,
-        length: u64::MAX,
+        start,
+        length: u64::MAX - start,
         flags: 0,
         mapped: 0,
         count: EXTENTS_MAX as u32,
@@ -130,15 +144,54 @@ fn extents(file: &File) -> Option<Extents> {
     if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) } != 0 {
         return None;
     }
+    Some(map.extents.into_iter().take(map.mapped as usize).collect())
+}
+
+fn extents(file: &File) -> Option<Extents> {
     let mut found = Extents::default();
-    for extent in map.extents.iter().take(map.mapped as usize) {
+    for extent in fiemap(file, 0)? {
         found.seen += 1;
-        found.shared += u32::from(extent.flags & 0x2000 != 0);
-        found.unwritten += u32::from(extent.flags & 0x800 != 0);
-        // Encoded, encrypted, inline, packed tail.
-        found.encoded += u32::from(extent.flags & (0x8 | 0x80 | 0x200 | 0x400) != 0);
+        found.shared += u32::from(extent.flags & SHARED != 0);
+        found.unwritten += u32::from(extent.flags & UNWRITTEN != 0);
+        found.encoded += u32::from(extent.flags & ENCODED != 0);
     }
     Some(found)
+}
+
+/// Where the bytes of the file at `path` are on the disk that holds its file system, in bytes from the
+/// begin of the whole disk, as events of the block layer tell places. `None` where the file system cannot
+/// tell: bytes that are not on the disk yet, encoded, or one of more than `most` extents.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn bytes_on_disk(path: &Path, most: usize) -> Result<Option<Vec<Range<u64>>>> {
+    let file = File::open(path).map_err(|e| Error::new("open", path, e))?;
+    let (major, minor) = FileSystem::of(path)?.device;
+    // A whole disk has no such file.
+    let start = format!("/sys/dev/block/{major}:{minor}/start");
+    let start = std::fs::read_to_string(start).ok().and_then(|text| text.trim().parse().ok());
+    let begin = start.unwrap_or(0_u64).saturating_mul(SECTOR);
+    let mut places = Vec::new();
+    let mut from = 0;
+    loop {
+        let Some(extents) = fiemap(&file, from) else { return Ok(None) };
+        let Some(last) = extents.last() else { return Ok(Some(places)) };
+        from = last.logical.saturating_add(last.length);
+        if extents.iter().any(|extent| extent.flags & (NOWHERE | ENCODED) != 0) {
+            return Ok(None);
+        }
+        let is_last = last.flags & LAST != 0;
+        places.extend(extents.iter().map(|extent| {
+            let at = begin.saturating_add(extent.physical);
+            at..at.saturating_add(extent.length)
+        }));
+        if is_last {
+            return Ok((places.len() <= most).then_some(places));
+        }
+        if places.len() > most {
+            return Ok(None);
+        }
+    }
 }
 
 impl DirectIo {

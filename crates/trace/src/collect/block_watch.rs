@@ -12,7 +12,7 @@
 mod tests;
 
 use super::{CollectError, PAGES_OF_DRAIN};
-use crate::blk::{Accounting, BlockEvent};
+use crate::blk::{Accounting, BlockEvent, Sink};
 use crate::event_set::EventSet;
 use crate::file::{CpuLosses, Preamble};
 use crate::record::Device;
@@ -26,9 +26,9 @@ const SETTLED_NS: u64 = 5_000_000;
 
 /// What a watch has seen.
 #[derive(Debug)]
-pub struct Watched {
-    /// The sums.
-    pub accounting: Accounting,
+pub struct Watched<S = Accounting> {
+    /// What took the events.
+    pub sums: S,
     /// Events lost, by processor.
     pub losses: Vec<CpuLosses>,
     /// Pages or events that could not be read.
@@ -37,25 +37,40 @@ pub struct Watched {
 
 /// Watches requests of disks from [`start`](Self::start) to [`finish`](Self::finish).
 #[derive(Debug)]
-pub struct BlockWatch {
+pub struct BlockWatch<S = Accounting> {
     trace: RawTrace,
     cpus: Vec<u32>,
     page: Vec<u8>,
     set: EventSet,
     schemas: Schemas,
     waiting: Waiting,
-    accounting: Accounting,
+    sums: S,
     damaged: u64,
 }
 
 impl BlockWatch {
+    /// Begins to account for all, as [`start_into`](Self::start_into) does.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn start(name: &str, devices: &[Device], buffer_kib: u64) -> Result<Self, CollectError> {
+        Self::start_into(Accounting::default(), name, devices, buffer_kib)
+    }
+}
+
+impl<S: Sink> BlockWatch<S> {
     /// Begins to watch `devices` (disks, not partitions; none: all) with an instance `name` of the
-    /// kernel's tracer and `buffer_kib` of its memory for each processor. Takes some milliseconds.
-    /// Needs root and a mounted tracefs.
+    /// kernel's tracer and `buffer_kib` of its memory for each processor; `sums` takes what comes. Takes
+    /// some milliseconds. Needs root and a mounted tracefs.
     ///
     /// # Errors
     /// tracefs is not to be had, the kernel has no events of requests, or not as they are known.
-    pub fn start(name: &str, devices: &[Device], buffer_kib: u64) -> Result<Self, CollectError> {
+    pub fn start_into(
+        sums: S,
+        name: &str,
+        devices: &[Device],
+        buffer_kib: u64,
+    ) -> Result<Self, CollectError> {
         let trace = RawTrace::new(name, buffer_kib)?;
         let mut preamble = Preamble {
             header_page: trace.event_text("header_page")?,
@@ -95,7 +110,7 @@ impl BlockWatch {
             set,
             schemas,
             waiting: Waiting::default(),
-            accounting: Accounting::default(),
+            sums,
             damaged: 0,
         })
     }
@@ -116,15 +131,15 @@ impl BlockWatch {
                 until_ns = until_ns.min(last_ns);
             }
         }
-        self.waiting.release(until_ns, |event| self.accounting.take(event));
+        self.waiting.release(until_ns, |event| self.sums.take(event));
         Ok(pages)
     }
 
     /// The sums of what was taken until now: of events that are a few milliseconds old, or older than
     /// the last [`drain`](Self::drain).
     #[must_use]
-    pub fn so_far(&self) -> &Accounting {
-        &self.accounting
+    pub fn so_far(&self) -> &S {
+        &self.sums
     }
 
     /// Pages read of a processor, and the time of the last event.
@@ -171,13 +186,13 @@ impl BlockWatch {
     ///
     /// # Errors
     /// Those of reading; the instance is removed all the same.
-    pub fn finish(mut self) -> Result<Watched, CollectError> {
+    pub fn finish(mut self) -> Result<Watched<S>, CollectError> {
         self.trace.set_recording(false)?;
         while self.drain()? > 0 {}
-        let Self { trace, mut waiting, mut accounting, damaged, .. } = self;
-        waiting.release(u64::MAX, |event| accounting.take(event));
+        let Self { trace, mut waiting, mut sums, damaged, .. } = self;
+        waiting.release(u64::MAX, |event| sums.take(event));
         let losses = trace.statistics()?.into_iter().map(CpuLosses::from).collect();
-        Ok(Watched { accounting, losses, damaged })
+        Ok(Watched { sums, losses, damaged })
     }
 }
 

@@ -141,7 +141,7 @@ impl Watch {
                 let watched = watched.map_err(|error| BenchError::Refused(error.to_string()))?;
                 traffic.lost_events = watched.losses.iter().map(|cpu| cpu.total()).sum();
                 traffic.lost_events += watched.damaged;
-                traffic.classes = classes(&watched.accounting);
+                traffic.classes = classes(&watched.sums);
             }
         }
         Ok(traffic)

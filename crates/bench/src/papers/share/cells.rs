@@ -171,6 +171,7 @@ fn device(
 fn change(this: &ShareExperiment, case: &Case, stop: &AtomicBool) -> Result<Figures, BenchError> {
     let mut session = Session::begin(&this.site, case, stop)?;
     let Some(load) = case.load else { return Ok(Figures::default()) };
+    session.count_completed();
     session.load(0, load)?;
     let warm = session.run_for(BEFORE_NS / 2)?;
     let alone = session.run_for(BEFORE_NS / 2)?;
@@ -191,6 +192,7 @@ fn change(this: &ShareExperiment, case: &Case, stop: &AtomicBool) -> Result<Figu
     let before_rate = first(alone.rates(&warm));
     let mut settled = settled(&seen, &case.weights);
     settled.back = (before_rate > 0.0).then(|| first(after.rates(&gone)) / before_rate);
+    settled.completed = session.end_completed(&mut figures)?;
     figures.settled = Some(settled);
     Ok(figures)
 }
@@ -244,5 +246,6 @@ pub(super) fn settled(seen: &[Moment], weights: &[u16]) -> Settled {
         rest_s,
         ratio_after_5_s: five.zip(seen.last()).and_then(|(from, to)| ratio(from, to)),
         back: None,
+        completed: false,
     }
 }

@@ -216,4 +216,7 @@ pub(super) struct Settled {
     pub ratio_after_5_s: Option<f64>,
     /// What the first group got of its own rate of before, once the second had ended.
     pub(super) back: Option<f64>,
+    /// Counted is what the disk has completed; else what it was given, where an I/O counts whole at once.
+    #[serde(default)]
+    pub(super) completed: bool,
 }

@@ -2,12 +2,13 @@
 //! controller of the library, all in this process.
 //!
 //! Rates are the kernel's own count for each group between two moments, as `baro share` takes them; of
-//! large I/Os between the begins of whole ones.
+//! large I/Os between the begins of whole ones. Where a moment matters, completions are counted instead.
 //!
 //! Invariant: when a session ends, its programs have ended, its groups are gone, and settings are as
 //! found; what is written but not on the disk yet is not waited for. Held by
 //! `two_cells_are_measured_and_nothing_is_left` in `tests/bench_share.rs` of the command line.
 
+use super::completed::Completed;
 use super::fio;
 use super::moment::{Moment, whole};
 use super::row::{Case, Figures, Load};
@@ -55,6 +56,8 @@ pub(super) struct Session<'a> {
     notes: Vec<String>,
     /// Each tick since the warm-up.
     seen: Vec<Moment>,
+    /// Counts instead of the groups.
+    completed: Option<Completed>,
 }
 
 impl<'a> Session<'a> {
@@ -75,6 +78,7 @@ impl<'a> Session<'a> {
             controller: None,
             notes: Vec::new(),
             seen: Vec::new(),
+            completed: None,
         };
         let interposer = find_interposer().filter(|_| case.setting.cuts());
         if case.setting.cuts() && interposer.is_none() {
@@ -113,6 +117,28 @@ impl<'a> Session<'a> {
             }
         }
         Ok(session)
+    }
+
+    /// From now on moments are of what the disk has completed, where the tracer is to be had; else the
+    /// figures say why not.
+    pub(super) fn count_completed(&mut self) {
+        match Completed::start(self.site, self.members.len()) {
+            Ok(completed) => self.completed = Some(completed),
+            Err(why) => self.notes.push(format!("counted when submitted, not when done: {why}")),
+        }
+    }
+
+    /// Ends that, and whether completions were counted, all of them.
+    ///
+    /// # Errors
+    /// Those of reading the tracer.
+    pub(super) fn end_completed(&mut self, figures: &mut Figures) -> Result<bool, BenchError> {
+        let Some(completed) = self.completed.take() else { return Ok(false) };
+        let lost = completed.finish()?;
+        if lost > 0 {
+            figures.notes.push(format!("{lost} events of the tracer were lost"));
+        }
+        Ok(lost == 0)
     }
 
     /// Starts fio in a group, on the group's file.
@@ -165,6 +191,9 @@ impl<'a> Session<'a> {
             }
             if let Some(controller) = &mut self.controller {
                 controller.tick()?;
+            }
+            if let Some(completed) = &mut self.completed {
+                completed.drain()?;
             }
             for running in &mut self.running {
                 if let Ok(Some(status)) = running.child.try_wait() {
@@ -251,6 +280,9 @@ impl<'a> Session<'a> {
 
     /// What the groups have got by now.
     pub(super) fn moment(&self) -> Moment {
+        if let Some(completed) = &self.completed {
+            return Moment { at_ns: clock::monotonic_ns(), bytes: completed.bytes() };
+        }
         let bytes = |member: &Member| {
             let served = member.group().served();
             served.get(&self.site.number).copied().unwrap_or_default().bytes()

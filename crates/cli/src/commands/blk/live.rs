@@ -39,7 +39,7 @@ pub(super) fn watch(arguments: &Arguments) -> Result<Report> {
     let after = statistics(&disks);
     let watched = watch.finish()?;
 
-    let mut report = Report::new("live", watched.accounting, interval_ns);
+    let mut report = Report::new("live", watched.sums, interval_ns);
     report.names = disks.iter().map(|disk| (device(disk), disk.name.clone())).collect();
     report.application = application;
     report.command = command;

@@ -62,7 +62,7 @@ fn what_is_written_to_a_disk_is_accounted_for() {
         (watched.damaged, watched.losses.iter().map(|cpu| cpu.total()).sum::<u64>()),
         (0, 0)
     );
-    let by_device = watched.accounting.by_device();
+    let by_device = watched.sums.by_device();
     assert_eq!(by_device.keys().copied().collect::<Vec<_>>(), [device]);
     let traffic = &by_device[&device];
     let written = traffic.written_bytes() + traffic.column(Column::Zeroes).done_bytes;
