@@ -6,8 +6,9 @@
 //! either, or is it no card, that group's pieces become smaller; when all have kept their shares
 //! for a while, pieces that were made smaller grow again. Shares are compared over a window that begins
 //! anew when the groups that want more change: a load that comes or goes is no error of the scheduler.
-//! Nor is it judged while large I/O went through whole, and where smaller pieces do not help (a
-//! processor that is too busy to ask for the next piece in time), the plan's sizes come back.
+//! Nor is it judged while the disk is at large I/O that went through whole: what is counted is then far
+//! ahead of what is done. Where smaller pieces do not help (a processor that is too busy to ask for the
+//! next piece in time), the plan's sizes come back.
 //!
 //! Invariant: no group is ever held back but by the size of its pieces, which never falls below the
 //! plan's least nor rises above its largest, and by a weight within a quarter of its own. Held by the
@@ -22,10 +23,14 @@ use crate::trim::Trim;
 use crate::weight::Weight;
 use std::collections::{BTreeMap, VecDeque};
 
-/// After large I/O that went whole nothing is judged for so long: the disk is at it.
-const WHOLE_NS: u64 = 5_000_000_000;
-/// It is at other I/O of the same group when some was taken in so many periods since.
+/// Large I/O that went whole is done when its group asks again and what was counted since is ahead of
+/// what the disk has done by no more than this many times all pieces that may be under way.
+const AHEAD_PIECES: f64 = 1.5;
+/// Where that cannot be seen, as with others on the disk, it may be done when some of the same group was
+/// taken in so many periods since...
 const SERVED_PERIODS: u32 = 4;
+/// ...and nothing is judged for so long.
+const WHOLE_NS: u64 = 5_000_000_000;
 /// Shares are judged over this time at least...
 const WINDOW_NS: u64 = 3_000_000_000;
 /// ...and, while they may be as asked, over this at most.
@@ -147,17 +152,45 @@ struct Whole {
     served: u32,
     /// For so long it has wanted nothing, ns.
     idle_ns: u64,
+    /// Bytes of all groups that were counted since and that the disk has not done.
+    ahead_bytes: f64,
+}
+
+/// How far large I/O that went whole is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    UnderWay,
+    /// As far as can be told.
+    MaybeDone,
+    Done,
 }
 
 impl Whole {
-    fn add(&mut self, group: &GroupPeriod, duration_ns: u64) {
-        self.served += u32::from(group.served.bytes() > 0);
-        self.idle_ns = if group.backlogged { 0 } else { self.idle_ns.saturating_add(duration_ns) };
+    fn begun(period: &Period) -> Self {
+        Self { ahead_bytes: ahead_bytes(period), ..Self::default() }
     }
 
-    fn is_done(self) -> bool {
-        self.served >= SERVED_PERIODS || self.idle_ns >= WHOLE_NS
+    /// Takes a period in which no other large I/O of the group went whole. `pieces_bytes`: of all
+    /// groups.
+    fn add(&mut self, group: &GroupPeriod, period: &Period, pieces_bytes: f64) -> Progress {
+        self.ahead_bytes += ahead_bytes(period);
+        self.served += u32::from(group.served.bytes() > 0);
+        self.idle_ns =
+            if group.backlogged { 0 } else { self.idle_ns.saturating_add(period.duration_ns) };
+        if group.served.bytes() > 0 && self.ahead_bytes <= pieces_bytes * AHEAD_PIECES {
+            Progress::Done
+        } else if self.served >= SERVED_PERIODS || self.idle_ns >= WHOLE_NS {
+            Progress::MaybeDone
+        } else {
+            Progress::UnderWay
+        }
     }
+}
+
+/// By how much what was counted in a period is ahead of what the disk did in it, bytes.
+fn ahead_bytes(period: &Period) -> f64 {
+    let counted: f64 = period.groups.iter().map(|group| group.served.bytes() as f64).sum();
+    counted - period.work.read_bytes as f64 - period.work.written_bytes as f64
 }
 
 /// Whether smaller pieces help.
@@ -227,32 +260,19 @@ impl Control {
             wanting.map(|group| group.name.clone()).collect()
         };
         let now = wanting(&period);
+        let all: Vec<(String, Weight)> =
+            period.groups.iter().map(|group| (group.name.clone(), group.weight)).collect();
+        let pieces = self.pieces(queue, &all);
+        let sizes = || pieces.values().map(|one| one.read_bytes.max(one.write_bytes) as f64);
         self.quiet_ns = self.quiet_ns.saturating_sub(period.duration_ns);
-        for group in &period.groups {
-            if group.uncut {
-                self.whole.insert(group.name.clone(), Whole::default());
-            } else if let Some(whole) = self.whole.get_mut(&group.name) {
-                whole.add(group, period.duration_ns);
-            }
-        }
-        let is_at_it = |name: &String, whole: &mut Whole| {
-            !whole.is_done() && period.groups.iter().any(|group| group.name == *name)
-        };
-        self.whole.retain(is_at_it);
-        let mut wanting_groups = period.groups.iter().filter(|group| group.backlogged);
-        if wanting_groups.any(|group| self.whole.contains_key(&group.name)) {
-            self.quiet_ns = WHOLE_NS;
-        }
+        self.watch_whole(&period, sizes().sum());
         if self.quiet_ns > 0 || self.window.back().is_some_and(|last| wanting(last) != now) {
             self.window.clear();
             self.calm = 0;
         }
-        let all: Vec<(String, Weight)> =
-            period.groups.iter().map(|group| (group.name.clone(), group.weight)).collect();
-        let piece_bytes = self.largest_piece(queue, &all);
         match self.quiet_ns {
-            0 => self.trim.step(&period, piece_bytes),
-            _ => self.trim.forget(),
+            0 => self.trim.step(&period, sizes().fold(0.0, f64::max)),
+            _ => self.trim.rest(&period),
         }
         self.scales.retain(|name, _| all.iter().any(|(known, _)| known == name));
         if self.quiet_ns == 0 {
@@ -280,9 +300,29 @@ impl Control {
             .collect()
     }
 
-    fn largest_piece(&self, queue: &Queue, all: &[(String, Weight)]) -> f64 {
-        let pieces = self.pieces(queue, all).into_values();
-        pieces.map(|one| one.read_bytes.max(one.write_bytes)).max().unwrap_or(0) as f64
+    /// Looks how far large I/O is that went whole, and sets for how long nothing is judged.
+    fn watch_whole(&mut self, period: &Period, pieces_bytes: f64) {
+        let is_there = |name: &String| period.groups.iter().any(|group| group.name == *name);
+        self.whole.retain(|name, _| is_there(name));
+        let mut done = false;
+        for group in &period.groups {
+            if group.uncut {
+                self.whole.insert(group.name.clone(), Whole::begun(period));
+                continue;
+            }
+            let Some(whole) = self.whole.get_mut(&group.name) else { continue };
+            let progress = whole.add(group, period, pieces_bytes);
+            if progress != Progress::UnderWay {
+                self.whole.remove(&group.name);
+            }
+            done |= progress == Progress::Done;
+        }
+        let mut wanting = period.groups.iter().filter(|group| group.backlogged);
+        if wanting.any(|group| self.whole.contains_key(&group.name)) {
+            self.quiet_ns = WHOLE_NS;
+        } else if done && self.whole.is_empty() {
+            self.quiet_ns = 0;
+        }
     }
 
     fn window_ns(&self) -> u64 {

@@ -50,9 +50,11 @@ fn parent(name: &str) -> &str {
 }
 
 impl Trim {
-    /// Nothing can be judged: the account begins anew.
-    pub(crate) fn forget(&mut self) {
-        *self = Self::default();
+    /// Nothing can be judged: the account begins anew. Who wants more is seen all the same.
+    pub(crate) fn rest(&mut self, period: &Period) {
+        let Self { wanting, others, .. } = std::mem::take(self);
+        (self.wanting, self.others) = (wanting, others);
+        self.counts(period);
     }
 
     /// Whether weights cannot make good what is owed: it is too much, or none of them may be changed.

@@ -312,6 +312,47 @@ fn a_whole_io_that_is_taken_slowly_is_one() {
     }
 }
 
+/// A disk of 60 MB/s with pieces of some 14 MB: "a" runs, "b" begins with large I/O that goes whole, is
+/// counted as `taken` says, MB in each period, and is done at 10 MB in each; from then on "b" has a tenth
+/// too much. Returns in which period weights were trimmed first, and in which that began.
+fn after_a_whole_io(taken: &[u64]) -> (Option<usize>, usize) {
+    const MB: u64 = 1_000_000;
+    let group = |name: &str, weight, megabytes, uncut| GroupPeriod {
+        name: name.into(),
+        weight: Weight::new(weight).unwrap(),
+        served: Served { read_bytes: 0, written_bytes: megabytes * MB },
+        backlogged: true,
+        uncut,
+        trimmable: true,
+    };
+    let mut control = Control::default();
+    let mut step = |groups| {
+        let work = Work { read_bytes: 0, written_bytes: 30 * MB, busy_ns: PERIOD_NS };
+        control.step(&queue(), Period { duration_ns: PERIOD_NS, work, groups });
+        !control.trimmed().is_empty()
+    };
+    for _ in 0..8 {
+        step(vec![group("a", 200, 30, false)]);
+    }
+    let done = taken.iter().sum::<u64>() as usize / 10;
+    let trimmed = (0..40).find(|&at| {
+        let under_way = taken.get(at).copied().unwrap_or(0);
+        let (a, b) = if at < done { (20, under_way) } else { (19, 11) };
+        step(vec![group("a", 200, a, false), group("b", 100, b, at == 0)])
+    });
+    (trimmed, done)
+}
+
+#[test]
+fn shares_are_judged_again_as_soon_as_a_whole_io_is_done() {
+    // At once, a moment after it was told, in two parts, with a pause between, as tags become free.
+    for taken in [&[100][..], &[0, 100], &[50, 50], &[33, 0, 67], &[10; 10], &[200]] {
+        let (trimmed, done) = after_a_whole_io(taken);
+        let trimmed = trimmed.unwrap_or_else(|| panic!("{taken:?}: never"));
+        assert!((done..done + 8).contains(&trimmed), "{taken:?}: {trimmed}, done in {done}");
+    }
+}
+
 #[test]
 fn what_a_disk_can_is_neither_its_burst_nor_a_pause() {
     const MB: u64 = 1_000_000;

@@ -86,9 +86,13 @@ fn no_trim_is_beyond_a_quarter_and_none_outlives_its_load() {
     assert!(ratio < 2.2, "{ratio}");
     minute(&mut trim, (200, 100), |_| 0.1);
     assert!(!trim.owed.is_empty());
-    trim.forget();
+    // Where nothing can be judged nothing is owed, and who wants more is known when it can be again.
     let one = period(&[("a", 200, 1e6), ("b", 100, 5e6)]);
-    assert!(step(&mut trim, &one, 0.0).is_empty(), "the first seconds are no account");
+    trim.rest(&one);
+    assert!(trim.owed.is_empty() && trim.weights().is_empty());
+    assert!(!step(&mut trim, &one, 0.0).is_empty());
+    let mut new = Trim::default();
+    assert!(step(&mut new, &one, 0.0).is_empty(), "the first seconds are no account");
 }
 
 #[test]
