@@ -125,7 +125,7 @@ const LAST: u32 = 0x1;
 /// Not on the disk yet, or not known where.
 const NOWHERE: u32 = 0x2 | 0x4;
 /// Encoded, encrypted, inside other data, inline, packed tail: what is there is not the file's bytes.
-const ENCODED: u32 = 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
+const ENCODED: u32 = 0x8 | 0x80 | 0x200 | 0x400;
 const UNWRITTEN: u32 = 0x800;
 const SHARED: u32 = 0x2000;
 
