@@ -6,9 +6,9 @@
 //! `strict_guarantees`, which costs throughput, and where a driver takes requests ahead and weights
 //! cannot make good what that does to shares. No bandwidth is ever capped.
 //!
-//! **The largest safe piece** is the smaller of two: what the disk moves in twice `timeout_sync`, so
-//! that nobody waits longer for another's, and what the group's share of the scheduler's tags holds
-//! (others wait for tags that one large I/O has taken, outside of BFQ's sight). Measurements:
+//! **The largest safe piece** is the smaller of two: what the disk moves in twice `timeout_sync` (writes:
+//! in 80 ms), so that nobody waits longer for another's, and what the group's share of the scheduler's
+//! tags holds (others wait for tags that one large I/O has taken, outside of BFQ's sight). Measurements:
 //! docs/share-cause.md.
 
 use crate::observe::Queue;
@@ -22,12 +22,15 @@ pub const REQUESTS_WANTED: u64 = 1024;
 /// BFQ's own time to wait for the next request, us.
 const SLICE_IDLE_US: u64 = 8_000;
 /// A piece may take so many times `timeout_sync`: others wait for it where the disk has taken it whole,
-/// and the gap to the next is lost. Measured with 1 (a loss of 1.5 % in writes) and 2.
+/// and the gap to the next is lost. Reads were measured with 2.
 const TURNS: f64 = 2.0;
-/// Of writes to a slow disk, this many ms: it may have taken the pieces of all groups, and the journal,
-/// for which writers wait, waits for them. Not of reads, of which nobody waits so (docs/share-cause.md).
-const SLOW_MS: f64 = 80.0;
-/// Slow is one that moves less in a second.
+/// Of writes, this many ms at most: the disk may have taken the pieces of all groups, and the journal, for
+/// which writers wait, waits for them; who waits then loses a turn, and what is lost is a piece of another.
+/// Not of reads, of which nobody waits so (docs/share-cause.md). Measured with 80, 125 and 250.
+const WRITE_MS: f64 = 80.0;
+/// Reads from a slow disk never become shorter than this many ms...
+const SLOW_READ_MS: f64 = 80.0;
+/// ...slow being one that moves less in a second.
 const SLOW_BYTES_PER_S: f64 = 40e6;
 /// A piece may take this part of the group's share of the tags.
 const TAGS: f64 = 0.75;
@@ -194,44 +197,39 @@ pub struct Speed {
 /// The largest pieces with which a group that was asked `share` (of 1) of the disk keeps it.
 #[must_use]
 pub fn largest_pieces(queue: &Queue, speed: Speed, share: f64) -> Pieces {
-    pieces(queue, speed, share, None)
+    Pieces {
+        read_bytes: piece_bytes(queue, speed.read_bytes_per_s, share, f64::INFINITY),
+        write_bytes: piece_bytes(queue, speed.write_bytes_per_s, share * WRITE_TAGS, WRITE_MS),
+    }
 }
 
 /// Smaller pieces than these do not help, whatever the ratio: on a slow disk 80 ms of it, as of shorter
 /// ones a program asks too late for the next, which costs its turn.
 #[must_use]
 pub fn least_pieces(queue: &Queue, speed: Speed, share: f64) -> Pieces {
-    let slow = pieces(queue, speed, share, Some(SLOW_MS));
-    let size = |bytes_per_s: Option<f64>, bytes: u64| match bytes_per_s {
-        Some(speed) if speed < SLOW_BYTES_PER_S => bytes,
+    let least = |bytes_per_s: Option<f64>, share: f64, ms: f64| match bytes_per_s {
+        Some(speed) if speed < SLOW_BYTES_PER_S => piece_bytes(queue, bytes_per_s, share, ms),
         _ => PIECE_BYTES_MIN,
     };
     Pieces {
-        read_bytes: size(speed.read_bytes_per_s, slow.read_bytes),
-        write_bytes: size(speed.write_bytes_per_s, slow.write_bytes),
+        read_bytes: least(speed.read_bytes_per_s, share, SLOW_READ_MS),
+        write_bytes: least(speed.write_bytes_per_s, share * WRITE_TAGS, WRITE_MS),
     }
 }
 
-/// Pieces of what the disk moves in a turn, or reads of `slow_read_ms` on a slow disk, and no more than
-/// the group's part of the tags.
-fn pieces(queue: &Queue, speed: Speed, share: f64, slow_read_ms: Option<f64>) -> Pieces {
-    let size = |bytes_per_s: Option<f64>, depth: f64, slow_ms: Option<f64>| {
-        let turn = bytes_per_s.map_or(PIECE_BYTES_UNKNOWN, |speed| {
-            let timeout_ms = queue.bfq.map_or(125, |bfq| bfq.timeout_ms).clamp(1, 10_000);
-            let slow_ms = slow_ms.filter(|_| speed < SLOW_BYTES_PER_S);
-            whole(speed * slow_ms.unwrap_or(timeout_ms as f64 * TURNS) / 1e3)
-        });
-        let each = queue.request_bytes.unwrap_or(REQUEST_BYTES).max(4096);
-        let tags = queue.requests.unwrap_or(REQUESTS_WANTED).saturating_mul(each);
-        let tags = whole(tags as f64 * share * TAGS * depth);
-        let bytes = turn.min(tags).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
-        // Whole requests, so that none is a remainder.
-        if bytes > each { bytes / each * each } else { bytes >> 12 << 12 }
-    };
-    Pieces {
-        read_bytes: size(speed.read_bytes_per_s, 1.0, slow_read_ms),
-        write_bytes: size(speed.write_bytes_per_s, WRITE_TAGS, Some(SLOW_MS)),
-    }
+/// What the disk moves in a turn or in `most_ms`, and no more than three quarters of this `part` of the
+/// scheduler's tags.
+fn piece_bytes(queue: &Queue, bytes_per_s: Option<f64>, part: f64, most_ms: f64) -> u64 {
+    let turn = bytes_per_s.map_or(PIECE_BYTES_UNKNOWN, |speed| {
+        let timeout_ms = queue.bfq.map_or(125, |bfq| bfq.timeout_ms).clamp(1, 10_000);
+        whole(speed * most_ms.min(timeout_ms as f64 * TURNS) / 1e3)
+    });
+    let each = queue.request_bytes.unwrap_or(REQUEST_BYTES).max(4096);
+    let tags = queue.requests.unwrap_or(REQUESTS_WANTED).saturating_mul(each);
+    let bytes = turn.min(whole(tags as f64 * part * TAGS));
+    let bytes = bytes.clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
+    // Whole requests, so that none is a remainder.
+    if bytes > each { bytes / each * each } else { bytes >> 12 << 12 }
 }
 
 /// Bytes of a figure that is none too large, negative or not a number.
@@ -332,7 +330,7 @@ mod tests {
     fn a_piece_is_bounded_by_the_turn_and_by_the_tags() {
         let fast = Speed { read_bytes_per_s: Some(120e6), write_bytes_per_s: Some(60e6) };
         let pieces = largest_pieces(&queue(1024, 512), fast, 0.5);
-        assert_eq!((pieces.read_bytes >> 19, pieces.write_bytes >> 19), (57, 28));
+        assert_eq!((pieces.read_bytes >> 19, pieces.write_bytes >> 19), (57, 9));
         // 64 tags of 512 KiB, a third of them, three quarters of that.
         let pieces = largest_pieces(
             &queue(64, 512),
