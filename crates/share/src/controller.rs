@@ -256,6 +256,8 @@ impl Controller {
             let without_bfq = queue.bfq.is_none();
             let mut remedies = plan::plan(&queue);
             if !without_bfq {
+                let buffered = plan::write_back(&queue);
+                remedies.extend(buffered.filter(|_| self.sampler.version() == Version::One));
                 remedies.retain(|_| self.policy.remedies);
                 remedies.extend(plan::strict(&queue).filter(|_| self.policy.strict));
             }

@@ -25,6 +25,9 @@ pub struct Queue {
     pub requests: Option<u64>,
     /// The largest request, bytes (`max_sectors_kb`).
     pub request_bytes: Option<u64>,
+    /// Reads that take longer hold the write-back of buffered writes back, us; 0: none do
+    /// (`wbt_lat_usec`).
+    pub write_back_us: Option<u64>,
     /// It turns: a request elsewhere costs a seek.
     pub rotational: bool,
     /// Its driver hands over one request at a time, and takes more of the scheduler meanwhile: a card
@@ -110,6 +113,7 @@ pub fn queue(root: &Path, disk: &str) -> Result<Queue, ShareError> {
         schedulers: all.split_whitespace().map(plain).collect(),
         requests: number("queue/nr_requests"),
         request_bytes: number("queue/max_sectors_kb").map(|kib| kib.saturating_mul(1024)),
+        write_back_us: number("queue/wbt_lat_usec"),
         rotational: number("queue/rotational") == Some(1),
         one_at_a_time: text("device/type").is_ok_and(|kind| ["SD", "MMC"].contains(&kind.trim()))
             && number("device/cmdq_en") != Some(1),
@@ -147,6 +151,7 @@ mod tests {
             ("stat", "1 0 8 5 2 0 16 7 0 12 3\n"),
             ("queue/scheduler", "none mq-deadline [bfq]\n"),
             ("queue/nr_requests", "64\n"),
+            ("queue/wbt_lat_usec", "0\n"),
             ("queue/rotational", "1\n"),
             ("queue/iosched/low_latency", "1\n"),
             ("queue/iosched/slice_idle", "8\n"),
@@ -156,6 +161,7 @@ mod tests {
         let found = queue(&root, "sda").unwrap();
         assert_eq!((found.number.as_str(), found.scheduler.as_str()), ("8:0", "bfq"));
         assert_eq!((found.requests, found.request_bytes), (Some(64), None));
+        assert_eq!(found.write_back_us, Some(0));
         assert!(found.rotational && !found.one_at_a_time);
         std::fs::create_dir_all(disk.join("device")).unwrap();
         for (kind, command_queue, expected) in

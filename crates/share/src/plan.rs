@@ -50,6 +50,12 @@ const REQUEST_BYTES_MIN: u64 = 128 << 10;
 /// What the kernel sends at most in a request where it does not say.
 const REQUEST_BYTES: u64 = 512 << 10;
 
+/// Reads that take longer hold back the write-back of buffered writes, us. Neither is a kernel's own
+/// value (2,000 and 75,000): to write that which is there already does not turn it on again
+/// (`queue_wb_lat_store`).
+const WRITE_BACK_US: u64 = 10_000;
+const WRITE_BACK_SEEKS_US: u64 = 80_000;
+
 /// One change of a disk's queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
@@ -121,6 +127,23 @@ fn short_turns(disk: &str, request_bytes: u64) -> Remedy {
         why: "a turn that is slow is charged by time instead of bytes; one of one request never is",
         price: "turns are shorter: more of them",
     }
+}
+
+/// Write-back held back where reads wait for it, which BFQ turns off: the disk may have taken a second's
+/// worth of buffered writes before a small read. For kernels that count buffered writes for no group;
+/// where they do, it would hold all groups back alike. Direct I/O is not concerned.
+#[must_use]
+pub fn write_back(queue: &Queue) -> Option<Remedy> {
+    let us = if queue.rotational { WRITE_BACK_SEEKS_US } else { WRITE_BACK_US };
+    (queue.bfq.is_some() && queue.write_back_us == Some(0)).then(|| Remedy {
+        key: "write-back",
+        setting: Setting::new(
+            format!("/sys/block/{}/queue/wbt_lat_usec", queue.disk),
+            us.to_string(),
+        ),
+        why: "buffered writes are in no group, and fill the disk before a small read",
+        price: "buffered writes are slower beside reads, by a few percent",
+    })
 }
 
 /// Shorter requests for a slow disk.
@@ -276,6 +299,17 @@ mod tests {
         assert_eq!(one_by_one(&card).unwrap().setting, strict(&card).unwrap().setting);
         card.bfq = Some(Bfq { strict_guarantees: 1, ..Bfq::default() });
         assert!(one_by_one(&card).is_none());
+    }
+
+    #[test]
+    fn write_back_is_held_back_where_bfq_has_turned_that_off() {
+        let found = |us, rotational| Queue { write_back_us: us, rotational, ..queue(64, 512) };
+        let value = |queue| write_back(&queue).map(|one| one.setting.value().to_owned());
+        assert_eq!(value(found(Some(0), false)).as_deref(), Some("10000"));
+        assert_eq!(value(found(Some(0), true)).as_deref(), Some("80000"));
+        assert_eq!(value(found(Some(2000), false)), None, "it is on");
+        assert_eq!(value(found(None, false)), None, "a kernel without it");
+        assert_eq!(value(Queue { bfq: None, ..found(Some(0), false) }), None);
     }
 
     #[test]
