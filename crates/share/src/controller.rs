@@ -371,8 +371,7 @@ impl Controller {
                 Some(files) => files.whole(),
                 None => PieceFiles::open(&entry.dir).map_or(0, |files| files.whole()),
             };
-            if self.whole.insert(entry.asked.name.clone(), now).is_some_and(|before| before != now)
-            {
+            if is_new(&mut self.whole, &entry.asked.name, now) {
                 uncut.insert(entry.asked.name);
             }
         }
@@ -389,5 +388,25 @@ impl Controller {
         }
         self.journals.put_back();
         self.journal.undo_all(OnConflict::Leave)
+    }
+}
+
+/// Whether a group's count has changed since the last look. At the first look all of it has: a program
+/// may have begun with a large I/O before that, which is counted in the same period.
+fn is_new(seen: &mut BTreeMap<String, u64>, name: &str, now: u64) -> bool {
+    seen.insert(name.to_owned(), now).unwrap_or(0) != now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_io_that_went_whole_before_the_first_look_is_seen() {
+        let mut seen = BTreeMap::new();
+        assert!(is_new(&mut seen, "early", 1), "it was taken between the start and the first look");
+        assert!(!is_new(&mut seen, "early", 1), "once only");
+        assert!(!is_new(&mut seen, "none", 0));
+        assert!(is_new(&mut seen, "none", 2));
     }
 }
