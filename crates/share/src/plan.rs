@@ -129,8 +129,8 @@ fn short_turns(disk: &str, request_bytes: u64) -> Remedy {
     }
 }
 
-/// Write-back held back where reads wait for it, which BFQ turns off: the disk may have taken a second's
-/// worth of buffered writes before a small read. For kernels that count buffered writes for no group;
+/// Write-back held back where reads wait for it, which BFQ turns off: the disk may have taken half a
+/// second's worth of buffered writes before a small read. For kernels that count buffered writes for no group;
 /// where they do, it would hold all groups back alike. Direct I/O is not concerned.
 #[must_use]
 pub fn write_back(queue: &Queue) -> Option<Remedy> {
@@ -142,7 +142,7 @@ pub fn write_back(queue: &Queue) -> Option<Remedy> {
             us.to_string(),
         ),
         why: "buffered writes are in no group, and fill the disk before a small read",
-        price: "buffered writes are slower beside reads, by a few percent",
+        price: "buffered writes wait while reads are slow",
     })
 }
 
