@@ -3,7 +3,7 @@ SETUP := ./scripts/setup.sh
 RUN := $(SETUP) cargo --locked
 BARO := $(SETUP) "$${CARGO_TARGET_DIR:-target}/release/baro"
 
-.PHONY: help demo test fmt lint bench lab lab-papers clean
+.PHONY: help demo test test-full fmt lint bench lab lab-papers clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -12,8 +12,11 @@ demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minut
 	@$(RUN) build --release -p barograph
 	@$(BARO) demo
 
-test: ## all checks and tests, as CI runs them
+test: ## all checks and tests of each push, as CI runs them (25 minutes on two processors)
 	@$(SETUP) scripts/with-tracefs.sh cargo --locked xtask ci
+
+test-full: ## the longer ones that are due: boards, power cuts, packages (goes on where it was stopped)
+	@$(SETUP) scripts/with-tracefs.sh cargo --locked xtask full
 
 fmt: ## format the code
 	@$(RUN) fmt --all

@@ -86,12 +86,20 @@ const TESTS: &[Tests] = &[
     Tests { line: "-p baro-capi --lib --tests", without: &[("memory::", COUNTERS)] },
 ];
 
-/// Runs everything for each board; skips what is not to be had here.
-pub(crate) fn step() -> Outcome {
+/// `cargo xtask boards`: all of them.
+pub(crate) fn run() -> Result<(), String> {
+    let report = step(&["armv7", "aarch64"])?;
+    report.print_skips();
+    println!("boards: {}", report.counts());
+    Ok(())
+}
+
+/// Runs everything for each board named; skips what is not to be had here.
+pub(crate) fn step(names: &[&str]) -> Outcome {
     let mut report = Report::default();
-    for board in BOARDS {
+    for board in BOARDS.iter().filter(|board| names.contains(&board.name)) {
         match ready(board) {
-            Ok(machine) => report.add(run(board, &machine)?),
+            Ok(machine) => report.add(tests_on(board, &machine)?),
             Err(why) => report.skip(&format!("tests on {}", board.name), &why),
         }
     }
@@ -124,7 +132,7 @@ fn ready(board: &Board) -> Result<Machine, String> {
     Ok(Machine { target, prefix, env, target_dir })
 }
 
-fn run(board: &Board, machine: &Machine) -> Outcome {
+fn tests_on(board: &Board, machine: &Machine) -> Outcome {
     println!("   {}: {}", board.name, sizes::measure(board.name, machine)?);
     let mut report = Report::default();
     for tests in TESTS {

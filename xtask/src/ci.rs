@@ -1,15 +1,21 @@
-//! `cargo xtask ci`: the steps in order of cost, so that the cheapest one that fails speaks
-//! first. Stops at the first failure and prints the command that repeats it.
+//! `cargo xtask ci`: the steps of each push, in order of cost, so that the cheapest one that fails
+//! speaks first. Stops at the first failure and prints the command that repeats it. What is too long
+//! for each push is in `full`.
 //!
 //! Nothing is compiled twice without need: clippy, the docs and `cargo check` share the metadata
-//! of the dependencies, all tests (fuzz smoke and command line included) are one `cargo test`,
-//! and no step changes RUSTFLAGS, which would rebuild everything.
+//! of the dependencies, all tests (fuzz smoke and command line included) are one build, and no step
+//! changes RUSTFLAGS, which would rebuild everything. Each step's seconds are printed and compared
+//! with those that `.ci/seconds.tsv` keeps (`seconds`), so that growth is seen.
 
+mod lanes;
+mod programs;
 mod report;
+mod seconds;
 
-use crate::deb::{self, Trial};
 use crate::shell::Cmd;
-use crate::{boards, lab, libbaro, probes, readers, tidy};
+use crate::tiers::{Moved, Tier};
+use crate::{libbaro, probes, readers, tidy};
+use seconds::Seconds;
 use std::time::Instant;
 
 pub(crate) use report::Report;
@@ -39,13 +45,11 @@ const STEPS: &[Step] = &[
         what: "pandas, Polars, pyarrow, DuckDB for the tests",
         run: readers::step,
     },
+    Step { name: "build", what: "the test programs", run: build },
     Step { name: "test", what: "tests, fuzz smoke, command line", run: tests },
+    Step { name: "doctest", what: "examples in the documentation", run: doc_tests },
     Step { name: "preload", what: "the interposer under sanitizers", run: preload },
-    Step { name: "lab", what: "power cuts on other kernels", run: lab::step },
-    Step { name: "release", what: "release build of baro", run: release },
     Step { name: "libbaro", what: "library for C as installed", run: libbaro::step },
-    Step { name: "boards", what: "recorder and libbaro for small boards", run: boards::step },
-    Step { name: "deb", what: "the package in a clean Debian", run: deb },
 ];
 
 /// Runs the steps named, or all of them.
@@ -56,6 +60,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), String> {
     }
     let begin = Instant::now();
     let mut total = Report::default();
+    let mut seconds = Seconds::default();
     let mut steps_done = 0;
     for step in STEPS.iter().filter(|s| names.is_empty() || names.contains(&s.name)) {
         println!("== {}: {}", step.name, step.what);
@@ -63,21 +68,21 @@ pub(crate) fn run(names: &[&str]) -> Result<(), String> {
         let report = (step.run)().map_err(|repeat| {
             format!("step '{}' failed; to repeat it:\n    {repeat}", step.name)
         })?;
-        println!("   {} ok, {:.1} s", step.name, step_begin.elapsed().as_secs_f64());
+        let took_s = step_begin.elapsed().as_secs_f64();
+        println!("   {} ok, {took_s:.1} s", step.name);
+        seconds.step(step.name, took_s);
         total.add(report);
         steps_done += 1;
     }
     total.print_skips();
-    println!(
-        "ci: {steps_done} steps ok; {}; {:.0} s",
-        total.counts(),
-        begin.elapsed().as_secs_f64()
-    );
+    seconds.tell()?;
+    println!("{steps_done} steps in {:.0} s", begin.elapsed().as_secs_f64());
+    println!("ci: {}", total.counts());
     Ok(())
 }
 
 /// Runs a command that either succeeds or has already said why not.
-fn plain(cmd: &Cmd) -> Outcome {
+pub(crate) fn plain(cmd: &Cmd) -> Outcome {
     match cmd.run() {
         Ok(true) => Ok(Report::default()),
         Ok(false) => Err(cmd.to_string()),
@@ -102,10 +107,6 @@ fn doc() -> Outcome {
     plain(&doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-fn release() -> Outcome {
-    plain(&Cmd::new("cargo build --release -p barograph -p baro-preload"))
-}
-
 /// Each line of the script is a part that is done or skipped.
 fn preload() -> Outcome {
     let repeat = "scripts/preload-sanitize.sh";
@@ -120,16 +121,6 @@ fn preload() -> Outcome {
             Some(("skipped", why)) => report.skip("the interposer under sanitizers", why),
             _ => {}
         }
-    }
-    Ok(report)
-}
-
-fn deb() -> Outcome {
-    let mut report = Report::default();
-    match deb::test() {
-        Ok(Trial::Done(checks)) => checks.iter().for_each(|_| report.pass()),
-        Ok(Trial::Skipped(why)) => report.skip("the package in a clean Debian", &why),
-        Err(error) => return Err(format!("cargo xtask deb test    ({error})")),
     }
     Ok(report)
 }
@@ -166,11 +157,38 @@ fn bare_targets() -> Outcome {
     Ok(report)
 }
 
+/// A step of its own, so that its seconds are seen.
+fn build() -> Outcome {
+    programs::build().map(|_| Report::default())
+}
+
 /// `--show-output` prints what passing tests wrote: that is where the skip lines are.
 fn tests() -> Outcome {
-    let report = run_tests(&Cmd::new("cargo test --workspace -- --show-output"))?;
-    println!("   {}", report.counts());
-    Ok(report)
+    tests_of(Tier::Push)
+}
+
+/// Those that moved to the full tier.
+pub(crate) fn moved_tests() -> Outcome {
+    tests_of(Tier::Full)
+}
+
+fn tests_of(tier: Tier) -> Outcome {
+    let programs = programs::build()?;
+    let moved = Moved::read()?;
+    let known = |name: &str| programs.iter().any(|program| program.name() == name);
+    if let Some(unknown) = moved.programs().find(|name| !known(name)) {
+        return Err(format!("{}: there is no test program {unknown}", Moved::FILE));
+    }
+    let done = lanes::run(&programs, &moved, tier)?;
+    println!("   {}", done.report.counts());
+    if tier == Tier::Push {
+        seconds::keep_programs(&done.seconds)?;
+    }
+    Ok(done.report)
+}
+
+fn doc_tests() -> Outcome {
+    run_tests(&Cmd::new("cargo test --locked --workspace --doc -- --show-output"))
 }
 
 /// Runs a `cargo test` that shows output.

@@ -7,18 +7,31 @@
 mod package;
 mod trial;
 
-pub(crate) use trial::{Trial, run as test};
+use trial::Trial;
 
-use crate::shell::{self, Cmd};
+use crate::ci::{Outcome, Report};
+use crate::shell;
+use crate::{dist, full};
 use std::path::{Path, PathBuf};
 
 /// Version of the workspace.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The package in a clean Debian, as a full step.
+pub(crate) fn step() -> Outcome {
+    let mut report = Report::default();
+    match trial::run() {
+        Ok(Trial::Done(checks)) => checks.iter().for_each(|_| report.pass()),
+        Ok(Trial::Skipped(why)) => report.skip("the package in a clean Debian", &why),
+        Err(error) => return Err(format!("cargo xtask deb test    ({error})")),
+    }
+    Ok(report)
+}
+
 /// `cargo xtask deb [test] [--version V] [--out FOLDER]`.
 pub(crate) fn run(args: &[&str]) -> Result<(), String> {
     match args {
-        ["test"] => match test()? {
+        ["test"] => match trial::run()? {
             Trial::Done(checks) => {
                 println!("deb: {} checks ok", checks.len());
                 Ok(())
@@ -41,6 +54,7 @@ pub(crate) fn run(args: &[&str]) -> Result<(), String> {
                     }
                 }
             }
+            full::nothing_due("a package")?;
             println!("{}", package::build(&program()?, &version, &out)?.display());
             Ok(())
         }
@@ -52,14 +66,10 @@ fn folder() -> PathBuf {
     shell::target_dir().join("deb")
 }
 
-/// A release build of `baro`, with the interposer beside it.
+/// `baro` as it is handed out, with the interposer beside it.
 fn program() -> Result<PathBuf, String> {
-    let build = Cmd::new("cargo build --release --locked -p barograph -p baro-preload");
-    match build.run() {
-        Ok(true) => Ok(shell::target_dir().join("release/baro")),
-        Ok(false) => Err(build.to_string()),
-        Err(error) => Err(format!("{build}: {error}")),
-    }
+    dist::build()?;
+    Ok(dist::folder().join("baro"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

@@ -6,7 +6,7 @@ use crate::shell::Cmd;
 use std::process::ExitCode;
 
 /// Built as tests are: what `cargo test` has compiled is taken.
-const LAB: &str = "cargo run --quiet --locked --profile test -p lab --";
+const LAB: &str = "cargo run --quiet --locked -p lab --";
 
 /// Goes on as the lab: `lab run` ends as the program that it ran, and who ends us ends the lab.
 pub(crate) fn run(args: &[&str]) -> ExitCode {

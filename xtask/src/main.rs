@@ -8,6 +8,8 @@
 mod boards;
 mod ci;
 mod deb;
+mod dist;
+mod full;
 mod fuzz;
 mod lab;
 mod libbaro;
@@ -17,11 +19,15 @@ mod results;
 mod shell;
 mod sim;
 mod tidy;
+mod tiers;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask ci [STEP...]      all checks and tests, or the named steps
+cargo xtask ci [STEP...]      all checks and tests of each push, or the named steps
+cargo xtask full [STEP... | --all | --list | --due [--until SECONDS_SINCE_1970]]
+                              the steps too long for each push: those that are due, the named ones,
+                              all; what passed is recorded in .ci/full, to be committed
 cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites generated files
 cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
                               mutate inputs of a decoder (of all) and report what panics
@@ -31,6 +37,8 @@ cargo xtask libbaro FOLDER    header, libraries and pkg-config file for programs
 cargo xtask probes            the programs that trace in the kernel, anew from their C (clang)
 cargo xtask sim --seed N [--count M]
                               repeat seeds of the crash tests, one of them with a log
+cargo xtask dist              baro, baro-lab and the interposer as they are handed out: stripped,
+                              with their debug information beside them
 cargo xtask deb [--version V] [--out FOLDER]
                               the Debian package
 cargo xtask deb test          the package in a clean Debian: installed, used, upgraded, removed
@@ -49,11 +57,13 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(tidy::Generated::Check),
         ["tidy", "--bless"] => tidy::run(tidy::Generated::Rewrite),
         ["fuzz", rest @ ..] => fuzz::run(rest),
-        ["boards"] => ci::run(&["boards"]),
+        ["boards"] => boards::run(),
+        ["full", rest @ ..] => full::run(rest),
         ["lab", rest @ ..] => return lab::run(rest),
         ["libbaro", rest @ ..] => libbaro::run(rest),
         ["probes"] => probes::run(),
         ["sim", rest @ ..] => sim::run(rest),
+        ["dist"] => dist::run(),
         ["deb", rest @ ..] => deb::run(rest),
         ["results", rest @ ..] => results::run(rest),
         ["help" | "--help" | "-h"] => {

@@ -9,7 +9,7 @@
 
 mod judge;
 mod judge_store;
-mod machine;
+pub(crate) mod machine;
 mod measure;
 mod rows;
 mod runs;

@@ -2,7 +2,7 @@
 //!
 //! Each check is a pure function over a [`tree::Tree`] held in memory (and over the output of
 //! `cargo metadata`), so that it is tested on small trees made for it. A check has a name, and
-//! ARCHITECTURE.md's last table must mention it: a rule nobody can read is no rule.
+//! `docs/invariants.md` must mention it: a rule nobody can read is no rule.
 
 mod arrows;
 mod docs;
@@ -11,6 +11,7 @@ mod paths;
 mod results;
 mod rust_text;
 mod source;
+mod tiers;
 mod tree;
 
 use crate::shell::{self, Cmd};
@@ -54,7 +55,7 @@ impl fmt::Display for Finding {
 
 type Check = fn(&Tree) -> Vec<Finding>;
 
-/// The checks over the tree, by the names that ARCHITECTURE.md mentions.
+/// The checks over the tree, by the names that docs/invariants.md mentions.
 const CHECKS: &[(&str, Check)] = &[
     ("size", source::size),
     ("util", source::util),
@@ -65,6 +66,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("text", paths::text),
     ("results", results::results),
     ("links", docs::links),
+    (tiers::CHECK, tiers::tiers),
 ];
 
 /// The checks that need `cargo metadata` or the list of checks itself.

@@ -33,6 +33,15 @@ impl Report {
         self.skips.entry(why.to_owned()).or_default().insert(name.to_owned());
     }
 
+    pub(crate) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// All checks, however they ended.
+    pub(crate) fn total(&self) -> usize {
+        self.passed + self.failed + self.skipped
+    }
+
     pub(crate) fn add(&mut self, other: Report) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -69,6 +78,7 @@ pub(crate) struct Parser {
     /// Everything since the last `running N tests`, shown if the binary fails.
     output: String,
     binaries: usize,
+    filtered_out: usize,
 }
 
 impl Parser {
@@ -127,12 +137,18 @@ impl Parser {
         };
         self.report.passed += count("passed").saturating_sub(self.skipped_here.len());
         self.report.failed += count("failed");
+        self.filtered_out += count("filtered out");
         self.skipped_here.clear();
         self.inside = None;
     }
 
     pub(crate) fn first_failed(&self) -> Option<&str> {
         self.failed_names.first().map(String::as_str)
+    }
+
+    /// Tests that were left out by name.
+    pub(crate) fn filtered_out(&self) -> usize {
+        self.filtered_out
     }
 
     pub(crate) fn output_of_last_binary(&self) -> &str {

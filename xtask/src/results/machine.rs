@@ -41,6 +41,11 @@ pub(super) fn name() -> String {
     format!("{}-{}cpu", name.trim_end_matches('-'), cpus())
 }
 
+/// Processor, how many, and kernel.
+pub(crate) fn sentence() -> String {
+    format!("{}, {} processors, Linux {}", cpu(), cpus(), first_line("/proc/sys/kernel/osrelease"))
+}
+
 /// The commit measured, with a `+` if the tree differs from it.
 pub(super) fn commit() -> String {
     let Ok(hash) = Cmd::new("git rev-parse --short=12 HEAD").output() else {

@@ -1,29 +1,30 @@
-//! Checks of documents: links lead somewhere, ARCHITECTURE.md names every check and only tests
-//! that exist.
+//! Checks of documents: links lead somewhere, the table of invariants names every check and only
+//! tests that exist.
 
 use super::Finding;
 use super::tree::{Tree, is_test_data};
 
 pub(super) const CHECK: &str = "architecture";
 
-const FILE: &str = "ARCHITECTURE.md";
+/// The table of invariants and their checks.
+pub(super) const INVARIANTS: &str = "docs/invariants.md";
 
 /// In the invariant table a check of tidy is written `tidy NAME`, a test `test NAME`, both in
 /// backquotes: the first must be complete, the second must exist.
 pub(super) fn architecture(tree: &Tree, checks: &[&str]) -> Vec<Finding> {
-    let Some(text) = tree.text(FILE) else {
-        return vec![Finding::error(CHECK, FILE, "does not exist")];
+    let Some(text) = tree.text(INVARIANTS) else {
+        return vec![Finding::error(CHECK, INVARIANTS, "does not exist")];
     };
     let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
     let mut findings = Vec::new();
     for check in checks.iter().filter(|check| !quoted.contains(&format!("tidy {check}").as_str())) {
         let message = format!("the invariant table does not mention `tidy {check}`");
-        findings.push(Finding::error(CHECK, FILE, message));
+        findings.push(Finding::error(CHECK, INVARIANTS, message));
     }
     for name in quoted.iter().filter_map(|quoted| quoted.strip_prefix("test ")) {
         let function = format!("fn {name}(");
         if !tree.texts(&[".rs"]).any(|(_, text)| text.contains(&function)) {
-            findings.push(Finding::error(CHECK, FILE, format!("no test `{name}` exists")));
+            findings.push(Finding::error(CHECK, INVARIANTS, format!("no test `{name}` exists")));
         }
     }
     findings
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn the_table_is_complete_and_names_real_tests() {
         let table = "| small files | `tidy size` |\n| recovery | `test recovers`, `test gone` |\n";
-        let tree = Tree::of(&[(FILE, table), ("a.rs", "fn recovers() {}")]);
+        let tree = Tree::of(&[(INVARIANTS, table), ("a.rs", "fn recovers() {}")]);
         let found: Vec<_> = architecture(&tree, &["size", "util"]);
         let messages: Vec<_> = found.iter().map(|f| f.message.as_str()).collect();
         let missing = "the invariant table does not mention `tidy util`";

@@ -1,0 +1,114 @@
+//! Runs test programs in two lanes side by side: one for those that meet the machine, one after the
+//! other as their devices, tracers and clocks need it, and one for those that only compute.
+//!
+//! What waits in the first lane leaves its processor to the second. When the first is done it helps.
+//! A program that no list names meets the machine: a wrong guess costs seconds, the other way round
+//! a test that fails now and then.
+
+use super::programs::Program;
+use super::report::{Parser, Report};
+use crate::shell::Cmd;
+use crate::tiers::{Moved, Tier};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Programs that touch no device, no tracer, no setting and no other process but their own children.
+const COMPUTES: &[&str] = &[];
+
+/// What came of all programs.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) report: Report,
+    /// Name and seconds of each.
+    pub(super) seconds: Vec<(String, f64)>,
+}
+
+/// Runs the tests of `tier`; the error is the command that repeats the first failure.
+pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Done, String> {
+    let of_tier = programs.iter().filter(|program| moved.has_any(&program.name(), tier));
+    let (computes, meets): (Vec<_>, Vec<_>) =
+        of_tier.partition(|program| COMPUTES.contains(&program.name().as_str()));
+    let lanes = [Mutex::new(VecDeque::from(meets)), Mutex::new(VecDeque::from(computes))];
+    let done = Mutex::new(Done::default());
+    let failed = Mutex::new(None);
+    let work = |own: usize| {
+        let take = |lane: usize| lanes[lane].lock().ok().and_then(|mut lane| lane.pop_front());
+        // Who computes never takes what meets the machine: two of those at once disturb each other.
+        while let Some(program) = take(own).or_else(|| take(1)) {
+            if failed.lock().is_ok_and(|failed| failed.is_some()) {
+                return;
+            }
+            let begin = Instant::now();
+            match one(program, moved, tier) {
+                Ok(report) => {
+                    let seconds = begin.elapsed().as_secs_f64();
+                    if let Ok(mut done) = done.lock() {
+                        println!("   {:7.1} s  {}: {}", seconds, program.name(), report.counts());
+                        done.report.add(report);
+                        done.seconds.push((program.name(), seconds));
+                    }
+                }
+                Err(repeat) => {
+                    if let Ok(mut failed) = failed.lock() {
+                        failed.get_or_insert(repeat);
+                    }
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for lane in 0..lanes.len() {
+            let work = &work;
+            scope.spawn(move || work(lane));
+        }
+    });
+    match failed.into_inner() {
+        Ok(None) => done.into_inner().map_err(|_| "a lane of tests ended by a panic".to_owned()),
+        Ok(Some(repeat)) => Err(repeat),
+        Err(_) => Err("a lane of tests ended by a panic".to_owned()),
+    }
+}
+
+/// Runs one program; what it printed is shown if it fails.
+fn one(program: &Program, moved: &Moved, tier: Tier) -> Result<Report, String> {
+    let mut cmd = program.cmd().arg("--show-output").arg("--exact");
+    let named = moved.tests(&program.name());
+    for test in &named {
+        cmd = match tier {
+            Tier::Push => cmd.arg("--skip").arg(test),
+            Tier::Full => cmd.arg(test),
+        };
+    }
+    let (parser, ok) = parsed(&cmd)?;
+    if !ok {
+        let test = parser.first_failed().unwrap_or_default().to_owned();
+        print!("{}", parser.output_of_last_binary());
+        return Err(program.repeat(&test));
+    }
+    let left_out = parser.filtered_out();
+    let (report, name) = (parser.finish(), program.name());
+    let known = match tier {
+        Tier::Push => left_out == named.len(),
+        Tier::Full => report.total() >= named.len(),
+    };
+    if !known {
+        return Err(format!(
+            "{}: a test of {name} is named there that it does not have",
+            Moved::FILE
+        ));
+    }
+    Ok(report)
+}
+
+fn parsed(cmd: &Cmd) -> Result<(Parser, bool), String> {
+    let mut parser = Parser::default();
+    let mut errors = Vec::new();
+    let ok = cmd
+        .lines(|line| parser.line(line), |line| errors.push(line.to_owned()))
+        .map_err(|error| format!("{cmd}    (did not start: {error})"))?;
+    if !ok {
+        errors.iter().for_each(|line| eprintln!("{line}"));
+    }
+    Ok((parser, ok))
+}

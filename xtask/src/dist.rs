@@ -1,0 +1,69 @@
+//! `cargo xtask dist`: the programs as they are handed out, built slowly and once: `baro`, `baro-lab`
+//! and the interposer, stripped, each with its debug information beside it in `NAME.debug`, where
+//! debuggers and `addr2line` find it by the link in the program.
+
+use crate::ci::{Outcome, plain};
+use crate::libbaro::must;
+use crate::shell::{Cmd, target_dir};
+use std::path::PathBuf;
+
+const BUILD: &str = "cargo build --profile dist --locked -p barograph -p baro-lab -p baro-preload";
+
+const FILES: &[&str] = &["baro", "baro-lab", "libbaro_preload.so"];
+
+/// What `baro` may weigh, stripped.
+const BARO_BYTES_MAX: u64 = 19_000_000;
+
+/// Where they are.
+pub(crate) fn folder() -> PathBuf {
+    target_dir().join("dist")
+}
+
+/// `cargo xtask dist`.
+pub(crate) fn run() -> Result<(), String> {
+    build()?;
+    for name in FILES {
+        println!("{}: {} bytes", folder().join(name).display(), bytes(name)?);
+    }
+    Ok(())
+}
+
+/// As a full step: builds them and weighs `baro`.
+pub(crate) fn step() -> Outcome {
+    build()?;
+    let bytes = bytes("baro")?;
+    println!("   baro: {bytes} bytes, at most {BARO_BYTES_MAX}");
+    if bytes > BARO_BYTES_MAX {
+        return Err(format!(
+            "cargo xtask dist    (baro: {bytes} bytes, more than {BARO_BYTES_MAX})"
+        ));
+    }
+    let mut report = plain(&Cmd::new(&folder().join("baro").to_string_lossy()).arg("--version"))?;
+    report.pass();
+    Ok(report)
+}
+
+/// Builds all of them; what is stripped already is left as it is.
+pub(crate) fn build() -> Result<(), String> {
+    must(&Cmd::new(BUILD))?;
+    for name in FILES {
+        let file = folder().join(name);
+        let (file, debug) = (file.to_string_lossy(), format!("{name}.debug"));
+        let sections = Cmd::new("objdump -h").arg(&file).output()?;
+        if !sections.contains(".debug_info") {
+            continue;
+        }
+        let tool = |line: &str| Cmd::new(line).within(&folder());
+        must(&tool("objcopy --only-keep-debug").arg(name).arg(&debug))?;
+        must(&tool("strip --strip-unneeded").arg(name))?;
+        must(&tool("objcopy").arg(&format!("--add-gnu-debuglink={debug}")).arg(name))?;
+    }
+    Ok(())
+}
+
+fn bytes(name: &str) -> Result<u64, String> {
+    let file = folder().join(name);
+    std::fs::metadata(&file)
+        .map(|found| found.len())
+        .map_err(|e| format!("{}: {e}", file.display()))
+}
