@@ -18,6 +18,19 @@ fn signal(child: &Child, signal: &str) {
     Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
 }
 
+/// Waits until the recorder listens; false if it has no memory for rings.
+fn listens(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> bool {
+    loop {
+        let line = lines.next().unwrap().unwrap();
+        if line.contains("expected a tmpfs") {
+            return false;
+        }
+        if line.ends_with(": listening") {
+            return true;
+        }
+    }
+}
+
 #[test]
 fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
     let Some(program) = calls::baro() else { return };
@@ -57,16 +70,10 @@ fn sixteen_processes_and_other_sources_record_into_one_log_in_order() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    loop {
-        let line = lines.next().unwrap().unwrap();
-        if line.contains("expected a tmpfs") {
-            child.wait().unwrap();
-            println!("skipped: no tmpfs for rings");
-            return;
-        }
-        if line.ends_with(": listening") {
-            break;
-        }
+    if !listens(&mut lines) {
+        child.wait().unwrap();
+        println!("skipped: no tmpfs for rings");
+        return;
     }
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"{\"time\":5,\"from_stdin\":1}\n").unwrap();
