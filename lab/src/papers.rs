@@ -67,9 +67,9 @@ pub(crate) fn command(args: &[&str]) -> Result<()> {
 /// Writes the report of what is in the folder, and the benches' own of papers A and C, claim by claim.
 pub(crate) fn report(folder: &Path) -> Result<()> {
     report::write(folder, &jobs())?;
-    let baro = project::build("baro", Profile::Release)?
-        .ok_or_else(|| "no program baro in this project".to_owned())?;
-    for (bench, prefix) in [("recorder", "a-"), ("files", "c-")] {
+    let studies: [(&str, &[&str], &str); 2] =
+        [("baro", &["bench", "recorder"], "a-"), ("baro-lab", &["files"], "c-")];
+    for (program, verb, prefix) in studies {
         let entries = std::fs::read_dir(folder).map_err(at(folder))?.flatten();
         let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
         files.retain(|path| {
@@ -80,14 +80,19 @@ pub(crate) fn report(folder: &Path) -> Result<()> {
         if files.is_empty() {
             continue;
         }
-        let page = folder.join(format!("{bench}.html"));
-        let mut command = Command::new(&baro);
-        command.args(["bench", bench, "--study"]).args(&files).arg("--html").arg(&page);
-        let done = command.stdin(Stdio::null()).output().map_err(at(&baro))?;
+        let path = project::build(program, Profile::Release)?
+            .ok_or_else(|| format!("no program {program} in this project"))?;
+        let name = verb.last().copied().unwrap_or_default();
+        let page = folder.join(format!("{name}.html"));
+        let mut command = Command::new(&path);
+        command.args(verb).arg("--study").args(&files).arg("--html").arg(&page);
+        let done = command.stdin(Stdio::null()).output().map_err(at(&path))?;
         // A claim that does not hold is a result: exit code 3.
         if !matches!(done.status.code(), Some(0 | 3)) {
             let said = String::from_utf8_lossy(&done.stderr).into_owned();
-            return Err(Trouble::Failed(format!("baro bench {bench} --study: {}", said.trim())));
+            let verb = verb.join(" ");
+            let said = said.trim();
+            return Err(Trouble::Failed(format!("{program} {verb} --study: {said}")));
         }
         println!("{}", page.display());
     }

@@ -23,8 +23,12 @@ pub(crate) enum Profile {
 }
 
 /// Packages with a program of the same or the given name.
-const PROGRAMS: &[(&str, &str)] =
-    &[("lab-agent", "lab-agent"), ("lab-load", "lab-load"), ("baro", "barograph")];
+const PROGRAMS: &[(&str, &str)] = &[
+    ("lab-agent", "lab-agent"),
+    ("lab-load", "lab-load"),
+    ("baro", "barograph"),
+    ("baro-lab", "baro-lab"),
+];
 
 /// Builds a program; `None` if this project has none of that name.
 pub(crate) fn build(program: &str, profile: Profile) -> Result<Option<PathBuf>, String> {

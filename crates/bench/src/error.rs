@@ -70,7 +70,8 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    /// Makes one of what the system answered: `.map_err(BenchError::file("open", path))`.
+    pub fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { what, path, source }
     }
@@ -79,12 +80,6 @@ impl BenchError {
 impl From<baro_sys::Error> for BenchError {
     fn from(source: baro_sys::Error) -> Self {
         Self::System(source)
-    }
-}
-
-impl From<baro_share::ShareError> for BenchError {
-    fn from(source: baro_share::ShareError) -> Self {
-        Self::Refused(source.to_string())
     }
 }
 

@@ -1,24 +1,19 @@
-//! Workloads and measurements.
+//! Workloads and measurements: what a user asks of a disk of his own, by `baro bench`, and what the
+//! laboratory's benches (`lab/baro-lab`) are built of.
 
-pub mod bfq;
-pub mod causes;
 pub mod error;
 pub mod experiment;
-pub mod files;
-pub mod keep;
 pub mod load;
 
 pub mod methods;
 pub mod noise;
-pub mod overhead;
 mod pace;
 pub mod papers;
 pub mod plot;
-pub mod producers;
 pub mod push;
-pub mod stall;
 pub mod stand;
 pub mod store;
+pub mod verb;
 pub mod ways;
 
 pub use error::BenchError;

@@ -1,7 +1,5 @@
-//! The papers whose experiments are repeated here, one module each: what is measured, and what is
-//! concluded from it.
+//! The paper on real-time recording: what is measured, and what is concluded from it. The other papers
+//! are in `lab/baro-lab`.
 
-pub mod files;
 pub mod latency;
 pub mod recorder;
-pub mod share;

@@ -14,6 +14,7 @@ mod tests;
 mod text;
 pub mod timeline;
 
+pub use baro_command::size::show_ns as duration;
 use hdrhistogram::Histogram;
 
 /// The latencies of one method.
@@ -90,21 +91,6 @@ impl Series<'_> {
         }
         curve
     }
-}
-
-/// A duration with three digits and its unit: "309 us".
-#[must_use]
-pub fn duration(ns: u64) -> String {
-    let value = ns as f64;
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (value / 1e3, "us"),
-        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
-        _ => (value / 1e9, "s"),
-    };
-    // Rounded to three digits; 999.9 us shows as 1000 us, which is what it is.
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {unit}")
 }
 
 /// A count with separators: "10,000".

@@ -101,7 +101,10 @@ pub struct PushReport {
 }
 
 /// A histogram of times up to a minute with three digits; never allocates when recording.
-pub(crate) fn histogram() -> Result<Histogram<u64>, BenchError> {
+///
+/// # Errors
+/// Never, with these bounds.
+pub fn histogram() -> Result<Histogram<u64>, BenchError> {
     let mut histogram =
         Histogram::new_with_bounds(1, 60_000_000_000, 3).map_err(BenchError::Histogram)?;
     // Writes every cell, so that a first value in a page of its own is no page fault later.

@@ -27,8 +27,9 @@ mod units;
 mod verify;
 
 use crate::failure::{Outcome, Result};
+pub(crate) use baro_command::{Format, print_json};
 use baro_sys::lock::LockFile;
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use std::path::Path;
 
 /// Bytes read a second beside a recorder: what a slow disk can give without being felt.
@@ -37,16 +38,6 @@ const RATE_BESIDE_RECORDER: u64 = 64 << 20;
 /// Whether somebody records into a store.
 fn is_recorded(store: &Path) -> Result<bool> {
     Ok(LockFile::holder(&store.join(baro_recorder::log::LOCK))?.is_some())
-}
-
-/// How results are printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON document; keys carry units.
-    Json,
 }
 
 #[derive(Debug, Subcommand)]
@@ -122,13 +113,4 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),
     }
-}
-
-/// Prints a JSON document.
-pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
-    Ok(())
 }

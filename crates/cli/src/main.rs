@@ -4,21 +4,14 @@
 //! diagnostics to stderr. Exit codes: 0 ok, 1 failed, 2 usage, 3 finished, but data was lost or a
 //! stated claim was not met.
 
-/// Prints a line of a result. Unlike `println!` it does not panic when the reader has gone: a
-/// recording must not end because somebody closed a pipe.
-macro_rules! out {
-    ($($text:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stdout(), $($text)*);
-    }};
-}
+#[macro_use(out)]
+extern crate baro_command;
 
 mod commands;
-mod failure;
 mod settings;
-mod size;
 mod time;
 
+use baro_command::{failure, size};
 use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
@@ -46,10 +39,18 @@ fn main() -> ExitCode {
     match commands::run(Arguments::parse_from(arguments).command) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
-            if !failure.is_broken_pipe() {
+            if !reader_has_gone(&failure) {
                 eprintln!("baro: {failure}");
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Nothing to say then, and nobody to say it to.
+fn reader_has_gone(failure: &failure::Failure) -> bool {
+    match failure.cause() {
+        Some(baro_export::Error::Output(error)) => error.kind() == std::io::ErrorKind::BrokenPipe,
+        _ => failure.is_broken_pipe(),
     }
 }

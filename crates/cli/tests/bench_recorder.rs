@@ -69,7 +69,7 @@ fn what_cannot_be_measured_or_read_is_said() {
     study("\u{fffd}\n", "no JSON");
     let head = std::fs::read_to_string(fixture("recorder.jsonl")).unwrap();
     let head = head.lines().next().unwrap().replace("\"recorder\"", "\"files\"");
-    study(&(head + "\n"), "baro bench files");
+    study(&(head + "\n"), "baro-lab files");
     for usage in [&["--quick", "--full"][..], &["--study", "x", "--out", "y"], &["--device", "x"]] {
         let output = run(&[&["bench", "recorder"], usage].concat());
         assert_eq!(output.status.code(), Some(2), "{usage:?}");

@@ -183,7 +183,7 @@ fn stall(kernel: &'static str, name: &str, mount: &str) -> Job {
     let line = format!("MOUNT={mount}\n{STALL}");
     Job {
         needs_v1: true,
-        with: &["lsblk"],
+        with: &["baro-lab", "lsblk"],
         memory_mib: 2048,
         good_codes: &[0, 3],
         within: Duration::from_secs(240),
@@ -195,12 +195,12 @@ fn stall(kernel: &'static str, name: &str, mount: &str) -> Job {
 fn files((kernel, device): (&'static str, &'static str)) -> Job {
     let only = "matrix/F=1/,matrix/F=100/,matrix/F=10000/,matrix/F=100000/,matrix/F=1000000/,f2fs,store,fsync";
     let line = format!(
-        "baro bench files --dir /mnt --device {device} --scale 100 --only {only} --out /out/m.jsonl \
+        "baro-lab files --dir /mnt --device {device} --scale 100 --only {only} --out /out/m.jsonl \
          --html /out/m.html --format json >/out/said"
     );
     Job {
         needs_v1: true,
-        with: &["lsblk"],
+        with: &["baro-lab", "lsblk"],
         memory_mib: 2048,
         disk_bytes: 4 << 30,
         good_codes: &[0, 3],

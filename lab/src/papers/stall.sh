@@ -2,7 +2,7 @@
 [ -e /sys/kernel/tracing/trace ] || mount -t tracefs t /sys/kernel/tracing
 mkdir -p /dev/shm && mount -t tmpfs -o size=800M t /dev/shm
 cat >/stall <<END
-exec baro bench stall --dir /dev/shm --for 40s --file 64M --device 8M --before 128M --after 8M --machine-wide \
+exec baro-lab stall --dir /dev/shm --for 40s --file 64M --device 8M --before 128M --after 8M --machine-wide \
     --mount $MOUNT --format json >/dev/shm/stall
 END
 baro trace --out /dev/shm/s.trace -- sh /stall >/out/said 2>&1

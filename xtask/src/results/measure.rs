@@ -83,7 +83,7 @@ pub(super) fn measure(context: &Context, row: &Row, emit: &mut Emit<'_>) -> Resu
         }
         What::Producers(options) => {
             let options = if context.quick { options.replace("30s", "3s") } else { options.into() };
-            let text = format!("baro bench producers --dir $MEDIA_DIR --format json {options}");
+            let text = format!("baro-lab producers --dir $MEDIA_DIR --format json {options}");
             for _ in 0..runs {
                 emit(parsed(&shell.output(&text)?)?, &text)?;
             }
@@ -168,7 +168,7 @@ fn real(shell: &Shell, runs: u32, record: &str, emit: &mut Emit<'_>) -> Result<(
 }
 
 fn keep(options: &str, quick: bool) -> String {
-    let text = format!("baro bench keep --dir $MEDIA_DIR --format json {options}");
+    let text = format!("baro-lab keep --dir $MEDIA_DIR --format json {options}");
     if quick {
         text.replace("--rounds 1050", "--rounds 50")
             .replace("--log 4G", "--log 1G")

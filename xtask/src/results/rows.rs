@@ -33,7 +33,7 @@ pub(super) enum What {
     PushLoadElsewhere(&'static str),
     /// `baro bench push` with these options on a modelled board of 1 GHz and 1 GB.
     PushOnBoard(&'static str),
-    /// `baro bench keep` with these options.
+    /// `baro-lab keep` with these options.
     Keep(&'static str),
     /// fio beside `baro bench push --greedy`.
     Throughput {
@@ -41,7 +41,7 @@ pub(super) enum What {
         fio_file: &'static str,
         log: &'static str,
     },
-    /// `baro bench producers` with these options.
+    /// `baro-lab producers` with these options.
     Producers(&'static str),
     /// `baro bench store` with these options.
     Store(&'static str),

@@ -1,5 +1,5 @@
-//! The commands of a measurement, run from the very text that the results show: `baro` and
-//! `media` are found by PATH, the file systems by $MEDIA_DIR and $LOAD_DIR.
+//! The commands of a measurement, run from the very text that the results show: `baro`,
+//! `baro-lab` and `media` are found by PATH, the file systems by $MEDIA_DIR and $LOAD_DIR.
 //!
 //! Invariant: no command outlives its measurement. A limit ends one that hangs, dropping ends one
 //! that is running, and the kernel ends all of them if this process is killed (`setpriv

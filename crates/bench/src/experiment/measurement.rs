@@ -88,11 +88,12 @@ impl Measurement {
         let mut lines = text.split_inclusive('\n');
         let first = lines.next().filter(|line| line.ends_with('\n'));
         let first = first.ok_or("it has no whole first line; remove it and measure again")?;
-        let value: Value = serde_json::from_str(first)
-            .map_err(|_| "its first line is no JSON: this is no measurement of baro bench")?;
+        let value: Value = serde_json::from_str(first).map_err(
+            |_| "its first line is no JSON: this is no measurement of baro bench or baro-lab",
+        )?;
         let version = value.get("barograph_measurement").and_then(Value::as_u64);
-        let version =
-            version.ok_or("no measurement of baro bench: its first line does not say so")?;
+        let version = version
+            .ok_or("no measurement of baro bench or baro-lab: its first line does not say so")?;
         if version > u64::from(VERSION) {
             return Err(format!(
                 "it has version {version}, this baro reads up to {VERSION}: study it with the baro \

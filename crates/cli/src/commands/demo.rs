@@ -2,7 +2,6 @@
 //! frame each 5 ms while another process dirties the same file system, with the conventional ways
 //! to record beside it, and shows what each of them would have made the producer wait.
 
-use super::bench::load::Kind;
 use super::bench::push::Beside;
 use super::init;
 use super::record::feeds::Feed;
@@ -11,6 +10,7 @@ use crate::failure::{Outcome, Result};
 use crate::size::{self, show_ns};
 use baro_bench::methods::{Method, MethodReport, Spec};
 use baro_bench::plot::{Plot, Series};
+use baro_bench::verb::load::Kind;
 use baro_recorder::{Options, Recorder};
 use baro_store::Store;
 use baro_sys::{disk, identity, termination};

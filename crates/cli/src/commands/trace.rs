@@ -12,8 +12,6 @@ mod state;
 mod syscall;
 mod waits;
 
-pub(super) use recording::BEGUN;
-
 use crate::failure::{Outcome, Result};
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! Input faster than the disk, on a disk that is really slow (`xtask/media`): the newest records
+//! Input faster than the disk, on a disk that is really slow (`lab/media`): the newest records
 //! are refused and counted, the log says exactly which, and everything else is there.
 
 use super::machine::alone;

@@ -1,11 +1,13 @@
 //! `baro bench push`: see `baro_bench::push`.
 
-use super::in_new_store;
 use crate::commands::queue::ShortQueue;
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_bench::push::{PushReport, PushSpec, run as measure};
+use baro_bench::verb::load;
+use baro_bench::verb::new_store::in_new_store;
+use baro_ondisk::WhenFull;
 use baro_recorder::Options;
 use baro_sys::disk::Disk;
 use baro_sys::{clock, termination};
@@ -48,9 +50,9 @@ pub(crate) struct Arguments {
     /// Bound on the time from push to durable
     #[arg(long, default_value = "100ms", value_parser = size::nanoseconds)]
     durable_within: u64,
-    /// Loads beside it, as of `baro bench load`
+    /// Loads beside it, as of `baro-lab load`
     #[arg(long, value_enum, value_delimiter = ',')]
-    load: Vec<super::load::Kind>,
+    load: Vec<load::Kind>,
     /// Folder that the load writes to; the same file system without it
     #[arg(long)]
     load_dir: Option<PathBuf>,
@@ -83,11 +85,7 @@ pub(crate) struct Arguments {
 pub(crate) struct Beside(Option<Child>);
 
 impl Beside {
-    pub(crate) fn start(
-        kinds: &[super::load::Kind],
-        dir: &Path,
-        rate: Option<u64>,
-    ) -> Result<Self> {
+    pub(crate) fn start(kinds: &[load::Kind], dir: &Path, rate: Option<u64>) -> Result<Self> {
         use clap::ValueEnum;
         if kinds.is_empty() {
             return Ok(Beside(None));
@@ -118,7 +116,7 @@ impl Drop for Beside {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let report = in_new_store(&arguments.dir, arguments.log, true, |folder| {
+    let report = in_new_store(&arguments.dir, arguments.log, WhenFull::Recycle, |folder| {
         let mut queue = ShortQueue::below(&arguments.dir, arguments.short_queue);
         // Before the load: a queue has to run dry before it can be made shorter.
         queue.look();

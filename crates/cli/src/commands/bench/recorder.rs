@@ -2,10 +2,10 @@
 
 mod witness;
 
-use super::experiment::{self, Files};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_bench::papers::recorder::{DeviceModel, RecorderExperiment, RecorderSpec, Witness, study};
+use baro_bench::verb::experiment::{self, Files};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use witness::Tracer;

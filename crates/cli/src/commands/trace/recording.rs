@@ -10,6 +10,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::size;
+use baro_command::BEGUN;
 use baro_probes::{ProbeOptions, Probes};
 use baro_sys::{clock, termination};
 use baro_trace::collect::{
@@ -23,9 +24,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 /// Memory of the kernel for each processor: what comes in a fifth of a second at a rate of 300,000
 /// events a second.
 pub(super) const BUFFER: &str = "8MiB";
-/// How the line begins that says, where no command is recorded, that recording is under way: who
-/// waits for it misses nothing that begins afterwards.
-pub(in crate::commands) const BEGUN: &str = "baro: recording to";
 /// What goes on after a slow call, so that what ended it is in the trace as well.
 const AFTER_NS: u64 = 1_000_000_000;
 /// How often a command is looked at whose recording has broken off.

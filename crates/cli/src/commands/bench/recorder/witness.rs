@@ -3,9 +3,9 @@
 //! The trace lies in memory where there is room for it, so that writing it is no load on what is
 //! measured. Invariant: no trace is left. Held by `tests/bench_recorder.rs`.
 
-use crate::commands::bench::recording::Recording;
 use crate::failure::Result;
 use baro_bench::papers::recorder::{Calls, Outlier, Witness};
+use baro_bench::verb::recording::Recording;
 use baro_sys::disk::Disk;
 use baro_sys::schedule;
 use baro_sys::storage::Storage;
@@ -83,8 +83,9 @@ impl Witness for Tracer {
         if !schedule::is_root() {
             return Err("the tracer needs root".to_owned());
         }
+        let baro = std::env::current_exe().map_err(|error| error.to_string())?;
         let recording =
-            Recording::start("auto", &self.dir, None).map_err(|error| error.to_string())?;
+            Recording::start(&baro, "auto", &self.dir, None).map_err(|error| error.to_string())?;
         self.recording = Some(recording);
         Ok(())
     }

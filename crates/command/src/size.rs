@@ -1,0 +1,128 @@
+//! Sizes and times as people write them: `64M`, `100ms`.
+
+/// Bytes a second: 0 would never end.
+///
+/// # Errors
+/// 0, or no size.
+pub fn rate(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        0 => Err("expected more than 0 bytes a second, found 0; leave it out for no limit".into()),
+        rate => Ok(rate),
+    }
+}
+
+/// Bytes: a number with K, M, G, T (powers of 1024, `KiB` and so on too), or kB, MB, GB, TB
+/// (powers of 1000).
+///
+/// # Errors
+/// No number, no such unit, or more than 64 bits hold.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor: u64 = match unit {
+        "" | "B" => 1,
+        "K" | "k" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        "T" | "TiB" => 1 << 40,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        _ => return Err(format!("expected a size such as 64M or 500MB, found {text:?}")),
+    };
+    scale(number, factor, text, "a size such as 64M or 500MB")
+}
+
+/// Nanoseconds: a number with ns, us, ms, s, m, h, d.
+///
+/// # Errors
+/// No number, no such unit, or more than 64 bits hold.
+pub fn nanoseconds(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor: u64 = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return Err(format!("expected a time such as 100ms or 30s, found {text:?}")),
+    };
+    scale(number, factor, text, "a time such as 100ms or 30s")
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    (number, unit.trim())
+}
+
+fn scale(number: &str, factor: u64, text: &str, wanted: &str) -> Result<u64, String> {
+    let fail = || format!("expected {wanted}, found {text:?}");
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor).ok_or_else(fail);
+    }
+    let value = number.parse::<f64>().map_err(|_| fail())? * factor as f64;
+    if !(0.0..9.0e18).contains(&value) {
+        return Err(fail());
+    }
+    Ok(value.round() as u64)
+}
+
+/// A size for people: three digits and a binary unit.
+#[must_use]
+pub fn show_bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    let digits = if unit == "B" || value >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$} {unit}")
+}
+
+/// A time for people: three digits and a unit.
+#[must_use]
+pub fn show_ns(ns: u64) -> String {
+    let value = ns as f64;
+    let (value, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (value / 1e3, "us"),
+        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
+        _ => (value / 1e9, "s"),
+    };
+    // Rounded to three digits; 999.9 us shows as 1000 us, which is what it is.
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!(bytes("64M"), Ok(64 << 20));
+        assert_eq!(bytes("1.5 GiB"), Ok(3 << 29));
+        assert_eq!(bytes("500MB"), Ok(500_000_000));
+        assert_eq!(bytes("4096"), Ok(4096));
+        assert_eq!(nanoseconds("100ms"), Ok(100_000_000));
+        assert_eq!(nanoseconds("0.5s"), Ok(500_000_000));
+        for bad in ["", "M", "-1M", "5X", "1e3", "99999999999T", "1.2.3M"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+        assert!(nanoseconds("100").is_err());
+    }
+
+    #[test]
+    fn shows_three_digits() {
+        assert_eq!(show_bytes(1536), "1.5 KiB");
+        assert_eq!(show_ns(89_400), "89.4 us");
+        assert_eq!(show_ns(999), "999 ns");
+    }
+}
