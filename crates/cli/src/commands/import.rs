@@ -3,23 +3,25 @@
 //! A file can wait, so nothing of it is lost for want of room: when the ring is full, it is not
 //! read. What is not understood costs its line and is told with its number.
 
-mod intake;
-mod target;
+mod reading;
 
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
-use baro_export::parquet::{Imported, TimeUnit, Value};
+use baro_export::parquet::{self, Imported, TimeUnit};
+use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
+use baro_recorder::log::LOCK;
+use baro_recorder::{Options, Recorder};
+use baro_sources::Sample;
 use baro_sources::csv::CsvParser;
-use baro_sources::influx::{InfluxParser, InfluxSample, InfluxValue};
-use baro_sources::{Sample, Scalar};
+use baro_sources::influx::{InfluxParser, InfluxSample};
+use baro_sys::lock::LockFile;
 use baro_sys::{clock, disk};
 use clap::{Args, ValueEnum};
-use intake::{Intake, NewNumbers, Row};
+use reading::Reading;
 use serde_json::json;
 use std::io::{ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use target::Target;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -128,80 +130,98 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let inputs = arguments.files.iter().map(|file| arguments.input_of(file));
     let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
-    let mut intake = Intake::new(Target::open(&arguments.store)?, arguments.strict);
+    let recorder = own_recorder(&arguments.store)?;
+    let target = match &recorder {
+        Some(recorder) => Target::of(recorder, Room::WhileItMoves)?,
+        None => Target::attach(&arguments.store, Room::WhileItMoves)?,
+    };
+    let manner = Manner { strict: arguments.strict, ..Manner::together() };
+    let mut reading = Reading::new(Intake::new("import", target, manner)?);
     let mut read = Ok(());
     for (file, input) in arguments.files.iter().zip(inputs) {
-        intake.begin(file);
-        read = one(arguments, &mut intake, file, input);
-        if read.is_err() || intake.stopped() {
+        reading.begin(file);
+        read = one(arguments, &mut reading, file, input);
+        if read.is_err() || reading.stopped() {
             break;
         }
     }
     // What was understood is recorded, whatever ended the reading.
-    let counts = intake.finish()?;
+    let (lines, fed) = reading.finish()?;
+    let lost = recorder.map_or(0, |recorder| {
+        let closed = recorder.close();
+        closed.status.lost + closed.left
+    });
     read?;
     if arguments.format == ImportFormat::Json {
-        print(Format::Json, &counts)?;
+        print(Format::Json, lines, &fed, lost)?;
     } else {
-        print(Format::Text, &counts)?;
+        print(Format::Text, lines, &fed, lost)?;
     }
-    if arguments.strict && counts.refused > 0 {
+    if arguments.strict && fed.bad_lines > 0 {
         return Err("stopped at the first line that was refused (--strict)".into());
     }
-    Ok(Outcome::lost_if(counts.refused > 0 || counts.lost > 0))
+    Ok(Outcome::lost_if(fed.bad_lines > 0 || lost > 0))
 }
 
-fn print(format: Format, counts: &intake::Counts) -> Result<()> {
+/// The store opened for recording; `None` where another process records into it.
+fn own_recorder(store: &Path) -> Result<Option<Recorder>> {
+    Ok(match LockFile::holder(&store.join(LOCK))? {
+        Some(_) => None,
+        None => Some(Recorder::open(store, Options::default())?),
+    })
+}
+
+/// `lost` are the records that the recorder lost.
+fn print(format: Format, lines: u64, fed: &Fed, lost: u64) -> Result<()> {
     if format == Format::Json {
         return print_json(&json!({
-            "lines": counts.lines,
-            "samples": counts.samples,
-            "series": counts.series,
-            "series_declared": counts.declared,
-            "lines_refused": counts.refused,
-            "records_lost": counts.lost,
+            "lines": lines,
+            "samples": fed.samples,
+            "series": fed.series,
+            "series_declared": fed.declared,
+            "lines_refused": fed.bad_lines,
+            "records_lost": lost,
         }));
     }
     out!(
-        "{} lines, {} samples of {} series ({} declared); refused: {} lines",
-        counts.lines,
-        counts.samples,
-        counts.series,
-        counts.declared,
-        counts.refused
+        "{lines} lines, {} samples of {} series ({} declared); refused: {} lines",
+        fed.samples,
+        fed.series,
+        fed.declared,
+        fed.bad_lines
     );
-    if counts.lost > 0 {
-        out!("lost: {} records, since the log is full or its device failed", counts.lost);
+    if lost > 0 {
+        out!("lost: {lost} records, since the log is full or its device failed");
     }
     Ok(())
 }
 
-fn one(arguments: &Arguments, intake: &mut Intake, file: &Path, input: Input) -> Result<()> {
+fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
     let unit = arguments.precision.unit();
     match input {
         Input::Csv => {
             let mut parser = CsvParser::new();
-            pieces(file, intake, |piece, intake| match piece {
-                Some(piece) => parser.feed(piece, |item| take_csv(intake, item)),
-                None => parser.finish(|item| take_csv(intake, item)),
+            pieces(file, reading, |piece, reading| match piece {
+                Some(piece) => parser.feed(piece, |item| take_csv(reading, item)),
+                None => parser.finish(|item| take_csv(reading, item)),
             })
         }
         Input::Influx => {
             let mut parser = InfluxParser::new(unit.ns());
-            pieces(file, intake, |piece, intake| match piece {
-                Some(piece) => parser.feed(piece, |item| take_influx(intake, item)),
-                None => parser.finish(|item| take_influx(intake, item)),
+            pieces(file, reading, |piece, reading| match piece {
+                Some(piece) => parser.feed(piece, |item| take_influx(reading, item)),
+                None => parser.finish(|item| take_influx(reading, item)),
             })
         }
-        Input::Parquet => parquet(file, intake, unit),
+        Input::Parquet => rows(file, reading, unit),
     }
 }
 
 /// Hands each piece of a file to `each`, then `None`.
 fn pieces(
     path: &Path,
-    intake: &mut Intake,
-    mut each: impl FnMut(Option<&[u8]>, &mut Intake),
+    reading: &mut Reading<'_>,
+    mut each: impl FnMut(Option<&[u8]>, &mut Reading<'_>),
 ) -> Result<()> {
     let mut input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
@@ -210,7 +230,7 @@ fn pieces(
     };
     let mut piece = vec![0; 256 << 10];
     let mut ended = true;
-    while !intake.stopped() {
+    while !reading.stopped() {
         let read = match input.read(&mut piece) {
             Ok(0) => break,
             Ok(read) => read,
@@ -218,73 +238,74 @@ fn pieces(
             Err(error) => return Err(format!("{}: read: {error}", path.display()).into()),
         };
         let bytes = piece.get(..read).unwrap_or(&[]);
-        intake.lines(bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
+        reading.lines(bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
         ended = bytes.last() == Some(&b'\n');
-        each(Some(bytes), intake);
-        intake.settle()?;
+        each(Some(bytes), reading);
+        reading.push_if_much()?;
     }
-    intake.lines(u64::from(!ended));
-    each(None, intake);
-    intake.settle()
+    reading.lines(u64::from(!ended));
+    each(None, reading);
+    reading.push_if_much()
 }
 
-fn take_csv(intake: &mut Intake, item: std::result::Result<Sample<'_>, impl std::fmt::Display>) {
+fn take_csv(
+    reading: &mut Reading<'_>,
+    item: std::result::Result<Sample<'_>, impl std::fmt::Display>,
+) {
     match item {
         Ok(Sample { line, time_ns, series, value }) => {
-            let value = match value {
-                Scalar::Float(value) => Value::Float(value),
-                Scalar::Integer(value) => Value::Integer(value),
-                Scalar::Boolean(value) => Value::Boolean(value),
-            };
             let time_ns = time_ns.unwrap_or_else(clock::realtime_ns);
             // As baro record takes them: 21 and 21.5 are values of one series.
-            let new = NewNumbers::AreF64;
-            intake.take(&Row { line, series: &series, time_ns, value, new });
+            let (value, types) = (value.into(), Types::Numbers);
+            reading.take(&Row { line, series: &series, time_ns, value, types });
         }
-        Err(error) => intake.not_understood(&error),
+        Err(error) => reading.not_understood(&error),
     }
 }
 
 fn take_influx(
-    intake: &mut Intake,
+    reading: &mut Reading<'_>,
     item: std::result::Result<InfluxSample<'_>, impl std::fmt::Display>,
 ) {
     match item {
         Ok(InfluxSample { line, time_ns, series, value }) => {
-            let value = match &value {
-                InfluxValue::Float(value) => Value::Float(*value),
-                InfluxValue::Integer(value) => Value::Integer(*value),
-                InfluxValue::Unsigned(value) => Value::Unsigned(*value),
-                InfluxValue::Boolean(value) => Value::Boolean(*value),
-                InfluxValue::Text(text) => Value::Text(text),
-            };
             let time_ns = time_ns.unwrap_or_else(clock::realtime_ns);
-            let new = NewNumbers::KeepType;
-            intake.take(&Row { line, series, time_ns, value, new });
+            let (value, types) = ((&value).into(), Types::Exact);
+            reading.take(&Row { line, series, time_ns, value, types });
         }
-        Err(error) => intake.not_understood(&error),
+        Err(error) => reading.not_understood(&error),
     }
 }
 
-fn parquet(path: &Path, intake: &mut Intake, unit: TimeUnit) -> Result<()> {
+fn rows(path: &Path, reading: &mut Reading<'_>, unit: TimeUnit) -> Result<()> {
     let mut failed = Ok(());
-    let rows = baro_export::parquet::import(disk::open_input(path)?, unit, |item| {
+    let rows = parquet::import(disk::open_input(path)?, unit, |item| {
         match item {
             Imported::Sample { row, series, time_ns, value } => {
-                let new = NewNumbers::KeepType;
-                intake.take(&Row { line: row, series, time_ns, value, new });
+                let (value, types) = (value_of(value), Types::Exact);
+                reading.take(&Row { line: row, series, time_ns, value, types });
             }
             Imported::Refused(refusal) => {
-                intake.not_understood(&format_args!("row {}: {}", refusal.row, refusal.reason));
+                reading.not_understood(&format_args!("row {}: {}", refusal.row, refusal.reason));
             }
         }
-        failed = intake.settle();
-        if failed.is_err() || intake.stopped() {
+        failed = reading.push_if_much();
+        if failed.is_err() || reading.stopped() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
     });
     failed?;
-    intake.lines(rows.map_err(|error| format!("{}: {error}", path.display()))?);
+    reading.lines(rows.map_err(|error| format!("{}: {error}", path.display()))?);
     Ok(())
+}
+
+fn value_of(value: parquet::Value<'_>) -> Value<'_> {
+    match value {
+        parquet::Value::Float(value) => Value::Float(value),
+        parquet::Value::Integer(value) => Value::Integer(value),
+        parquet::Value::Unsigned(value) => Value::Unsigned(value),
+        parquet::Value::Boolean(value) => Value::Boolean(value),
+        parquet::Value::Text(text) => Value::Text(text),
+    }
 }

@@ -2,9 +2,9 @@
 
 mod declare;
 pub(crate) mod feeds;
+mod frame_bytes;
 mod keeping;
 pub(crate) mod report;
-mod samples;
 mod service;
 mod settling;
 mod stdin;
@@ -14,11 +14,12 @@ use super::queue::ShortQueue;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
+use baro_ingest::Fed;
 use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, Trouble, inspect_ring};
 use baro_sys::memory::SharedMemory;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
-use feeds::{Fed, Feed};
+use feeds::Feed;
 use keeping::Keeping;
 use settling::Settles;
 pub(crate) use settling::{REST, SETTLING_BYTES};

@@ -1,11 +1,12 @@
 //! Sources that push into a ring of their own, each on a thread of its own.
 
+use super::frame_bytes::check_frame_bytes;
 use super::stdin;
 use super::udp::{self, UdpFeed};
 use crate::failure::Result;
-use baro_bench::Histogram;
+use baro_ingest::Fed;
 use baro_ondisk::Type;
-use baro_recorder::{Recorder, Refused};
+use baro_recorder::Recorder;
 use baro_sources::generate::fill_frame;
 use baro_sources::proc::{ProcSampler, ProcSelection, ProcSource};
 use baro_sys::{clock, schedule};
@@ -38,89 +39,6 @@ impl Feed {
     /// It waits for room in its ring instead of losing anything.
     pub(crate) fn can_wait(&self) -> bool {
         matches!(self, Feed::Csv | Feed::Json | Feed::Raw { .. } | Feed::Frames { .. })
-    }
-}
-
-/// Complaints kept; all are counted.
-const COMPLAINTS_MAX: usize = 10;
-
-/// What a source did.
-#[derive(Clone, Debug)]
-pub(crate) struct Fed {
-    pub(crate) name: String,
-    /// Random id of its ring.
-    pub(crate) producer: u64,
-    /// Records pushed.
-    pub(crate) records: u64,
-    /// Samples in them.
-    pub(crate) samples: u64,
-    /// Payload bytes pushed.
-    pub(crate) bytes: u64,
-    /// Series and channels.
-    pub(crate) series: usize,
-    /// Records refused.
-    pub(crate) refused: u64,
-    /// Periods in which the source itself came too late.
-    pub(crate) missed: u64,
-    /// Input that was not understood, and the first complaints.
-    pub(crate) bad: u64,
-    pub(crate) complaints: Vec<String>,
-    /// Datagrams received, and those that the kernel dropped before.
-    pub(crate) datagrams: u64,
-    pub(crate) dropped: u64,
-    /// Time inside push.
-    pub(crate) push_ns: Histogram,
-    pub(crate) push_max_ns: u64,
-}
-
-impl Fed {
-    pub(crate) fn new(name: &str, producer: u64) -> Result<Self> {
-        Ok(Fed {
-            name: name.to_owned(),
-            producer,
-            records: 0,
-            samples: 0,
-            bytes: 0,
-            series: 0,
-            refused: 0,
-            missed: 0,
-            bad: 0,
-            complaints: Vec::new(),
-            datagrams: 0,
-            dropped: 0,
-            push_ns: Histogram::new_with_bounds(1, 60_000_000_000, 3)?,
-            push_max_ns: 0,
-        })
-    }
-
-    /// Counts an input that was not understood, and keeps the first reasons.
-    pub(crate) fn complain(&mut self, text: impl FnOnce() -> String) {
-        self.bad += 1;
-        if self.complaints.len() < COMPLAINTS_MAX {
-            self.complaints.push(text());
-        }
-    }
-
-    /// Times a push and counts its result.
-    pub(crate) fn push(
-        &mut self,
-        samples: usize,
-        bytes: usize,
-        push: impl FnOnce() -> std::result::Result<u64, Refused>,
-    ) {
-        let before_ns = clock::monotonic_ns();
-        let result = push();
-        let took_ns = clock::monotonic_ns() - before_ns;
-        self.push_ns.saturating_record(took_ns);
-        self.push_max_ns = self.push_max_ns.max(took_ns);
-        match result {
-            Ok(_) => {
-                self.records += 1;
-                self.samples += samples as u64;
-                self.bytes += bytes as u64;
-            }
-            Err(_) => self.refused += 1,
-        }
     }
 }
 
@@ -175,18 +93,6 @@ fn periodically(interval_ns: u64, stop: &AtomicBool, mut each: impl FnMut(u64)) 
     }
 }
 
-/// Frames that would all be refused are better refused before the first.
-pub(super) fn check_frame_bytes(frame_bytes: usize, limit: usize) -> Result<()> {
-    if frame_bytes <= limit {
-        return Ok(());
-    }
-    Err(format!(
-        "--frame-bytes: expected at most {limit} (a quarter of --ring, 4 MiB, and a quarter of a \
-         segment), found {frame_bytes}"
-    )
-    .into())
-}
-
 fn proc(recorder: &Recorder, interval_ns: u64, stop: &AtomicBool) -> Result<Fed> {
     let every = ProcSource::ALL
         .into_iter()
@@ -213,7 +119,10 @@ fn proc(recorder: &Recorder, interval_ns: u64, stop: &AtomicBool) -> Result<Fed>
         }
         let time_ns = clock::realtime_ns();
         let count = columns.0.len();
-        fed.push(count, 8 + count * 12, || producer.push_integers(time_ns, &columns.0, &columns.1));
+        // It has counted what the ring refuses.
+        let _ = fed.push(count, 8 + count * 12, || {
+            producer.push_integers(time_ns, &columns.0, &columns.1)
+        });
     });
     Ok(fed)
 }
@@ -236,7 +145,8 @@ fn generate(
         // The length was checked by the first call.
         let _ = fill_frame(GENERATE_SEED, number, &mut frame);
         let time_ns = clock::realtime_ns();
-        fed.push(0, frame_bytes, || producer.push_frame(channel, time_ns, &frame));
+        // It has counted what the ring refuses.
+        let _ = fed.push(0, frame_bytes, || producer.push_frame(channel, time_ns, &frame));
     });
     Ok(fed)
 }

@@ -1,9 +1,10 @@
 //! What a recording tells: at its start, while it runs, at its end.
 
-use super::{Fed, Recording};
+use super::Recording;
 use crate::commands::{Format, print_json, promises};
 use crate::failure::Result;
 use crate::size::{show_bytes, show_ns};
+use baro_ingest::Fed;
 use baro_recorder::{Opening, Recorder, Trouble};
 use baro_store::SettlingStatus;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
 //! stdin as a source. It can wait, so nothing of it is lost: when the ring is full, the pipe is
 //! simply not read.
 
-use super::feeds::{Fed, check_frame_bytes};
-use super::samples::{Samples, wait_for_room};
+use super::frame_bytes::check_frame_bytes;
 use crate::failure::Result;
+use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
 use baro_sources::Sample;
@@ -72,20 +72,27 @@ fn lines<E: Display>(
     stop: &AtomicBool,
     mut parse: impl FnMut(Option<&[u8]>, &mut dyn FnMut(Item<'_, E>)),
 ) -> Result<Fed> {
-    let mut samples = Samples::new(recorder, "stdin", Some(stop), usize::MAX)?;
+    let target = Target::of(recorder, Room::Until(stop))?;
+    let mut intake = Intake::new("stdin", target, Manner::as_they_come(usize::MAX))?;
     let mut take = |bytes: Option<&[u8]>| {
         let mut result = Ok(());
         parse(bytes, &mut |item| match item {
-            Ok(sample) if result.is_ok() => result = samples.take_now(&sample),
+            Ok(Sample { line, time_ns, series, value }) if result.is_ok() => {
+                let time_ns = time_ns.unwrap_or_else(|| intake.line_time_ns(line));
+                let (value, types) = (value.into(), Types::Numbers);
+                let row = Row { line, series: &series, time_ns, value, types };
+                result = intake.take(&row, &mut |_| {});
+            }
             Ok(_) => {}
-            Err(error) => samples.fed.complain(|| error.to_string()),
+            Err(error) => intake.fed.complain(|| error.to_string()),
         });
         result
     };
-    pieces(stop, |piece| take(Some(piece)))?;
+    pieces(stop, |piece| Ok(take(Some(piece))?))?;
     let result = take(None);
-    samples.flush();
-    result.map(|()| samples.fed)
+    intake.flush(&mut |_| {})?;
+    result?;
+    Ok(intake.fed)
 }
 
 pub(super) fn csv(recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
@@ -112,52 +119,61 @@ pub(super) fn raw(
 ) -> Result<Fed> {
     let mut framer = RawFramer::new(frame_bytes)?;
     let mut frames = Frames::new(recorder, channel, stop)?;
-    check_frame_bytes(frame_bytes, frames.producer.record_bytes_max())?;
+    check_frame_bytes(frame_bytes, frames.intake.record_bytes_max())?;
     pieces(stop, |piece| {
-        framer.feed(piece, |frame| frames.push(frame));
-        Ok(())
+        framer.feed(piece, |frame| frames.take(frame));
+        frames.result()
     })?;
     // A last, shorter frame is data too.
-    framer.finish(Remainder::Keep, |frame| frames.push(frame))?;
-    Ok(frames.fed)
+    framer.finish(Remainder::Keep, |frame| frames.take(frame))?;
+    frames.end()
 }
 
 pub(super) fn frames(recorder: &Recorder, channel: &str, stop: &AtomicBool) -> Result<Fed> {
     let mut frames = Frames::new(recorder, channel, stop)?;
-    let mut framer = LengthFramer::new(frames.producer.record_bytes_max());
+    let mut framer = LengthFramer::new(frames.intake.record_bytes_max());
     pieces(stop, |piece| {
         framer.feed(piece, |found| match found {
-            Ok(frame) => frames.push(frame),
-            Err(error) => frames.fed.complain(|| error.to_string()),
+            Ok(frame) => frames.take(frame),
+            Err(error) => frames.intake.fed.complain(|| error.to_string()),
         });
-        Ok(())
+        frames.result()
     })?;
     if let Err(error) = framer.finish() {
-        frames.fed.complain(|| error.to_string());
+        frames.intake.fed.complain(|| error.to_string());
     }
-    Ok(frames.fed)
+    frames.end()
 }
 
 /// Frames on their way into a ring.
 struct Frames<'a> {
     id: u32,
-    producer: baro_recorder::Producer,
-    stop: &'a AtomicBool,
-    fed: Fed,
+    intake: Intake<'a>,
+    /// Why no more can be pushed.
+    failed: baro_ingest::Result<()>,
 }
 
 impl<'a> Frames<'a> {
-    fn new(recorder: &Recorder, channel: &str, stop: &'a AtomicBool) -> Result<Self> {
+    fn new(recorder: &'a Recorder, channel: &str, stop: &'a AtomicBool) -> Result<Self> {
         let ids = recorder.declare(&[(channel, Type::Channel, "")])?;
-        let producer = recorder.producer()?;
-        let mut fed = Fed::new("stdin", producer.report().producer)?;
-        fed.series = 1;
-        Ok(Frames { id: ids.first().copied().unwrap_or(1), producer, stop, fed })
+        let target = Target::of(recorder, Room::Until(stop))?;
+        let mut intake = Intake::new("stdin", target, Manner::as_they_come(0))?;
+        intake.fed.series = 1;
+        Ok(Frames { id: ids.first().copied().unwrap_or(1), intake, failed: Ok(()) })
     }
 
-    fn push(&mut self, frame: &[u8]) {
-        wait_for_room(&self.producer, frame.len(), self.stop);
-        let (id, producer, time_ns) = (self.id, &mut self.producer, clock::realtime_ns());
-        self.fed.push(0, frame.len(), || producer.push_frame(id, time_ns, frame));
+    fn take(&mut self, frame: &[u8]) {
+        if self.failed.is_ok() {
+            self.failed = self.intake.take_frame(self.id, clock::realtime_ns(), frame);
+        }
+    }
+
+    fn result(&mut self) -> Result<()> {
+        Ok(std::mem::replace(&mut self.failed, Ok(()))?)
+    }
+
+    fn end(mut self) -> Result<Fed> {
+        self.result()?;
+        Ok(self.intake.fed)
     }
 }

@@ -3,12 +3,11 @@
 //! garbage, are told at the end; drops and garbage are also recorded, as series of their own, so
 //! that the log says when they happened.
 
-use super::feeds::Fed;
-use super::samples::Samples;
 use crate::failure::Result;
+use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
-use baro_sources::datagram;
+use baro_sources::{Sample, datagram};
 use baro_sys::clock;
 use baro_sys::udp::{DATAGRAM_BYTES_MAX, Datagram, Udp};
 use std::net::SocketAddr;
@@ -108,7 +107,8 @@ pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Resu
     let name = format!("udp {address}");
     eprintln!("{name}: listening");
     let mut health = Health::new(recorder, address)?;
-    let mut samples = Samples::new(recorder, &name, None, NEW_SERIES_MAX)?;
+    let target = Target::of(recorder, Room::NotWaitedFor)?;
+    let mut intake = Intake::new(&name, target, Manner::as_they_come(NEW_SERIES_MAX))?;
     let channel = match &channel {
         Some(channel) => recorder.declare(&[(channel, Type::Channel, "")])?.first().copied(),
         None => None,
@@ -120,42 +120,46 @@ pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Resu
         let wait_ns = if stopping { 1 } else { WAIT_NS };
         match udp.receive(&mut buffer, wait_ns)? {
             Some(datagram) => {
-                samples.fed.datagrams += 1;
+                intake.fed.datagrams += 1;
                 let bytes = buffer.get(..datagram.bytes).unwrap_or(&[]);
-                take(&mut samples, channel, &datagram, bytes)?;
+                take(&mut intake, channel, &datagram, bytes)?;
                 rest -= usize::from(stopping);
             }
             None if stopping => break,
             None => {}
         }
-        health.tell(&mut udp, &mut samples.fed, false);
+        health.tell(&mut udp, &mut intake.fed, false);
         if rest == 0 {
             break;
         }
     }
-    health.tell(&mut udp, &mut samples.fed, true);
-    Ok(samples.fed)
+    health.tell(&mut udp, &mut intake.fed, true);
+    Ok(intake.fed)
 }
 
 /// Records what one datagram holds.
 fn take(
-    samples: &mut Samples<'_>,
+    intake: &mut Intake<'_>,
     channel: Option<u32>,
     datagram: &Datagram,
     bytes: &[u8],
 ) -> Result<()> {
     let now_ns = datagram.arrived_ns.unwrap_or_else(clock::realtime_ns);
     if let Some(channel) = channel {
-        samples.frame(channel, now_ns, bytes);
-        return Ok(());
+        return Ok(intake.take_frame(channel, now_ns, bytes)?);
     }
-    let number = samples.fed.datagrams;
+    let number = intake.fed.datagrams;
     let mut result = Ok(());
     datagram::read(bytes, |item| match item {
-        Ok(sample) if result.is_ok() => result = samples.take(&sample, now_ns),
+        Ok(Sample { line, time_ns, series, value }) if result.is_ok() => {
+            let time_ns = time_ns.unwrap_or(now_ns);
+            let (value, types) = (value.into(), Types::Numbers);
+            let row = Row { line, series: &series, time_ns, value, types };
+            result = intake.take(&row, &mut |_| {});
+        }
         Ok(_) => {}
-        Err(error) => samples.fed.complain(|| format!("datagram {number}, {error}")),
+        Err(error) => intake.fed.complain(|| format!("datagram {number}, {error}")),
     });
-    samples.flush();
-    result
+    intake.flush(&mut |_| {})?;
+    Ok(result?)
 }

@@ -1,0 +1,137 @@
+//! What a source did: what was taken, what was refused and why.
+
+use crate::error::Result;
+use crate::refusal::Refusal;
+use baro_recorder::Refused;
+use baro_sys::clock;
+
+/// Times in nanoseconds, exact to three digits.
+pub type Histogram = hdrhistogram::Histogram<u64>;
+
+/// Complaints kept; all are counted.
+const COMPLAINTS_MAX: usize = 10;
+/// Times in push above this count as this.
+const PUSH_NS_MAX: u64 = 60_000_000_000;
+
+/// What a source did.
+#[derive(Clone, Debug)]
+pub struct Fed {
+    /// Its name.
+    pub name: String,
+    /// Random id of its ring.
+    pub producer: u64,
+    /// Records pushed.
+    pub records: u64,
+    /// Samples in them.
+    pub samples: u64,
+    /// Payload bytes pushed.
+    pub bytes: u64,
+    /// Series and channels.
+    pub series: usize,
+    /// New ones among these, declared by their first sample.
+    pub declared: u64,
+    /// Records refused by the ring.
+    pub refused: u64,
+    /// Periods in which the source itself came too late.
+    pub missed: u64,
+    /// Input that was not understood.
+    pub bad: u64,
+    /// Lines that were not, whole or in part: several values of one line count once.
+    pub bad_lines: u64,
+    /// The first complaints.
+    pub complaints: Vec<String>,
+    /// Datagrams received.
+    pub datagrams: u64,
+    /// Datagrams that the kernel dropped before.
+    pub dropped: u64,
+    /// Time inside push.
+    pub push_ns: Histogram,
+    /// The longest of these.
+    pub push_max_ns: u64,
+    /// Line refused last.
+    bad_line: u64,
+}
+
+impl Fed {
+    /// A report of nothing yet, of the source `name` that pushes into the ring of `producer`.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn new(name: &str, producer: u64) -> Result<Self> {
+        Ok(Fed {
+            name: name.to_owned(),
+            producer,
+            records: 0,
+            samples: 0,
+            bytes: 0,
+            series: 0,
+            declared: 0,
+            refused: 0,
+            missed: 0,
+            bad: 0,
+            bad_lines: 0,
+            complaints: Vec::new(),
+            datagrams: 0,
+            dropped: 0,
+            push_ns: Histogram::new_with_bounds(1, PUSH_NS_MAX, 3)?,
+            push_max_ns: 0,
+            bad_line: 0,
+        })
+    }
+
+    /// Counts an input that was not understood, and keeps the first reasons.
+    pub fn complain(&mut self, text: impl FnOnce() -> String) {
+        self.bad_lines += 1;
+        self.count_bad(text);
+    }
+
+    /// Counts a sample that was refused.
+    pub(crate) fn refuse(&mut self, refusal: &Refusal<'_>) {
+        if self.bad_line != refusal.line {
+            self.bad_lines += 1;
+            self.bad_line = refusal.line;
+        }
+        self.count_bad(|| refusal.complaint());
+    }
+
+    fn count_bad(&mut self, text: impl FnOnce() -> String) {
+        self.bad += 1;
+        if self.complaints.len() < COMPLAINTS_MAX {
+            self.complaints.push(text());
+        }
+    }
+
+    /// Lines are counted from 1 again.
+    pub(crate) fn begin(&mut self) {
+        self.bad_line = 0;
+    }
+
+    /// Times a push and counts its result.
+    ///
+    /// # Errors
+    /// The ring has refused the record; that is counted.
+    pub fn push(
+        &mut self,
+        samples: usize,
+        bytes: usize,
+        push: impl FnOnce() -> std::result::Result<u64, Refused>,
+    ) -> std::result::Result<(), Refused> {
+        let before_ns = clock::monotonic_ns();
+        let result = push();
+        let took_ns = clock::monotonic_ns() - before_ns;
+        self.push_ns.saturating_record(took_ns);
+        self.push_max_ns = self.push_max_ns.max(took_ns);
+        match result {
+            Ok(_) => {
+                self.records += 1;
+                self.samples += samples as u64;
+                self.bytes += bytes as u64;
+                Ok(())
+            }
+            Err(refused) => {
+                self.refused += 1;
+                Err(refused)
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Samples by name on their way into a ring: ids are looked up or declared, values become what the
+//! table of types says, and samples go together into records.
+//!
+//! There are two manners. As they come: a record has the samples of one time, and a new series is
+//! declared at its first sample, since nobody knows when the next one comes. Together: many are
+//! held back, new series are declared at once, since each declaration waits for the device, and a
+//! record has samples of many times. A value that does not fit its series is refused with its line,
+//! never guessed.
+//!
+//! Invariant: what is taken is pushed or counted as refused, and costs no other sample. Held by
+//! `tests/sources.rs` and `tests/import.rs` of the command line.
+
+use crate::error::Result;
+use crate::fed::Fed;
+use crate::manner::{Gather, Manner, Row};
+use crate::names::{Names, Undeclared};
+use crate::refusal::{Reason, Refusal, Tell};
+use crate::target::{Columns, Target};
+use crate::types::{Fit, Word, fit};
+use baro_ondisk::Type;
+use baro_ondisk::limits::NAME_BYTES_MAX;
+use baro_sys::clock;
+use std::collections::HashMap;
+
+/// Samples of one time that go into one record.
+const ONE_TIME_MAX: usize = 4096;
+/// Samples held back at most: enough that declarations and times come together.
+const HELD_MAX: usize = 65_536;
+/// Bytes of texts held back at most.
+const TEXT_HELD_BYTES_MAX: usize = 4 << 20;
+
+/// What is held of a sample.
+#[derive(Clone, Copy, Debug)]
+enum Held {
+    Word(Word),
+    /// Where its text lies among those held.
+    Text {
+        start: usize,
+        end: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct HeldSample {
+    time_ns: i64,
+    held: Held,
+    slot: u32,
+    line: u64,
+}
+
+/// Takes samples by name, and frames, into the ring of a [`Target`]: ids are looked up or declared,
+/// values become what the [table of types](crate::types) says, and samples go together into records
+/// as the [`Manner`] says.
+#[derive(Debug)]
+pub struct Intake<'a> {
+    /// What was done so far; a source adds what it counts itself.
+    pub fed: Fed,
+    target: Target<'a>,
+    manner: Manner,
+    names: Names,
+    /// Series that may still be declared.
+    new_left: usize,
+    held: Vec<HeldSample>,
+    texts: String,
+    columns: Columns,
+    /// A line of samples without a time, and the time at which its first one came.
+    line: (u64, i64),
+}
+
+impl<'a> Intake<'a> {
+    /// Of the source `name`, into `target`.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn new(name: &str, target: Target<'a>, manner: Manner) -> Result<Self> {
+        Ok(Intake {
+            fed: Fed::new(name, target.producer().report().producer)?,
+            target,
+            manner,
+            names: Names::default(),
+            new_left: manner.new_max,
+            held: Vec::new(),
+            texts: String::new(),
+            columns: Columns::default(),
+            line: (0, 0),
+        })
+    }
+
+    /// Another input begins: its lines are counted from 1.
+    pub fn begin(&mut self) {
+        self.fed.begin();
+    }
+
+    /// Whether it takes nothing more, since it is strict and something was refused.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.manner.strict && self.fed.bad > 0
+    }
+
+    /// The time of a sample without one: all of a line have that of its first.
+    pub fn line_time_ns(&mut self, line: u64) -> i64 {
+        if self.line.0 != line {
+            self.line = (line, clock::realtime_ns());
+        }
+        self.line.1
+    }
+
+    /// The largest frame that the ring takes.
+    #[must_use]
+    pub fn record_bytes_max(&self) -> usize {
+        self.target.producer().record_bytes_max()
+    }
+
+    /// Takes a sample, or refuses it, which `tell` hears. Blocks for the device where it declares,
+    /// and for room as the target says.
+    ///
+    /// # Errors
+    /// Nothing more can be declared or pushed.
+    pub fn take(&mut self, row: &Row<'_>, tell: &mut Tell<'_>) -> Result<()> {
+        if self.stopped() {
+            return Ok(());
+        }
+        match self.names.get(row.series) {
+            Some((slot, kind)) => self.fit(row, slot, kind, tell),
+            None => self.take_first(row, tell),
+        }
+    }
+
+    /// Takes the first sample of a series.
+    fn take_first(&mut self, row: &Row<'_>, tell: &mut Tell<'_>) -> Result<()> {
+        if let Some((id, kind)) = self.target.declared(row.series) {
+            let slot = self.names.add(row.series, id, kind);
+            self.fed.series += 1;
+            return self.fit(row, slot, kind, tell);
+        }
+        let kind = row.types.declares(row.value);
+        if let Err(reason) = self.may_be_new(row, kind) {
+            self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
+            return Ok(());
+        }
+        if self.manner.gather == Gather::AsTheyCome {
+            // What came before must not wait for the device.
+            self.flush(tell)?;
+        }
+        self.new_left -= 1;
+        let slot = self.names.add_new(row.series, kind);
+        self.fit(row, slot, kind, tell)?;
+        match self.manner.gather {
+            Gather::AsTheyCome => self.declare(tell),
+            Gather::Together => Ok(()),
+        }
+    }
+
+    fn may_be_new<'r>(&self, row: &Row<'r>, kind: Type) -> std::result::Result<(), Reason<'r>> {
+        self.target.may_declare()?;
+        if self.new_left == 0 {
+            return Err(Reason::NoMore);
+        }
+        // Among many, one name too many would make all of them be declared one by one.
+        if self.manner.gather == Gather::Together && row.series.len() > NAME_BYTES_MAX {
+            return Err(Reason::NameTooLong { bytes: row.series.len() });
+        }
+        fit(kind, row.value).map(drop).map_err(Reason::Misfit)
+    }
+
+    /// Holds a sample of a series of the type `kind`, if it fits.
+    fn fit(&mut self, row: &Row<'_>, slot: u32, kind: Type, tell: &mut Tell<'_>) -> Result<()> {
+        let fit = match fit(kind, row.value) {
+            Ok(fit) => fit,
+            Err(misfit) => {
+                let reason = Reason::Misfit(misfit);
+                self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
+                return Ok(());
+            }
+        };
+        let (time_ns, line) = (row.time_ns, row.line);
+        if self.manner.gather == Gather::AsTheyCome
+            && let Some(last) = self.held.last()
+            && (last.time_ns != time_ns || self.held.len() >= ONE_TIME_MAX)
+        {
+            self.flush(tell)?;
+        }
+        let held = match fit {
+            Fit::Word(word) => Held::Word(word),
+            Fit::Text(text) => {
+                let start = self.texts.len();
+                self.texts.push_str(text);
+                Held::Text { start, end: self.texts.len() }
+            }
+        };
+        self.held.push(HeldSample { time_ns, held, slot, line });
+        Ok(())
+    }
+
+    fn refuse(&mut self, refusal: &Refusal<'_>, tell: &mut Tell<'_>) {
+        if !self.stopped() {
+            self.fed.refuse(refusal);
+            tell(refusal);
+        }
+    }
+
+    /// Pushes a frame of the channel `channel`, which is declared.
+    ///
+    /// # Errors
+    /// Nothing more can be pushed.
+    pub fn take_frame(&mut self, channel: u32, time_ns: i64, frame: &[u8]) -> Result<()> {
+        self.target.push_frame(&mut self.fed, time_ns, channel, frame)
+    }
+
+    /// Pushes what is held if that is much, and says whether.
+    ///
+    /// # Errors
+    /// As [`Intake::flush`].
+    pub fn push_if_much(&mut self, tell: &mut Tell<'_>) -> Result<bool> {
+        let much = self.held.len() >= HELD_MAX || self.texts.len() >= TEXT_HELD_BYTES_MAX;
+        if much {
+            self.flush(tell)?;
+        }
+        Ok(much)
+    }
+
+    /// Declares what is new and pushes what is held.
+    ///
+    /// # Errors
+    /// Nothing more can be declared or pushed.
+    pub fn flush(&mut self, tell: &mut Tell<'_>) -> Result<()> {
+        self.declare(tell)?;
+        let mut held = std::mem::take(&mut self.held);
+        self.columns.clear();
+        // In their order: of several samples of one series and time the last counts.
+        for one in &held {
+            let Some(id) = self.names.id(one.slot) else { continue };
+            match one.held {
+                Held::Word(word) => self.columns.push(one.time_ns, id, word),
+                Held::Text { start, end } => {
+                    let text = self.texts.get(start..end).unwrap_or_default();
+                    self.target.push_text(&mut self.fed, one.time_ns, id, text)?;
+                }
+            }
+        }
+        match self.manner.gather {
+            Gather::AsTheyCome => self.target.push_at_once(&mut self.fed, &self.columns)?,
+            Gather::Together => self.target.push_timed(&mut self.fed, &self.columns)?,
+        }
+        self.texts.clear();
+        held.clear();
+        self.held = held;
+        Ok(())
+    }
+
+    /// Declares all new series at once; where that is refused, one by one, to know which.
+    fn declare(&mut self, tell: &mut Tell<'_>) -> Result<()> {
+        let wanted = self.names.wanted();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut found: Vec<std::result::Result<u32, String>> = Vec::new();
+        match self.target.declare(&wanted) {
+            Ok(ids) => found.extend(ids.into_iter().map(Ok)),
+            Err(error @ baro_recorder::Error::System(_)) => return Err(error.into()),
+            Err(error) if wanted.len() == 1 => found.push(Err(error.to_string())),
+            Err(_) => {
+                for one in wanted.chunks(1) {
+                    found.push(match self.target.declare(one) {
+                        Ok(ids) => ids.first().copied().ok_or_else(String::new),
+                        Err(error @ baro_recorder::Error::System(_)) => return Err(error.into()),
+                        Err(error) => Err(error.to_string()),
+                    });
+                }
+            }
+        }
+        let declared = found.iter().filter(|one| one.is_ok()).count();
+        self.fed.declared += declared as u64;
+        self.fed.series += declared;
+        let undeclared = self.names.declared(found);
+        if !undeclared.is_empty() {
+            self.refuse_held(&undeclared, tell);
+        }
+        Ok(())
+    }
+
+    /// Refuses samples whose series could not be declared; a later one tries again.
+    fn refuse_held(&mut self, undeclared: &HashMap<u32, Undeclared>, tell: &mut Tell<'_>) {
+        self.new_left += undeclared.len();
+        let held = std::mem::take(&mut self.held);
+        let (bad, good): (Vec<HeldSample>, _) =
+            held.into_iter().partition(|one| undeclared.contains_key(&one.slot));
+        self.held = good;
+        for one in bad {
+            if let Some(Undeclared { name, said }) = undeclared.get(&one.slot) {
+                let reason = Reason::Undeclarable(said);
+                self.refuse(&Refusal { line: one.line, series: name, reason }, tell);
+            }
+        }
+    }
+
+    /// Pushes the rest. Where another process records, waits until all is durable; a recorder of
+    /// this process makes it so when it is closed.
+    ///
+    /// # Errors
+    /// Nothing more can be declared or pushed, or becomes durable.
+    pub fn finish(mut self, tell: &mut Tell<'_>) -> Result<Fed> {
+        self.flush(tell)?;
+        self.target.finish()?;
+        Ok(self.fed)
+    }
+}

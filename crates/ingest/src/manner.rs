@@ -1,0 +1,53 @@
+//! What a source says of its samples: each is a row, and all of them are taken in one manner.
+
+use crate::types::Types;
+use crate::value::Value;
+
+/// A sample by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// Line of the input, or row, from 1.
+    pub line: u64,
+    /// Name of the series.
+    pub series: &'a str,
+    /// Nanoseconds since the Unix epoch.
+    pub time_ns: i64,
+    /// The value.
+    pub value: Value<'a>,
+    /// What it makes of a series that is new.
+    pub types: Types,
+}
+
+/// How samples are gathered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gather {
+    /// Those of one time go into one record, pushed when the time changes.
+    AsTheyCome,
+    /// Many are held back, until [`Intake::push_if_much`](crate::Intake::push_if_much).
+    Together,
+}
+
+/// What a source wants of its samples.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// How samples are gathered.
+    pub gather: Gather,
+    /// Series that it may declare at most.
+    pub new_max: usize,
+    /// Take nothing more after the first refusal.
+    pub strict: bool,
+}
+
+impl Manner {
+    /// Samples as they come; at most `new_max` new series.
+    #[must_use]
+    pub fn as_they_come(new_max: usize) -> Self {
+        Manner { gather: Gather::AsTheyCome, new_max, strict: false }
+    }
+
+    /// Samples together.
+    #[must_use]
+    pub fn together() -> Self {
+        Manner { gather: Gather::Together, new_max: usize::MAX, strict: false }
+    }
+}

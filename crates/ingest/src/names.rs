@@ -1,0 +1,95 @@
+//! The series of an input: from the name that each sample bears to the id and type under which the
+//! store knows it.
+//!
+//! A name is looked up once. New ones are kept until they are declared, and one that could not be
+//! declared is forgotten, so that a later sample tries again and names that nobody may declare fill
+//! no memory.
+
+use baro_ondisk::Type;
+use std::collections::HashMap;
+
+/// A series of the input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) kind: Type,
+    /// `None` until it is declared, or if it could not be.
+    pub(crate) id: Option<u32>,
+}
+
+/// A series that could not be declared: its name, and the recorder's reason.
+#[derive(Debug)]
+pub(crate) struct Undeclared {
+    pub(crate) name: String,
+    pub(crate) said: String,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    places: HashMap<String, u32>,
+    slots: Vec<Slot>,
+    /// Those to be declared, with their places.
+    new: Vec<(u32, String)>,
+}
+
+impl Names {
+    /// Place and type of a series that has been met.
+    pub(crate) fn get(&self, name: &str) -> Option<(u32, Type)> {
+        let place = *self.places.get(name)?;
+        Some((place, self.slots.get(place as usize)?.kind))
+    }
+
+    /// The id of a series that is declared.
+    pub(crate) fn id(&self, place: u32) -> Option<u32> {
+        self.slots.get(place as usize)?.id
+    }
+
+    /// Adds one that is declared.
+    pub(crate) fn add(&mut self, name: &str, id: u32, kind: Type) -> u32 {
+        self.insert(name, Slot { kind, id: Some(id) })
+    }
+
+    /// Adds one that is to be declared.
+    pub(crate) fn add_new(&mut self, name: &str, kind: Type) -> u32 {
+        let place = self.insert(name, Slot { kind, id: None });
+        self.new.push((place, name.to_owned()));
+        place
+    }
+
+    fn insert(&mut self, name: &str, slot: Slot) -> u32 {
+        let place = self.slots.len() as u32;
+        self.slots.push(slot);
+        self.places.insert(name.to_owned(), place);
+        place
+    }
+
+    /// Those that are to be declared, with name, type and unit.
+    pub(crate) fn wanted(&self) -> Vec<(&str, Type, &str)> {
+        let kind = |place: u32| Some(self.slots.get(place as usize)?.kind);
+        let new = self.new.iter();
+        new.filter_map(|(place, name)| Some((name.as_str(), kind(*place)?, ""))).collect()
+    }
+
+    /// Takes what became of [`Names::wanted`], in its order: ids, or reasons. Returns those that
+    /// could not be declared, by their places, which are nobody's from now on.
+    pub(crate) fn declared(
+        &mut self,
+        found: Vec<std::result::Result<u32, String>>,
+    ) -> HashMap<u32, Undeclared> {
+        let mut undeclared = HashMap::new();
+        for ((place, name), found) in std::mem::take(&mut self.new).into_iter().zip(found) {
+            match (found, self.slots.get_mut(place as usize)) {
+                (Ok(id), Some(slot)) => slot.id = Some(id),
+                (Ok(_), None) => {}
+                (Err(said), _) => {
+                    self.places.remove(&name);
+                    undeclared.insert(place, Undeclared { name, said });
+                }
+            }
+        }
+        while self.slots.last().is_some_and(|slot| slot.id.is_none()) {
+            self.slots.pop();
+        }
+        undeclared
+    }
+}

@@ -1,0 +1,86 @@
+//! What was not taken, and why: the line, the series, what was expected and what was found.
+//!
+//! A value, not a text, so that a door that answers somebody can say which of many samples it was.
+
+use crate::types::Misfit;
+use baro_ondisk::limits::NAME_BYTES_MAX;
+use std::fmt;
+
+/// How much of a series' name is shown.
+const NAME_CHARS_MAX: usize = 200;
+
+/// Whom refusals are told to, one by one, as they happen.
+pub type Tell<'t> = dyn FnMut(&Refusal<'_>) + 't;
+
+/// A sample that was not taken.
+#[derive(Clone, Debug)]
+pub struct Refusal<'a> {
+    /// Line of the input, or row, from 1.
+    pub line: u64,
+    /// Name of its series.
+    pub series: &'a str,
+    /// Why.
+    pub reason: Reason<'a>,
+}
+
+/// Why a sample was not taken.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Reason<'a> {
+    /// The series does not take the value.
+    Misfit(Misfit<'a>),
+    /// The series is new and its name is too long.
+    NameTooLong {
+        /// Bytes of the name.
+        bytes: usize,
+    },
+    /// The series is new, and the recorder refuses to declare it; its words.
+    Undeclarable(&'a str),
+    /// The series is new, and only the process that records can declare it.
+    DeclaredElsewhere,
+    /// The series is new, and the source has declared as many as it may.
+    NoMore,
+}
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Misfit(misfit) => misfit.fmt(f),
+            Reason::NameTooLong { bytes } => {
+                write!(f, "expected a name of at most {NAME_BYTES_MAX} bytes, found {bytes} bytes")
+            }
+            Reason::Undeclarable(said) => {
+                write!(f, "expected a series that can be declared, found {said}")
+            }
+            Reason::DeclaredElsewhere => f.write_str(
+                "expected one that is declared, since another process records into the store and \
+                 only it can declare (baro record --declare NAME:TYPE, or import when it has \
+                 ended), found a new one",
+            ),
+            Reason::NoMore => f.write_str(
+                "expected one of the series declared so far (this source may declare no more; \
+                 declare it with --declare), found a new one",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let series: String = self.series.chars().take(NAME_CHARS_MAX).collect();
+        write!(f, "line {}: series {series}: {}", self.line, self.reason)
+    }
+}
+
+impl Refusal<'_> {
+    /// The same as a complaint of a source: with the name as it was written, and where the recorder
+    /// refused a declaration, in its words alone, which name the series.
+    pub(crate) fn complaint(&self) -> String {
+        let Refusal { line, series, reason } = self;
+        match reason {
+            Reason::Undeclarable(said) => format!("line {line}: {said}"),
+            Reason::NoMore => format!("line {line}: series {series:?}: {reason}"),
+            _ => format!("line {line}: series {series}: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The one table of types: what becomes of a value that comes in, by the type that its series is
+//! declared with.
+//!
+//! | value | f64 | i64 | bool | text | channel | new, [`Types::Numbers`] | new, [`Types::Exact`] |
+//! |---|---|---|---|---|---|---|---|
+//! | float | as it is | refused | refused | refused | refused | f64 | f64 |
+//! | integer | the nearest f64 | as it is | refused | refused | refused | f64 | i64 |
+//! | unsigned | the nearest f64 | below 2^63, else refused | refused | refused | refused | f64 | i64, above refused |
+//! | truth value | refused | refused | as it is | refused | refused | bool | bool |
+//! | text | refused | refused | refused | to 64 KiB, else refused | refused | text | text |
+//!
+//! Doors differ only in the last two columns, so that difference is data, a [`Types`] in each
+//! [`Row`](crate::Row): where a form cannot tell `21` from `21.0` a new series takes both, where it
+//! can (`21i`, a column of Parquet) each is kept as it is.
+//!
+//! A sample of f64, i64 or bool is one word of 64 bits in a record, and only the series' declaration
+//! says how to read it; the recorder takes any. So a `Word` is made here and nowhere else, from
+//! a value and the type that it is read as.
+//!
+//! Invariant: each value has one answer for each type, and none is changed but an integer into the
+//! f64 nearest to it. Held by `tests::each_value_and_each_type_have_one_answer`.
+
+use crate::value::Value;
+use baro_ondisk::Type;
+use baro_ondisk::limits::TEXT_BYTES_MAX;
+use std::fmt;
+
+/// How much of a text an error quotes.
+const FOUND_CHARS_MAX: usize = 40;
+
+/// What numbers make of a series that is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Types {
+    /// f64, whether they are written with a point or not: 21 and 21.5 are values of one series.
+    Numbers,
+    /// Integers i64, others f64.
+    Exact,
+}
+
+impl Types {
+    /// The type with which a new series is declared whose first value this is.
+    #[must_use]
+    pub fn declares(self, value: Value<'_>) -> Type {
+        match (value, self) {
+            (Value::Float(_), _) => Type::F64,
+            (Value::Integer(_) | Value::Unsigned(_), Types::Numbers) => Type::F64,
+            (Value::Integer(_) | Value::Unsigned(_), Types::Exact) => Type::I64,
+            (Value::Boolean(_), _) => Type::Bool,
+            (Value::Text(_), _) => Type::Text,
+        }
+    }
+}
+
+/// The 64 bits of a sample of f64, i64 or bool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word(i64);
+
+impl Word {
+    pub(crate) fn bits(self) -> i64 {
+        self.0
+    }
+}
+
+/// A value as its series takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit<'a> {
+    Word(Word),
+    Text(&'a str),
+}
+
+/// A value that its series does not take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Misfit<'a> {
+    /// Type of the series.
+    pub kind: Type,
+    /// The value.
+    pub value: Value<'a>,
+}
+
+impl fmt::Display for Misfit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.name();
+        match (self.kind, self.value) {
+            (Type::Text, Value::Text(text)) => {
+                let bytes = text.len();
+                write!(f, "expected a text of at most {TEXT_BYTES_MAX} bytes, found {bytes} bytes")
+            }
+            (_, Value::Text(text)) => {
+                let text: String = text.chars().take(FOUND_CHARS_MAX).collect();
+                write!(f, "expected {kind}, found {text:?}")
+            }
+            (_, value) => write!(f, "expected {kind}, found {value:?}"),
+        }
+    }
+}
+
+/// What a series of the type `kind` makes of a value; see the table above.
+pub(crate) fn fit(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
+    Ok(Fit::Word(Word(match (kind, value) {
+        (Type::F64, Value::Float(value)) => value.to_bits().cast_signed(),
+        (Type::F64, Value::Integer(value)) => (value as f64).to_bits().cast_signed(),
+        (Type::F64, Value::Unsigned(value)) => (value as f64).to_bits().cast_signed(),
+        (Type::I64, Value::Integer(value)) => value,
+        (Type::I64, Value::Unsigned(value)) if i64::try_from(value).is_ok() => value as i64,
+        (Type::Bool, Value::Boolean(value)) => i64::from(value),
+        (Type::Text, Value::Text(text)) if text.len() <= TEXT_BYTES_MAX => {
+            return Ok(Fit::Text(text));
+        }
+        (kind, value) => return Err(Misfit { kind, value }),
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each type makes of a value: bits, text or refusal; and what a new series becomes.
+    fn row(value: Value<'_>) -> String {
+        let types = [Type::F64, Type::I64, Type::Bool, Type::Text, Type::Channel];
+        let answers = types.map(|kind| match fit(kind, value) {
+            Ok(Fit::Word(word)) if kind == Type::F64 => {
+                format!("{:?}", f64::from_bits(word.bits().cast_unsigned()))
+            }
+            Ok(Fit::Word(word)) => word.bits().to_string(),
+            Ok(Fit::Text(text)) => format!("{} bytes", text.len()),
+            Err(misfit) => misfit.to_string(),
+        });
+        let new = [Types::Numbers, Types::Exact].map(|types| types.declares(value).name());
+        format!("{} | {}", answers.join(" | "), new.join(" | "))
+    }
+
+    #[test]
+    fn each_value_and_each_type_have_one_answer() {
+        let long = "x".repeat(TEXT_BYTES_MAX + 1);
+        let refused = |kinds: &str, found: &str| {
+            let said = kinds.split(' ').map(|kind| format!("expected {kind}, found {found}"));
+            said.collect::<Vec<_>>().join(" | ")
+        };
+        let others = "bool text channel";
+        for (value, expected) in [
+            (
+                Value::Float(-0.0),
+                format!("-0.0 | {} | f64 | f64", refused("i64 bool text channel", "Float(-0.0)")),
+            ),
+            (
+                Value::Float(f64::NAN),
+                format!("NaN | {} | f64 | f64", refused("i64 bool text channel", "Float(NaN)")),
+            ),
+            (
+                Value::Integer((1 << 53) + 1),
+                format!(
+                    "9007199254740992.0 | 9007199254740993 | {} | f64 | i64",
+                    refused(others, "Integer(9007199254740993)")
+                ),
+            ),
+            (
+                Value::Unsigned(i64::MAX as u64),
+                format!(
+                    "9.223372036854776e18 | {} | {} | f64 | i64",
+                    i64::MAX,
+                    refused(others, "Unsigned(9223372036854775807)")
+                ),
+            ),
+            (
+                Value::Unsigned(1 << 63),
+                format!(
+                    "9.223372036854776e18 | {} | f64 | i64",
+                    refused("i64 bool text channel", "Unsigned(9223372036854775808)")
+                ),
+            ),
+            (
+                Value::Boolean(true),
+                format!(
+                    "{} | 1 | {} | bool | bool",
+                    refused("f64 i64", "Boolean(true)"),
+                    refused("text channel", "Boolean(true)")
+                ),
+            ),
+            (
+                Value::Text("a \"b\""),
+                format!(
+                    "{} | 5 bytes | {} | text | text",
+                    refused("f64 i64 bool", r#""a \"b\"""#),
+                    refused("channel", r#""a \"b\"""#)
+                ),
+            ),
+            (
+                Value::Text(&long),
+                format!(
+                    "{} | expected a text of at most 65536 bytes, found 65537 bytes | {} | text | \
+                     text",
+                    refused("f64 i64 bool", &format!("{:?}", "x".repeat(40))),
+                    refused("channel", &format!("{:?}", "x".repeat(40)))
+                ),
+            ),
+        ] {
+            assert_eq!(row(value), expected);
+        }
+    }
+}
