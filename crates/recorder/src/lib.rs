@@ -15,7 +15,6 @@
 mod attach;
 mod error;
 pub mod keeper;
-pub mod log;
 mod opening;
 mod options;
 pub mod promises;

@@ -1,7 +1,6 @@
 //! A store opened for recording.
 
 use crate::keeper::{Growth, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink};
-use crate::log::{Catalog, Declared, Recovery, open_folder, recover};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
@@ -9,6 +8,7 @@ use crate::writer::{
     Command, Engine, FileDevice, Published, Start, Status, Trigger, WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
+use baro_log::{Catalog, Declared, Recovery, open_folder, recover};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Layout, Pin, StoreId, Type, WhenFull};
 use baro_sys::disk::Disk;
@@ -69,15 +69,15 @@ impl Recorder {
         let started_ns = clock::monotonic_ns();
         options.check()?;
         let disk = open_folder(path)?;
-        crate::log::read_identity(&disk, path)?;
-        let lock = LockFile::take(&path.join(crate::log::LOCK))?
+        baro_log::read_identity(&disk, path)?;
+        let lock = LockFile::take(&path.join(baro_log::LOCK))?
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         schedule::raise_open_files();
         let recovery = recover(&disk, path)?;
         check_retention(&options, &recovery)?;
         let catalog = Catalog::read(&disk)?;
         // Declarations that a killed process had written but not synced are believed from now on.
-        disk.open(crate::log::CATALOG, Access::Write)?.sync_data()?;
+        disk.open(baro_log::CATALOG, Access::Write)?.sync_data()?;
         let session = next_session(recovery.last_session.max(catalog.session()))?;
         let store = recovery.identity.store;
         let rings = match &options.rings {
@@ -177,7 +177,7 @@ impl Recorder {
     /// A name is in use with another type or too long, the catalog is full, or the device fails.
     pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.declare(&self.disk, self.session, wanted)
+        Ok(catalog.declare(&self.disk, self.session, wanted)?)
     }
 
     /// As [`Recorder::declare`] for as many as an iterator gives, with one sync for all of them: a
@@ -190,7 +190,7 @@ impl Recorder {
         wanted: impl IntoIterator<Item = (&'a str, Type, &'a str)>,
     ) -> Result<Vec<u32>> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.declare_many(&self.disk, self.session, wanted)
+        Ok(catalog.declare_many(&self.disk, self.session, wanted)?)
     }
 
     /// The series or channel of this name, if it is declared. Does not block for the device.
@@ -224,7 +224,7 @@ impl Recorder {
     pub fn declare_channel_with_layout(&self, name: &str, layout: &Layout) -> Result<u32> {
         layout.check_frame(self.record_bytes_max as u64)?;
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.declare_channel(&self.disk, self.session, name, layout)
+        Ok(catalog.declare_channel(&self.disk, self.session, name, layout)?)
     }
 
     /// A new ring with its producer.

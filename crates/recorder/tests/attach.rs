@@ -1,8 +1,8 @@
 //! Producers that look for a free ring: many at once, each gets one of its own.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, RingFolder, Rings, attach_in};
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;

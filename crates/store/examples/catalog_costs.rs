@@ -6,8 +6,8 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measurement")]
 
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Selector, Store};
 use baro_sys::clock::monotonic_ns;

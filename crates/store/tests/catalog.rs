@@ -4,11 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 mod common;
 
+use baro_log::{Blocks, CATALOG, CatalogWriter, DICTIONARY, Declared, Found, read_catalog_header};
 use baro_ondisk::{Declaration, Type, WhenFull};
 use baro_recorder::Recorder;
-use baro_recorder::log::{
-    Blocks, CATALOG, CatalogWriter, DICTIONARY, Declared, Found, read_catalog_header,
-};
 use baro_store::{Loss, Selector, Store, recover, verify};
 use baro_sys::storage::Access;
 use common::{Folder, Random, init_at, options};

@@ -29,11 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let info = store.info()?;
     let wear = Wear::new(&info, arguments.tbw);
     let around = Around {
-        recorder_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?
+        recorder_pid: LockFile::holder(&arguments.store.join(baro_log::LOCK))?
             .and_then(|holder| holder.pid),
-        settler_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::RUNS_LOCK))?
+        settler_pid: LockFile::holder(&arguments.store.join(baro_log::RUNS_LOCK))?
             .and_then(|holder| holder.pid),
-        settling_stopped: LockFile::said(&arguments.store.join(baro_recorder::log::RUNS_LOCK))?,
+        settling_stopped: LockFile::said(&arguments.store.join(baro_log::RUNS_LOCK))?,
         rings: RingFolder::rings(info.identity.store, None),
         judged: promises::at(&arguments.store, Look::Read),
     };

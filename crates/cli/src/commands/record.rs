@@ -164,7 +164,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = folder.unwrap_or(std::path::Path::new("."));
     let mut queue = ShortQueue::below(folder, arguments.short_queue);
     if let Some(log_bytes) = arguments.init
-        && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
+        && !baro_sys::disk::exists(&arguments.store.join(baro_log::IDENTITY))
     {
         let quiet = arguments.format != Format::Text;
         let recycle = arguments.recycle;

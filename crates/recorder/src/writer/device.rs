@@ -4,7 +4,7 @@
 //! Threads and not io_uring, because recording must work on kernel 4.4; measured side by side in
 //! the bench before that changes.
 
-use crate::log::segment_name;
+use baro_log::segment_name;
 use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};

@@ -167,7 +167,7 @@ fn xfs_overwrites_until_a_copy_shares_the_blocks() {
         assert_eq!(counted.events("xfs/xfs_log_force"), 0, "{counted:?}");
         assert!(counted.grown("xfs/xfs_log_force") >= 1, "{counted:?}");
     }
-    let segment = scene.store().join(baro_recorder::log::segment_name(0));
+    let segment = scene.store().join(baro_log::segment_name(0));
     let copy = scene.store().join("copy");
     let reflink = [OsStr::new("--reflink=always"), segment.as_os_str(), copy.as_os_str()];
     tool("cp", &reflink).unwrap();

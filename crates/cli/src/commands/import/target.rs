@@ -1,8 +1,8 @@
 //! Where an import pushes: a recorder of its own, or a ring of the one that runs.
 
 use crate::failure::Result;
+use baro_log::{Catalog, LOCK};
 use baro_ondisk::Type;
-use baro_recorder::log::{Catalog, LOCK};
 use baro_recorder::{Options, Producer, Recorder, Trouble, attach};
 use baro_sys::clock;
 use baro_sys::lock::LockFile;
