@@ -57,7 +57,7 @@ pub enum Error {
 }
 
 /// Result of a call to the recorder.
-pub type Result<T> = std::result::Result<T, Error>;
+pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl From<baro_sys::Error> for Error {
     fn from(error: baro_sys::Error) -> Self {

@@ -30,7 +30,6 @@ const RINGS_MAX: usize = 64;
 /// A store that this process records into. Dropping it closes it.
 #[derive(Debug)]
 pub struct Recorder {
-    path: PathBuf,
     disk: Disk,
     store: StoreId,
     session: u64,
@@ -141,7 +140,6 @@ impl Recorder {
         let keeper = KeeperThread::start(keeper, (keeper_commands, keeper_queue), link)?;
         opening.took_ns = clock::monotonic_ns() - started_ns;
         Ok(Recorder {
-            path: path.to_owned(),
             disk,
             store,
             session,
@@ -164,33 +162,16 @@ impl Recorder {
         &self.opening
     }
 
-    /// The store's folder.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Ids for series and channels (name, type, unit), declared durably where they are new. Blocks
-    /// for the device if any is new: declare before recording.
+    /// Ids for series and channels (name, type, unit), declared durably where they are new, with one
+    /// sync for all of them: a million new ones take about a second. Ids rise in the order of
+    /// declaration. Blocks for the device if any is new: declare before recording.
     ///
     /// # Errors
-    /// A name is in use with another type or too long, the catalog is full, or the device fails.
+    /// A name is in use with another type or too long, the catalog is full, or the device fails; then
+    /// none of the new ones is declared.
     pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(catalog.declare(&self.disk, self.session, wanted)?)
-    }
-
-    /// As [`Recorder::declare`] for as many as an iterator gives, with one sync for all of them: a
-    /// million new ones take about a second. Ids rise in the order of declaration.
-    ///
-    /// # Errors
-    /// As [`Recorder::declare`]; then none of the new ones is declared.
-    pub fn declare_many<'a>(
-        &self,
-        wanted: impl IntoIterator<Item = (&'a str, Type, &'a str)>,
-    ) -> Result<Vec<u32>> {
-        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(catalog.declare_many(&self.disk, self.session, wanted)?)
     }
 
     /// The series or channel of this name, if it is declared. Does not block for the device.
@@ -202,6 +183,7 @@ impl Recorder {
 
     /// Id and type of the series or channel of this name, if it is declared. Does not block for
     /// the device, and allocates nothing for a name in canonical form.
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn declared_id(&self, name: &str) -> Option<(u32, Type)> {
         let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
@@ -209,6 +191,7 @@ impl Recorder {
     }
 
     /// Series and channels declared, and the bytes of memory that this takes.
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn catalog_size(&self) -> (usize, usize) {
         let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
@@ -365,6 +348,7 @@ impl Recorder {
     }
 
     /// Memory in bytes that opening a store with segments of `segment_bytes` takes, with one ring.
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn memory_bytes_for(options: &Options, segment_bytes: u64) -> usize {
         let ring = Ring::memory_bytes(Ring::capacity_for(options.ring_bytes));

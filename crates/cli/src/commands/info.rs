@@ -5,8 +5,8 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
-use baro_recorder::promises::{Judged, Look};
-use baro_recorder::{FoundRing, RingFolder};
+use baro_recorder::inspect::{FoundRing, Look, rings_of};
+use baro_recorder::promises::Judged;
 use baro_store::{Info, Store};
 use baro_sys::lock::LockFile;
 use clap::Args;
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         settler_pid: LockFile::holder(&arguments.store.join(baro_log::RUNS_LOCK))?
             .and_then(|holder| holder.pid),
         settling_stopped: LockFile::said(&arguments.store.join(baro_log::RUNS_LOCK))?,
-        rings: RingFolder::rings(info.identity.store, None),
+        rings: rings_of(info.identity.store, None),
         judged: promises::at(&arguments.store, Look::Read),
     };
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);

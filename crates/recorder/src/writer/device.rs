@@ -106,7 +106,7 @@ impl<S: Storage> Files<S> {
 
 /// Segment files of a store.
 #[derive(Debug)]
-pub struct FileDevice {
+pub(crate) struct FileDevice {
     writes: Option<Sender<Operation>>,
     syncs: Option<Sender<Operation>>,
     threads: Vec<JoinHandle<()>>,
@@ -118,7 +118,7 @@ impl FileDevice {
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub fn start<S: Storage>(
+    pub(crate) fn start<S: Storage>(
         storage: S,
         access: Access,
         prepare: impl Fn() + Clone + Send + 'static,

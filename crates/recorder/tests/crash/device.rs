@@ -2,7 +2,7 @@
 //! at a random time after it was asked for.
 
 use baro_log::segment_name;
-use baro_recorder::writer::{Completion, Device, Operation};
+use baro_recorder::simulate::{Completion, Device, Operation};
 use baro_sys::sim::{Rng, SimDisk};
 use baro_sys::storage::{Access, Storage, StorageFile};
 
