@@ -68,6 +68,7 @@ const TESTS: &[Tests] = &[
             ("udp::", "the emulator does not know SO_RXQ_OVFL"),
         ],
     },
+    Tests { line: "-p baro-log --lib", without: &[] },
     Tests {
         line: "-p baro-recorder --lib --tests",
         without: &[

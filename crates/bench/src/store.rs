@@ -19,8 +19,8 @@ pub mod yardsticks;
 
 use crate::BenchError;
 use crate::push::Memory;
+use baro_log::RUNS;
 use baro_recorder::Recorder;
-use baro_recorder::log::RUNS;
 use baro_store::Store;
 use baro_sys::{clock, disk, footprint, identity};
 use generate::Data;
@@ -193,7 +193,7 @@ fn fill(
 
 /// Allocated bytes of the files and folders of the catalog.
 fn catalog_bytes(path: &Path) -> Result<u64, BenchError> {
-    use baro_recorder::log::{CATALOG, DICTIONARY};
+    use baro_log::{CATALOG, DICTIONARY};
     use baro_sys::storage::Storage;
     let names =
         disk::Disk::open(path).and_then(|disk| disk.list("")).map_err(BenchError::System)?;

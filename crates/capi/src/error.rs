@@ -68,20 +68,36 @@ fn system_code(error: &baro_sys::Error) -> i32 {
     error.errno().map_or(BARO_EIO, |errno| -errno)
 }
 
+fn log_code(error: &baro_log::Error) -> i32 {
+    match error {
+        baro_log::Error::System(error) => system_code(error),
+        baro_log::Error::Format { .. } => BARO_EBADMSG,
+        baro_log::Error::NotAStore { .. } => BARO_ENOENT,
+        baro_log::Error::Exists { .. } => BARO_EEXIST,
+        baro_log::Error::Setting { .. } => BARO_EINVAL,
+        baro_log::Error::CatalogFull { .. } => BARO_ENOSPC,
+        _ => BARO_EIO,
+    }
+}
+
+impl From<baro_log::Error> for Failure {
+    fn from(error: baro_log::Error) -> Self {
+        Failure::new(log_code(&error), error.to_string())
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
             Error::System(error) | Error::Ring(RingError::System(error)) => system_code(error),
-            Error::Ring(RingError::Foreign { .. }) | Error::Format { .. } => BARO_EBADMSG,
+            Error::Ring(RingError::Foreign { .. }) => BARO_EBADMSG,
             Error::Ring(RingError::Busy { .. }) | Error::Busy { .. } => BARO_EBUSY,
-            Error::NotAStore { .. } => BARO_ENOENT,
-            Error::Exists { .. } => BARO_EEXIST,
+            Error::Log(error) => log_code(error),
             Error::Setting { .. } | Error::Layout(_) => BARO_EINVAL,
             Error::Pin(PinRefusal::Invalid { .. }) => BARO_EINVAL,
             Error::Pin(_) | Error::PinDenied { .. } => BARO_EACCES,
             Error::NoPin { .. } => BARO_ENOENT,
             Error::NoAnswer { .. } => BARO_ETIMEDOUT,
-            Error::CatalogFull { .. } => BARO_ENOSPC,
             Error::WriterGone => BARO_ESHUTDOWN,
             _ => BARO_EIO,
         };

@@ -3,7 +3,7 @@
 use crate::arguments::{known_flags, path, structure_or_defaults};
 use crate::error::{Result, guard};
 use crate::structs::{BARO_INIT_GROW, BARO_INIT_RECYCLE, baro_init_options};
-use ::baro_recorder::log::{Geometry, init_growing};
+use baro_log::{Geometry, init_growing};
 use baro_ondisk::{StoreId, WhenFull};
 use baro_sys::disk::Disk;
 use baro_sys::{clock, identity};

@@ -7,11 +7,10 @@
 //!
 //! Invariant: hands out what the store's reader hands out, each record once (`tests/read.rs`).
 
-use ::baro_recorder::log::{
-    Blocks, Catalog, Extent, Found, FoundHeader, Pins, Segments, Walk, judge, kept_epochs,
-    kept_name, open_folder, read_identity, segment_name,
+use baro_log::{
+    Blocks, Catalog, Error, Extent, Found, FoundHeader, Pins, Result, Segments, Walk, judge,
+    kept_epochs, kept_name, open_folder, read_identity, segment_name,
 };
-use ::baro_recorder::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     Block, BlockHeader, End, Identity, Kind, Pin, Scan, SegmentHeader, Step, UnfoldedSamples,

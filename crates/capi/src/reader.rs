@@ -4,7 +4,7 @@ use crate::arguments::{check, fill, object, object_mut, path, put_text, text};
 use crate::error::{BARO_ENOENT, Failure, guard};
 use crate::log::{Entry, LogReader};
 use crate::structs::{baro_pin_info, baro_read_report, baro_record, baro_series};
-use ::baro_recorder::log::Declared;
+use baro_log::Declared;
 use baro_ondisk::{FieldValue, Kind};
 use std::ffi::{c_char, c_void};
 

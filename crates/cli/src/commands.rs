@@ -37,7 +37,7 @@ const RATE_BESIDE_RECORDER: u64 = 64 << 20;
 
 /// Whether somebody records into a store.
 fn is_recorded(store: &Path) -> Result<bool> {
-    Ok(LockFile::holder(&store.join(baro_recorder::log::LOCK))?.is_some())
+    Ok(LockFile::holder(&store.join(baro_log::LOCK))?.is_some())
 }
 
 #[derive(Debug, Subcommand)]

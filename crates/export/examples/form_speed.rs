@@ -6,8 +6,8 @@
 #![allow(clippy::disallowed_methods, reason = "removes its folder")]
 use baro_export::rows::Rows;
 use baro_export::{Arrow, Csv, Json, Parquet};
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Batch, Selection, Store, Target, Values};
 use baro_sys::clock::monotonic_ns;

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 use baro_export::{Error, Exported, Request, to_csv, to_mcap};
+use baro_log::{Geometry, init};
 use baro_ondisk::{Layout, StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Interval, Reading, Selection, Store};
 use baro_sys::disk::{Disk, PacedOutput};

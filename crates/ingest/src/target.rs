@@ -6,7 +6,7 @@ use crate::fed::Fed;
 use crate::refusal::Reason;
 use crate::types::Word;
 use baro_ondisk::Type;
-use baro_recorder::log::{Catalog, LOCK};
+use baro_log::{Catalog, LOCK};
 use baro_recorder::{Producer, Recorder, Refused, Trouble, attach};
 use baro_sys::clock;
 use baro_sys::lock::LockFile;

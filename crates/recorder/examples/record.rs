@@ -4,9 +4,9 @@
 //!
 //! Makes the store if there is none. `examples/c/record.c` is the same in C.
 
+use baro_log::{Error, Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
-use baro_recorder::{Error, Options, Recorder};
+use baro_recorder::{Options, Recorder};
 use baro_sys::disk::Disk;
 use baro_sys::{clock, identity};
 use std::path::Path;

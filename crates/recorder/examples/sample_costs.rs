@@ -6,8 +6,8 @@
 //! thousandths. Makes a store in FOLDER for each row; prints, tests nothing.
 #![allow(clippy::disallowed_methods, reason = "an example that measures reads /proc")]
 
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Producer, Recorder};
 use baro_sys::disk::Disk;
 use baro_sys::{clock, identity};

@@ -8,9 +8,9 @@
 //! Invariant: a ring has one producer, whoever looks for one at the same time. Held by
 //! `tests/attach.rs`.
 
-use crate::log::{Catalog, open_folder, read_identity};
 use crate::ring::{Producer, RingError, RingFolder};
 use crate::{Error, Result};
+use baro_log::{Catalog, open_folder, read_identity};
 use std::path::Path;
 
 /// A producer with the store's catalog as it was at the attach.

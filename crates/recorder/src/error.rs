@@ -13,23 +13,8 @@ pub enum Error {
     System(baro_sys::Error),
     /// A ring cannot be used.
     Ring(RingError),
-    /// A file of the store is not what the format asks for.
-    Format {
-        /// The file, relative to the store.
-        file: String,
-        /// What is wrong with it.
-        source: baro_ondisk::Error,
-    },
-    /// The folder is no store.
-    NotAStore {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The folder holds a store already.
-    Exists {
-        /// The folder.
-        path: PathBuf,
-    },
+    /// The log: it is no store, a file of it is damaged, a series cannot be declared.
+    Log(baro_log::Error),
     /// Another process records into this store.
     Busy {
         /// The folder.
@@ -48,11 +33,6 @@ pub enum Error {
     },
     /// A field layout that cannot be, or not here.
     Layout(baro_ondisk::LayoutError),
-    /// The catalog has no room for another declaration.
-    CatalogFull {
-        /// Its size.
-        bytes: u64,
-    },
     /// A pin is refused.
     Pin(PinRefusal),
     /// Another process's recorder refuses a pin.
@@ -77,11 +57,20 @@ pub enum Error {
 }
 
 /// Result of a call to the recorder.
-pub type Result<T> = std::result::Result<T, Error>;
+pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl From<baro_sys::Error> for Error {
     fn from(error: baro_sys::Error) -> Self {
         Error::System(error)
+    }
+}
+
+impl From<baro_log::Error> for Error {
+    fn from(error: baro_log::Error) -> Self {
+        match error {
+            baro_log::Error::System(error) => Error::System(error),
+            other => Error::Log(other),
+        }
     }
 }
 
@@ -103,18 +92,7 @@ impl fmt::Display for Error {
             Error::System(error) => error.fmt(f),
             Error::Ring(error) => error.fmt(f),
             Error::Layout(error) => error.fmt(f),
-            Error::Format { file, source } => write!(f, "{file}: {source}"),
-            Error::NotAStore { path } => write!(
-                f,
-                "{}: no store here (no file named store); make one with: baro init {}",
-                path.display(),
-                path.display()
-            ),
-            Error::Exists { path } => write!(
-                f,
-                "{}: holds a store already; record into it, or choose another folder",
-                path.display()
-            ),
+            Error::Log(error) => error.fmt(f),
             Error::Busy { path, pid: Some(pid) } => write!(
                 f,
                 "{}: process {pid} records into this store; one writer at a time",
@@ -128,11 +106,6 @@ impl fmt::Display for Error {
             Error::Setting { name, expected, found } => {
                 write!(f, "{name}: expected {expected}, found {found}")
             }
-            Error::CatalogFull { bytes } => write!(
-                f,
-                "the catalog is full ({bytes} bytes): no further series can be declared in this \
-                 store; make a new store"
-            ),
             Error::Pin(refusal) => write!(f, "pin refused: {refusal}"),
             Error::PinDenied { why } => f.write_str(why),
             Error::NoPin { id } => {
@@ -149,4 +122,20 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::System(error) => Some(error),
+            Error::Log(error) => Some(error),
+            Error::Ring(error) => Some(error),
+            Error::Layout(error) => Some(error),
+            Error::Pin(refusal) => Some(refusal),
+            Error::Busy { .. }
+            | Error::Setting { .. }
+            | Error::PinDenied { .. }
+            | Error::NoPin { .. }
+            | Error::NoAnswer { .. }
+            | Error::WriterGone => None,
+        }
+    }
+}

@@ -19,8 +19,8 @@ pub use pinning::{Moment, PinRequest};
 pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
 
 use crate::Result;
-use crate::log::{Making, MakingStep, PIECE_BYTES, Pins, Recovery};
 use crate::writer::{Event, Now, PinStart, Retention, Trigger};
+use baro_log::{Making, MakingStep, PIECE_BYTES, Pins, Recovery};
 use baro_ondisk::{Identity, Pin};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;

@@ -12,25 +12,31 @@
 //! # Ok::<(), baro_recorder::Error>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "simulate"),
+    allow(unreachable_pub, dead_code, reason = "the features hand these parts out")
+)]
+
 mod attach;
 mod error;
-pub mod keeper;
-pub mod log;
+#[cfg(feature = "inspect")]
+pub mod inspect;
+mod keeper;
 mod opening;
 mod options;
 pub mod promises;
 mod recorder;
 mod ring;
-pub mod writer;
+#[cfg(feature = "simulate")]
+pub mod simulate;
+mod writer;
 
 pub use attach::{Attached, attach, attach_in};
-pub use error::{Error, Result};
+pub use error::Error;
+pub(crate) use error::Result;
 pub use keeper::{Growth, Moment, PinRequest, pin_in_store, release_in_store};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
-pub use ring::{
-    FoundRing, Producer, Refused, RingContents, RingError, RingFolder, RingReport,
-    inspect as inspect_ring,
-};
+pub use ring::{Producer, Refused, RingError, RingReport};
 pub use writer::{Comparison, PinRefusal, Retention, Status, Trigger, Trouble};

@@ -2,9 +2,9 @@
 
 use crate::Options;
 use crate::keeper::Growth;
-use crate::log::Recovery;
 use crate::promises::{Facts, Holds, Judged, Promise, RingFacts, judge};
 use crate::ring::RingFolder;
+use baro_log::Recovery;
 use baro_ondisk::Wear;
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
@@ -82,7 +82,7 @@ impl Opening {
                 .segments
                 .damaged
                 .first()
-                .map(|(index, error)| format!("{}: {error}", crate::log::segment_name(*index))),
+                .map(|(index, error)| format!("{}: {error}", baro_log::segment_name(*index))),
             segments_scanned: recovery.scanned_segments,
             tail_blocks: recovery.tail_blocks,
             ring_folder: rings.path().map(Path::to_owned),

@@ -1,22 +1,22 @@
 //! Which promises hold at a place, why, and what would grant the others.
 //!
 //! A promise that does not hold is said when a store is made, opened or looked at, before anybody
-//! relies on it. Facts are gathered ([`Facts::of`]), the judgement over them is pure
-//! ([`judge()`]) and says of each promise that it holds, that it does not, or that it cannot be
+//! relies on it. Facts are gathered (`facts`), the judgement over them is pure
+//! (`judge`) and says of each promise that it holds, that it does not, or that it cannot be
 //! known; nothing is assumed in favour. Tests: `promises/tests.rs` for the judgement, and
 //! `tests/real/places.rs` on real file systems, where the promise that is denied is also seen to
 //! be broken.
 
 mod durable;
 mod f2fs;
-mod facts;
+pub(crate) mod facts;
 mod in_place;
-mod judge;
+pub(crate) mod judge;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{Facts, FixedSegments, Look, RingFacts};
-pub use judge::judge;
+pub(crate) use facts::{Facts, Look, RingFacts};
+pub(crate) use judge::judge;
 
 use std::fmt;
 

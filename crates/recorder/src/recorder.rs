@@ -1,7 +1,6 @@
 //! A store opened for recording.
 
 use crate::keeper::{Growth, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink};
-use crate::log::{Catalog, Declared, Recovery, open_folder, recover};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
@@ -9,6 +8,7 @@ use crate::writer::{
     Command, Engine, FileDevice, Published, Start, Status, Trigger, WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
+use baro_log::{Catalog, Declared, Recovery, open_folder, recover};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Layout, Pin, StoreId, Type, WhenFull};
 use baro_sys::disk::Disk;
@@ -30,7 +30,6 @@ const RINGS_MAX: usize = 64;
 /// A store that this process records into. Dropping it closes it.
 #[derive(Debug)]
 pub struct Recorder {
-    path: PathBuf,
     disk: Disk,
     store: StoreId,
     session: u64,
@@ -69,15 +68,15 @@ impl Recorder {
         let started_ns = clock::monotonic_ns();
         options.check()?;
         let disk = open_folder(path)?;
-        crate::log::read_identity(&disk, path)?;
-        let lock = LockFile::take(&path.join(crate::log::LOCK))?
+        baro_log::read_identity(&disk, path)?;
+        let lock = LockFile::take(&path.join(baro_log::LOCK))?
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         schedule::raise_open_files();
         let recovery = recover(&disk, path)?;
         check_retention(&options, &recovery)?;
         let catalog = Catalog::read(&disk)?;
         // Declarations that a killed process had written but not synced are believed from now on.
-        disk.open(crate::log::CATALOG, Access::Write)?.sync_data()?;
+        disk.open(baro_log::CATALOG, Access::Write)?.sync_data()?;
         let session = next_session(recovery.last_session.max(catalog.session()))?;
         let store = recovery.identity.store;
         let rings = match &options.rings {
@@ -141,7 +140,6 @@ impl Recorder {
         let keeper = KeeperThread::start(keeper, (keeper_commands, keeper_queue), link)?;
         opening.took_ns = clock::monotonic_ns() - started_ns;
         Ok(Recorder {
-            path: path.to_owned(),
             disk,
             store,
             session,
@@ -164,33 +162,16 @@ impl Recorder {
         &self.opening
     }
 
-    /// The store's folder.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Ids for series and channels (name, type, unit), declared durably where they are new. Blocks
-    /// for the device if any is new: declare before recording.
+    /// Ids for series and channels (name, type, unit), declared durably where they are new, with one
+    /// sync for all of them: a million new ones take about a second. Ids rise in the order of
+    /// declaration. Blocks for the device if any is new: declare before recording.
     ///
     /// # Errors
-    /// A name is in use with another type or too long, the catalog is full, or the device fails.
+    /// A name is in use with another type or too long, the catalog is full, or the device fails; then
+    /// none of the new ones is declared.
     pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.declare(&self.disk, self.session, wanted)
-    }
-
-    /// As [`Recorder::declare`] for as many as an iterator gives, with one sync for all of them: a
-    /// million new ones take about a second. Ids rise in the order of declaration.
-    ///
-    /// # Errors
-    /// As [`Recorder::declare`]; then none of the new ones is declared.
-    pub fn declare_many<'a>(
-        &self,
-        wanted: impl IntoIterator<Item = (&'a str, Type, &'a str)>,
-    ) -> Result<Vec<u32>> {
-        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.declare_many(&self.disk, self.session, wanted)
+        Ok(catalog.declare(&self.disk, self.session, wanted)?)
     }
 
     /// The series or channel of this name, if it is declared. Does not block for the device.
@@ -202,6 +183,7 @@ impl Recorder {
 
     /// Id and type of the series or channel of this name, if it is declared. Does not block for
     /// the device, and allocates nothing for a name in canonical form.
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn declared_id(&self, name: &str) -> Option<(u32, Type)> {
         let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
@@ -209,6 +191,7 @@ impl Recorder {
     }
 
     /// Series and channels declared, and the bytes of memory that this takes.
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn catalog_size(&self) -> (usize, usize) {
         let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
@@ -224,7 +207,7 @@ impl Recorder {
     pub fn declare_channel_with_layout(&self, name: &str, layout: &Layout) -> Result<u32> {
         layout.check_frame(self.record_bytes_max as u64)?;
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.declare_channel(&self.disk, self.session, name, layout)
+        Ok(catalog.declare_channel(&self.disk, self.session, name, layout)?)
     }
 
     /// A new ring with its producer.
@@ -365,6 +348,7 @@ impl Recorder {
     }
 
     /// Memory in bytes that opening a store with segments of `segment_bytes` takes, with one ring.
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn memory_bytes_for(options: &Options, segment_bytes: u64) -> usize {
         let ring = Ring::memory_bytes(Ring::capacity_for(options.ring_bytes));

@@ -6,13 +6,17 @@
 
 mod consumer;
 mod folder;
+#[cfg(feature = "inspect")]
 mod inspect;
 mod layout;
 mod producer;
 mod rehearsal;
 
 pub(crate) use consumer::{Head, Next, Position, RingReader};
-pub use folder::{FoundRing, RingFolder};
+#[cfg(feature = "inspect")]
+pub use folder::FoundRing;
+pub(crate) use folder::RingFolder;
+#[cfg(feature = "inspect")]
 pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;
 pub use layout::RingError;

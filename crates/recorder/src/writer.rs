@@ -5,7 +5,7 @@
 //! simulated ones, in every order of completion that a device could choose.
 
 mod choose;
-mod device;
+pub(crate) mod device;
 mod engine;
 mod flight;
 mod private;
@@ -14,8 +14,7 @@ mod status;
 mod thread;
 mod watch;
 
-pub(crate) use device::WRITE_THREADS;
-pub use device::{Completion, Device, FileDevice, Operation};
+pub(crate) use device::{FileDevice, WRITE_THREADS};
 pub use engine::{Engine, Event, Now, PinRefusal, PinStart, Start};
 pub use retention::Retention;
 pub use status::{Status, Trouble};

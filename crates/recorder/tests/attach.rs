@@ -1,9 +1,10 @@
 //! Producers that look for a free ring: many at once, each gets one of its own.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
-use baro_recorder::{Options, Recorder, RingFolder, Rings, attach_in};
+use baro_recorder::inspect::rings_of;
+use baro_recorder::{Options, Recorder, Rings, attach_in};
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
 use std::collections::BTreeSet;
@@ -72,7 +73,7 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
     assert!(!paths.contains(own.path()));
     let full = attach_in(&folders.0, Some(&folders.1)).unwrap_err().to_string();
     assert!(full.contains("found none free of 16"), "{full}");
-    let rings = RingFolder::rings(StoreId([9; 16]), Some(&folders.1));
+    let rings = rings_of(StoreId([9; 16]), Some(&folders.1));
     assert_eq!(rings.len(), 17);
     assert!(rings.iter().all(|ring| ring.has_producer && ring.has_writer));
     assert_eq!(rings.iter().filter(|ring| ring.to_attach).count(), 16);

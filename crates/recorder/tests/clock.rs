@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+use baro_log::{Blocks, Found, Geometry, Segments, init, recover, segment_name};
 use baro_ondisk::{Kind, StoreId, WhenFull};
-use baro_recorder::log::{Blocks, Found, Geometry, Segments, init, recover, segment_name};
-use baro_recorder::writer::{Completion, Device, Engine, Now, Operation, Start};
+use baro_recorder::simulate::{Completion, Device, Engine, Now, Operation, Start};
 use baro_sys::sim::SimDisk;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;

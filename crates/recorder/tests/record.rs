@@ -2,9 +2,9 @@
 //! after reopening, and by two recorders one after the other.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+use baro_log::segment_name;
+use baro_log::{Blocks, Catalog, Found, Geometry, Segments, init, read_identity};
 use baro_ondisk::{Type, WhenFull};
-use baro_recorder::log::segment_name;
-use baro_recorder::log::{Blocks, Catalog, Found, Geometry, Segments, init, read_identity};
 use baro_recorder::{Error, Options, Recorder, Refused, Rings};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
@@ -130,5 +130,5 @@ fn the_second_recorder_is_refused_by_name() {
     drop(first);
     assert!(Recorder::open(&folder.0, options()).is_ok());
     let error = Recorder::open(&folder.0.join("none"), options()).unwrap_err();
-    assert!(matches!(error, Error::NotAStore { .. }), "{error}");
+    assert!(matches!(error, Error::Log(baro_log::Error::NotAStore { .. })), "{error}");
 }

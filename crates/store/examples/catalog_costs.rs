@@ -6,8 +6,8 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measurement")]
 
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Selector, Store};
 use baro_sys::clock::monotonic_ns;
@@ -46,13 +46,17 @@ fn make(path: &Path) -> Result<()> {
     Ok(())
 }
 
+fn wanted(names: &[String]) -> Vec<(&str, Type, &str)> {
+    names.iter().map(|name| (name.as_str(), Type::F64, "°C")).collect()
+}
+
 fn declare(path: &Path, names: &[String], at_once: usize) -> Result<()> {
     make(path)?;
     let recorder = open(path)?;
     let before = rss_kib();
     let (_, ms) = timed(|| {
         for part in names.chunks(at_once) {
-            recorder.declare_many(part.iter().map(|name| (name.as_str(), Type::F64, "°C")))?;
+            recorder.declare(&wanted(part))?;
         }
         Ok(())
     })?;
@@ -64,9 +68,7 @@ fn declare(path: &Path, names: &[String], at_once: usize) -> Result<()> {
         bytes as f64 / count as f64,
         of_names as f64 / count as f64
     );
-    let (_, ms) = timed(|| {
-        Ok(recorder.declare_many(names.iter().map(|name| (name.as_str(), Type::F64, "°C")))?)
-    })?;
+    let (_, ms) = timed(|| Ok(recorder.declare(&wanted(names))?))?;
     println!("  declared again: {:.2} M/s", names.len() as f64 / ms / 1e3);
     drop(recorder);
     let (_, ms) = timed(|| open(path))?;

@@ -2,8 +2,8 @@
 //! recorder, then verifies twice. `verify_speed FOLDER FRAME_BYTES TOTAL_MIB`; FOLDER is removed.
 
 #![allow(clippy::disallowed_methods, reason = "removes its folder")]
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Filter, Interval, Reading, Store, verify};
 use baro_sys::clock::{monotonic_ns, sleep_ns};

@@ -22,10 +22,10 @@ pub use write::{DictionaryWritten, write_dictionary, write_dictionary_in_portion
 
 use crate::Result;
 use crate::damage::{Damage, Loss};
+use baro_log::{CATALOG, DICTIONARY, Declared, SeriesTable};
 use baro_ondisk::{
     Declaration, Error as Format, NameParser, SegmentHeader, StoreId, Type, Watermark, What,
 };
-use baro_recorder::log::{CATALOG, DICTIONARY, Declared, SeriesTable};
 use baro_sys::disk::DiskFile;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use blocks::{Extent, NEAR_BYTES, Read};

@@ -1,7 +1,7 @@
 //! Damage: what is not as it once was written, named so that a person can look at it.
 //!
 //! A torn tail after a power cut is no damage and never becomes one of these; the reading rule is
-//! in `docs/format.md`, "Block", and in [`baro_recorder::log::judge`].
+//! in `docs/format.md`, "Block", and in [`baro_log::judge`].
 
 use baro_ondisk::Error;
 use std::fmt;

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub enum Error {
     /// The operating system refused.
     System(baro_sys::Error),
-    /// The store as a whole cannot be opened or made; from the recorder's side.
-    Store(baro_recorder::Error),
+    /// The store as a whole cannot be opened or made.
+    Store(baro_log::Error),
     /// More blocks overlap in time than the index may hold; narrow the interval, or read in order
     /// of writing.
     Overlap {
@@ -116,10 +116,10 @@ impl From<crate::UnknownName> for Error {
     }
 }
 
-impl From<baro_recorder::Error> for Error {
-    fn from(error: baro_recorder::Error) -> Self {
+impl From<baro_log::Error> for Error {
+    fn from(error: baro_log::Error) -> Self {
         match error {
-            baro_recorder::Error::System(error) => Error::System(error),
+            baro_log::Error::System(error) => Error::System(error),
             other => Error::Store(other),
         }
     }
@@ -129,7 +129,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::System(error) => error.fmt(f),
-            Error::Store(error @ baro_recorder::Error::Format { .. }) => {
+            Error::Store(error @ baro_log::Error::Format { .. }) => {
                 write!(f, "{error}; copy what is readable with: baro recover STORE NEW")
             }
             Error::Store(error) => error.fmt(f),
@@ -194,4 +194,16 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::System(error) => Some(error),
+            Error::Store(error) => Some(error),
+            Error::Run(error) => Some(error),
+            Error::Selector(error) => Some(error),
+            Error::UnknownName(error) => Some(error),
+            Error::Format(error) => Some(error),
+            _ => None,
+        }
+    }
+}

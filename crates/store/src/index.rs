@@ -4,16 +4,16 @@
 //!
 //! Memory: one entry for each segment, whatever the number of blocks, and one for each block of
 //! an unproven tail.
-//! Invariant: what is live is what [`baro_recorder::log::judge`] says, as recovery sees it too.
+//! Invariant: what is live is what [`baro_log::judge`] says, as recovery sees it too.
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::segments::{SegmentFile, SegmentRef, Segments};
+use baro_log::{Blocks, Extent, FoundHeader, Verdict, judge};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, Block, BlockHeader, DeadTail, End, Error as Format, Scan, WhenFull,
 };
-use baro_recorder::log::{Blocks, Extent, FoundHeader, Verdict, judge};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::ops::Range;

@@ -12,6 +12,8 @@
 //! # Ok::<(), baro_store::Error>(())
 //! ```
 
+pub use baro_log::Logged;
+
 mod catalog;
 mod columns;
 mod damage;
@@ -53,8 +55,8 @@ pub use recover::{Recovered, recover, recover_in};
 pub use segments::SegmentFile;
 pub use selector::{Selector, SelectorError};
 pub use settle::{
-    Dropped, Extent, Logged, RunRetention, SettleOptions, Settled, Settler, Settling,
-    SettlingOptions, SettlingState, SettlingStatus,
+    Dropped, Extent, RunRetention, SettleOptions, Settled, Settler, Settling, SettlingOptions,
+    SettlingState, SettlingStatus,
 };
 pub use store::Store;
 pub use tail::{Row, Value};

@@ -8,8 +8,8 @@ use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::index::{Patience, SegmentIndex};
 use crate::segments::SegmentFile;
+use baro_log::{Blocks, Found, FoundHeader};
 use baro_ondisk::{Block, BlockHeader, Chunk, End, Kind, Record, Samples};
-use baro_recorder::log::{Blocks, Found, FoundHeader};
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 

@@ -14,9 +14,9 @@ use crate::damage::Damage;
 use crate::read::LiveBlock;
 use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
+use baro_log::{Geometry, init};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
 use baro_ondisk::{Kind, Samples, StoreId, Type, UnfoldedSamples, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use copy::Copy;
@@ -74,7 +74,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
 ) -> Result<Recovered> {
     // Also what keeps a damaged store without identity from being made anew over itself.
     if !target.list("")?.is_empty() {
-        return Err(Error::Store(baro_recorder::Error::Exists { path: path.to_owned() }));
+        return Err(Error::Store(baro_log::Error::Exists { path: path.to_owned() }));
     }
     let mut id = StoreId::default();
     baro_sys::identity::random(&mut id.0)?;

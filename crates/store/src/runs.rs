@@ -10,9 +10,9 @@ pub(crate) use page::{PageAt, RunPart};
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
+use baro_log::{MANIFEST, RUNS, run_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Manifest, RunEntry, StoreId};
-use baro_recorder::log::{MANIFEST, RUNS, run_name};
 use baro_runs::RunIndex;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 
 use crate::damage::{Damage, Loss, Source};
 use crate::{Error, Result};
+use baro_log::{FOLDER, IDENTITY, segment_name};
 use baro_ondisk::limits::{SEGMENTS_MAX, UNIT_BYTES};
 use baro_ondisk::{Identity, SegmentHeader, SegmentKind, StoreId, WhenFull};
-use baro_recorder::log::{FOLDER, IDENTITY, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use std::path::Path;
 pub(crate) fn identity<S: Storage>(
     storage: &S,
     path: &Path,
-    why: baro_recorder::Error,
+    why: baro_log::Error,
 ) -> Result<(Identity, Vec<Damage>)> {
     let source = match why {
-        baro_recorder::Error::Format { source, .. } => Source::Format(source),
-        error @ baro_recorder::Error::NotAStore { .. } => Source::Unreadable(error.to_string()),
+        baro_log::Error::Format { source, .. } => Source::Format(source),
+        error @ baro_log::Error::NotAStore { .. } => Source::Unreadable(error.to_string()),
         other => return Err(other.into()),
     };
     let nothing = || Error::NoSegments { path: path.to_owned() };

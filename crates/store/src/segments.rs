@@ -6,12 +6,12 @@
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
+use baro_log::{Blocks, FoundHeader, kept_epochs, kept_name, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What,
     WhenFull,
 };
-use baro_recorder::log::{Blocks, FoundHeader, kept_epochs, kept_name, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeSet;

@@ -19,15 +19,15 @@ mod thread;
 mod write;
 
 pub use retention::{Dropped, RunRetention};
-pub use thread::{Logged, Settling, SettlingOptions, SettlingState, SettlingStatus};
+pub use thread::{Settling, SettlingOptions, SettlingState, SettlingStatus};
 
 use crate::catalog::write_dictionary_in_portions;
 use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
+use baro_log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
-use baro_recorder::log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
 use baro_sys::clock;
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;

@@ -13,8 +13,8 @@ use crate::salvage;
 use crate::segments::{Segments, read_segments};
 use crate::unsettled::Unsettled;
 use crate::{Error, Result};
+use baro_log::{Blocks, FOLDER, Pins, open_folder, read_identity};
 use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples, WhenFull};
-use baro_recorder::log::{Blocks, FOLDER, Pins, open_folder, read_identity};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
@@ -378,9 +378,7 @@ impl<S: Storage> Store<S> {
     pub fn can_salvage(error: &Error) -> bool {
         matches!(
             error,
-            Error::Store(
-                baro_recorder::Error::Format { .. } | baro_recorder::Error::NotAStore { .. }
-            )
+            Error::Store(baro_log::Error::Format { .. } | baro_log::Error::NotAStore { .. })
         )
     }
 }

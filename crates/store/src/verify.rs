@@ -11,10 +11,10 @@ use crate::damage::{Damage, Loss};
 use crate::index::Tail;
 use crate::read::{LiveBlock, Notes};
 use crate::store::Store;
+use baro_log::CATALOG;
 use baro_ondisk::{
     Error as Format, Gap, Kind, Record, SampleColumns, Samples, Section, What, text,
 };
-use baro_recorder::log::CATALOG;
 use baro_sys::storage::{Access, Storage};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;

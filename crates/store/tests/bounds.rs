@@ -5,9 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 mod common;
 
+use baro_log::{Geometry, init};
 use baro_ondisk::{Type, WhenFull};
 use baro_recorder::Recorder;
-use baro_recorder::log::{Geometry, init};
 use baro_store::{Aggregate, Error, Every, Extent, Interval, Query, SettleOptions, Settler, Store};
 use baro_sys::disk::Disk;
 use common::{Folder, options};

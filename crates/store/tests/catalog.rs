@@ -4,11 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 mod common;
 
+use baro_log::{Blocks, CATALOG, CatalogWriter, DICTIONARY, Declared, Found, read_catalog_header};
 use baro_ondisk::{Declaration, Type, WhenFull};
 use baro_recorder::Recorder;
-use baro_recorder::log::{
-    Blocks, CATALOG, CatalogWriter, DICTIONARY, Declared, Found, read_catalog_header,
-};
 use baro_store::{Loss, Selector, Store, recover, verify};
 use baro_sys::storage::Access;
 use common::{Folder, Random, init_at, options};
@@ -38,8 +36,9 @@ fn declare(path: &Path, model: &mut Model, from: u64, to: u64) {
     let wanted: Vec<(String, Type, &str)> = (from..to)
         .map(|n| (name(n), kinds[(n / 300 % 5) as usize], ["K", "", "°C"][(n / 50 % 3) as usize]))
         .collect();
-    let ids =
-        recorder.declare_many(wanted.iter().map(|(name, kind, unit)| (&**name, *kind, *unit)));
+    let declared: Vec<_> =
+        wanted.iter().map(|(name, kind, unit)| (&**name, *kind, *unit)).collect();
+    let ids = recorder.declare(&declared);
     for ((name, kind, unit), id) in wanted.into_iter().zip(ids.unwrap()) {
         let unit = unit.to_owned();
         model.insert(name.clone(), Declared { id, kind, name, unit, layout: None });
@@ -375,9 +374,8 @@ fn hundreds_of_thousands_are_declared_covered_and_found() {
     let recorder = Recorder::open(&folder.0, options()).unwrap();
     let mut ids = Vec::new();
     for part in names.chunks(100_000) {
-        ids.extend(
-            recorder.declare_many(part.iter().map(|name| (&**name, Type::F64, "°C"))).unwrap(),
-        );
+        let wanted: Vec<_> = part.iter().map(|name| (&**name, Type::F64, "°C")).collect();
+        ids.extend(recorder.declare(&wanted).unwrap());
     }
     assert!(ids.iter().copied().eq(1..=count));
     let (known, memory_bytes) = recorder.catalog_size();

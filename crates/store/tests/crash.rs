@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 mod common;
 
+use baro_log::{Catalog, Geometry, init};
 use baro_ondisk::{Declaration, StoreId, Type, WhenFull};
-use baro_recorder::log::{Catalog, Geometry, init};
 use baro_store::{Store, recover_in, verify, write_dictionary};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Access, Storage};

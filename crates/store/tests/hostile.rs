@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 mod common;
 
+use baro_log::segment_name;
 use baro_ondisk::WhenFull;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_recorder::log::segment_name;
 use baro_store::{Loss, Store, VerifyReport, recover, verify};
 use baro_sys::storage::Access;
 use common::{Folder, Pushed, Random, init_at, record};

@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 mod common;
 
+use baro_log::{MANIFEST, run_name};
 use baro_ondisk::{Manifest, RunEntry, StoreId, Type, WhenFull};
 use baro_recorder::Recorder;
-use baro_recorder::log::{MANIFEST, run_name};
 use baro_store::{
     Aggregate, Damage, Error, Every, Extent, Interval, Query, SettleOptions, Settler, Store, Values,
 };

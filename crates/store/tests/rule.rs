@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 mod common;
 
+use baro_log::segment_name;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BlockBuilder, BlockHeader, DeadTail, Kind, SegmentHeader, SegmentKind, StoreId, WhenFull,
 };
-use baro_recorder::log::segment_name;
 use baro_store::{Damage, Filter, Interval, Loss, Reading, Store, verify};
 use baro_sys::storage::Access;
 use common::Folder;
@@ -237,7 +237,7 @@ fn wear_is_what_the_newest_header_counts_and_what_came_behind_it() {
     let log_bytes = || {
         let read = Store::open(&folder.0).unwrap().info().unwrap().wear.log_bytes;
         let disk = baro_sys::disk::Disk::open(&folder.0).unwrap();
-        (read, baro_recorder::log::recover(&disk, &folder.0).unwrap().wear.log_bytes)
+        (read, baro_log::recover(&disk, &folder.0).unwrap().wear.log_bytes)
     };
     let unit = UNIT_BYTES as u64;
     assert_eq!(log_bytes(), (0, 0));

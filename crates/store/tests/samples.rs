@@ -4,8 +4,8 @@
 
 mod common;
 
+use baro_log::segment_name;
 use baro_ondisk::{BLOCK_HEADER_BYTES, Kind, Type, WhenFull, crc32c};
-use baro_recorder::log::segment_name;
 use baro_recorder::{Options, Recorder};
 use baro_store::{
     Datum, Filter, Interval, Loss, Reading, RecordRef, SegmentFile, Selection, Store, Value,

@@ -33,7 +33,7 @@ fn value(number: u64) -> i64 {
 /// Waits until `done`, telling settling how far the log is.
 fn until(recorder: &Recorder, settling: &Settling, mut done: impl FnMut() -> bool) {
     for _ in 0..6000 {
-        settling.logged(Logged::of(&recorder.status()));
+        settling.logged(Logged::from(&recorder.status()));
         if done() {
             return;
         }
@@ -67,7 +67,7 @@ fn push_until(recorder: &Recorder, settling: &Settling, segments: u32) -> u64 {
         until(recorder, settling, || producer.free_bytes() > 1 << 17);
         producer.push_integer_batch(&times_ns, &ids, &bits).unwrap();
         number += 3000;
-        settling.logged(Logged::of(&recorder.status()));
+        settling.logged(Logged::from(&recorder.status()));
     }
     // All of it is in the log before anybody closes.
     until(recorder, settling, || producer.report().used_bytes == 0);

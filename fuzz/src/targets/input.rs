@@ -3,7 +3,7 @@
 
 use crate::Target;
 use baro_ondisk::crc32c;
-use baro_recorder::inspect_ring;
+use baro_recorder::inspect::inspect_ring;
 use baro_sources::csv::CsvParser;
 use baro_sources::datagram;
 use baro_sources::frames::LengthFramer;

@@ -14,8 +14,8 @@ pub use push::{payload_bytes, push};
 
 use super::generate::{Batch, Data};
 use crate::BenchError;
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Closed, Options, Producer, Recorder, Trouble};
 use baro_store::{Extent, SettleOptions, Settler};
 use baro_sys::disk::Disk;
@@ -72,14 +72,16 @@ pub fn make(
     series: u32,
     when_full: WhenFull,
 ) -> Result<(), BenchError> {
-    let mut geometry = Geometry::for_log(log_bytes, when_full).map_err(BenchError::Recorder)?;
+    let mut geometry = Geometry::for_log(log_bytes, when_full)
+        .map_err(|error| BenchError::Recorder(error.into()))?;
     let catalog_bytes = (u64::from(series) * DECLARATION_BYTES).next_multiple_of(MIB) + MIB;
     geometry.catalog_bytes = geometry.catalog_bytes.max(catalog_bytes);
     let disk = Disk::create(path).map_err(BenchError::System)?;
     let geometry = geometry.fitted_to(&disk);
     let mut id = StoreId::default();
     identity::random(&mut id.0).map_err(BenchError::System)?;
-    init(&disk, path, id, clock::realtime_ns(), &geometry, |_| {}).map_err(BenchError::Recorder)?;
+    init(&disk, path, id, clock::realtime_ns(), &geometry, |_| {})
+        .map_err(|error| BenchError::Recorder(error.into()))?;
     Ok(())
 }
 

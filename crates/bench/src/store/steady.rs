@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
             }
             if after_ns - self.told_ns >= TELL_NS {
                 self.told_ns = after_ns;
-                self.settling.logged(Logged::of(&self.recorder.status()));
+                self.settling.logged(Logged::from(&self.recorder.status()));
             }
             if after_ns - started_ns >= next_point_ns {
                 self.point(after_ns - started_ns)?;

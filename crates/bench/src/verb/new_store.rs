@@ -2,7 +2,7 @@
 
 use baro_command::failure::Result;
 use baro_ondisk::{StoreId, WhenFull};
-use baro_recorder::log::{Geometry, init};
+use baro_log::{Geometry, init};
 use baro_sys::disk::{self, Disk};
 use baro_sys::{clock, identity, termination};
 use std::path::Path;

@@ -9,7 +9,7 @@ use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Imported, TimeUnit};
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
-use baro_recorder::log::LOCK;
+use baro_log::LOCK;
 use baro_recorder::{Options, Recorder};
 use baro_sources::Sample;
 use baro_sources::csv::CsvParser;

@@ -5,8 +5,8 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
-use baro_recorder::promises::{Judged, Look};
-use baro_recorder::{FoundRing, RingFolder};
+use baro_recorder::inspect::{FoundRing, Look, rings_of};
+use baro_recorder::promises::Judged;
 use baro_store::{Info, Store};
 use baro_sys::lock::LockFile;
 use clap::Args;
@@ -29,12 +29,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let info = store.info()?;
     let wear = Wear::new(&info, arguments.tbw);
     let around = Around {
-        recorder_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::LOCK))?
+        recorder_pid: LockFile::holder(&arguments.store.join(baro_log::LOCK))?
             .and_then(|holder| holder.pid),
-        settler_pid: LockFile::holder(&arguments.store.join(baro_recorder::log::RUNS_LOCK))?
+        settler_pid: LockFile::holder(&arguments.store.join(baro_log::RUNS_LOCK))?
             .and_then(|holder| holder.pid),
-        settling_stopped: LockFile::said(&arguments.store.join(baro_recorder::log::RUNS_LOCK))?,
-        rings: RingFolder::rings(info.identity.store, None),
+        settling_stopped: LockFile::said(&arguments.store.join(baro_log::RUNS_LOCK))?,
+        rings: rings_of(info.identity.store, None),
         judged: promises::at(&arguments.store, Look::Read),
     };
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);

@@ -3,9 +3,9 @@
 use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size;
+use baro_log::{Geometry, init_growing, segment_name};
 use baro_ondisk::{Identity, StoreId, WhenFull};
-use baro_recorder::log::{Geometry, init_growing, segment_name};
-use baro_recorder::promises::Look;
+use baro_recorder::inspect::Look;
 use baro_sys::disk::Disk;
 use baro_sys::place::FixedFile;
 use baro_sys::{clock, identity};

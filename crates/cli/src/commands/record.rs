@@ -15,7 +15,8 @@ use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
-use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, Trouble, inspect_ring};
+use baro_recorder::inspect::inspect_ring;
+use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, Trouble};
 use baro_sys::memory::SharedMemory;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
@@ -165,7 +166,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = folder.unwrap_or(std::path::Path::new("."));
     let mut queue = ShortQueue::below(folder, arguments.short_queue);
     if let Some(log_bytes) = arguments.init
-        && !baro_sys::disk::exists(&arguments.store.join(baro_recorder::log::IDENTITY))
+        && !baro_sys::disk::exists(&arguments.store.join(baro_log::IDENTITY))
     {
         let quiet = arguments.format != Format::Text;
         let recycle = arguments.recycle;

@@ -5,12 +5,12 @@
 //! `requests_of_other_processes_are_granted_refused_and_survive_garbage` (`tests/crash`).
 
 use super::{Keeper, Log, Moment, PinRequest, Tell, View};
-use crate::log::{
-    LOCK, PINS, Pins, Recovery, list, numbered, open_folder, pin_name, read_identity, read_message,
-    recover, remove, write_pin,
-};
 use crate::writer::{Engine, Now, PinRefusal, PinStart, Retention, Start};
 use crate::{Error, Result};
+use baro_log::{
+    LOCK, PINS, Pins, Recovery, list_folder, numbered, open_folder, pin_name, read_identity,
+    read_message, recover, remove_if_there, write_pin,
+};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Pin, PinState};
 use baro_sys::disk::Disk;
@@ -27,7 +27,7 @@ const ANSWER_NS: u64 = 20_000_000_000;
 impl<S: Storage> Keeper<S> {
     /// Grants or refuses what other processes ask for.
     pub(super) fn take_asks(&mut self, now: Now, log: &mut impl Log) {
-        let Ok(names) = list(&self.storage, PINS) else { return };
+        let Ok(names) = list_folder(&self.storage, PINS) else { return };
         let asked = names.iter().filter_map(|name| numbered(name));
         let asked = asked.filter(|(_, ending)| matches!(*ending, "ask" | "release"));
         for (id, ending) in asked.take(ASKS_MAX) {
@@ -39,7 +39,8 @@ impl<S: Storage> Keeper<S> {
                     Err(error) => Err(error),
                 },
             };
-            let removed = done.and_then(|()| remove(&self.storage, &pin_name(id, ending)));
+            let removed =
+                done.and_then(|()| Ok(remove_if_there(&self.storage, &pin_name(id, ending))?));
             self.failures += u64::from(removed.is_err());
         }
     }
@@ -77,7 +78,7 @@ impl<S: Storage> Keeper<S> {
         let Err(refused) = granted else { return Ok(()) };
         let (store, state, reason) = (self.identity.store, PinState::Refused, refused.to_string());
         let answer = Pin { store, id: id.max(1), state, name, reason, ..Pin::default() };
-        write_pin(&self.storage, &answer, "no")
+        Ok(write_pin(&self.storage, &answer, "no")?)
     }
 }
 
@@ -117,12 +118,12 @@ pub fn pin_in_store(path: &Path, request: &PinRequest) -> Result<Pin> {
             return Ok(pin);
         }
         if let Some(answer) = read_message(&disk, id, "no") {
-            remove(&disk, &pin_name(id, "no"))?;
+            remove_if_there(&disk, &pin_name(id, "no"))?;
             let why = answer.map_or_else(|why| why, |pin| pin.reason);
             return Err(Error::PinDenied { why });
         }
         if clock::monotonic_ns() > give_up_ns {
-            remove(&disk, &pin_name(id, "ask"))?;
+            remove_if_there(&disk, &pin_name(id, "ask"))?;
             return Err(Error::NoAnswer { path: path.to_owned(), pid: holder.pid });
         }
         clock::sleep_ns(5_000_000);
@@ -154,7 +155,7 @@ pub fn release_in_store(path: &Path, id: u64) -> Result<()> {
     let give_up_ns = clock::monotonic_ns() + ANSWER_NS;
     while baro_sys::disk::exists(&path.join(&name)) {
         if clock::monotonic_ns() > give_up_ns {
-            remove(&disk, &name)?;
+            remove_if_there(&disk, &name)?;
             return Err(Error::NoAnswer { path: path.to_owned(), pid: holder.pid });
         }
         clock::sleep_ns(5_000_000);

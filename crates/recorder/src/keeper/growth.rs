@@ -2,8 +2,8 @@
 //! size that it was made for, or what may be used of it.
 
 use super::{Keeper, Log, RETRY_NS, Tell};
-use crate::log::{Making, Recovery, blank_header};
 use crate::writer::Retention;
+use baro_log::{Making, Recovery, blank_header};
 use baro_sys::storage::Storage;
 
 /// How far the log has grown.
@@ -88,7 +88,7 @@ impl<S: Storage> Keeper<S> {
         self.growth_retry_ns = now_ns + RETRY_NS;
         self.growth.stopped = Some(why);
         // Half a segment takes room that others may need more.
-        let _ = crate::log::remove(&self.storage, crate::log::GROW);
+        let _ = baro_log::remove_if_there(&self.storage, baro_log::GROW);
         log.tell(Tell::SetGrowth(0));
     }
 }

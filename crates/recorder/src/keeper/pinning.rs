@@ -2,9 +2,9 @@
 //! of it, released.
 
 use super::{CopyJob, Keeper, Log, RETRY_NS, Tell};
-use crate::log::{Making, PINS, kept_name, pin_name, remove, write_pin};
 use crate::writer::PinRefusal;
 use crate::{Error, Result};
+use baro_log::{Making, PINS, kept_name, pin_name, remove_if_there, write_pin};
 use baro_ondisk::limits::{PIN_NAME_BYTES_MAX, PIN_SPAN_NS_MAX, PINS_MAX};
 use baro_ondisk::{Pin, PinState};
 use baro_sys::storage::Storage;
@@ -115,13 +115,13 @@ impl<S: Storage> Keeper<S> {
         let written = if self.pins.pins.len() >= PINS_MAX {
             Err(Error::Pin(PinRefusal::TooMany))
         } else {
-            write_pin(&self.storage, &pin, "pin")
+            write_pin(&self.storage, &pin, "pin").map_err(Error::from)
         };
         if let Err(error) = written {
             self.failures += 1;
             log.tell(Tell::Unpin(id));
             // A rename whose sync failed may have left it.
-            let _ = remove(&self.storage, &pin_name(id, "pin"));
+            let _ = remove_if_there(&self.storage, &pin_name(id, "pin"));
             return Err(error);
         }
         self.pins.pins.insert(id, pin.clone());
@@ -176,7 +176,7 @@ impl<S: Storage> Keeper<S> {
         if !self.pins.pins.contains_key(&id) {
             return Err(Error::NoPin { id });
         }
-        remove(&self.storage, &pin_name(id, "pin"))?;
+        remove_if_there(&self.storage, &pin_name(id, "pin"))?;
         self.storage.sync_folder(PINS)?;
         self.pins.pins.remove(&id);
         log.tell(Tell::Unpin(id));
@@ -191,7 +191,7 @@ impl<S: Storage> Keeper<S> {
         for epoch in unused {
             log.tell(Tell::ForgetCopy(epoch));
             self.pins.kept.remove(&epoch);
-            self.failures += u64::from(remove(&self.storage, &kept_name(epoch)).is_err());
+            self.failures += u64::from(remove_if_there(&self.storage, &kept_name(epoch)).is_err());
         }
     }
 

@@ -6,7 +6,7 @@
 //! cuts by `what_a_killed_settling_said_lets_nothing_be_recycled_before_it_is_durable` of the store.
 
 use super::{Keeper, Log, Tell};
-use crate::log::{RUNS, read_settled};
+use baro_log::{RUNS, read_settled};
 use baro_sys::storage::Storage;
 
 /// Between two looks at the manifest.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing is judged here, and a fact that is not to be had stays unknown.
 
-use crate::log::{FOLDER, segment_name};
+use baro_log::{FOLDER, segment_name};
 use baro_sys::disk::Disk;
 use baro_sys::identity::alone_on_file_system;
 use baro_sys::memory::{Locked, lockable};

@@ -1,6 +1,7 @@
 //! The judgement over facts made up, file system by file system. Real ones: `tests/real/places.rs`.
 
-use super::{Facts, FixedSegments, Holds, Judged, Look, Promise, RingFacts, judge};
+use super::facts::FixedSegments;
+use super::{Facts, Holds, Judged, Look, Promise, RingFacts, judge};
 use baro_sys::place::{DirectIo, Extents, Place, PlaceFile, Queue, QueueCache};
 use std::path::PathBuf;
 

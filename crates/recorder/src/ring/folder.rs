@@ -55,7 +55,7 @@ fn bases() -> Vec<PathBuf> {
 
 /// The folder of one store's rings.
 #[derive(Clone, Debug)]
-pub struct RingFolder {
+pub(crate) struct RingFolder {
     /// `None`: no tmpfs was found; rings are private memory of the recorder's process.
     folder: Option<PathBuf>,
     store: StoreId,
@@ -69,7 +69,7 @@ impl RingFolder {
     ///
     /// # Errors
     /// The wanted folder cannot be made or is no tmpfs.
-    pub fn find(store: StoreId, wanted: Option<&Path>) -> Result<Self, RingError> {
+    pub(crate) fn find(store: StoreId, wanted: Option<&Path>) -> Result<Self, RingError> {
         let own = |base: &Path| own(base, store);
         if let Some(base) = wanted {
             Disk::create(base)?;
@@ -86,27 +86,24 @@ impl RingFolder {
     }
 
     /// Below which folder rings would be made where nothing is said; it need not exist yet.
-    #[must_use]
-    pub fn base() -> Option<PathBuf> {
+    #[cfg(feature = "inspect")]
+    pub(crate) fn base() -> Option<PathBuf> {
         bases().into_iter().find(|base| on_tmpfs(base))
     }
 
     /// Rings of private memory.
-    #[must_use]
-    pub fn none(store: StoreId) -> Self {
+    pub(crate) fn none(store: StoreId) -> Self {
         RingFolder { folder: None, store }
     }
 
     /// Where the rings are, if they are files.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
     /// Every ring of a store that lies where rings are looked for (or below `wanted`), by whose
     /// process soever. Makes nothing; for `baro info`, and to find one to attach to.
-    #[must_use]
-    pub fn rings(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
+    pub(crate) fn rings(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
         let mut bases = wanted.map_or_else(bases, |base| vec![base.to_owned()]);
         // A service of this user may have its folder where this process could not make one.
         let service = PathBuf::from(SYSTEM_BASE);

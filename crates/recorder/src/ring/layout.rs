@@ -97,7 +97,14 @@ impl fmt::Display for RingError {
     }
 }
 
-impl std::error::Error for RingError {}
+impl std::error::Error for RingError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RingError::System(error) => Some(error),
+            RingError::Foreign { .. } | RingError::Busy { .. } => None,
+        }
+    }
+}
 
 /// A mapped ring whose header has been checked.
 #[derive(Debug)]

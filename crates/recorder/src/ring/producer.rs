@@ -4,7 +4,7 @@ use super::layout::{PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, record_bytes};
 use super::{consumer, layout};
 use baro_ondisk::limits::TEXT_BYTES_MAX;
 use baro_ondisk::{Kind, Samples};
-use baro_sys::memory::{ForkWiped, Locked, SharedMemory, as_bytes};
+use baro_sys::memory::{ForkWiped, SharedMemory, as_bytes};
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -479,8 +479,9 @@ impl Producer {
     }
 
     /// Whether the ring's memory is locked.
+    #[cfg(feature = "inspect")]
     #[must_use]
-    pub fn locked(&self) -> &Locked {
+    pub fn locked(&self) -> &baro_sys::memory::Locked {
         self.ring.memory.locked()
     }
 }

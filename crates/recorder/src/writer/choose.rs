@@ -5,7 +5,7 @@
 //! outside the log. Held by the simulator's tests (`tests/crash/pinning.rs`).
 
 use super::retention::Retention;
-use crate::log::{Recovery, Span, spans};
+use baro_log::{Recovery, Span, spans};
 use baro_ondisk::{SegmentHeader, WhenFull};
 use std::collections::{BTreeMap, VecDeque};
 

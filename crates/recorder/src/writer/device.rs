@@ -4,7 +4,7 @@
 //! Threads and not io_uring, because recording must work on kernel 4.4; measured side by side in
 //! the bench before that changes.
 
-use crate::log::segment_name;
+use baro_log::segment_name;
 use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -106,7 +106,7 @@ impl<S: Storage> Files<S> {
 
 /// Segment files of a store.
 #[derive(Debug)]
-pub struct FileDevice {
+pub(crate) struct FileDevice {
     writes: Option<Sender<Operation>>,
     syncs: Option<Sender<Operation>>,
     threads: Vec<JoinHandle<()>>,
@@ -118,7 +118,7 @@ impl FileDevice {
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub fn start<S: Storage>(
+    pub(crate) fn start<S: Storage>(
         storage: S,
         access: Access,
         prepare: impl Fn() + Clone + Send + 'static,

@@ -1,5 +1,6 @@
 //! What the writer tells about itself.
 
+use baro_log::Logged;
 use std::fmt;
 
 /// Why the writer cannot make progress.
@@ -102,4 +103,15 @@ pub struct Status {
     pub may_reuse: bool,
     /// Why there is no progress.
     pub trouble: Trouble,
+}
+
+impl From<&Status> for Logged {
+    fn from(status: &Status) -> Self {
+        Logged {
+            sample_bytes: status.sample_bytes,
+            segments_unsettled: status.segments_unsettled,
+            segments_usable: status.segments_usable,
+            unsettled_from_epoch: status.unsettled_from_epoch,
+        }
+    }
 }

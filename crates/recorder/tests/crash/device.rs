@@ -1,8 +1,8 @@
 //! A device on a simulated disk and a virtual clock: takes effect and completes in any order, each
 //! at a random time after it was asked for.
 
-use baro_recorder::log::segment_name;
-use baro_recorder::writer::{Completion, Device, Operation};
+use baro_log::segment_name;
+use baro_recorder::simulate::{Completion, Device, Operation};
 use baro_sys::sim::{Rng, SimDisk};
 use baro_sys::storage::{Access, Storage, StorageFile};
 

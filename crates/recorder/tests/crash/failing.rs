@@ -3,9 +3,9 @@
 
 use crate::reading::check;
 use crate::world::{Cuts, Plan, SMALL, World};
+use baro_log::segment_name;
 use baro_ondisk::WhenFull;
 use baro_recorder::Trouble;
-use baro_recorder::log::segment_name;
 use baro_sys::sim::{Fault, Survival};
 
 fn plan(when_full: WhenFull) -> Plan {

@@ -98,7 +98,7 @@ fn lives(seed: u64, loud: bool) -> Result<u64, String> {
                     4..7 => Fault::Sync { number: syncs + rng.below(15), loses: rng.chance(1, 2) },
                     _ => {
                         let index = rng.below(u64::from(plan.segments)) as u32;
-                        Fault::Broken(baro_recorder::log::segment_name(index))
+                        Fault::Broken(baro_log::segment_name(index))
                     }
                 };
                 if loud {

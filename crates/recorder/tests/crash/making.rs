@@ -1,7 +1,7 @@
 //! Making a store and declaring series, with a crash at every operation.
 
+use baro_log::{Catalog, Geometry, IDENTITY, Segments, init, read_identity};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Catalog, Geometry, IDENTITY, Segments, init, read_identity};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
@@ -15,7 +15,7 @@ const GEOMETRY: Geometry = Geometry {
 const MODES: [Survival; 6] =
     [Survival::None, Survival::All, Survival::Some, Survival::Some, Survival::Torn, Survival::Torn];
 
-fn make(disk: &SimDisk, id: u8) -> Result<(), baro_recorder::Error> {
+fn make(disk: &SimDisk, id: u8) -> Result<(), baro_log::Error> {
     init(disk, Path::new("sim"), StoreId([id; 16]), 1, &GEOMETRY, |_| {}).map(|_| ())
 }
 
@@ -63,7 +63,7 @@ fn a_failed_init_leaves_no_store_and_a_second_one_works() {
         let disk = SimDisk::new(1);
         disk.inject(Fault::Full(room));
         let error = make(&disk, 1).unwrap_err();
-        assert!(matches!(&error, baro_recorder::Error::System(e) if e.is_full()), "{error}");
+        assert!(matches!(&error, baro_log::Error::System(e) if e.is_full()), "{error}");
         assert!(!disk.files().contains(IDENTITY));
         disk.heal();
         make(&disk, 2).unwrap();
@@ -130,7 +130,7 @@ fn what_is_declared_stays_declared_whatever_crashes_or_fails() {
             } else {
                 possible.extend(tried);
             }
-            let full = matches!(done, Err(baro_recorder::Error::CatalogFull { .. }));
+            let full = matches!(done, Err(baro_log::Error::CatalogFull { .. }));
             let mode = rng.pick(&MODES);
             declared(&disk.crash(&mut rng, mode), &sure, &possible);
             if full {

@@ -1,10 +1,10 @@
 //! Reads a whole log by the reader's rule and holds it against the ledger.
 
 use crate::ledger::{Form, Ledger, payload, samples};
-use baro_ondisk::{Block, Gap, Kind, Record, SampleColumns, Samples, SegmentHeader};
-use baro_recorder::log::{
+use baro_log::{
     Blocks, Extent, Found, Pins, Segments, judge, kept_name, read_identity, segment_name,
 };
+use baro_ondisk::{Block, Gap, Kind, Record, SampleColumns, Samples, SegmentHeader};
 use baro_sys::sim::SimDisk;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::{BTreeMap, BTreeSet};

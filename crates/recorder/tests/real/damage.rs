@@ -4,8 +4,8 @@
 use super::process::{Role, wait_for};
 use super::reading::read;
 use super::scene::{Owned, Scene};
+use baro_log::{read_identity, segment_name};
 use baro_ondisk::{Kind, WhenFull};
-use baro_recorder::log::{read_identity, segment_name};
 use baro_recorder::{Error, Recorder};
 use baro_sys::disk::Disk;
 use std::os::unix::fs::{FileExt, symlink};
@@ -106,7 +106,7 @@ fn an_init_over_segments_with_records_is_refused() {
     let identity = std::fs::read(scene.store().join("store")).unwrap();
     std::fs::remove_file(scene.store().join("store")).unwrap();
     let error = scene.try_init(4, WhenFull::Stop).unwrap_err();
-    assert!(matches!(error, Error::Exists { .. }), "{error}");
+    assert!(matches!(error, baro_log::Error::Exists { .. }), "{error}");
     std::fs::write(scene.store().join("store"), identity).unwrap();
     assert_eq!(frames(&scene, 1), 10);
 }

@@ -99,7 +99,7 @@ fn init_on_a_full_disk_says_so_and_leaves_room_for_a_smaller_one() {
     let error = scene.try_init(200, WhenFull::Stop).unwrap_err().to_string();
     assert!(error.contains(".seg") && error.contains("No space left"), "{error}");
     let error = Recorder::open(scene.store(), scene.options()).unwrap_err();
-    assert!(matches!(error, Error::NotAStore { .. }), "{error}");
+    assert!(matches!(error, Error::Log(baro_log::Error::NotAStore { .. })), "{error}");
     scene.init(16, WhenFull::Stop);
     let recorder = scene.open();
     let mut feed = Feed::new(&recorder, &scene);
@@ -221,7 +221,7 @@ fn a_store_that_is_deleted_while_recording_ends_in_a_report() {
     let closed = close(recorder);
     assert!(closed.left >= 100 && closed.status.failures > 0, "{closed:?}");
     let error = Recorder::open(scene.store(), scene.options()).unwrap_err();
-    assert!(matches!(error, Error::NotAStore { .. }), "{error}");
+    assert!(matches!(error, Error::Log(baro_log::Error::NotAStore { .. })), "{error}");
 }
 
 #[test]

@@ -14,7 +14,8 @@ use super::reading::read;
 use super::scene::{Owned, Scene};
 use super::truth::Truth;
 use baro_ondisk::WhenFull;
-use baro_recorder::promises::{Facts, Holds, Look, Promise, judge};
+use baro_recorder::inspect::{Look, promises_at};
+use baro_recorder::promises::{Holds, Promise};
 use baro_recorder::{Opening, Recorder};
 use count::Counted;
 use std::ffi::OsStr;
@@ -47,7 +48,7 @@ fn live(scene: &Scene) -> Opening {
 
 /// Reading alone comes to the same judgement, or to none, and changes nothing.
 fn looking_only_agrees(store: &Path, opening: &Opening) {
-    for judged in judge(&Facts::of(store, Look::Read, 64 << 10)) {
+    for judged in promises_at(store, Look::Read, 64 << 10) {
         let theirs = opening.promises.iter().find(|theirs| theirs.promise == judged.promise);
         let holds = theirs.unwrap().holds;
         let unasked = judged.promise == Promise::RealTime;
@@ -167,7 +168,7 @@ fn xfs_overwrites_until_a_copy_shares_the_blocks() {
         assert_eq!(counted.events("xfs/xfs_log_force"), 0, "{counted:?}");
         assert!(counted.grown("xfs/xfs_log_force") >= 1, "{counted:?}");
     }
-    let segment = scene.store().join(baro_recorder::log::segment_name(0));
+    let segment = scene.store().join(baro_log::segment_name(0));
     let copy = scene.store().join("copy");
     let reflink = [OsStr::new("--reflink=always"), segment.as_os_str(), copy.as_os_str()];
     tool("cp", &reflink).unwrap();

@@ -1,7 +1,7 @@
 //! All records of a log, read with the public API by the readers' rule ([`judge`]).
 
+use baro_log::{Blocks, Extent, Found, Segments, judge, read_identity, segment_name};
 use baro_ondisk::Kind;
-use baro_recorder::log::{Blocks, Extent, Found, Segments, judge, read_identity, segment_name};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::path::Path;

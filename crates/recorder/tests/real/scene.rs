@@ -1,7 +1,7 @@
 //! The places of one test: a store, and a folder on a tmpfs for rings, signals and the truth.
 
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Closed, Options, Recorder, Rings};
 use baro_sys::disk::Disk;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ impl Scene {
         self.try_init(segments, when_full).unwrap();
     }
 
-    pub fn try_init(&self, segments: u32, when_full: WhenFull) -> baro_recorder::Result<()> {
+    pub fn try_init(&self, segments: u32, when_full: WhenFull) -> baro_log::Result<()> {
         let disk = Disk::create(&self.store)?;
         let mut id = [0; 16];
         baro_sys::identity::random(&mut id)?;

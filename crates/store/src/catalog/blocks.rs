@@ -3,12 +3,12 @@
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
+use baro_log::{Blocks, CATALOG, Found, Inserted, SeriesTable, grown_bytes};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     Block, BlockHeader, Declaration, End, Error as Format, SegmentHeader, SegmentKind, StoreId,
     Watermark,
 };
-use baro_recorder::log::{Blocks, CATALOG, Found, Inserted, SeriesTable, grown_bytes};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
 use std::sync::Arc;

@@ -4,12 +4,12 @@
 //! file and offset, and the caller goes on without the dictionary. Held by `tests/catalog.rs`.
 
 use crate::damage::{Damage, Loss};
+use baro_log::{DICTIONARY, Declared};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     Declaration, DictionaryEntry, DictionaryHeader, DictionaryIndex, Error as Format, IdEntry,
     StoreId, Type, What, id_page, layout_at, name_page,
 };
-use baro_recorder::log::{DICTIONARY, Declared};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -7,9 +7,9 @@
 //! new one. Held by `tests/catalog.rs` and `tests/crash.rs`.
 
 use crate::{Result, Store};
+use baro_log::{CATALOG, CATALOG_NEW, CatalogWriter};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNIT_BYTES};
 use baro_ondisk::{Declaration, Kind, Scan, SegmentHeader, SegmentKind, Type};
-use baro_recorder::log::{CATALOG, CATALOG_NEW, CatalogWriter};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;

@@ -8,8 +8,8 @@
 use super::Catalog;
 use super::dictionary::Broken;
 use crate::{Result, Selector};
+use baro_log::SeriesTable;
 use baro_ondisk::{Declaration, NameParser};
-use baro_recorder::log::SeriesTable;
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 

@@ -4,8 +4,8 @@
 
 use super::write::write_dictionary_in_portions as write_portions;
 use super::*;
+use baro_log::{Catalog as Declaring, Geometry, init};
 use baro_ondisk::WhenFull;
-use baro_recorder::log::{Catalog as Declaring, Geometry, init};
 use baro_sys::sim::SimDisk;
 use std::path::Path;
 

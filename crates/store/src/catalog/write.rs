@@ -8,9 +8,9 @@
 use super::blocks::{self, Extent, Read};
 use super::dictionary::Dictionary;
 use crate::{Error, Result, Store};
+use baro_log::{CATALOG, DICTIONARY, DICTIONARY_NEW};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Declaration, DictionaryBuilder, NewEntry, StoreId};
-use baro_recorder::log::{CATALOG, DICTIONARY, DICTIONARY_NEW};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::ops::ControlFlow;
 

@@ -3,6 +3,7 @@
 
 use crate::read::RecordRef;
 use crate::{Error, Result, Store};
+use baro_log::{CATALOG, CatalogWriter, read_catalog_header, segment_name};
 use baro_ondisk::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
 };
@@ -10,7 +11,6 @@ use baro_ondisk::{
     BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Scan,
     SegmentHeader, SegmentKind, Settled, Type,
 };
-use baro_recorder::log::{CATALOG, CatalogWriter, read_catalog_header, segment_name};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;

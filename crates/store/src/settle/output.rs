@@ -3,8 +3,8 @@
 
 use super::pace::Pace;
 use crate::Result;
+use baro_log::RUNS;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_recorder::log::RUNS;
 use baro_sys::clock;
 use baro_sys::storage::{Storage, StorageFile};
 use std::sync::Arc;

@@ -12,6 +12,7 @@
 use super::pace::Pace;
 use super::{Dropped, Extent, SettleOptions, Settled, Settler};
 use crate::{Damage, Error, Result};
+use baro_log::Logged;
 use baro_sys::{clock, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -37,38 +38,6 @@ impl Default for SettlingOptions {
             wait_ns: 600_000_000_000,
             retry_ns: 10_000_000_000,
         }
-    }
-}
-
-/// How far the log is, as its recorder's status tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Logged {
-    /// [`Status::sample_bytes`](baro_recorder::Status::sample_bytes).
-    pub sample_bytes: u64,
-    /// [`Status::segments_unsettled`](baro_recorder::Status::segments_unsettled).
-    pub segments_unsettled: u32,
-    /// [`Status::segments_usable`](baro_recorder::Status::segments_usable).
-    pub segments_usable: u32,
-    /// [`Status::unsettled_from_epoch`](baro_recorder::Status::unsettled_from_epoch).
-    pub unsettled_from_epoch: u64,
-}
-
-impl Logged {
-    /// Of a recorder's status.
-    #[must_use]
-    pub fn of(status: &baro_recorder::Status) -> Self {
-        Logged {
-            sample_bytes: status.sample_bytes,
-            segments_unsettled: status.segments_unsettled,
-            segments_usable: status.segments_usable,
-            unsettled_from_epoch: status.unsettled_from_epoch,
-        }
-    }
-
-    /// More than half of the log is unsettled.
-    fn is_behind(&self) -> bool {
-        self.segments_unsettled > 1
-            && u64::from(self.segments_unsettled) * 2 > u64::from(self.segments_usable)
     }
 }
 

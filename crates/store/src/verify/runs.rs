@@ -8,8 +8,8 @@ use crate::Result;
 use crate::damage::{Damage, Loss};
 use crate::runs::{PageAt, RunFile};
 use crate::store::Store;
+use baro_log::{RUNS, run_name};
 use baro_ondisk::{Error as Format, RunEntry, Type, What};
-use baro_recorder::log::{RUNS, run_name};
 use baro_runs::{Page, PageEntry};
 use baro_sys::storage::{Storage, StorageFile};
 

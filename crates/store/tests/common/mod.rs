@@ -1,8 +1,8 @@
 //! Stores made through a real recorder, and what was pushed into them.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Filter, Interval, Reading, RecordRef, Store};
 use baro_sys::disk::Disk;

@@ -2,10 +2,9 @@
 
 use crate::device::{Event, SimDevice};
 use crate::reference::{BASE_NS, MARKER, Push, Row, Truth, Val, check, check_reader, kind};
+use baro_log::{Catalog, Geometry, Recovery, init, recover};
 use baro_ondisk::{StoreId, Type, WhenFull};
-use baro_recorder::keeper::{Keeper, Log, Tell, View};
-use baro_recorder::log::{Catalog, Geometry, Recovery, init, recover};
-use baro_recorder::writer::{Engine, Now, PinStart, Start};
+use baro_recorder::simulate::{Engine, Keeper, Log, Now, PinStart, Start, Tell, View};
 use baro_recorder::{Error as RecorderError, Producer, Refused, Retention};
 use baro_store::{Error, Extent, SettleOptions, Settled, Settler, Store, write_dictionary};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};

@@ -231,7 +231,7 @@ fn record(machine: &mut Machine) {
 fn a_settled_epoch_is_never_given_again() {
     let mut machine = closed(1);
     machine.settle_until_idle().unwrap();
-    let newest = baro_recorder::log::segment_name(0);
+    let newest = baro_log::segment_name(0);
     assert!(machine.disk.flip(&newest, 100, 1));
     machine.open().unwrap();
     record(&mut machine);

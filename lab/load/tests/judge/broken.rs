@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 use crate::{durable, faster, has_done, judged, record};
-use baro_recorder::log::IDENTITY;
+use baro_log::IDENTITY;
 use baro_store::{LiveBlock, SegmentFile, Store};
 use lab_load::Statement;
 use lab_load::content::PORTION;

@@ -3,9 +3,9 @@
 use super::case::{BLOCK_BYTES, PERIOD_NS};
 use crate::error::BenchError;
 use crate::push::{PushReport, PushSpec, run};
+use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, WhenFull};
 use baro_recorder::Options;
-use baro_recorder::log::{Geometry, init};
 use baro_sys::disk::Disk;
 use baro_sys::{clock, disk, identity};
 use std::path::{Path, PathBuf};
@@ -21,13 +21,14 @@ pub(super) fn store(folder: &Path) -> Result<PathBuf, BenchError> {
     if disk::exists(&path) {
         return Ok(path);
     }
-    let geometry = Geometry::for_log(LOG_BYTES, WhenFull::Recycle).map_err(BenchError::Recorder)?;
+    let geometry = Geometry::for_log(LOG_BYTES, WhenFull::Recycle)
+        .map_err(|error| BenchError::Recorder(error.into()))?;
     let files = Disk::create(&path).map_err(BenchError::System)?;
     let geometry = geometry.fitted_to(&files);
     let mut id = StoreId::default();
     identity::random(&mut id.0).map_err(BenchError::System)?;
     init(&files, &path, id, clock::realtime_ns(), &geometry, |_| {})
-        .map_err(BenchError::Recorder)?;
+        .map_err(|error| BenchError::Recorder(error.into()))?;
     Ok(path)
 }
 

@@ -51,7 +51,7 @@ impl Settles {
     /// A few times a second.
     pub(super) fn look(&mut self, recorder: &Recorder) {
         let Some(settling) = &self.settling else { return };
-        settling.logged(Logged::of(&recorder.status()));
+        settling.logged(Logged::from(&recorder.status()));
         let stopped = matches!(settling.status().state, SettlingState::Stopped { .. });
         if self.told != (self.yields || stopped) {
             self.told = self.yields || stopped;

@@ -4,7 +4,8 @@
 
 use crate::failure::Result;
 use crate::size;
-use baro_recorder::{Options, Recorder, RingFolder};
+use baro_recorder::inspect::base_of_rings;
+use baro_recorder::{Options, Recorder};
 use baro_sys::identity::FileSystem;
 use baro_sys::place::Place;
 use baro_sys::schedule::Rights;
@@ -42,7 +43,7 @@ impl Here {
         let rights = Rights::own();
         let ring_bytes = usize::try_from(self.ring).unwrap_or(usize::MAX);
         let options = Options { ring_bytes, ..Options::default() };
-        let base = RingFolder::base().map(|base| existing(&base).to_owned());
+        let base = base_of_rings().map(|base| existing(&base).to_owned());
         let free = base.as_deref().and_then(|base| FileSystem::of(base).ok());
         Ok(Circumstances {
             root: self.root.clone(),

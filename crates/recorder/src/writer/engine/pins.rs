@@ -8,9 +8,9 @@
 
 use super::Engine;
 use crate::keeper::Tell;
-use crate::log::dead_from;
 use crate::ring::RingReader;
 use crate::writer::watch::Watch;
+use baro_log::dead_from;
 use std::fmt;
 
 /// What the engine tells the keeper.
@@ -99,6 +99,8 @@ impl fmt::Display for PinRefusal {
         }
     }
 }
+
+impl std::error::Error for PinRefusal {}
 
 #[derive(Debug)]
 pub(super) struct OpenPin {

@@ -4,8 +4,8 @@
 
 use super::*;
 use crate::records::Interval;
+use baro_log::{Geometry, init};
 use baro_ondisk::{Layout, StoreId, WhenFull};
-use baro_recorder::log::{Geometry, init};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_sys::disk::Disk;
 

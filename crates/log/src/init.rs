@@ -222,7 +222,8 @@ fn make<S: Storage>(
 }
 
 /// Header of a segment that was never started.
-pub(crate) fn blank_header(identity: &Identity, index: u32) -> SegmentHeader {
+#[must_use]
+pub fn blank_header(identity: &Identity, index: u32) -> SegmentHeader {
     SegmentHeader {
         kind: SegmentKind::Log,
         store: identity.store,

@@ -3,7 +3,7 @@
 //! count, so that a crash at any point leaves it whole or not there.
 //!
 //! Steps are small so that whoever makes them can pace them, and never holds up anything else.
-//! Held by the simulator's tests (`tests/crash`), with crashes between all steps.
+//! Held by the simulator's tests (the recorder's `tests/crash`), with crashes between all steps.
 
 use super::names::{COPY, FOLDER, GROW, KEPT, kept_name, segment_name};
 use super::walk::{Blocks, FoundHeader};
@@ -14,11 +14,11 @@ use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 
 /// Bytes of one step: 20 ms of a 12 MB/s device.
-pub(crate) const PIECE_BYTES: usize = 256 << 10;
+pub const PIECE_BYTES: usize = 256 << 10;
 
-/// See the module.
+/// A segment file in the making; it counts when a step was [`Step::Done`].
 #[derive(Debug)]
-pub(crate) struct Making<F> {
+pub struct Making<F> {
     temporary: &'static str,
     folder: &'static str,
     name: String,
@@ -41,7 +41,7 @@ enum Stage {
 
 /// What a step was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// So many bytes were written; there is more to do.
     Bytes(u64),
     /// The file is there for good.
@@ -89,7 +89,10 @@ fn make_new<S: Storage>(storage: &S, temporary: &str, bytes: u64, what: Use) -> 
 
 impl<F: StorageFile> Making<F> {
     /// A segment to be added to the log, with this header that says that it was never started.
-    pub(crate) fn blank<S: Storage<File = F>>(storage: &S, header: &SegmentHeader) -> Result<Self> {
+    ///
+    /// # Errors
+    /// The file cannot be made, or there is no room for it.
+    pub fn blank<S: Storage<File = F>>(storage: &S, header: &SegmentHeader) -> Result<Self> {
         let file = make_new(storage, GROW, header.segment_bytes, Use::Overwritten)?;
         Ok(Making {
             temporary: GROW,
@@ -106,7 +109,11 @@ impl<F: StorageFile> Making<F> {
 
     /// A copy of the segment of `epoch` in the log's file `index`, without blocks from `dead_from`
     /// on; `None` if there is nothing else in it. Reads the headers of its blocks first.
-    pub(crate) fn copy<S: Storage<File = F>>(
+    ///
+    /// # Errors
+    /// The segment is not that of the epoch, is damaged or cannot be read, or the file cannot be
+    /// made.
+    pub fn copy<S: Storage<File = F>>(
         storage: &S,
         store: StoreId,
         (epoch, index): (u64, u32),
@@ -151,13 +158,17 @@ impl<F: StorageFile> Making<F> {
     }
 
     /// Whether it is a copy.
-    pub(crate) fn is_copy(&self) -> bool {
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
         self.source.is_some()
     }
 
     /// The next step. `piece` has [`PIECE_BYTES`]. After an error nothing counts; what was made is
     /// removed when the next file is made.
-    pub(crate) fn step<S: Storage<File = F>>(
+    ///
+    /// # Errors
+    /// The device fails or is full.
+    pub fn step<S: Storage<File = F>>(
         &mut self,
         storage: &S,
         piece: &mut AlignedBuffer,

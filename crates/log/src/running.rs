@@ -8,15 +8,17 @@ use baro_ondisk::SegmentHeader;
 
 /// When a segment was in use, in running time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) starts_ns: i64,
+pub struct Span {
+    /// Its header was written then.
+    pub starts_ns: i64,
     /// Its last block was made then or before.
-    pub(crate) ends_ns: i64,
+    pub ends_ns: i64,
 }
 
 /// Spans of segments by rising epoch, and what to add to this boot's boottime to get running time.
 /// `last_block_ns` is the boottime of the newest segment's last block, if it has one.
-pub(crate) fn spans(
+#[must_use]
+pub fn spans(
     headers: &[SegmentHeader],
     last_block_ns: Option<i64>,
     boot_id: [u8; 16],

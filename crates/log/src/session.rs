@@ -12,7 +12,7 @@
 //!
 //! Invariant: recovery and readers agree on which blocks are live, so that a record which the ring
 //! still holds is either skipped or logged again, never both and never neither (tests of the
-//! simulator, `tests/crash.rs`).
+//! simulator, the recorder's `tests/crash`).
 
 use baro_ondisk::DeadTail;
 use std::ops::Range;
@@ -44,7 +44,8 @@ impl Extent {
 }
 
 /// The first dead block in the segment of this epoch.
-pub(crate) fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
+#[must_use]
+pub fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
     let of_epoch = dead.iter().filter(|tail| tail.epoch == epoch);
     of_epoch.map(|tail| tail.end).min().unwrap_or(u64::MAX)
 }

@@ -17,7 +17,7 @@ pub const DICTIONARY_NEW: &str = "dictionary.new";
 /// Folder of the segments.
 pub const FOLDER: &str = "log";
 /// A segment that is being added to the log.
-pub(crate) const GROW: &str = "log/grow";
+pub const GROW: &str = "log/grow";
 /// Folder of the pins.
 pub const PINS: &str = "pins";
 /// Folder of the segments that pins have had copied out of the log.
@@ -51,12 +51,14 @@ pub fn kept_name(epoch: u64) -> String {
 }
 
 /// File of a pin; `ending` is `pin`, `ask`, `no` or `release`.
-pub(crate) fn pin_name(id: u64, ending: &str) -> String {
+#[must_use]
+pub fn pin_name(id: u64, ending: &str) -> String {
     format!("{PINS}/{id:016x}.{ending}")
 }
 
 /// Number and ending of a name in the folders of pins and kept segments.
-pub(crate) fn numbered(name: &str) -> Option<(u64, &str)> {
+#[must_use]
+pub fn numbered(name: &str) -> Option<(u64, &str)> {
     let (number, ending) = name.split_once('.')?;
     let number = (number.len() == 16).then(|| u64::from_str_radix(number, 16).ok())??;
     Some((number, ending))

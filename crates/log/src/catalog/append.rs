@@ -2,9 +2,10 @@
 //! size, and a longer file where it is full. Nothing counts before [`CatalogWriter::finish`].
 //!
 //! Invariant: what is declared is durable, and what is not is not there after the next block.
-//! Held by `what_is_declared_stays_declared_whatever_crashes_or_fails` (`tests/crash`).
+//! Held by `what_is_declared_stays_declared_whatever_crashes_or_fails` (the recorder's
+//! `tests/crash`).
 
-use crate::log::CATALOG;
+use crate::CATALOG;
 use crate::{Error, Result};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNIT_BYTES, round_up_to_unit};
 use baro_ondisk::{
@@ -21,7 +22,7 @@ const RECORD_BYTES: usize = 48 << 10;
 /// A full catalog becomes longer by half, at most by this: what is written is zeros.
 const GROWTH_BYTES_MAX: u64 = 16 << 20;
 
-/// See the module.
+/// Writes declarations behind the last block of a catalog; they count once it has finished.
 #[derive(Debug)]
 pub struct CatalogWriter<F> {
     file: F,

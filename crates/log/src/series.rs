@@ -33,7 +33,7 @@ struct Entry {
     rest: u32,
 }
 
-/// See the module.
+/// Declarations in memory, found by name, by id or by number: each name and each id once.
 #[derive(Debug, Default)]
 pub struct SeriesTable {
     names: Vec<Vec<u8>>,

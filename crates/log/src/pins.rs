@@ -2,7 +2,7 @@
 //! which another process asks for one. `docs/format.md`, "Pins".
 //!
 //! Invariant: after a crash a pin is there as it was before or as it was written, never torn. Held
-//! by `a_crash_at_any_operation_on_pins_leaves_them_old_or_new` (`tests/crash`).
+//! by `a_crash_at_any_operation_on_pins_leaves_them_old_or_new` (the recorder's `tests/crash`).
 
 use super::names::{KEPT, PINS, numbered, pin_name};
 use crate::Result;
@@ -29,7 +29,7 @@ impl Pins {
     /// The folders cannot be read.
     pub fn read<S: Storage>(storage: &S, store: StoreId) -> Result<Self> {
         let mut found = Pins::default();
-        for name in list(storage, PINS)? {
+        for name in list_folder(storage, PINS)? {
             let Some((id, "pin")) = numbered(&name) else { continue };
             let name = format!("{PINS}/{name}");
             match read_pin(storage, &name) {
@@ -61,13 +61,16 @@ impl Pins {
 /// # Errors
 /// The folder cannot be read.
 pub fn kept_epochs<S: Storage>(storage: &S) -> Result<BTreeSet<u64>> {
-    let kept = list(storage, KEPT)?;
+    let kept = list_folder(storage, KEPT)?;
     let epoch = |name: &String| numbered(name).filter(|(_, end)| *end == "seg").map(|(e, _)| e);
     Ok(kept.iter().filter_map(epoch).collect())
 }
 
-/// Names in a folder that may not be there yet.
-pub(crate) fn list<S: Storage>(storage: &S, folder: &str) -> Result<Vec<String>> {
+/// Names in a folder that may not be there yet; none then.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn list_folder<S: Storage>(storage: &S, folder: &str) -> Result<Vec<String>> {
     match storage.list(folder) {
         Err(error) if error.is_missing() => Ok(Vec::new()),
         other => Ok(other?),
@@ -81,8 +84,9 @@ fn read_pin<S: Storage>(storage: &S, name: &str) -> std::result::Result<Pin, Str
     Pin::decode(unit.get(..read).unwrap_or(&[])).map_err(|e| e.to_string())
 }
 
-/// Reads a request or an answer to one; `None` if there is none.
-pub(crate) fn read_message<S: Storage>(
+/// Reads a request or an answer to one, whose ending is as for [`pin_name`]; `None` if there is
+/// none, and why if there is one that cannot be read.
+pub fn read_message<S: Storage>(
     storage: &S,
     id: u64,
     ending: &str,
@@ -94,13 +98,16 @@ pub(crate) fn read_message<S: Storage>(
     }
 }
 
-/// Makes a pin's file, or replaces it; durable when this returns.
-pub(crate) fn write_pin<S: Storage>(storage: &S, pin: &Pin, ending: &str) -> Result<()> {
+/// Makes a pin's file, or replaces it; durable when this returns. `ending` as for [`pin_name`].
+///
+/// # Errors
+/// The device fails or is full; then the old file, if there was one, is as it was.
+pub fn write_pin<S: Storage>(storage: &S, pin: &Pin, ending: &str) -> Result<()> {
     storage.create_folder(PINS)?;
     storage.sync_folder("")?;
     // Named by the ending too: the recorder and another process may write at the same time.
     let new = pin_name(pin.id, &format!("{ending}.new"));
-    remove(storage, &new)?;
+    remove_if_there(storage, &new)?;
     let file = storage.create(&new)?;
     file.write_at(0, &pin.encode())?;
     file.sync_data()?;
@@ -109,7 +116,10 @@ pub(crate) fn write_pin<S: Storage>(storage: &S, pin: &Pin, ending: &str) -> Res
 }
 
 /// Removes a file that may not be there; not durable before the folder is synced.
-pub(crate) fn remove<S: Storage>(storage: &S, name: &str) -> Result<()> {
+///
+/// # Errors
+/// It is there and cannot be removed.
+pub fn remove_if_there<S: Storage>(storage: &S, name: &str) -> Result<()> {
     match storage.remove(name) {
         Err(error) if !error.is_missing() => Err(error.into()),
         _ => Ok(()),

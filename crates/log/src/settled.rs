@@ -7,8 +7,9 @@ use super::MANIFEST;
 use baro_ondisk::{Manifest, Settled, StoreId};
 use baro_sys::storage::{Access, Storage, StorageFile};
 
-/// `None` if there is no manifest of this store that can be read: its reader in the store says so.
-pub(crate) fn read_settled<S: Storage>(storage: &S, store: StoreId) -> Option<Settled> {
+/// How far the log is settled; `None` if there is no manifest of this store that can be read: its reader in the store says so.
+#[must_use]
+pub fn read_settled<S: Storage>(storage: &S, store: StoreId) -> Option<Settled> {
     let file = storage.open(MANIFEST, Access::Read).ok()?;
     let bytes = usize::try_from(file.size_bytes().ok()?).ok()?;
     let mut manifest = vec![0; bytes.min(Manifest::BYTES_MAX)];

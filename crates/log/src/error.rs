@@ -1,0 +1,95 @@
+//! Why a store's log could not be made, found or read: what, where, what was expected and found,
+//! and what to do. Whoever records or reads adds reasons of its own and passes these on with their
+//! texts as they are (`baro_recorder::Error::Log`, `baro_store::Error::Store`).
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// An error of the log's files.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    System(baro_sys::Error),
+    /// A file of the store is not what the format asks for.
+    Format {
+        /// The file, relative to the store.
+        file: String,
+        /// What is wrong with it.
+        source: baro_ondisk::Error,
+    },
+    /// The folder is no store.
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds a store already.
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A setting is outside what is possible.
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// What is wanted of it.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// The catalog has no room for another declaration.
+    CatalogFull {
+        /// Its size.
+        bytes: u64,
+    },
+}
+
+/// Result of a call to the log.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<baro_sys::Error> for Error {
+    fn from(error: baro_sys::Error) -> Self {
+        Error::System(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::System(error) => error.fmt(f),
+            Error::Format { file, source } => write!(f, "{file}: {source}"),
+            Error::NotAStore { path } => write!(
+                f,
+                "{}: no store here (no file named store); make one with: baro init {}",
+                path.display(),
+                path.display()
+            ),
+            Error::Exists { path } => write!(
+                f,
+                "{}: holds a store already; record into it, or choose another folder",
+                path.display()
+            ),
+            Error::Setting { name, expected, found } => {
+                write!(f, "{name}: expected {expected}, found {found}")
+            }
+            Error::CatalogFull { bytes } => write!(
+                f,
+                "the catalog is full ({bytes} bytes): no further series can be declared in this \
+                 store; make a new store"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::System(error) => Some(error),
+            Error::Format { source, .. } => Some(source),
+            Error::NotAStore { .. }
+            | Error::Exists { .. }
+            | Error::Setting { .. }
+            | Error::CatalogFull { .. } => None,
+        }
+    }
+}

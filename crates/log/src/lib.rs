@@ -1,0 +1,52 @@
+//! The log on disk: its files, how they are made, and what a crash leaves of them.
+//!
+//! A store is a folder with an identity, a catalog of series and segments of fixed size; this crate
+//! makes these files, finds again after a crash what is valid in them, and walks it block by block.
+//! The recorder writes through it, and readers read through it, so that both agree on what counts.
+//! How the bytes look is `baro-ondisk`'s matter; nothing here knows of rings, threads or runs.
+//!
+//! ```no_run
+//! use baro_log::{Geometry, init, read_identity};
+//! use baro_ondisk::{StoreId, WhenFull};
+//! use baro_sys::{clock, disk::Disk, identity};
+//! # use std::path::Path;
+//! let path = Path::new("/data/store");
+//! let mut id = StoreId::default();
+//! identity::random(&mut id.0)?;
+//! let disk = Disk::create(path)?;
+//! let geometry = Geometry::for_log(1 << 30, WhenFull::Recycle)?;
+//! init(&disk, path, id, clock::realtime_ns(), &geometry, |_bytes| {})?;
+//! assert_eq!(read_identity(&disk, path)?.store, id);
+//! # Ok::<(), baro_log::Error>(())
+//! ```
+
+mod catalog;
+mod error;
+mod init;
+mod logged;
+mod making;
+mod names;
+mod pins;
+mod recover;
+mod running;
+mod series;
+mod session;
+mod settled;
+mod walk;
+
+pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
+pub use error::{Error, Result};
+pub use init::{Geometry, blank_header, init, init_growing};
+pub use logged::Logged;
+pub use making::{Making, PIECE_BYTES, Step as MakingStep};
+pub use names::{
+    CATALOG, CATALOG_NEW, DICTIONARY, DICTIONARY_NEW, FOLDER, GROW, IDENTITY, KEPT, LOCK, MANIFEST,
+    PINS, RUNS, RUNS_LOCK, kept_name, numbered, pin_name, run_name, segment_name,
+};
+pub use pins::{Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin};
+pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
+pub use running::{Span, spans};
+pub use series::{Inserted, SeriesTable};
+pub use session::{Extent, Hole, Verdict, dead_from, judge};
+pub use settled::read_settled;
+pub use walk::{Blocks, Found, FoundHeader, Walk};

@@ -1,0 +1,36 @@
+//! What tools ask about a store from outside its recorder: which promises hold at a place before
+//! anything is recorded there, which rings there are and what waits in them. For `baro info`, `init`
+//! and `tune`, and for the fuzzer. Who embeds a recorder is told the same of his own by
+//! [`Opening`](crate::Opening) and [`RingReport`](crate::RingReport), so this is behind the feature
+//! `inspect`.
+//!
+//! Invariant: looking makes nothing and takes nothing over, but for the page that [`Look::Write`]
+//! writes to a file without a name. Held by `tests/attach.rs` and `tests/real/places.rs`.
+
+use crate::promises::{Facts, Judged, judge};
+use crate::ring::RingFolder;
+use baro_ondisk::StoreId;
+use std::path::{Path, PathBuf};
+
+pub use crate::promises::facts::Look;
+pub use crate::ring::{FoundRing, RingContents, inspect as inspect_ring};
+
+/// Which promises hold for the store at `path` with rings of `ring_bytes`, as far as it is known
+/// without recording. With [`Look::Write`] it blocks for the write of one page.
+#[must_use]
+pub fn promises_at(path: &Path, look: Look, ring_bytes: usize) -> Vec<Judged> {
+    judge(&Facts::of(path, look, ring_bytes))
+}
+
+/// Every ring of a store that lies where rings are looked for (or below `wanted`), by whose process
+/// soever.
+#[must_use]
+pub fn rings_of(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
+    RingFolder::rings(store, wanted)
+}
+
+/// Below which folder rings would be made where nothing is said; it need not exist yet.
+#[must_use]
+pub fn base_of_rings() -> Option<PathBuf> {
+    RingFolder::base()
+}
