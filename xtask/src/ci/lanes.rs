@@ -8,7 +8,7 @@
 use super::programs::Program;
 use super::report::{Parser, Report};
 use crate::shell::Cmd;
-use crate::tiers::{Moved, Tier};
+use crate::tiers::{Moved, TIER_VARIABLE, Tier};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -73,12 +73,15 @@ pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Don
 /// Runs one program; what it printed is shown if it fails.
 fn one(program: &Program, moved: &Moved, tier: Tier) -> Result<Report, String> {
     let mut cmd = program.cmd().arg("--show-output").arg("--exact");
-    let named = moved.tests(&program.name());
-    for test in &named {
-        cmd = match tier {
-            Tier::Push => cmd.arg("--skip").arg(test),
-            Tier::Full => cmd.arg(test),
-        };
+    let named = match tier {
+        Tier::Push => moved.left_out(&program.name()),
+        Tier::Full => moved.in_full(&program.name()),
+    };
+    if tier == Tier::Push {
+        cmd = named.iter().fold(cmd, |cmd, test| cmd.arg("--skip").arg(test));
+        cmd = cmd.env(TIER_VARIABLE.0, TIER_VARIABLE.1);
+    } else {
+        cmd = named.iter().fold(cmd, |cmd, test| cmd.arg(test));
     }
     let (parser, ok) = parsed(&cmd)?;
     if !ok {

@@ -49,12 +49,13 @@ fn is_row(line: &str) -> bool {
 
 /// `push`, `full`, or both: what the checks in backquotes of a row are.
 fn tiers_of(checks: &str, moved: &Moved) -> String {
-    let is_full = |check: &&str| match check.strip_prefix("test ") {
-        Some(test) => moved.has(test),
-        None => FULL.contains(check),
+    let tiers = |check: &str| match check.strip_prefix("test ") {
+        Some(test) => moved.tiers(test),
+        None => (!FULL.contains(&check), FULL.contains(&check)),
     };
-    let (full, push): (Vec<_>, Vec<_>) = checks.split('`').skip(1).step_by(2).partition(is_full);
-    let names = [("push", push.is_empty()), ("full", full.is_empty())];
+    let checks = checks.split('`').skip(1).step_by(2).map(tiers);
+    let (push, full) = checks.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1));
+    let names = [("push", !push), ("full", !full)];
     let names: Vec<_> = names.iter().filter(|(_, empty)| !empty).map(|(name, _)| *name).collect();
     names.join(", ")
 }

@@ -1,8 +1,8 @@
 //! A store that is made to be measured, and goes again, however the measurement ends.
 
 use baro_command::failure::Result;
-use baro_ondisk::{StoreId, WhenFull};
 use baro_log::{Geometry, init};
+use baro_ondisk::{StoreId, WhenFull};
 use baro_sys::disk::{self, Disk};
 use baro_sys::{clock, identity, termination};
 use std::path::Path;

@@ -21,6 +21,12 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// How many seeds of `all` this run takes: some with each push (`cargo xtask ci` says so in the
+/// environment), all of them in the full tier and wherever nothing is said.
+fn of_all(some: u64, all: u64) -> u64 {
+    if std::env::var("BARO_TEST_TIER").is_ok_and(|tier| tier == "push") { some } else { all }
+}
+
 /// Runs seeds until one fails; names the command that repeats it.
 fn seeds(count: u64, mut scenario: impl FnMut(u64, bool) -> Result<u64, String>) {
     let (first, loud) = match number("BARO_SIM_SEED") {
@@ -56,7 +62,7 @@ fn everywhere(seed: u64, plan: Plan, steps: u64) -> World {
 
 #[test]
 fn every_crash_point_of_small_workloads() {
-    for seed in 0..8 {
+    for seed in 0..of_all(2, 8) {
         let when_full = if seed % 2 == 0 { WhenFull::Stop } else { WhenFull::Recycle };
         everywhere(seed, Plan { when_full, ..SMALL }, 25);
     }
@@ -64,7 +70,7 @@ fn every_crash_point_of_small_workloads() {
 
 #[test]
 fn every_crash_point_while_segments_are_started_and_recycled() {
-    for seed in 0..6 {
+    for seed in 0..of_all(2, 6) {
         let plan = Plan {
             when_full: WhenFull::Recycle,
             segments: 2 + (seed % 2) as u32,
@@ -132,7 +138,7 @@ fn lives(seed: u64, loud: bool) -> Result<u64, String> {
 
 #[test]
 fn many_lives() {
-    seeds(600, lives);
+    seeds(of_all(100, 600), lives);
 }
 
 #[test]

@@ -123,10 +123,16 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// How many seeds of `all` this run takes: some with each push (`cargo xtask ci` says so in the
+/// environment), all of them in the full tier and wherever nothing is said.
+fn of_all(some: u64, all: u64) -> u64 {
+    if std::env::var("BARO_TEST_TIER").is_ok_and(|tier| tier == "push") { some } else { all }
+}
+
 #[test]
 fn many_lives_of_a_store_read_as_a_model() {
     let first = number("BARO_SIM_SEED").unwrap_or(0);
-    let count = number("BARO_SIM_COUNT").unwrap_or(if first > 0 { 1 } else { 40 });
+    let count = number("BARO_SIM_COUNT").unwrap_or(if first > 0 { 1 } else { of_all(10, 40) });
     let mut total = Total::default();
     for seed in first..first + count {
         if let Err(error) = life(seed, count == 1, 60, &mut total) {
@@ -146,7 +152,7 @@ fn many_lives_of_a_store_read_as_a_model() {
 #[test]
 fn a_crash_at_every_operation_of_settling_leaves_what_was_there() {
     let mut cuts = 0;
-    for seed in 0..6 {
+    for seed in 0..of_all(2, 6) {
         let mut rng = Rng::new(seed);
         let settle = SettleOptions {
             memory_bytes: 4 << 10,
