@@ -12,14 +12,13 @@
 //! # Ok::<(), baro_store::Error>(())
 //! ```
 
-pub use baro_log::Logged;
-
 mod catalog;
 mod columns;
 mod damage;
 mod error;
 mod index;
 mod info;
+mod interval;
 mod merge;
 mod points;
 mod query;
@@ -30,6 +29,7 @@ mod recover;
 mod runs;
 mod salvage;
 mod segments;
+mod selection;
 mod selector;
 mod settle;
 mod store;
@@ -39,6 +39,7 @@ mod unsettled;
 mod usage;
 mod verify;
 
+pub use baro_log::Logged;
 pub use catalog::{
     Catalog, DictionaryWritten, Rebuilt, write_dictionary, write_dictionary_in_portions,
 };
@@ -46,13 +47,13 @@ pub use damage::{Damage, Loss, Source};
 pub use error::{Error, Result};
 pub use index::Tail;
 pub use info::{Info, Listed, SessionInfo};
-pub use points::{Column, Datum, Point, Selection, UnknownName};
+pub use interval::{Filter, Interval, Reading};
 pub use query::{Aggregate, Batch, Every, Query, QueryNotes, Target, Texts, Totals, Values};
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use read_pace::ReadPace;
-pub use records::{Filter, Interval, Reading};
 pub use recover::{Recovered, recover, recover_in};
 pub use segments::SegmentFile;
+pub use selection::{Column, Datum, Point, Selection, UnknownName};
 pub use selector::{Selector, SelectorError};
 pub use settle::{
     Dropped, Extent, RunRetention, SettleOptions, Settled, Settler, Settling, SettlingOptions,

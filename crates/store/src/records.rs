@@ -11,106 +11,19 @@
 //! Invariant: the order is (time, session, sequence, producer). Held by `tests/order.rs`.
 
 use crate::index::{BlockPlace, Patience, SegmentIndex};
+use crate::interval::{Filter, Interval, Reading};
 use crate::read::{LiveBlock, Notes, RecordRef};
 use crate::read_pace::ReadPace;
 use crate::store::{Store, for_each_stored, unfold};
 use crate::{Damage, Error, Loss, Result};
 use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{End, Kind, Samples, UnfoldedSamples};
+use baro_ondisk::{End, Kind, UnfoldedSamples};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
-
-/// A span of record times: `from_ns` is in it, `to_ns` is not.
-///
-/// The time of a record is meant, which for samples of a section is theirs. Samples with times of
-/// their own in a record that was not moved to a section may lie outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
-    /// Earliest time.
-    pub from_ns: i64,
-    /// First time behind it; `i64::MAX` for no end.
-    pub to_ns: i64,
-}
-
-impl Interval {
-    /// All times.
-    pub const ALL: Interval = Interval { from_ns: i64::MIN, to_ns: i64::MAX };
-
-    /// Whether it holds `time_ns`.
-    #[must_use]
-    pub fn holds(&self, time_ns: i64) -> bool {
-        time_ns >= self.from_ns && (time_ns < self.to_ns || self.to_ns == i64::MAX)
-    }
-
-    fn meets(&self, (min, max): (i64, i64)) -> bool {
-        min <= max && max >= self.from_ns && (min < self.to_ns || self.to_ns == i64::MAX)
-    }
-}
-
-/// Which records.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    ids: Option<Vec<u32>>,
-    /// Leave out gaps and clock steps.
-    data_only: bool,
-}
-
-impl Filter {
-    /// Everything.
-    #[must_use]
-    pub fn all() -> Self {
-        Filter::default()
-    }
-
-    /// Frames of these channels and samples records with at least one of these series; gaps and
-    /// clock steps too.
-    #[must_use]
-    pub fn ids(ids: &[u32]) -> Self {
-        let mut ids = ids.to_vec();
-        ids.sort_unstable();
-        Filter { ids: Some(ids), data_only: false }
-    }
-
-    /// Without gaps and clock steps.
-    #[must_use]
-    pub fn data_only(self) -> Self {
-        Filter { data_only: true, ..self }
-    }
-
-    fn takes(&self, kind: Kind, stream: u32, payload: &[u8]) -> bool {
-        let wanted = |id: u32| self.ids.as_ref().is_none_or(|ids| ids.binary_search(&id).is_ok());
-        match kind {
-            Kind::Frame | Kind::Text => wanted(stream),
-            Kind::Samples if self.ids.is_some() => Samples::decode(payload, 0)
-                .is_ok_and(|samples| samples.iter().any(|(id, _, _)| wanted(id))),
-            Kind::Samples => true,
-            Kind::Gap | Kind::Clock | Kind::Declare => !self.data_only,
-            // Its samples are records of their own.
-            Kind::Moved => false,
-        }
-    }
-}
-
-/// Bounds of a read in time order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// Bytes of blocks and their records held at once; at least one block is.
-    pub memory_bytes: usize,
-    /// Blocks that may overlap in time; each takes about 100 bytes.
-    pub overlap_blocks_max: usize,
-    /// Bytes of blocks read a second at most; sleeps to keep it. `None`: as fast as it goes.
-    pub bytes_per_s: Option<u64>,
-}
-
-impl Default for Reading {
-    fn default() -> Self {
-        Reading { memory_bytes: 64 << 20, overlap_blocks_max: 1 << 20, bytes_per_s: None }
-    }
-}
 
 /// (time, session, sequence, producer)
 type Key = (i64, u64, u64, u64);

@@ -4,9 +4,9 @@
 //! Invariant: memory is bounded by [`ROWS_MAX`], but for a moment that has more samples than
 //! that. Held by `tests/timeline.rs`.
 
-use crate::points::{Point, Selection};
+use crate::interval::{Interval, Reading};
 use crate::read::Notes;
-use crate::records::{Interval, Reading};
+use crate::selection::{Point, Selection};
 use crate::{Batch, Query, Result, Store, Values};
 use baro_sys::storage::Storage;
 use std::ops::ControlFlow;

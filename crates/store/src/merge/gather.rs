@@ -4,7 +4,7 @@ use super::part::{Key, Part, Piece};
 use super::portion::Portion;
 use crate::Result;
 use crate::columns::Columns;
-use crate::records::Interval;
+use crate::interval::Interval;
 use baro_ondisk::SampleColumns;
 
 /// What of the parts is wanted; the rest is passed over, pieces without anything wanted are not

@@ -8,9 +8,9 @@
 use super::emit::{Emitter, Form, number};
 use super::fold::Fold;
 use super::{Query, Target};
-use crate::points::Datum;
+use crate::interval::Reading;
 use crate::read::Notes;
-use crate::records::Reading;
+use crate::selection::Datum;
 use crate::{Result, Selection, Store};
 use baro_sys::storage::Storage;
 use std::collections::VecDeque;

@@ -7,7 +7,7 @@
 use super::aggregate::{Aggregate, Every};
 use super::emit::Emitter;
 use crate::damage::Damage;
-use crate::records::Interval;
+use crate::interval::Interval;
 use crate::runs::{PageAt, RunFile};
 use crate::{Error, Result};
 use baro_runs::PageEntry;

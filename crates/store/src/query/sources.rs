@@ -2,8 +2,8 @@
 
 use crate::columns::Columns;
 use crate::damage::Damage;
+use crate::interval::Interval;
 use crate::merge::{Part, Piece};
-use crate::records::Interval;
 use crate::runs::{RunFile, RunPart};
 use crate::unsettled::LogPart;
 use crate::unsettled::TextSample;

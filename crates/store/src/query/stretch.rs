@@ -2,8 +2,8 @@
 //! its times for itself can be asked for aggregates.
 
 use super::sources::{Sources, touches};
+use crate::interval::Interval;
 use crate::merge::Part;
-use crate::records::Interval;
 use baro_ondisk::Type;
 use baro_sys::storage::StorageFile;
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 use super::*;
-use crate::records::Interval;
+use crate::interval::Interval;
 use baro_log::{Geometry, init};
 use baro_ondisk::{Layout, StoreId, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
