@@ -14,7 +14,7 @@ mkdir -p "$2"
 out=$(realpath "$2")
 shift 2
 kinds=("$@")
-[ $# -gt 0 ] || kinds=(log settled pinned recycled recycled_settled killed ring parquet tune share traces)
+[ $# -gt 0 ] || kinds=(log settled pinned recycled recycled_settled killed ring parquet tune stand share traces)
 in=$here/inputs
 layout='control=speed:f32@0(m/s),temp:i16be@4*0.1-40(degC),cell:u16[4]@6*0.001(V),on:bool@14,big:u64@16,wild:f64@24'
 work=$(mktemp -d /tmp/fixtures-XXXXXX)
@@ -321,6 +321,37 @@ make_tune() {
     "$baro" tune undo --state-dir state --root root --format json | pick >"$out/tune/undo.json"
 }
 
+# beside DIR: the files that a journal of settings names, as they are now, for a machine made of files.
+beside() {
+    local path
+    while IFS=$'\t' read -r _ path _; do
+        mkdir -p "root/$(dirname "$path")"
+        cat "$path" >"root/$path"
+    done < <(grep -E $'^(set|moving)\t' "$1/journal")
+    mkdir -p root/proc/sys/kernel/random
+    cat /proc/sys/kernel/random/boot_id >root/proc/sys/kernel/random/boot_id
+}
+
+# A journal with a line of a control group, as a bench leaves it that was killed; the next one removes the
+# rest. A file does not lose the line when it is told to, so not all of it is put back there.
+make_stand() {
+    local stall=("$baro" bench stall --dir "$PWD/stand" --file 32M --before 16M)
+    mkdir stand
+    "${stall[@]}" --for 20s >/dev/null 2>&1 &
+    until_it 'grep -qs "line " stand/*/settings/journal'
+    sleep 1
+    kill -KILL $!
+    wait $! || true
+    cp -r stand/*/settings state
+    beside state
+    "${stall[@]}" --for 1s >/dev/null 2>&1 || true
+    mkdir -p "$out/stand"
+    pack stand root state
+    cp state/journal "$out/stand/journal.txt"
+    { "$baro" tune undo --state-dir state --root root --format json || [ $? -eq 3 ]; } |
+        pick >"$out/stand/undo.json"
+}
+
 # A loop device with an ext4 at $work/mnt, as long as `$1` runs.
 on_a_disk() {
     local device
@@ -345,7 +376,7 @@ make_share() {
 }
 
 share_on() {
-    local path holders
+    local holders
     local share=("$baro" share run --run-dir run --state-dir state --on "$work/mnt")
     # shellcheck disable=SC2016
     "${share[@]}" --name plant --weight 300 -- sh -c 'echo $$ >programs; exec sleep 600' >/dev/null 2>&1 &
@@ -362,12 +393,7 @@ share_on() {
     kill -KILL $holders
     # shellcheck disable=SC2086
     wait $holders || true
-    while IFS=$'\t' read -r _ path _; do
-        mkdir -p "root/$(dirname "$path")"
-        cat "$path" >"root/$path"
-    done < <(grep -E $'^(set|moving)\t' state/journal)
-    mkdir -p root/proc/sys/kernel/random
-    cat /proc/sys/kernel/random/boot_id >root/proc/sys/kernel/random/boot_id
+    beside state
     mkdir -p "$out/share"
     pack share root run state
     cp state/journal "$out/share/journal.txt"
