@@ -332,7 +332,8 @@ fn every_crash_point_while_the_log_grows_and_is_pinned() {
         }
         assert!(world.cuts > 100, "only {} power cuts", world.cuts);
     }
-    assert!(total.grown == of_all(GROWN_BY_FIRST, 5) as u32 && total.granted > 0, "{total:?}");
+    let grown = of_all(1, 5)..=5;
+    assert!(grown.contains(&total.grown.into()) && total.granted > 0, "{total:?}");
 }
 
 /// Runs a log that has room for three of its five segments, which says why; then there is more.
