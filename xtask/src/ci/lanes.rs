@@ -14,7 +14,23 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// Programs that touch no device, no tracer, no setting and no other process but their own children.
-const COMPUTES: &[&str] = &[];
+/// The longest first, so that none is left over at the end.
+#[rustfmt::skip]
+const COMPUTES: &[&str] = &[
+    "baro-recorder:crash", "baro-store:model", "baro-fuzz:smoke", "baro-store:settle",
+    "baro-store:selector", "baro-store:hostile", "baro-store:hostile_runs", "baro-store:catalog",
+    "baro-store:samples", "baro-store:crash", "baro-export:forms", "baro-store:runs",
+    "baro-store:points", "baro-store:timeline", "baro-store:several", "baro-store:order",
+    "baro-store:rule", "baro-store:bounds", "baro-store:usage", "baro-store:lib",
+    "baro-ondisk:lib", "baro-ondisk:released", "baro-ondisk:section", "baro-runs:lib",
+    "baro-runs:damage", "baro-runs:round_trip", "baro-log:lib", "baro-sources:lib",
+    "baro-ingest:lib", "baro-show:lib", "baro-export:lib", "baro-export:export", "baro-trace:account",
+    "baro-trace:analyzed", "baro-trace:blk", "baro-trace:recorded", "baro-fuzz:lib", "lab:lab",
+    "lab-agent:lib", "xtask:xtask",
+];
+
+/// How much the second lane steps back: a victim of a stall is not to wait for a processor.
+const NICE: u32 = 10;
 
 /// What came of all programs.
 #[derive(Debug, Default)]
@@ -27,8 +43,10 @@ pub(super) struct Done {
 /// Runs the tests of `tier`; the error is the command that repeats the first failure.
 pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Done, String> {
     let of_tier = programs.iter().filter(|program| moved.has_any(&program.name(), tier));
-    let (computes, meets): (Vec<_>, Vec<_>) =
-        of_tier.partition(|program| COMPUTES.contains(&program.name().as_str()));
+    let place = |program: &Program| COMPUTES.iter().position(|name| *name == program.name());
+    let (mut computes, meets): (Vec<_>, Vec<_>) =
+        of_tier.partition(|program| place(program).is_some());
+    computes.sort_by_key(|program| place(program));
     let lanes = [Mutex::new(VecDeque::from(meets)), Mutex::new(VecDeque::from(computes))];
     let done = Mutex::new(Done::default());
     let failed = Mutex::new(None);
@@ -40,7 +58,7 @@ pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Don
                 return;
             }
             let begin = Instant::now();
-            match one(program, moved, tier) {
+            match one(program, moved, tier, if place(program).is_some() { NICE } else { 0 }) {
                 Ok(report) => {
                     let seconds = begin.elapsed().as_secs_f64();
                     if let Ok(mut done) = done.lock() {
@@ -71,8 +89,8 @@ pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Don
 }
 
 /// Runs one program; what it printed is shown if it fails.
-fn one(program: &Program, moved: &Moved, tier: Tier) -> Result<Report, String> {
-    let mut cmd = program.cmd().arg("--show-output").arg("--exact");
+fn one(program: &Program, moved: &Moved, tier: Tier, nice: u32) -> Result<Report, String> {
+    let mut cmd = program.cmd(nice).arg("--show-output").arg("--exact");
     let named = match tier {
         Tier::Push => moved.left_out(&program.name()),
         Tier::Full => moved.in_full(&program.name()),

@@ -32,9 +32,10 @@ impl Program {
         format!("{}:{}", self.package, self.target)
     }
 
-    /// The program, to be run as cargo would.
-    pub(crate) fn cmd(&self) -> Cmd {
-        Cmd::new(&self.executable)
+    /// The program, to be run as cargo would, stepping back by `nice`.
+    pub(crate) fn cmd(&self, nice: u32) -> Cmd {
+        Cmd::new(&format!("nice -n {nice}"))
+            .arg(&self.executable)
             .within(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder.to_string_lossy())
             .env("CARGO_PKG_NAME", &self.package)
