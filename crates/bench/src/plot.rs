@@ -14,6 +14,7 @@ mod tests;
 mod text;
 pub mod timeline;
 
+use baro_show::{count, duration};
 use hdrhistogram::Histogram;
 
 /// The latencies of one method.
@@ -90,34 +91,6 @@ impl Series<'_> {
         }
         curve
     }
-}
-
-/// A duration with three digits and its unit: "309 us".
-#[must_use]
-pub fn duration(ns: u64) -> String {
-    let value = ns as f64;
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (value / 1e3, "us"),
-        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
-        _ => (value / 1e9, "s"),
-    };
-    // Rounded to three digits; 999.9 us shows as 1000 us, which is what it is.
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {unit}")
-}
-
-/// A count with separators: "10,000".
-fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The legend's columns after the name, the same in both outputs.

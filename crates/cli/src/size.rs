@@ -1,4 +1,6 @@
-//! Sizes and times as people write them: `64M`, `100ms`.
+//! Sizes and times as people write them: `64M`, `100ms`; how they are shown is `baro_show`'s.
+
+pub(crate) use baro_show::{bytes as show_bytes, duration as show_ns};
 
 /// Bytes a second: 0 would never end.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
@@ -59,26 +61,6 @@ fn scale(number: &str, factor: u64, text: &str, wanted: &str) -> Result<u64, Str
         return Err(fail());
     }
     Ok(value.round() as u64)
-}
-
-/// A size for people: three digits and a binary unit.
-pub(crate) fn show_bytes(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    let mut unit = "B";
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    let digits = if unit == "B" || value >= 100.0 { 0 } else { 1 };
-    format!("{value:.digits$} {unit}")
-}
-
-/// A time for people: three digits and a unit.
-pub(crate) fn show_ns(ns: u64) -> String {
-    baro_bench::plot::duration(ns)
 }
 
 #[cfg(test)]
