@@ -3,12 +3,12 @@
 use super::stdin;
 use super::udp::{self, UdpFeed};
 use crate::failure::Result;
-use baro_bench::Histogram;
 use baro_ondisk::Type;
 use baro_recorder::{Recorder, Refused};
 use baro_sources::generate::fill_frame;
 use baro_sources::proc::{ProcSampler, ProcSelection, ProcSource};
 use baro_sys::{clock, schedule};
+use hdrhistogram::Histogram;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -69,7 +69,7 @@ pub(crate) struct Fed {
     pub(crate) datagrams: u64,
     pub(crate) dropped: u64,
     /// Time inside push.
-    pub(crate) push_ns: Histogram,
+    pub(crate) push_ns: Histogram<u64>,
     pub(crate) push_max_ns: u64,
 }
 
