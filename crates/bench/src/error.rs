@@ -70,9 +70,12 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file<E>(what: &'static str, path: &Path) -> impl FnOnce(E) -> Self + use<E>
+    where
+        io::Error: From<E>,
+    {
         let path = path.to_path_buf();
-        move |source| Self::File { what, path, source }
+        move |source| Self::File { what, path, source: source.into() }
     }
 }
 

@@ -5,8 +5,8 @@
 //! file system as write() does, with a journal handle.
 
 use super::{Recording, Unit, WaySpec, plain};
-use baro_sys::dirty;
 use baro_sys::memory::FileMemory;
+use baro_sys::{calls, files};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -28,8 +28,8 @@ impl Mapped {
     /// preallocated, and full at its end.
     pub(super) fn begin(path: &Path, spec: &WaySpec, written: bool) -> io::Result<Self> {
         let end_bytes = spec.whole_bytes();
-        let file = dirty::create(path)?;
-        dirty::allocate(&file, 0, end_bytes)?;
+        let file = files::create(path)?;
+        calls::allocate(&file, 0, end_bytes)?;
         if written {
             plain::fill(&file, end_bytes)?;
         }

@@ -18,7 +18,7 @@ mod store;
 
 use super::init;
 use crate::failure::{Outcome, Result};
-use baro_sys::disk::{self, Disk};
+use baro_sys::disk::Disk;
 use baro_sys::termination;
 use clap::Subcommand;
 use std::path::Path;
@@ -105,7 +105,7 @@ fn in_new_store<T>(
     let folder = dir.join(format!("baro-bench-{}", std::process::id()));
     init::make(&folder, log_bytes, init::How { recycle, grow: false }, true)?;
     let result = measure(&folder);
-    let removed = disk::remove_folder(&folder);
+    let removed = baro_sys::files::remove_tree(&folder);
     let value = result?;
     removed?;
     Ok(value)

@@ -12,7 +12,7 @@ use baro_export::parquet::{Imported, TimeUnit, Value};
 use baro_sources::csv::CsvParser;
 use baro_sources::influx::{InfluxParser, InfluxSample, InfluxValue};
 use baro_sources::{Sample, Scalar};
-use baro_sys::{clock, disk};
+use baro_sys::{clock, files};
 use clap::{Args, ValueEnum};
 use intake::{Intake, NewNumbers, Row};
 use serde_json::json;
@@ -206,7 +206,7 @@ fn pieces(
     let mut input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
-        Box::new(disk::open_input(path)?)
+        Box::new(files::open(path)?)
     };
     let mut piece = vec![0; 256 << 10];
     let mut ended = true;
@@ -268,7 +268,7 @@ fn take_influx(
 
 fn parquet(path: &Path, intake: &mut Intake, unit: TimeUnit) -> Result<()> {
     let mut failed = Ok(());
-    let rows = baro_export::parquet::import(disk::open_input(path)?, unit, |item| {
+    let rows = baro_export::parquet::import(files::open(path)?, unit, |item| {
         match item {
             Imported::Sample { row, series, time_ns, value } => {
                 let new = NewNumbers::KeepType;

@@ -9,7 +9,7 @@ use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_bench::BenchError;
 use baro_bench::experiment::{self, Experiment, Machine, Measurement, Progress, Study, Verdict};
-use baro_sys::{clock, disk, termination};
+use baro_sys::{clock, files, termination};
 use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -58,10 +58,10 @@ pub(crate) fn measure(
     termination::watch()?;
     let name = experiment.plan().experiment;
     let out = files.out(name);
-    if files.anew && disk::exists(&out) {
+    if files.anew && files::exists(&out) {
         // Only what is a measurement is replaced.
         Measurement::read(&out)?;
-        disk::remove(&out)?;
+        files::remove(&out)?;
     }
     let terminal = std::io::stderr().is_terminal();
     let began_ns = clock::monotonic_ns();
@@ -116,7 +116,7 @@ pub(crate) fn study(name: &str, files: &Files, judge: Judge) -> Result<Outcome> 
 
 fn report(study: &Study, html: Option<&Path>, format: Format) -> Result<Outcome> {
     if let Some(html) = html {
-        disk::write_file(html, study.html().as_bytes())?;
+        files::write(html, study.html().as_bytes())?;
         eprintln!("baro: report in {}", html.display());
     }
     match format {
