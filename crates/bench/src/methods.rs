@@ -23,8 +23,9 @@ pub(crate) use flusher::Flusher;
 
 use crate::error::BenchError;
 use crate::pace::{Tally, Turn, Until, pace};
+use baro_bench_sys::calls;
 use baro_sys::counters::ThreadUsage;
-use baro_sys::{calls, files};
+use baro_sys::files;
 use hdrhistogram::Histogram;
 use std::fs::File;
 use std::io::{self, Write};

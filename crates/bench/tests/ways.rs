@@ -7,7 +7,8 @@
 use baro_bench::BenchError;
 use baro_bench::stand::{Stand, StandSpec, remove_leftovers};
 use baro_bench::ways::{Way, WayKind, WaySpec};
-use baro_sys::{calls, files};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,8 @@
 //! causes that fill a journal by it do fill it.
 
 use crate::error::BenchError;
-use baro_sys::{calls, files};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use std::io;
 use std::path::{Path, PathBuf};
 

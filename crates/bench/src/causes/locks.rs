@@ -9,8 +9,9 @@ use super::cast::Cast;
 use super::stage::Stage;
 use crate::error::BenchError;
 use crate::stand::Speed;
+use baro_bench_sys::calls;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::{calls, files, footprint};
+use baro_sys::{files, footprint};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const S: u64 = 1_000_000_000;

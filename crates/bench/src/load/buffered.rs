@@ -11,7 +11,8 @@
 
 use super::worker::{Body, Worker};
 use crate::error::BenchError;
-use baro_sys::{calls, clock};
+use baro_bench_sys::calls;
+use baro_sys::clock;
 
 /// Bytes of one write(), as in fio's usual job.
 const WRITE_BYTES: u64 = 1 << 20;

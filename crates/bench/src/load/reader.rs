@@ -9,7 +9,8 @@
 
 use super::worker::{Body, Worker};
 use crate::error::BenchError;
-use baro_sys::{calls, clock};
+use baro_bench_sys::calls;
+use baro_sys::clock;
 
 /// Bytes of one read(), as in the paper.
 const READ_BYTES: u64 = 2 << 20;

@@ -4,7 +4,8 @@
 //! Held by `a_full_disk_is_a_pause` in `tests.rs`.
 
 use super::{LoadReport, wait_until};
-use baro_sys::{calls, clock, files};
+use baro_bench_sys::calls;
+use baro_sys::{clock, files};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;

@@ -8,7 +8,8 @@
 
 use super::Flush;
 use crate::error::BenchError;
-use baro_sys::{calls, clock};
+use baro_bench_sys::calls;
+use baro_sys::clock;
 use hdrhistogram::Histogram;
 use std::fs::File;
 use std::io;

@@ -8,7 +8,8 @@
 
 use super::StallSpec;
 use crate::error::BenchError;
-use baro_sys::{calls, clock, files};
+use baro_bench_sys::calls;
+use baro_sys::{clock, files};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

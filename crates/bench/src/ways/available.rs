@@ -4,9 +4,10 @@
 //! version numbers.
 
 use super::WayKind;
+use baro_bench_sys::queued::{posix_aio, uring};
+use baro_bench_sys::{calls, sqlite};
+use baro_sys::files;
 use baro_sys::place::{self, DirectIo, Place};
-use baro_sys::queued::{posix_aio, uring};
-use baro_sys::{calls, files, sqlite};
 use std::fs::File;
 use std::io;
 use std::path::Path;

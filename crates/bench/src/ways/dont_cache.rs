@@ -4,7 +4,8 @@
 //! begins its own write-back.
 
 use super::{Recording, WaySpec};
-use baro_sys::{calls, files};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use std::fs::File;
 use std::io;
 use std::path::Path;

@@ -5,8 +5,9 @@
 //! file system as write() does, with a journal handle.
 
 use super::{Recording, Unit, WaySpec, plain};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use baro_sys::memory::FileMemory;
-use baro_sys::{calls, files};
 use std::fs::File;
 use std::io;
 use std::path::Path;

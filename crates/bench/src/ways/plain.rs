@@ -4,8 +4,9 @@
 //! is part of what is measured.
 
 use super::{Recording, WaySpec};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::{calls, files};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;

@@ -5,6 +5,7 @@
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// A new ordinary file that is written from start to end without making the page cache dirty by
@@ -52,7 +53,7 @@ impl Write for PacedOutput {
         self.end = self.end.max(self.file.stream_position()?);
         while self.end - self.started >= 2 * WINDOW_BYTES {
             // Only a courtesy: where it is refused the kernel writes back when it likes.
-            let _ = crate::calls::write_back(&self.file, self.started, WINDOW_BYTES);
+            write_back(&self.file, self.started, WINDOW_BYTES);
             self.started += WINDOW_BYTES;
         }
         Ok(written)
@@ -67,4 +68,16 @@ impl Seek for PacedOutput {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.file.seek(to)
     }
+}
+
+/// Writes the dirty pages of a range and waits for them.
+fn write_back(file: &File, offset_bytes: u64, length_bytes: u64) {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let (Ok(offset), Ok(length)) = (offset_bytes.try_into(), length_bytes.try_into()) else {
+        return;
+    };
+    // SAFETY: no memory is passed; the descriptor is open as long as `file` is borrowed.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
 }

@@ -10,13 +10,14 @@
 //! command line.
 
 use crate::error::BenchError;
+use baro_bench_sys::calls;
 use baro_share::{Controller, Policy, Registry, observe};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::place::Place;
 use baro_sys::storage::Storage;
-use baro_sys::{calls, clock, files, schedule};
+use baro_sys::{clock, files, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

@@ -216,7 +216,7 @@ mod none {
 mod tests {
     use super::super::tests::{SPEC, check, path};
     use super::PosixAio;
-    use crate::files;
+    use baro_sys::files;
 
     #[test]
     fn what_is_handed_over_is_written() {

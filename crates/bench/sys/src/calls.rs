@@ -4,13 +4,13 @@
 //! The conventional methods of recording, the loads and the stalls that the bench makes on purpose
 //! need calls that the recorder never makes, each known to take one way through the kernel. They take
 //! a `&File`, so a background thread can flush while the producer writes. Ordinary work on files is in
-//! [`crate::files`].
+//! [`baro_sys::files`].
 //!
 //! Invariant: one function is one system call on the file it names, so that what the caller timed
 //! is that call; lengths are checked here, so no call gets a negative offset; a call interrupted by a
 //! signal is repeated. Held by `each_call_does_what_it_says` and `allocates_and_writes_back`.
 
-use crate::{Error, Result, files};
+use baro_sys::{Error, Result, files};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -18,7 +18,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Opens or makes a file for reading and writing past the page cache: buffers, offsets and lengths
-/// must be whole blocks ([`crate::memory::AlignedBuffer`]). May wait for the journal.
+/// must be whole blocks ([`baro_sys::memory::AlignedBuffer`]). May wait for the journal.
 ///
 /// # Errors
 /// Those of open(2); `InvalidInput` where the file system has no direct I/O.
@@ -156,7 +156,7 @@ pub fn cached_bytes(file: &File, bytes: u64) -> Result<u64> {
     if length == 0 {
         return Ok(0);
     }
-    let page = crate::memory::page_bytes();
+    let page = page_bytes();
     let mut there = vec![0_u8; length.div_ceil(page)];
     // SAFETY: a mapping of its own that nobody reads through; the descriptor is open; `there` has a byte
     // for each page of it; it is unmapped with the length it was mapped with.
@@ -182,6 +182,12 @@ pub fn cached_bytes(file: &File, bytes: u64) -> Result<u64> {
     done.map_err(failed)?;
     let pages = there.iter().filter(|page| **page & 1 == 1).count();
     Ok(((pages * page) as u64).min(bytes))
+}
+
+/// Bytes of a page: 4 KiB, on some aarch64 kernels 16 or 64.
+fn page_bytes() -> usize {
+    // SAFETY: a plain call; it cannot fail for this name.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
 fn sync_file_range(
@@ -228,7 +234,7 @@ fn repeat(mut call: impl FnMut() -> libc::c_int) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::AlignedBuffer;
+    use baro_sys::memory::AlignedBuffer;
     use std::io::Write;
     use std::os::unix::fs::MetadataExt;
 

@@ -77,7 +77,7 @@ pub trait QueuedWrites: Debug + Send {
 #[cfg(test)]
 mod tests {
     use super::{QueueSpec, QueuedWrites};
-    use crate::files;
+    use baro_sys::files;
     use std::fs::File;
     use std::io;
     use std::path::{Path, PathBuf};

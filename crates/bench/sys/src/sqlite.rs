@@ -200,7 +200,7 @@ impl Drop for Database {
 #[cfg(test)]
 mod tests {
     use super::{Database, available};
-    use crate::files;
+    use baro_sys::files;
 
     #[test]
     fn what_is_inserted_is_read_back() {

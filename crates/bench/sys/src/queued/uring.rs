@@ -198,8 +198,8 @@ impl Drop for Uring {
 mod tests {
     use super::super::tests::{SPEC, check, path};
     use super::{Uring, UringOptions, available};
-    use crate::files;
     use crate::queued::QueuedWrites;
+    use baro_sys::files;
 
     #[test]
     fn what_is_handed_over_is_written() {
