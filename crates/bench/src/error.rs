@@ -71,9 +71,12 @@ pub enum BenchError {
 
 impl BenchError {
     /// Makes one of what the system answered: `.map_err(BenchError::file("open", path))`.
-    pub fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn file<E>(what: &'static str, path: &Path) -> impl FnOnce(E) -> Self + use<E>
+    where
+        io::Error: From<E>,
+    {
         let path = path.to_path_buf();
-        move |source| Self::File { what, path, source }
+        move |source| Self::File { what, path, source: source.into() }
     }
 }
 

@@ -26,7 +26,7 @@ pub use reader::SequentialReader;
 pub use truncating::AllocateTruncate;
 
 use crate::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, files};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Load {
             LoadSpec::JournalChurn(spec) => spec.bodies()?,
             LoadSpec::SequentialReader(spec) => spec.bodies()?,
         };
-        dirty::create_dir(&dir).map_err(BenchError::file("make the directory", &dir))?;
+        files::make_folder(&dir).map_err(BenchError::file("make the directory", &dir))?;
         let mut load =
             Self { dir, stop: Arc::default(), totals: Arc::default(), threads: Vec::new() };
         for body in bodies {
@@ -138,10 +138,10 @@ impl Load {
                 self.totals.fail(&io::Error::other("a load thread panicked"));
             }
         }
-        if let Err(error) = dirty::remove_dir(&self.dir)
+        if let Err(error) = files::remove_empty_folder(&self.dir)
             && error.kind() != io::ErrorKind::NotFound
         {
-            self.totals.fail(&error);
+            self.totals.fail(&error.source);
         }
     }
 }

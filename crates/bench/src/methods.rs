@@ -23,8 +23,9 @@ pub(crate) use flusher::Flusher;
 
 use crate::error::BenchError;
 use crate::pace::{Tally, Turn, Until, pace};
+use baro_bench_sys::calls;
 use baro_sys::counters::ThreadUsage;
-use baro_sys::dirty;
+use baro_sys::files;
 use hdrhistogram::Histogram;
 use std::fs::File;
 use std::io::{self, Write};
@@ -218,7 +219,7 @@ impl Method {
     /// A lost background thread, a failed last sync or removal.
     pub fn finish(mut self) -> Result<MethodReport, BenchError> {
         self.end()?;
-        dirty::remove(&self.path).map_err(BenchError::file("remove", &self.path))?;
+        files::remove(&self.path).map_err(BenchError::file("remove", &self.path))?;
         let flusher = self.flusher.take().ok_or(BenchError::ThreadLost("bench-flusher"))?;
         let flush = flusher.finish()?;
         let tally = self.tally.clone();
@@ -238,15 +239,15 @@ impl Method {
     fn begin(&mut self) -> Result<(), BenchError> {
         let failed = |what| BenchError::file(what, &self.path);
         let file = match self.spec.allocation {
-            Allocation::Append => dirty::create_append(&self.path).map_err(failed("create"))?,
+            Allocation::Append => calls::create_append(&self.path).map_err(failed("create"))?,
             Allocation::Preallocate => {
-                let file = dirty::create(&self.path).map_err(failed("create"))?;
-                dirty::allocate(&file, 0, self.spec.file_bytes).map_err(failed("preallocate"))?;
+                let file = files::create(&self.path).map_err(failed("create"))?;
+                calls::allocate(&file, 0, self.spec.file_bytes).map_err(failed("preallocate"))?;
                 file
             }
         };
         // The new file's own metadata must not be flushed by the first measured fdatasync.
-        file.sync_all().map_err(failed("sync"))?;
+        files::sync(&file).map_err(failed("sync"))?;
         self.recording =
             Some(Recording { file: Arc::new(file), position_bytes: 0, flushed_bytes: 0 });
         self.recordings += 1;
@@ -259,9 +260,9 @@ impl Method {
             && self.spec.allocation == Allocation::Preallocate
         {
             let failed = |what| BenchError::file(what, &self.path);
-            dirty::truncate(&recording.file, recording.position_bytes)
+            files::set_length(&recording.file, recording.position_bytes)
                 .map_err(failed("cut off the rest of"))?;
-            recording.file.sync_all().map_err(failed("sync"))?;
+            files::sync(&recording.file).map_err(failed("sync"))?;
         }
         Ok(())
     }
@@ -321,7 +322,7 @@ impl Drop for Method {
     fn drop(&mut self) {
         // finish takes the flusher once the file is gone; whoever did not get there left a file.
         if self.flusher.take().is_some() {
-            let _ = dirty::remove(&self.path);
+            let _ = files::remove(&self.path);
         }
     }
 }

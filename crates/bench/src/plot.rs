@@ -14,7 +14,8 @@ mod tests;
 mod text;
 pub mod timeline;
 
-pub use baro_command::size::show_ns as duration;
+use baro_show::count;
+pub use baro_show::duration;
 use hdrhistogram::Histogram;
 
 /// The latencies of one method.
@@ -91,19 +92,6 @@ impl Series<'_> {
         }
         curve
     }
-}
-
-/// A count with separators: "10,000".
-fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The legend's columns after the name, the same in both outputs.

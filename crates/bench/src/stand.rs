@@ -19,8 +19,8 @@ mod dismantle;
 pub use dismantle::remove_leftovers;
 
 use crate::error::BenchError;
+use baro_sys::files;
 use baro_sys::lock::LockFile;
-use baro_sys::{dirty, host};
 use baro_tune::{DirtyLimit, Journal, OnConflict, Options, Setting};
 use dismantle::{IMAGE, LOCK, MOUNT, PREFIX, SETTINGS, dismantle};
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ impl Stand {
         let parent = parent.canonicalize().map_err(BenchError::file("find", parent))?;
         let serial = SERIAL.fetch_add(1, Relaxed);
         let dir = parent.join(format!("{PREFIX}{}-{serial}", std::process::id()));
-        dirty::create_dir(&dir).map_err(BenchError::file("make the folder", &dir))?;
+        files::make_folder(&dir).map_err(BenchError::file("make the folder", &dir))?;
         let Ok(lock) = LockFile::take(&dir.join(LOCK)).map_err(BenchError::System)? else {
             return Err(BenchError::Refused(format!("{}: locked by another", dir.display())));
         };
@@ -153,22 +153,22 @@ impl Stand {
             _lock: lock,
         };
         let mount = dir.join(MOUNT);
-        dirty::create_dir(&mount).map_err(BenchError::file("make the folder", &mount))?;
+        files::make_folder(&mount).map_err(BenchError::file("make the folder", &mount))?;
         let image = dir.join(IMAGE);
-        let file = dirty::create(&image).map_err(BenchError::file("make the image", &image))?;
-        dirty::truncate(&file, spec.bytes).map_err(BenchError::file("size the image", &image))?;
+        let file = files::create(&image).map_err(BenchError::file("make the image", &image))?;
+        files::set_length(&file, spec.bytes).map_err(BenchError::file("size the image", &image))?;
         stand.lower = attach(&image, false)?;
         stand.upper = attach(&Path::new("/dev").join(&stand.lower.name), true)?;
         let options = Options { state_dir: dir.join(SETTINGS), ..Options::default() };
         stand.settings = Some(Journal::open(&options).map_err(BenchError::Settings)?.0);
         // Write-back throttling holds requests back by their latency: a cause of its own.
         let wbt = format!("/sys/block/{}/queue/wbt_lat_usec", stand.upper.name);
-        if baro_sys::disk::exists(Path::new(&wbt)) {
+        if baro_sys::files::exists(Path::new(&wbt)) {
             stand.set(&Setting::new(wbt, "0"))?;
         }
         // A limit of dirty data that somebody left is kept by a loop device, and would be a cause too.
         let strict = format!("/sys/class/bdi/{}/strict_limit", stand.upper.number);
-        if baro_sys::disk::exists(Path::new(&strict)) {
+        if baro_sys::files::exists(Path::new(&strict)) {
             stand.set(&Setting::new(strict, "0"))?;
         }
         run(kind.mkfs().args(spec.mkfs).arg(stand.device_path()))?;
@@ -236,7 +236,7 @@ impl Stand {
     /// No such controller is mounted as version 1 has it.
     pub fn make_group(&self, controller: &str) -> Result<PathBuf, BenchError> {
         let group = Path::new(GROUPS).join(controller).join(dismantle::group_name(&self.dir));
-        dirty::create_dir(&group).map_err(BenchError::file("make the control group", &group))?;
+        files::make_folder(&group).map_err(BenchError::file("make the control group", &group))?;
         Ok(group)
     }
 
@@ -248,13 +248,13 @@ impl Stand {
     /// Neither is to be had, with the reason.
     pub fn make_memory_group(&mut self, bytes: u64) -> Result<PathBuf, BenchError> {
         let one = Path::new(GROUPS).join("memory/memory.limit_in_bytes");
-        if baro_sys::disk::exists(&one) {
+        if baro_sys::files::exists(&one) {
             let group = self.make_group("memory")?;
-            host::write_setting(&group.join("memory.limit_in_bytes"), &bytes.to_string())?;
+            files::write_setting(&group.join("memory.limit_in_bytes"), &bytes.to_string())?;
             return Ok(group.join("cgroup.procs"));
         }
         let has_memory = |file: &Path| {
-            let controllers = host::read_text(file, TEXT_BYTES_MAX).unwrap_or_default();
+            let controllers = files::read_text(file, TEXT_BYTES_MAX).unwrap_or_default();
             controllers.split_whitespace().any(|name| name == "memory")
         };
         let roots = [Path::new(GROUPS), Path::new(UNIFIED)];
@@ -269,8 +269,8 @@ impl Stand {
             self.set(&Setting::new(handed_on.to_string_lossy(), "+memory"))?;
         }
         let group = root.join(dismantle::group_name(&self.dir));
-        dirty::create_dir(&group).map_err(BenchError::file("make the control group", &group))?;
-        host::write_setting(&group.join("memory.max"), &bytes.to_string())?;
+        files::make_folder(&group).map_err(BenchError::file("make the control group", &group))?;
+        files::write_setting(&group.join("memory.max"), &bytes.to_string())?;
         Ok(group.join("cgroup.procs"))
     }
 
@@ -358,7 +358,7 @@ fn attach(backing: &Path, direct: bool) -> Result<Device, BenchError> {
     let shown = output(command.arg(backing))?;
     let name = shown.trim().strip_prefix("/dev/").unwrap_or_default().to_owned();
     let number = Path::new("/sys/block").join(&name).join("dev");
-    let number = host::read_text(&number, TEXT_BYTES_MAX).map_err(BenchError::System)?;
+    let number = files::read_text(&number, TEXT_BYTES_MAX).map_err(BenchError::System)?;
     Ok(Device { name, number: number.trim().to_owned() })
 }
 

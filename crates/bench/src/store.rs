@@ -22,7 +22,7 @@ use crate::push::Memory;
 use baro_log::RUNS;
 use baro_recorder::Recorder;
 use baro_store::Store;
-use baro_sys::{clock, disk, footprint, identity};
+use baro_sys::{clock, disk, files, footprint, identity};
 use generate::Data;
 use queries::{Kind, Questions, timed};
 use report::{DeviceBytes, StoreReport};
@@ -72,7 +72,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = disk::remove_folder(&self.0);
+        let _ = files::remove_tree(&self.0);
     }
 }
 
@@ -98,7 +98,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<StoreReport, BenchError> {
     // From here on; where it is refused (no /proc) the peak is that since the process started.
-    let _ = baro_sys::host::write_setting(Path::new("/proc/self/clear_refs"), "5");
+    let _ = baro_sys::files::write_setting(Path::new("/proc/self/clear_refs"), "5");
     let scratch = Scratch::in_folder(dir)?;
     let path = scratch.path().join("store");
     let mut report = StoreReport {

@@ -32,7 +32,7 @@ use crate::error::BenchError;
 use crate::methods::{Flush, Flusher};
 use crate::pace::{Tally, Turn, Until, pace};
 use baro_sys::counters::ThreadUsage;
-use baro_sys::dirty;
+use baro_sys::files;
 use std::fmt::Debug;
 use std::fs::File;
 use std::io;
@@ -218,7 +218,7 @@ impl Way {
         for ending in WayKind::ENDINGS {
             let mut path = self.path.clone().into_os_string();
             path.push(ending);
-            match dirty::remove(Path::new(&path)) {
+            match files::remove(Path::new(&path)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(BenchError::file("remove", Path::new(&path))(error));
                 }

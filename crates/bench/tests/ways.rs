@@ -7,7 +7,8 @@
 use baro_bench::BenchError;
 use baro_bench::stand::{Stand, StandSpec, remove_leftovers};
 use baro_bench::ways::{Way, WayKind, WaySpec};
-use baro_sys::dirty;
+use baro_bench_sys::calls;
+use baro_sys::files;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -44,14 +45,14 @@ fn names(dir: &Path) -> Vec<String> {
 
 /// Takes all the room but `left_bytes`.
 fn fill(path: &Path, left_bytes: u64) {
-    let file = dirty::create(path).unwrap();
+    let file = files::create(path).unwrap();
     let mut bytes = 0;
     for step in [8_u64 << 20, 1 << 20, 64 << 10, 4 << 10] {
-        while dirty::allocate(&file, bytes, step).is_ok() {
+        while calls::allocate(&file, bytes, step).is_ok() {
             bytes += step;
         }
     }
-    dirty::truncate(&file, bytes - left_bytes).unwrap();
+    files::set_length(&file, bytes - left_bytes).unwrap();
     file.sync_all().unwrap();
 }
 

@@ -81,7 +81,7 @@ fn keys(program: &Command) -> Vec<String> {
 /// Text for the user: which file and line, what was expected and found.
 pub(crate) fn merge(program: &Command, typed: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let read = |path: &Path| {
-        baro_sys::host::read_text(path, FILE_BYTES_MAX).map_err(|error| error.to_string())
+        baro_sys::files::read_text(path, FILE_BYTES_MAX).map_err(|error| error.to_string())
     };
     merge_with(program, typed, |name| std::env::var_os(name), read)
 }

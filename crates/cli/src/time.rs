@@ -1,30 +1,7 @@
 //! Times as people read and write them. Always UTC: a record of a machine has no time zone.
 
+pub(crate) use baro_show::rfc3339 as show;
 use baro_sys::clock;
-
-/// RFC 3339 with nanoseconds: `2026-11-21T21:03:49.000000000Z`.
-pub(crate) fn show(time_ns: i64) -> String {
-    const NS_PER_DAY: i64 = 86_400_000_000_000;
-    let (day, ns) = (time_ns.div_euclid(NS_PER_DAY), time_ns.rem_euclid(NS_PER_DAY));
-    let (year, month, date) = civil(day);
-    let (seconds, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{ns:09}Z")
-}
-
-/// Year, month and day of a day since the epoch, in the proleptic Gregorian calendar: eras of 400
-/// years that start in March, so that the leap day is the last of its year.
-fn civil(day: i64) -> (i64, i64, i64) {
-    let day = day + 719_468;
-    let era = day.div_euclid(146_097);
-    let of_era = day.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, date)
-}
 
 /// A point in time: RFC 3339, nanoseconds since the epoch, seconds with a point, `now`, or `-30s`
 /// for a time before now.

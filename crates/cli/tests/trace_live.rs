@@ -202,7 +202,7 @@ fn so_many_traces_are_kept_as_were_asked_for() {
         std::fs::write(folder.path(name), name).unwrap();
     }
     let file = std::fs::File::open(folder.path(held)).unwrap();
-    baro_sys::dirty::hold(&file);
+    baro_sys::files::hold(&file);
     let out = folder.path("");
     for (keep, old) in [("3", &[left, trace][..]), ("2", &[]), ("2", &[])] {
         let call = ["trace", "--keep", keep, "--format", "json", "--out", &out, "--", "true"];

@@ -1,4 +1,6 @@
-//! Sizes and times as people write them: `64M`, `100ms`.
+//! Sizes and times as people write them: `64M`, `100ms`; how they are shown is `baro_show`'s.
+
+pub use baro_show::{bytes as show_bytes, duration as show_ns};
 
 /// Bytes a second: 0 would never end.
 ///
@@ -68,37 +70,6 @@ fn scale(number: &str, factor: u64, text: &str, wanted: &str) -> Result<u64, Str
         return Err(fail());
     }
     Ok(value.round() as u64)
-}
-
-/// A size for people: three digits and a binary unit.
-#[must_use]
-pub fn show_bytes(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    let mut unit = "B";
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    let digits = if unit == "B" || value >= 100.0 { 0 } else { 1 };
-    format!("{value:.digits$} {unit}")
-}
-
-/// A time for people: three digits and a unit.
-#[must_use]
-pub fn show_ns(ns: u64) -> String {
-    let value = ns as f64;
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (value / 1e3, "us"),
-        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
-        _ => (value / 1e9, "s"),
-    };
-    // Rounded to three digits; 999.9 us shows as 1000 us, which is what it is.
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {unit}")
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn store(path: &Path, series: usize) -> Result<Store, Box<dyn Error>> {
 }
 
 fn peak_bytes() -> u64 {
-    let text = baro_sys::host::read_text(Path::new("/proc/self/status"), 64 << 10);
+    let text = baro_sys::files::read_text(Path::new("/proc/self/status"), 64 << 10);
     let text = text.unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kb = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());

@@ -17,7 +17,7 @@
 #![allow(clippy::disallowed_methods, reason = "an example is a program: it opens its files itself")]
 
 use baro_probes::{ProbeOptions, Probes, Timing};
-use baro_sys::{clock, footprint, host};
+use baro_sys::{clock, files, footprint};
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;
@@ -212,13 +212,13 @@ fn ping_pong(count: usize) -> Result<()> {
 
 /// How long this thread has been on a processor.
 fn busy_ns() -> Result<u64> {
-    let text = host::read_text(Path::new("/proc/thread-self/schedstat"), 100)?;
+    let text = files::read_text(Path::new("/proc/thread-self/schedstat"), 100)?;
     Ok(text.split(' ').next().unwrap_or_default().parse()?)
 }
 
 /// How long all processors have not been idle: user, nice, system, irq, softirq.
 fn machine_ns() -> Result<u64> {
-    let text = host::read_text(Path::new("/proc/stat"), 1 << 20)?;
+    let text = files::read_text(Path::new("/proc/stat"), 1 << 20)?;
     let line = text.lines().next().unwrap_or_default();
     let ticks: Vec<u64> =
         line.split_whitespace().skip(1).map(str::parse).collect::<std::result::Result<_, _>>()?;

@@ -9,7 +9,7 @@
 
 use crate::error::ProbeError;
 use aya::{Btf, Endianness};
-use baro_sys::disk;
+use baro_sys::files;
 use std::io::Read;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ impl KernelTypes {
     pub(crate) fn read() -> Result<Self, ProbeError> {
         let read = |name: &str| -> Option<Vec<u8>> {
             let mut bytes = Vec::new();
-            let file = disk::open_input(&Path::new(FOLDER).join(name)).ok()?;
+            let file = files::open(&Path::new(FOLDER).join(name)).ok()?;
             file.take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
             Some(bytes)
         };

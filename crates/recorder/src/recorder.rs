@@ -382,7 +382,7 @@ impl Recorder {
         let _ = self.commands.send(Command::Close);
         self.writer.join();
         if let Some(folder) = self.rings.path() {
-            baro_sys::disk::remove_if_empty(folder);
+            baro_sys::files::remove_if_empty(folder);
         }
     }
 }

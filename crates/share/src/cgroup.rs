@@ -10,7 +10,7 @@
 
 use crate::error::ShareError;
 use crate::weight::Weight;
-use baro_sys::{dirty, disk, host};
+use baro_sys::files;
 use baro_tune::Setting;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Hierarchy {
     /// # Errors
     /// Neither has it, with what would mount it.
     pub fn find(root: &Path) -> Result<Self, ShareError> {
-        let mounts = host::read_text(&root.join("proc/self/mountinfo"), TEXT_BYTES_MAX)?;
+        let mounts = files::read_text(&root.join("proc/self/mountinfo"), TEXT_BYTES_MAX)?;
         let mut two = None;
         for line in mounts.lines() {
             let Some((before, after)) = line.split_once(" - ") else { continue };
@@ -97,7 +97,7 @@ impl Hierarchy {
         if let Some(mount) = two {
             let found = Self { root: root.to_owned(), mount, version: Version::Two };
             let controllers = found.place("cgroup.controllers");
-            let controllers = host::read_text(&controllers, TEXT_BYTES_MAX).unwrap_or_default();
+            let controllers = files::read_text(&controllers, TEXT_BYTES_MAX).unwrap_or_default();
             if controllers.split_whitespace().any(|name| name == "io") {
                 return Ok(found);
             }
@@ -145,7 +145,7 @@ impl Hierarchy {
             Version::One => true,
             Version::Two => {
                 let file = self.place("cgroup.subtree_control");
-                let text = host::read_text(&file, TEXT_BYTES_MAX).unwrap_or_default();
+                let text = files::read_text(&file, TEXT_BYTES_MAX).unwrap_or_default();
                 text.split_whitespace().any(|name| name == "io")
             }
         }
@@ -194,7 +194,7 @@ impl Hierarchy {
     /// # Errors
     /// It has ended, or it is outside of what is mounted here.
     pub fn of_process(&self, pid: u32) -> Result<Group, ShareError> {
-        let text = host::read_text(&self.root.join(format!("proc/{pid}/cgroup")), TEXT_BYTES_MAX)?;
+        let text = files::read_text(&self.root.join(format!("proc/{pid}/cgroup")), TEXT_BYTES_MAX)?;
         let is = |controllers: &str| match self.version {
             Version::One => controllers.split(',').any(|name| name == "blkio"),
             Version::Two => controllers.is_empty(),
@@ -219,7 +219,7 @@ impl Hierarchy {
 
 /// Below any group, `baro-X` is a nested one of ours.
 fn collect(dir: &Path, above: &str, names: &mut Vec<String>) {
-    for entry in host::list_dir(dir).unwrap_or_default() {
+    for entry in files::list(dir).unwrap_or_default() {
         let Some(name) = entry.strip_prefix(PREFIX) else { continue };
         if check_name(name).is_err() {
             continue;
@@ -254,7 +254,7 @@ impl Group {
     /// Whether it is there.
     #[must_use]
     pub fn exists(&self) -> bool {
-        disk::exists(&self.dir)
+        files::exists(&self.dir)
     }
 
     /// Makes it; one that is there is taken as it is.
@@ -262,11 +262,12 @@ impl Group {
     /// # Errors
     /// No rights, or a parent that is not there.
     pub fn make(&self) -> Result<(), ShareError> {
-        let is_there = |error: &std::io::Error| error.kind() == std::io::ErrorKind::AlreadyExists;
-        match dirty::create_dir(&self.dir) {
+        let is_there = |error: &baro_sys::Error| error.kind() == std::io::ErrorKind::AlreadyExists;
+        match files::make_folder(&self.dir) {
             Err(error) if !is_there(&error) => Err(ShareError::Refused(format!(
-                "cannot make the control group {}: {error}{}",
+                "cannot make the control group {}: {}{}",
                 self.dir.display(),
+                error.source,
                 match error.kind() {
                     std::io::ErrorKind::PermissionDenied => "; it needs root: run it with sudo",
                     _ => "",
@@ -284,7 +285,7 @@ impl Group {
         match self.version {
             Version::One => Ok(()),
             Version::Two => {
-                Ok(host::write_setting(&self.dir.join("cgroup.subtree_control"), "+io")?)
+                Ok(files::write_setting(&self.dir.join("cgroup.subtree_control"), "+io")?)
             }
         }
     }
@@ -317,8 +318,8 @@ impl Group {
     /// There is no such file: BFQ is not in use on any disk, or not in this kernel.
     pub fn weight(&self) -> Result<Weight, ShareError> {
         let file = self.weight_file();
-        let text = host::read_text(&file, TEXT_BYTES_MAX).map_err(|error| {
-            if host::is_gone(&error) {
+        let text = files::read_text(&file, TEXT_BYTES_MAX).map_err(|error| {
+            if files::is_gone(&error) {
                 return ShareError::Refused(format!(
                     "{}: not there: this kernel has no BFQ with group scheduling \
                      (CONFIG_BFQ_GROUP_IOSCHED), or its module is not loaded: `modprobe bfq`",
@@ -339,7 +340,7 @@ impl Group {
         if self.weight()? == weight {
             return Ok(());
         }
-        host::write_setting(&self.weight_file(), &weight.to_string())?;
+        files::write_setting(&self.weight_file(), &weight.to_string())?;
         let found = self.weight()?;
         if found == weight {
             return Ok(());
@@ -355,13 +356,13 @@ impl Group {
     /// # Errors
     /// The process has ended, or no rights.
     pub fn add(&self, pid: u32) -> Result<(), ShareError> {
-        Ok(host::write_setting(&self.dir.join("cgroup.procs"), &pid.to_string())?)
+        Ok(files::write_setting(&self.dir.join("cgroup.procs"), &pid.to_string())?)
     }
 
     /// Its processes, those of nested groups not among them; none where it is gone.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
-        let text = host::read_text(&self.dir.join("cgroup.procs"), TEXT_BYTES_MAX);
+        let text = files::read_text(&self.dir.join("cgroup.procs"), TEXT_BYTES_MAX);
         text.unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
@@ -372,7 +373,7 @@ impl Group {
             Version::One => &["blkio.bfq.io_service_bytes_recursive", "blkio.bfq.io_service_bytes"],
             Version::Two => &["io.stat"],
         };
-        let read = |file: &&str| host::read_text(&self.dir.join(file), TEXT_BYTES_MAX).ok();
+        let read = |file: &&str| files::read_text(&self.dir.join(file), TEXT_BYTES_MAX).ok();
         let text = files.iter().find_map(read).unwrap_or_default();
         served(&text)
     }
@@ -388,7 +389,7 @@ impl Group {
                 // One that has just ended is gone anyway.
                 let _ = to.add(pid);
             }
-            match dirty::remove_dir(&self.dir) {
+            match files::remove_empty_folder(&self.dir) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
                 Err(error) => last = Some(error),
@@ -396,7 +397,7 @@ impl Group {
             // The dead are in it until they are waited for.
             baro_sys::clock::sleep_ns(20_000_000);
         }
-        let reason = last.map(|error| error.to_string()).unwrap_or_default();
+        let reason = last.map(|error| error.source.to_string()).unwrap_or_default();
         Err(ShareError::Refused(format!(
             "cannot remove the control group {}: {reason}; `rmdir` it when its processes have ended",
             self.dir.display()

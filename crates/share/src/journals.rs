@@ -9,8 +9,8 @@
 //! next one; a thread that somebody else has changed meanwhile is left as it is
 //! (`test what_was_raised_is_put_back`).
 
+use baro_sys::files;
 use baro_sys::schedule::{IO_REAL_TIME, io_priority, set_io_priority};
-use baro_sys::{disk, host};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ impl Journals {
     /// Puts back what a killed holder left raised.
     pub(crate) fn open(dir: &Path) -> Self {
         let file = dir.join(FILE);
-        let text = host::read_text(&file, TEXT_BYTES_MAX).unwrap_or_default();
+        let text = files::read_text(&file, TEXT_BYTES_MAX).unwrap_or_default();
         let mut left = Self { file, raised: text.lines().filter_map(parse).collect() };
         left.put_back();
         left
@@ -75,20 +75,20 @@ impl Journals {
     fn note(&self) -> Result<(), baro_sys::Error> {
         let line = |one: &Raised| format!("{} {} {}\n", one.tid, one.before, one.name);
         let text: String = self.raised.iter().map(line).collect();
-        disk::write_file(&self.file, text.as_bytes())
+        files::write(&self.file, text.as_bytes())
     }
 
     /// Gives every thread the priority that it had, unless it is another one or was changed.
     pub(crate) fn put_back(&mut self) {
         for one in self.raised.drain(..) {
-            let comm = host::read_text(&comm(Path::new("/proc"), one.tid), TEXT_BYTES_MAX);
+            let comm = files::read_text(&comm(Path::new("/proc"), one.tid), TEXT_BYTES_MAX);
             let is_it = comm.is_ok_and(|name| name.trim_end() == one.name);
             if is_it && io_priority(one.tid).is_ok_and(|now| now == IO_REAL_TIME) {
                 // It may be unmounted in this moment.
                 let _ = set_io_priority(one.tid, one.before);
             }
         }
-        let _ = disk::remove(&self.file);
+        let _ = files::remove(&self.file);
     }
 }
 
@@ -113,14 +113,14 @@ fn devices(root: &Path, disk: &str) -> BTreeSet<String> {
         for name in next {
             let dir = root.join("sys/block").join(&name);
             let mut parts = vec![dir.clone()];
-            for entry in host::list_dir(&dir).unwrap_or_default() {
+            for entry in files::list(&dir).unwrap_or_default() {
                 let part = dir.join(&entry);
-                if disk::exists(&part.join("partition")) {
+                if files::exists(&part.join("partition")) {
                     all.insert(entry);
                     parts.push(part);
                 }
             }
-            let holders = parts.iter().flat_map(|part| host::list_dir(&part.join("holders")));
+            let holders = parts.iter().flat_map(|part| files::list(&part.join("holders")));
             above.extend(holders.flatten());
             all.insert(name);
         }
@@ -133,9 +133,9 @@ fn devices(root: &Path, disk: &str) -> BTreeSet<String> {
 /// Threads of journals on these devices: `jbd2/sda1-8`; before Linux 5.17 the name ends after 15
 /// characters.
 fn threads(proc: &Path, on: &BTreeSet<String>) -> Vec<(u32, String)> {
-    let numbers = host::list_dir(proc).unwrap_or_default();
+    let numbers = files::list(proc).unwrap_or_default();
     let thread = |tid: u32| {
-        let name = host::read_text(&comm(proc, tid), TEXT_BYTES_MAX).ok()?;
+        let name = files::read_text(&comm(proc, tid), TEXT_BYTES_MAX).ok()?;
         let name = name.trim_end();
         let device = name.strip_prefix("jbd2/")?;
         let device = device.rsplit_once('-').map_or(device, |(device, _)| device);

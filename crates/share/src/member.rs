@@ -210,7 +210,9 @@ fn find_program(name: &Path) -> Option<PathBuf> {
         return Some(name.to_owned());
     }
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| baro_sys::disk::exists(file))
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(name))
+        .find(|file| baro_sys::files::exists(file))
 }
 
 /// The interposer beside the running program, in `../lib/barograph` or where packages put it.
@@ -221,5 +223,5 @@ pub fn find_interposer() -> Option<PathBuf> {
     [dir.to_owned(), dir.join("../lib/barograph"), PathBuf::from("/usr/lib/barograph")]
         .iter()
         .map(|dir| dir.join(INTERPOSER))
-        .find(|file| baro_sys::disk::exists(file))
+        .find(|file| baro_sys::files::exists(file))
 }

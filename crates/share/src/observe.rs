@@ -4,7 +4,7 @@
 //! test below on a folder that stands for /sys.
 
 use crate::error::ShareError;
-use baro_sys::host;
+use baro_sys::files;
 use std::path::{Path, PathBuf};
 
 const TEXT_BYTES_MAX: u64 = 64 << 10;
@@ -85,10 +85,10 @@ fn dir(root: &Path, disk: &str) -> PathBuf {
 /// There is no such disk (any more), or it has no queue: a device that is made of others.
 pub fn queue(root: &Path, disk: &str) -> Result<Queue, ShareError> {
     let dir = dir(root, disk);
-    let text = |file: &str| host::read_text(&dir.join(file), TEXT_BYTES_MAX);
+    let text = |file: &str| files::read_text(&dir.join(file), TEXT_BYTES_MAX);
     let number = |file: &str| -> Option<u64> { text(file).ok()?.trim().parse().ok() };
     let name = text("dev")?.trim().to_owned();
-    let all = text("queue/scheduler").map_err(|error| match host::is_gone(&error) {
+    let all = text("queue/scheduler").map_err(|error| match files::is_gone(&error) {
         true => ShareError::Refused(format!(
             "{disk}: has no queue of its own; share the disks that it is made of: `lsblk -s /dev/{disk}`"
         )),
@@ -126,7 +126,7 @@ pub fn queue(root: &Path, disk: &str) -> Result<Queue, ShareError> {
 /// # Errors
 /// There is no such disk (any more).
 pub fn work(root: &Path, disk: &str) -> Result<Work, ShareError> {
-    let text = host::read_text(&dir(root, disk).join("stat"), TEXT_BYTES_MAX)?;
+    let text = files::read_text(&dir(root, disk).join("stat"), TEXT_BYTES_MAX)?;
     let numbers: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let at = |place: usize| numbers.get(place).copied().unwrap_or(0);
     Ok(Work {

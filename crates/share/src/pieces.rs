@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_weight_under_way_is_known_whichever_the_group_has() {
         let dir = std::env::temp_dir().join(format!("baro-pieces-{}", std::process::id()));
-        baro_sys::host::create_dir_all(&dir).unwrap();
+        baro_sys::files::make_folders(&dir).unwrap();
         let files = PieceFiles::create(&dir, Pieces::default()).unwrap();
         let weight = |number| Weight::new(number).unwrap();
         let asked = weight(200);
@@ -262,6 +262,6 @@ mod tests {
         // Sizes stand beside it.
         assert_eq!(files.get(), Pieces::default());
         drop(files);
-        baro_sys::disk::remove_folder(&dir).unwrap();
+        baro_sys::files::remove_tree(&dir).unwrap();
     }
 }

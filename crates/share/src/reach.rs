@@ -8,7 +8,7 @@
 //! Invariant: any bytes are taken for a header, and what cannot be looked at is `Unknown`, never
 //! reached. Held by the tests below.
 
-use baro_sys::{dirty, disk, host};
+use baro_sys::files;
 use std::path::Path;
 
 /// Of glibc and musl, as part of their paths.
@@ -36,16 +36,16 @@ impl Reach {
     /// Of the program file `path`. Reads one page of it.
     #[must_use]
     pub fn of_program(path: &Path) -> Self {
-        let Ok(file) = disk::open_input(path) else { return Self::Unknown };
+        let Ok(file) = files::open(path) else { return Self::Unknown };
         if let Ok(about) = file.metadata() {
             use std::os::unix::fs::PermissionsExt;
             if about.permissions().mode() & 0o6000 != 0 {
                 return Self::OtherRights;
             }
         }
-        let bytes = disk::file_bytes(path).unwrap_or(0).min(HEADER_BYTES as u64);
+        let bytes = files::size_bytes(path).unwrap_or(0).min(HEADER_BYTES as u64);
         let mut header = vec![0; usize::try_from(bytes).unwrap_or(0)];
-        if dirty::read_at(&file, &mut header, 0).is_err() {
+        if files::read_at(&file, &mut header, 0).is_err() {
             return Self::Unknown;
         }
         match interpreter(&header) {
@@ -119,13 +119,13 @@ pub struct Running {
 #[must_use]
 pub fn running(pid: u32, interposer: &str) -> Option<Running> {
     let dir = Path::new("/proc").join(pid.to_string());
-    let name = host::read_text(&dir.join("comm"), 4096).ok()?.trim_end().to_owned();
-    let maps = host::read_text(&dir.join("maps"), MAPS_BYTES_MAX).ok()?;
-    let io_uring = host::list_dir(&dir.join("fd"))
+    let name = files::read_text(&dir.join("comm"), 4096).ok()?.trim_end().to_owned();
+    let maps = files::read_text(&dir.join("maps"), MAPS_BYTES_MAX).ok()?;
+    let io_uring = files::list(&dir.join("fd"))
         .unwrap_or_default()
         .iter()
         .take(FILES_MAX)
-        .filter_map(|file| baro_sys::disk::link_target(&dir.join("fd").join(file)))
+        .filter_map(|file| baro_sys::files::link_target(&dir.join("fd").join(file)))
         .any(|target| target.to_string_lossy() == "anon_inode:[io_uring]");
     Some(Running { pid, name, reached: maps.contains(interposer), io_uring })
 }

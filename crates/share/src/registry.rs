@@ -12,7 +12,7 @@ use crate::error::ShareError;
 use crate::pieces::{Cut, PieceFiles};
 use crate::weight::Weight;
 use baro_sys::lock::LockFile;
-use baro_sys::{disk, host, schedule};
+use baro_sys::{files, schedule};
 use std::path::{Path, PathBuf};
 
 const GROUP_FILE: &str = "group";
@@ -78,7 +78,7 @@ impl Registry {
                 "control groups and queues are root's: run it with sudo".to_owned(),
             ));
         }
-        host::create_dir_all(dir)?;
+        files::make_folders(dir)?;
         Ok(Self { dir: dir.to_owned() })
     }
 
@@ -104,7 +104,7 @@ impl Registry {
     /// Its name is none, or it is held by somebody; no rights.
     pub fn enter(&self, asked: &Asked) -> Result<Held, ShareError> {
         let dir = self.folder(&asked.name)?;
-        host::create_dir_all(&dir)?;
+        files::make_folders(&dir)?;
         let lock = match LockFile::take(&dir.join(LOCK_FILE))? {
             Ok(lock) => lock,
             Err(holder) => {
@@ -115,23 +115,23 @@ impl Registry {
                 )));
             }
         };
-        for name in host::list_dir(&dir)?.iter().filter(|name| *name != LOCK_FILE) {
-            disk::remove(&dir.join(name))?;
+        for name in files::list(&dir)?.iter().filter(|name| *name != LOCK_FILE) {
+            files::remove(&dir.join(name))?;
         }
         let files = PieceFiles::create(&dir, asked.cut.unwrap_or_default().first())?;
-        disk::write_file(&dir.join(GROUP_FILE), text(asked).as_bytes())?;
+        files::write(&dir.join(GROUP_FILE), text(asked).as_bytes())?;
         Ok(Held { dir, files, _lock: lock })
     }
 
     /// All groups, also those whose holder is gone; half-made ones are left out.
     #[must_use]
     pub fn list(&self) -> Vec<Entry> {
-        let names = host::list_dir(&self.dir).unwrap_or_default();
+        let names = files::list(&self.dir).unwrap_or_default();
         names
             .iter()
             .filter_map(|name| {
                 let dir = self.dir.join(name);
-                let text = host::read_text(&dir.join(GROUP_FILE), TEXT_BYTES_MAX).ok()?;
+                let text = files::read_text(&dir.join(GROUP_FILE), TEXT_BYTES_MAX).ok()?;
                 let asked = parse(&name.replace(NESTED, "/"), &text)?;
                 let alive = LockFile::holder(&dir.join(LOCK_FILE)).is_ok_and(|held| held.is_some());
                 Some(Entry { asked, dir, alive })
@@ -142,7 +142,7 @@ impl Registry {
     /// Removes what a dead holder left.
     pub fn forget(&self, entry: &Entry) {
         if !entry.alive {
-            let _ = disk::remove_folder(&entry.dir);
+            let _ = files::remove_tree(&entry.dir);
         }
     }
 }
@@ -163,7 +163,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let _ = disk::remove_folder(&self.dir);
+        let _ = files::remove_tree(&self.dir);
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         assert!(seen.counters().iter().all(|(_, count)| *count == 0));
         drop(held);
         assert!(registry.list().is_empty());
-        baro_sys::disk::remove_folder(&dir).unwrap();
+        baro_sys::files::remove_tree(&dir).unwrap();
     }
 
     #[test]

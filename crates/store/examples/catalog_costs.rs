@@ -11,7 +11,8 @@ use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Selector, Store};
 use baro_sys::clock::monotonic_ns;
-use baro_sys::disk::{Disk, file_bytes};
+use baro_sys::disk::Disk;
+use baro_sys::files::size_bytes;
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -101,7 +102,7 @@ fn main() -> Result<()> {
     declare(&path, &names, series)?;
     let store = opened(&path, cold, "no dictionary")?;
     let used = store.info().unwrap().catalog_used_bytes as f64 / series as f64;
-    let catalog = file_bytes(&path.join("catalog"))? as f64 / series as f64;
+    let catalog = size_bytes(&path.join("catalog"))? as f64 / series as f64;
     println!("catalog: {used:.2} B a series used, {catalog:.2} with its free room");
     let before = rss_kib();
     let (_, ms) = timed(|| Ok(store.catalog().lookup(&names[0])?))?;

@@ -7,7 +7,7 @@
 //! Invariant: reads only; what the kernel does not tell is None, never zero. Held by
 //! `a_disk_is_found_by_its_names_and_by_a_partition`, `statistics_are_read_as_the_kernel_writes_them`.
 
-use crate::host::{list_dir, read_text};
+use crate::files::{list, read_text};
 use crate::{Error, Result};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ impl BlockDevice {
             return Self::of(&block.join(name), name, None);
         }
         let on = |disk: &String| block.join(disk).join(name).join("partition").exists();
-        let disk = list_dir(&block)?.into_iter().find(on).ok_or_else(missing)?;
+        let disk = list(&block)?.into_iter().find(on).ok_or_else(missing)?;
         Self::of(&block.join(&disk), &disk, Some(name.to_owned()))
     }
 
@@ -86,7 +86,7 @@ impl BlockDevice {
             number: number(folder)?,
             partition,
             has_requests: folder.join("mq").exists() || folder.join("device").exists(),
-            below: list_dir(&folder.join("slaves")).unwrap_or_default(),
+            below: list(&folder.join("slaves")).unwrap_or_default(),
         })
     }
 
@@ -96,7 +96,7 @@ impl BlockDevice {
     /// sysfs is not to be had.
     pub fn all() -> Result<Vec<Self>> {
         let block = Path::new(SYS).join("block");
-        let names = list_dir(&block)?;
+        let names = list(&block)?;
         // One that has gone since it was listed is none.
         Ok(names.iter().filter_map(|name| Self::of(&block.join(name), name, None).ok()).collect())
     }
@@ -118,7 +118,7 @@ impl BlockDevice {
     pub fn mounts(&self) -> Result<Vec<PathBuf>> {
         let folder = Path::new(SYS).join("block").join(&self.name);
         let mut numbers = vec![self.number];
-        for name in list_dir(&folder)?.iter().filter(|name| name.starts_with(&self.name)) {
+        for name in list(&folder)?.iter().filter(|name| name.starts_with(&self.name)) {
             numbers.extend(number(&folder.join(name)));
         }
         let text = read_text(Path::new("/proc/self/mountinfo"), MOUNTS_BYTES_MAX)?;
@@ -194,14 +194,14 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::create_dir_all;
+    use crate::files::make_folders;
 
     #[test]
     fn a_disk_is_found_by_its_names_and_by_a_partition() {
         let sys = std::env::temp_dir().join(format!("baro-block-{}", std::process::id()));
         let write = |path: &str, text: &str| {
             let path = sys.join("block").join(path);
-            create_dir_all(path.parent().unwrap()).unwrap();
+            make_folders(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
         write("sda/dev", "8:0\n");

@@ -3,7 +3,6 @@
 use crate::storage::{Access, Storage, StorageFile};
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -144,7 +143,7 @@ impl Storage for Disk {
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        remove(&self.path(name))
+        crate::files::remove(&self.path(name))
     }
 
     fn available_bytes(&self) -> Result<Option<u64>> {
@@ -161,125 +160,6 @@ impl Storage for Disk {
         File::open(&path)
             .and_then(|folder| folder.sync_all())
             .map_err(|e| Error::new("sync folder", &path, e))
-    }
-}
-
-/// Whether there is anything at `path`.
-#[must_use]
-pub fn exists(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok()
-}
-
-/// Makes or replaces a small file; not durable.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).map_err(|e| Error::new("write", path, e))
-}
-
-/// Bytes of a file.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn file_bytes(path: &Path) -> Result<u64> {
-    std::fs::metadata(path).map(|found| found.len()).map_err(|e| Error::new("stat", path, e))
-}
-
-/// Opens a file for reading, as an import does.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn open_input(path: &Path) -> Result<File> {
-    File::open(path).map_err(|e| Error::new("open", path, e))
-}
-
-/// Removes a file.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn remove(path: &Path) -> Result<()> {
-    std::fs::remove_file(path).map_err(|e| Error::new("remove", path, e))
-}
-
-/// Removes a folder if nothing is in it.
-pub fn remove_if_empty(path: &Path) {
-    let _ = std::fs::remove_dir(path);
-}
-
-/// Removes a folder and all that is in it.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn remove_folder(path: &Path) -> Result<()> {
-    std::fs::remove_dir_all(path).map_err(|e| Error::new("remove folder", path, e))
-}
-
-/// What a symbolic link names, also one of /proc that names no file; None if it is none.
-#[must_use]
-pub fn link_target(path: &Path) -> Option<PathBuf> {
-    std::fs::read_link(path).ok()
-}
-
-/// A new ordinary file that is written from start to end without making the page cache dirty by
-/// more than two windows of 4 MiB: what an export writes must not become the long writeback that a
-/// recorder beside it would wait for.
-#[derive(Debug)]
-pub struct PacedOutput {
-    file: File,
-    path: PathBuf,
-    /// Bytes up to here are being written back.
-    started: u64,
-    /// Furthest byte written.
-    end: u64,
-}
-
-/// What is handed to the device at once.
-const WINDOW_BYTES: u64 = 4 << 20;
-
-impl PacedOutput {
-    /// Makes the file.
-    ///
-    /// # Errors
-    /// The name is taken, or the operating system's reason.
-    pub fn create(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(|e| Error::new("create", path, e))?;
-        Ok(PacedOutput { file, path: path.to_owned(), started: 0, end: 0 })
-    }
-
-    /// Makes the contents durable.
-    ///
-    /// # Errors
-    /// The operating system's reason.
-    pub fn finish(self) -> Result<()> {
-        self.file.sync_all().map_err(|e| Error::new("sync", &self.path, e))
-    }
-}
-
-impl Write for PacedOutput {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.end = self.end.max(self.file.stream_position()?);
-        while self.end - self.started >= 2 * WINDOW_BYTES {
-            // Only a courtesy: where it is refused the kernel writes back when it likes.
-            let _ = crate::dirty::write_back(&self.file, self.started, WINDOW_BYTES);
-            self.started += WINDOW_BYTES;
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for PacedOutput {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.file.seek(to)
     }
 }
 

@@ -29,6 +29,12 @@ impl Error {
         Self::new(operation, path, io::Error::last_os_error())
     }
 
+    /// The kind of the kernel's reason.
+    #[must_use]
+    pub fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+
     /// The kernel's error number, if it is one.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
@@ -45,6 +51,13 @@ impl Error {
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.source.kind() == io::ErrorKind::NotFound
+    }
+}
+
+/// The bare reason, for callers that name the operation and the file themselves.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        error.source
     }
 }
 

@@ -1,31 +1,28 @@
 //! The only door to Linux: files, memory, clock, scheduling; and a seeded simulator of it.
 //!
 //! Everything that calls the operating system or reads a clock is here, and all `unsafe` of the
-//! workspace too; the lints of the other crates forbid both. [`storage`] is the seam at which the
+//! workspace too, but for what only measurements call, in `baro-bench-sys`; the lints of the other
+//! crates forbid both. [`storage`] is the seam at which the
 //! simulator takes the place of the disk.
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 
 pub mod block_device;
-pub mod calls;
 pub mod clock;
 pub mod counters;
-pub mod dirty;
 pub mod disk;
 mod error;
+pub mod files;
 pub mod footprint;
 pub mod fork;
-pub mod host;
 pub mod identity;
 pub mod lock;
 pub mod memory;
 pub mod notify;
 pub mod place;
 pub mod procfile;
-pub mod queued;
 pub mod schedule;
 pub mod sim;
-pub mod sqlite;
 pub mod storage;
 pub mod task;
 pub mod task_io;

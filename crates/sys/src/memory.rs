@@ -14,6 +14,5 @@ pub use buffer::AlignedBuffer;
 pub use file::FileMemory;
 pub use fork::ForkWiped;
 pub use map::{Locked, lockable};
-pub(crate) use map::{Map, page_bytes};
 pub use plain::{Plain, as_bytes, as_bytes_mut, as_floats, as_integers};
 pub use shared::SharedMemory;

@@ -7,7 +7,7 @@
 //! Invariant: [`has_ended`] takes nothing away from who waits later. Held by
 //! `the_writes_of_a_command_are_counted_with_those_of_its_children`.
 
-use crate::host::read_text;
+use crate::files::read_text;
 use crate::{Error, Result};
 use std::io;
 use std::path::PathBuf;

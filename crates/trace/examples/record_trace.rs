@@ -12,7 +12,7 @@
 //! limited to it and the journal: so a trace stays small enough to be kept with the tests.
 #![allow(clippy::disallowed_methods, reason = "an example is a program: it opens its files itself")]
 
-use baro_sys::{clock, dirty, host, tracefs};
+use baro_sys::{clock, files, tracefs};
 use baro_trace::collect::{EventChoice, Options, STACKS_OF_ALL, Session, known_events};
 use baro_trace::file::{Item, TraceFile};
 use baro_trace::schema::Schemas;
@@ -68,9 +68,9 @@ fn record(out: &Path, folder: &Path, duration_ns: u64, load: bool) -> Result<(),
     }
     if let Some(writer) = writer {
         writer?.join().map_err(|_| "the load has panicked")??;
-        dirty::remove(&path)?;
+        files::remove(&path)?;
     }
-    let cpu_ns = host::read_text(Path::new("/proc/self/schedstat"), 100)?;
+    let cpu_ns = files::read_text(Path::new("/proc/self/schedstat"), 100)?;
     let summary = session.finish()?;
     println!("missing events {}", summary.missing_events.join(" "));
     println!("processor time of the recorder {} ns", cpu_ns.split(' ').next().unwrap_or(""));
@@ -94,9 +94,9 @@ fn narrow(choice: &mut EventChoice, device_filter: &str) {
 }
 
 fn write_and_sync(path: &Path) -> std::io::Result<()> {
-    let file = dirty::create(path)?;
+    let file = files::create(path)?;
     for number in 0..SYNCS {
-        dirty::write_at(&file, &[number as u8; 16_384], number * 16_384)?;
+        files::write_at(&file, &[number as u8; 16_384], number * 16_384)?;
         file.sync_all()?;
     }
     Ok(())

@@ -29,7 +29,7 @@ use crate::event_set::EventSet;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
 use crate::format::{EventHeader, PageHeader};
 use baro_sys::tracefs::{CpuStatistics, RawTrace, TraceError};
-use baro_sys::{clock, host, identity};
+use baro_sys::{clock, files, identity};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -329,7 +329,7 @@ pub fn this_machine(cpus: u32) -> Machine {
     let kernel = identity::kernel_release();
     // Nothing that runs tells the kernel's ticks; Debian and Fedora keep the configuration here.
     let config = format!("/boot/config-{kernel}");
-    let hz = host::read_text(Path::new(&config), CONFIG_BYTES_MAX).ok().and_then(|text| {
+    let hz = files::read_text(Path::new(&config), CONFIG_BYTES_MAX).ok().and_then(|text| {
         text.lines().find_map(|line| line.strip_prefix("CONFIG_HZ=")?.parse().ok())
     });
     let clock_ns = i64::try_from(clock::monotonic_ns()).unwrap_or(i64::MAX);

@@ -31,7 +31,7 @@ pub use advice::Advice;
 pub use cause::Cause;
 pub use drawn::drawn;
 pub use json::to_json;
-pub use text::{describe, show_ns};
+pub use text::describe;
 
 use crate::file::{FOCUS, Machine, TraceFile};
 use crate::record::Device;

@@ -12,7 +12,7 @@
 
 use crate::error::Error;
 use crate::setting::Setting;
-use baro_sys::host;
+use baro_sys::files;
 use std::path::{Path, PathBuf};
 
 /// What counts as the whole in `max_ratio_fine`.
@@ -43,7 +43,7 @@ impl DirtyLimit {
         let dir = format!("/sys/class/bdi/{device}");
         let text = |path: &str| -> Result<String, Error> {
             let path: PathBuf = root.join(path.trim_start_matches('/'));
-            Ok(host::read_text(&path, TEXT_BYTES_MAX)?)
+            Ok(files::read_text(&path, TEXT_BYTES_MAX)?)
         };
         let number = |path: &str, text: &str| -> Result<u64, Error> {
             text.trim().parse().map_err(|_| Error::Unfit {

@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use baro_sys::lock::LockFile;
-use baro_sys::{disk, host, schedule};
+use baro_sys::{files, schedule};
 
 use crate::error::Error;
 use crate::form::Target;
@@ -145,11 +145,11 @@ impl Journal {
     /// Whether settings are kept, or a journal that cannot be read says that they may be.
     #[must_use]
     pub fn has_kept(options: &Options) -> bool {
-        disk::exists(&options.state_dir.join(KEPT).join(FILE))
+        files::exists(&options.state_dir.join(KEPT).join(FILE))
     }
 
     fn take(options: &Options, dir: &Path) -> Result<(Box<dyn Machine>, PathBuf, LockFile), Error> {
-        host::create_dir_all(dir)?;
+        files::make_folders(dir)?;
         let path = dir.join("lock");
         let lock = match LockFile::take(&path)? {
             Ok(lock) => lock,
@@ -172,7 +172,7 @@ impl Journal {
             Journal { machine, file, boot, entries: Vec::new(), owner_pid, keeps, _lock: lock };
         let text = match journal.machine.load(&journal.file) {
             Ok(text) => text,
-            Err(error) if host::is_gone(&error) => return Ok((journal, Report::default())),
+            Err(error) if files::is_gone(&error) => return Ok((journal, Report::default())),
             Err(error) if error.errno().is_none() => {
                 // Not the kernel's refusal: the bytes are too many or no text.
                 let (expected, found) = ("a journal".into(), error.source.to_string());
@@ -318,7 +318,7 @@ impl Journal {
         let Entry { target, was, .. } = entry;
         match self.state(target) {
             Ok(found) if found == *was => return UndoneAs::Unchanged,
-            Err(Error::Host(error)) if host::is_gone(&error) => return UndoneAs::Gone,
+            Err(Error::Host(error)) if files::is_gone(&error) => return UndoneAs::Gone,
             // A file that cannot be read may still be written.
             _ => {}
         }
@@ -389,7 +389,9 @@ impl Journal {
             match self.state(&self.entries[at].target) {
                 Ok(state) => (self.entries[at].now, self.entries[at].moving) = (state, false),
                 // The parameters of the scheduler that was left.
-                Err(Error::Host(error)) if host::is_gone(&error) => self.entries[at].moving = false,
+                Err(Error::Host(error)) if files::is_gone(&error) => {
+                    self.entries[at].moving = false
+                }
                 Err(_) => {}
             }
         }

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use baro_sys::host;
+use baro_sys::files;
 
 use crate::text::JOURNAL_BYTES_MAX;
 
@@ -44,26 +44,26 @@ impl Host {
 
 impl Machine for Host {
     fn read(&self, path: &str) -> Result<String, baro_sys::Error> {
-        host::read_text(&self.place(path), SETTING_BYTES_MAX)
+        files::read_text(&self.place(path), SETTING_BYTES_MAX)
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, baro_sys::Error> {
-        host::list_dir(&self.place(path))
+        files::list(&self.place(path))
     }
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), baro_sys::Error> {
-        host::write_setting(&self.place(path), text)
+        files::write_setting(&self.place(path), text)
     }
 
     fn load(&self, journal: &Path) -> Result<String, baro_sys::Error> {
-        host::read_text(journal, JOURNAL_BYTES_MAX)
+        files::read_text(journal, JOURNAL_BYTES_MAX)
     }
 
     fn save(&mut self, journal: &Path, text: &str) -> Result<(), baro_sys::Error> {
-        host::write_durable(journal, text.as_bytes())
+        files::write_durable(journal, text.as_bytes())
     }
 
     fn remove(&mut self, journal: &Path) -> Result<(), baro_sys::Error> {
-        host::remove_durable(journal)
+        files::remove_durable(journal)
     }
 }

@@ -11,7 +11,7 @@
 
 use baro_sys::identity::FileSystem;
 use baro_sys::tracefs::{TraceError, TraceInstance, TraceLine, device_filter};
-use baro_sys::{calls, clock, dirty, task};
+use baro_sys::{clock, files, task};
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -106,10 +106,12 @@ impl From<TraceError> for ProbeError {
 /// # Errors
 /// Nothing could be counted, and why.
 pub fn probe(dir: &Path, calls: u64, stop: &dyn Fn() -> bool) -> Result<HandleCount, ProbeError> {
-    let file_error = |what, source| ProbeError::File { what, path: dir.to_owned(), source };
-    let kind = FileSystem::of(dir)
-        .map_err(|error| file_error("find the file system", error.source))?
-        .name();
+    let file_error = |what, error: baro_sys::Error| {
+        let source = error.source;
+        ProbeError::File { what, path: dir.to_owned(), source }
+    };
+    let kind =
+        FileSystem::of(dir).map_err(|error| file_error("find the file system", error))?.name();
     if kind != "ext4" {
         return Err(ProbeError::FileSystem { dir: dir.to_owned(), found: kind });
     }
@@ -119,18 +121,18 @@ pub fn probe(dir: &Path, calls: u64, stop: &dyn Fn() -> bool) -> Result<HandleCo
     let file = unnamed_file(dir).map_err(|error| file_error("make a file", error))?;
     let data = vec![0x5a; PROBE_BLOCK_BYTES as usize];
     for block in 0..BLOCKS {
-        dirty::write_at(&file, &data, block * PROBE_BLOCK_BYTES)
+        files::write_at(&file, &data, block * PROBE_BLOCK_BYTES)
             .map_err(|error| file_error("fill the file", error))?;
     }
-    calls::sync(&file).map_err(|error| file_error("sync the file", error))?;
+    files::sync(&file).map_err(|error| file_error("sync the file", error))?;
     trace.enable(EVENT, Some(&filter))?;
     let mut count = HandleCount { calls, ..HandleCount::default() };
-    let write = |offset: u64, data: &mut [u8]| dirty::write_at(&file, data, offset);
+    let write = |offset: u64, data: &mut [u8]| files::write_at(&file, data, offset);
     turn(calls, stop, write).map_err(|error| error.in_dir(dir, "write"))?;
     count.of_writes = handles(&mut trace)?;
     // With relatime the first read after a write changes the time of the last read.
     clock::sleep_ns(TICKS_NS);
-    let read = |offset: u64, data: &mut [u8]| dirty::read_at(&file, data, offset);
+    let read = |offset: u64, data: &mut [u8]| files::read_at(&file, data, offset);
     turn(1, stop, read).map_err(|error| error.in_dir(dir, "read"))?;
     handles(&mut trace)?;
     turn(calls, stop, read).map_err(|error| error.in_dir(dir, "read"))?;
@@ -140,24 +142,26 @@ pub fn probe(dir: &Path, calls: u64, stop: &dyn Fn() -> bool) -> Result<HandleCo
 }
 
 /// A new file whose name is gone.
-fn unnamed_file(dir: &Path) -> std::io::Result<File> {
+fn unnamed_file(dir: &Path) -> baro_sys::Result<File> {
     let path = dir.join(format!(".baro-tune-probe-{}", std::process::id()));
-    let file = dirty::create_new(&path)?;
-    dirty::remove(&path)?;
+    let file = files::create_new(&path)?;
+    files::remove(&path)?;
     Ok(file)
 }
 
 /// Why a turn ended early.
 enum Early {
     Stopped,
-    Failed(std::io::Error),
+    Failed(baro_sys::Error),
 }
 
 impl Early {
     fn in_dir(self, dir: &Path, what: &'static str) -> ProbeError {
         match self {
             Early::Stopped => ProbeError::Stopped,
-            Early::Failed(source) => ProbeError::File { what, path: dir.to_owned(), source },
+            Early::Failed(error) => {
+                ProbeError::File { what, path: dir.to_owned(), source: error.source }
+            }
         }
     }
 }
@@ -166,7 +170,7 @@ impl Early {
 fn turn(
     calls: u64,
     stop: &dyn Fn() -> bool,
-    call: impl Fn(u64, &mut [u8]) -> std::io::Result<()>,
+    call: impl Fn(u64, &mut [u8]) -> baro_sys::Result<()>,
 ) -> Result<(), Early> {
     let mut data = vec![0xa5; PROBE_BLOCK_BYTES as usize];
     let start_ns = clock::monotonic_ns();

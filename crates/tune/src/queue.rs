@@ -13,7 +13,7 @@
 
 use crate::error::Error;
 use crate::setting::Setting;
-use baro_sys::host;
+use baro_sys::files;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -232,9 +232,9 @@ fn work(root: &Path, device: &str) -> Result<Work, Error> {
 }
 
 fn read(root: &Path, path: &str) -> Result<String, Error> {
-    Ok(host::read_text(&root.join(path), TEXT_BYTES_MAX)?)
+    Ok(files::read_text(&root.join(path), TEXT_BYTES_MAX)?)
 }
 
 fn list(root: &Path, path: &str) -> Result<Vec<String>, Error> {
-    Ok(host::list_dir(&root.join(path))?)
+    Ok(files::list(&root.join(path))?)
 }

@@ -24,7 +24,7 @@ pub use pace::{Pace, Point, Progress, kept_up};
 pub use steady::{Steady, SteadyRule, steady};
 
 use baro_bench::error::BenchError;
-use baro_sys::{clock, dirty, identity};
+use baro_sys::{clock, files, identity};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -131,7 +131,7 @@ impl Files {
             }
         }
         let make = |path: &Path| {
-            dirty::create_dir(path).map_err(BenchError::file("make the directory", path))
+            files::make_folder(path).map_err(BenchError::file("make the directory", path))
         };
         make(&folder)?;
         // From here on it is removed if something fails.
@@ -241,12 +241,12 @@ impl Files {
             buffer.copy_from_slice(data);
             data = buffer;
         }
-        let open = || dirty::open_append(current).map_err(BenchError::file("open", current));
+        let open = || files::open_append(current).map_err(BenchError::file("open", current));
         let mut file = open()?;
         let length = file.metadata().map_err(BenchError::file("look at", current))?.len();
         if length >= self.spec.file_bytes_max {
             drop(file);
-            dirty::rename(current, old).map_err(BenchError::file("rename", current))?;
+            files::rename(current, old).map_err(BenchError::file("rename", current))?;
             report.rotations += 1;
             file = open()?;
         }
@@ -274,7 +274,7 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         if !self.kept {
-            let _ = baro_sys::disk::remove_folder(&self.folder);
+            let _ = baro_sys::files::remove_tree(&self.folder);
         }
     }
 }

@@ -214,7 +214,7 @@ fn keep(
 }
 
 fn resident_bytes() -> Option<u64> {
-    let text = baro_sys::host::read_text(Path::new("/proc/self/status"), 64 << 10).ok()?;
+    let text = baro_sys::files::read_text(Path::new("/proc/self/status"), 64 << 10).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }

@@ -122,7 +122,7 @@ fn device(folder: &Folder) -> Option<LoopDevice> {
 fn laid_out(path: &Path, pages: u8) -> std::fs::File {
     let bytes: Vec<u8> = (0..pages).flat_map(|page| [page + 1; 4096]).collect();
     std::fs::write(path, bytes).unwrap();
-    let file = baro_sys::calls::open_direct(path).unwrap();
+    let file = baro_bench_sys::calls::open_direct(path).unwrap();
     file.sync_all().unwrap();
     file
 }

@@ -18,7 +18,8 @@ use crate::write::{make, said};
 use baro_log::IDENTITY;
 use baro_ondisk::WhenFull;
 use baro_store::{Damage, Store, VerifyReport};
-use baro_sys::disk::{self, Disk};
+use baro_sys::disk::Disk;
+use baro_sys::files;
 use baro_sys::storage::Access;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -127,7 +128,7 @@ fn judge_image(request: &Request) -> Verdict<Judged> {
         notes.push("no-statement");
         if let Err(error) = Store::open(path) {
             // Either a whole store or none.
-            if disk::exists(&path.join(IDENTITY)) {
+            if files::exists(&path.join(IDENTITY)) {
                 return bad("a store with an identity", "one that opens", error);
             }
             notes.push("no-store");

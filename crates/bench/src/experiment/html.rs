@@ -4,7 +4,7 @@
 //! which [`chart`](super::chart) escapes. Held by `a_report_holds_everything_and_refers_to_nothing`.
 
 use super::study::{Claim, Row, Study, Table, Verdict};
-use super::text::number;
+use baro_show::number;
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -26,7 +26,7 @@ gap:.1rem 1rem}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}";
 
 /// For element text and attribute values.
 pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    baro_show::markup(text, baro_show::Unseen::Dropped)
 }
 
 pub(super) fn render(study: &Study) -> String {

@@ -4,7 +4,7 @@
 //! for a measurement to be continued. A fact that is not to be had is left out.
 
 use baro_sys::place::Place;
-use baro_sys::{host, identity};
+use baro_sys::{files, identity};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ impl Machine {
                 facts.push((name.to_owned(), text));
             }
         };
-        let text = |path: &str| host::read_text(Path::new(path), TEXT_BYTES_MAX).ok();
+        let text = |path: &str| files::read_text(Path::new(path), TEXT_BYTES_MAX).ok();
         add("kernel", Some(identity::kernel_release()));
         let cpus = text("/proc/cpuinfo").unwrap_or_default();
         let model = cpus.lines().find_map(|line| {

@@ -9,7 +9,7 @@
 
 use super::Machine;
 use crate::error::BenchError;
-use baro_sys::{clock, dirty, host};
+use baro_sys::{clock, files};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl Measurement {
     /// # Errors
     /// It is not there, is no measurement, or is of a newer version.
     pub fn read(path: &Path) -> Result<Self, BenchError> {
-        let text = host::read_text(path, FILE_BYTES_MAX)?;
+        let text = files::read_text(path, FILE_BYTES_MAX)?;
         Self::parse(&text)
             .map(|(measurement, _)| measurement)
             .map_err(|reason| BenchError::Measurement { path: path.to_path_buf(), reason })
@@ -147,10 +147,10 @@ pub(super) struct Store {
 impl Store {
     /// Begins the file, or continues it.
     pub(super) fn open(path: &Path, head: Head) -> Result<Self, BenchError> {
-        let open = || dirty::open_append(path).map_err(BenchError::file("open", path));
+        let open = || files::open_append(path).map_err(BenchError::file("open", path));
         let wrong = |reason| BenchError::Measurement { path: path.to_path_buf(), reason };
-        let text = if baro_sys::disk::exists(path) {
-            host::read_text(path, FILE_BYTES_MAX)?
+        let text = if baro_sys::files::exists(path) {
+            files::read_text(path, FILE_BYTES_MAX)?
         } else {
             String::new()
         };
@@ -165,7 +165,7 @@ impl Store {
                 file: open()?,
                 measurement: Measurement { head, cells: BTreeMap::new() },
             };
-            dirty::truncate(&store.file, 0).map_err(BenchError::file("empty", path))?;
+            files::set_length(&store.file, 0).map_err(BenchError::file("empty", path))?;
             let line = serde_json::to_string(&store.measurement.head);
             store.append(line)?;
             return Ok(store);
@@ -173,7 +173,7 @@ impl Store {
         let (measurement, whole) = Measurement::parse(&text).map_err(wrong)?;
         same(&measurement.head, &head).map_err(wrong)?;
         let file = open()?;
-        dirty::truncate(&file, whole as u64).map_err(BenchError::file("cut", path))?;
+        files::set_length(&file, whole as u64).map_err(BenchError::file("cut", path))?;
         Ok(Self { path: path.to_path_buf(), file, measurement })
     }
 

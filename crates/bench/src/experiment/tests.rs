@@ -42,8 +42,8 @@ struct Place(PathBuf);
 impl Place {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("baro-exp-{name}-{}", std::process::id()));
-        let _ = baro_sys::dirty::remove_dir(&path);
-        baro_sys::dirty::create_dir(&path).unwrap();
+        let _ = baro_sys::files::remove_empty_folder(&path);
+        baro_sys::files::make_folder(&path).unwrap();
         Self(path)
     }
 
@@ -54,7 +54,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = baro_sys::dirty::remove_dir(&self.0);
+        let _ = baro_sys::files::remove_empty_folder(&self.0);
     }
 }
 
@@ -110,10 +110,10 @@ fn other_settings_machines_versions_and_files_are_refused() {
         ("a text\n", "no JSON"),
         ("a text without a line's end", "is no measurement"),
     ] {
-        baro_sys::disk::write_file(&place.file(), text.as_bytes()).unwrap();
+        baro_sys::files::write(&place.file(), text.as_bytes()).unwrap();
         let said = refused(&mut good(), here());
         assert!(said.contains(expected), "{said}");
-        let kept = baro_sys::host::read_text(&place.file(), 1 << 20).unwrap();
+        let kept = baro_sys::files::read_text(&place.file(), 1 << 20).unwrap();
         assert_eq!(kept, text);
         assert!(Measurement::read(&place.file()).is_err());
     }
@@ -124,11 +124,11 @@ fn every_prefix_of_a_measurement_gives_its_whole_cells() {
     let place = Place::new("prefix");
     let mut whole = Counting::new(|| Ok(json!({ "µs": 3 })));
     let measured = go(&mut whole, here(), &place.file()).unwrap();
-    let bytes = baro_sys::host::read_text(&place.file(), 1 << 20).unwrap().into_bytes();
+    let bytes = baro_sys::files::read_text(&place.file(), 1 << 20).unwrap().into_bytes();
     let ends: Vec<usize> =
         bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
     for length in 0..=bytes.len() {
-        baro_sys::disk::write_file(&place.file(), &bytes[..length]).unwrap();
+        baro_sys::files::write(&place.file(), &bytes[..length]).unwrap();
         let lines = ends.iter().filter(|end| **end < length).count();
         let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
         match Measurement::parse(&text) {

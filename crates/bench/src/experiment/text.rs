@@ -1,27 +1,8 @@
 //! A study for a terminal.
 
 use super::study::{Study, Table, Verdict};
+use baro_show::number;
 use std::fmt::Write;
-
-/// A number with its digits; one too small for them keeps two that count.
-pub(super) fn number(value: f64, digits: usize) -> String {
-    if value != 0.0 && value.abs() < 0.5 * 10f64.powi(-(digits as i32)) {
-        let more = (1.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
-        return format!("{value:.more$}");
-    }
-    let text = format!("{value:.digits$}");
-    // Thousands are read in threes.
-    let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
-    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    rest.map_or(format!("{sign}{grouped}"), |rest| format!("{sign}{grouped}.{rest}"))
-}
 
 pub(super) fn render(study: &Study) -> String {
     let mut out = String::new();

@@ -11,7 +11,8 @@
 
 use super::worker::{Body, Worker};
 use crate::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_bench_sys::calls;
+use baro_sys::clock;
 
 /// Bytes of one write(), as in fio's usual job.
 const WRITE_BYTES: u64 = 1 << 20;
@@ -78,10 +79,10 @@ fn write_over_and_over(spec: BufferedWriters, number: u32, worker: &Worker) {
             if worker.write(&file, &data, offset_bytes).is_some()
                 && let Some(window_writes) = window_writes
             {
-                worker.note(dirty::start_write_back(&file, offset_bytes, WRITE_BYTES));
+                worker.note(calls::start_write_back(&file, offset_bytes, WRITE_BYTES));
                 if let Some(behind) = write.checked_sub(window_writes) {
                     let behind_bytes = behind % file_writes * WRITE_BYTES;
-                    worker.note(dirty::write_back(&file, behind_bytes, WRITE_BYTES));
+                    worker.note(calls::write_back(&file, behind_bytes, WRITE_BYTES));
                 }
             }
             // A writer that was held does not catch up: the load is a rate, not a backlog.

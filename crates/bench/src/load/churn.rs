@@ -9,7 +9,7 @@
 
 use super::worker::{Body, Worker};
 use crate::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, files};
 
 const WRITE_BYTES: u64 = 1 << 20;
 
@@ -94,7 +94,7 @@ fn churn(spec: JournalChurn, number: u32, worker: &Worker) {
             && worker.write(&file, &data, 0).is_some()
         {
             let (from, to) = (worker.dir.join(&fresh), worker.dir.join(kept));
-            worker.attempt(|| dirty::rename(&from, &to));
+            worker.attempt(|| files::rename(&from, &to));
         }
         // Every other name is removed again half a round later: blocks and inodes are freed too.
         if turn % 2 == 0 {

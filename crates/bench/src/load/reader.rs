@@ -9,7 +9,8 @@
 
 use super::worker::{Body, Worker};
 use crate::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_bench_sys::calls;
+use baro_sys::clock;
 
 /// Bytes of one read(), as in the paper.
 const READ_BYTES: u64 = 2 << 20;
@@ -53,7 +54,7 @@ fn read_over_and_over(spec: SequentialReader, worker: &Worker) {
             if !worker.goes_on() {
                 break;
             }
-            worker.note(dirty::write_back(&file, write * READ_BYTES, READ_BYTES));
+            worker.note(calls::write_back(&file, write * READ_BYTES, READ_BYTES));
         }
         let read_ns = spec.bytes_per_s.map_or(0, |rate| READ_BYTES * 1_000_000_000 / rate);
         let mut due_ns = clock::monotonic_ns();
@@ -62,7 +63,7 @@ fn read_over_and_over(spec: SequentialReader, worker: &Worker) {
                 break;
             }
             let offset_bytes = read % reads * READ_BYTES;
-            worker.note(dirty::drop_cached(&file, offset_bytes, READ_BYTES));
+            worker.note(calls::drop_cached(&file, offset_bytes, READ_BYTES));
             worker.read(&file, &mut data, offset_bytes);
             // One that was held does not catch up: the load is a rate, not a backlog.
             due_ns = due_ns.saturating_add(read_ns).max(clock::monotonic_ns());

@@ -5,7 +5,7 @@ use super::{
     AllocateTruncate, BufferedWriters, JournalChurn, Load, LoadReport, LoadSpec, SequentialReader,
 };
 use crate::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, files};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ struct Dir(PathBuf);
 impl Dir {
     fn new(name: &str) -> Self {
         let dir = std::env::temp_dir().join(format!("baro-load-{name}-{}", std::process::id()));
-        dirty::create_dir(&dir).expect("a new directory");
+        files::make_folder(&dir).expect("a new directory");
         Self(dir)
     }
 }
 
 impl Drop for Dir {
     fn drop(&mut self) {
-        let _ = dirty::remove_dir(&self.0);
+        let _ = files::remove_empty_folder(&self.0);
     }
 }
 

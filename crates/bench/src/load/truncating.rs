@@ -7,7 +7,7 @@
 
 use super::worker::{Body, Worker};
 use crate::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, files};
 
 /// Truncation and allocation of large files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn cut_and_renew(spec: AllocateTruncate, worker: &Worker) {
                 }
             } else {
                 let shorter_bytes = length_bytes.saturating_sub(spec.cut_bytes);
-                if worker.attempt(|| dirty::truncate(&file, shorter_bytes)).is_some() {
+                if worker.attempt(|| files::set_length(&file, shorter_bytes)).is_some() {
                     length_bytes = shorter_bytes;
                 }
             }
@@ -72,7 +72,7 @@ fn allocate_and_free(spec: AllocateTruncate, worker: &Worker) {
     if let Some(file) = worker.create(NAME) {
         each_period(spec.period_ns, worker, || {
             // Freed first, or the allocation would find its blocks already there.
-            if worker.attempt(|| dirty::truncate(&file, 0)).is_some() {
+            if worker.attempt(|| files::set_length(&file, 0)).is_some() {
                 worker.allocate(&file, spec.file_bytes);
             }
         });

@@ -4,7 +4,8 @@
 //! Held by `a_full_disk_is_a_pause` in `tests.rs`.
 
 use super::{LoadReport, wait_until};
-use baro_sys::{clock, dirty};
+use baro_bench_sys::calls;
+use baro_sys::{clock, files};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -67,8 +68,11 @@ impl Worker {
     }
 
     /// The operation's result, or None after the failure was counted and slept over.
-    pub(super) fn attempt<T>(&self, operation: impl FnOnce() -> io::Result<T>) -> Option<T> {
-        match operation() {
+    pub(super) fn attempt<T, E>(&self, operation: impl FnOnce() -> Result<T, E>) -> Option<T>
+    where
+        io::Error: From<E>,
+    {
+        match operation().map_err(io::Error::from) {
             Ok(value) => {
                 self.totals.operations.fetch_add(1, Relaxed);
                 Some(value)
@@ -87,9 +91,9 @@ impl Worker {
     }
 
     /// Counts a failure of what is no operation of its own.
-    pub(super) fn note(&self, result: io::Result<()>) {
+    pub(super) fn note(&self, result: baro_sys::Result<()>) {
         if let Err(error) = result {
-            self.totals.fail(&error);
+            self.totals.fail(&error.source);
         }
     }
 
@@ -97,7 +101,7 @@ impl Worker {
     pub(super) fn create(&self, name: &str) -> Option<File> {
         let path = self.dir.join(name);
         while self.goes_on() {
-            if let Some(file) = self.attempt(|| dirty::create(&path)) {
+            if let Some(file) = self.attempt(|| files::create(&path)) {
                 return Some(file);
             }
         }
@@ -105,29 +109,29 @@ impl Worker {
     }
 
     pub(super) fn write(&self, file: &File, data: &[u8], offset_bytes: u64) -> Option<()> {
-        self.attempt(|| dirty::write_at(file, data, offset_bytes))?;
+        self.attempt(|| files::write_at(file, data, offset_bytes))?;
         self.totals.written_bytes.fetch_add(data.len() as u64, Relaxed);
         Some(())
     }
 
     pub(super) fn read(&self, file: &File, data: &mut [u8], offset_bytes: u64) -> Option<()> {
-        self.attempt(|| dirty::read_at(file, data, offset_bytes))?;
+        self.attempt(|| files::read_at(file, data, offset_bytes))?;
         self.totals.read_bytes.fetch_add(data.len() as u64, Relaxed);
         Some(())
     }
 
     pub(super) fn allocate(&self, file: &File, length_bytes: u64) -> Option<()> {
-        self.attempt(|| dirty::allocate(file, 0, length_bytes))?;
+        self.attempt(|| calls::allocate(file, 0, length_bytes))?;
         self.totals.allocated_bytes.fetch_add(length_bytes, Relaxed);
         Some(())
     }
 
     /// Removes a file of this load, which need not exist.
     pub(super) fn remove(&self, name: &str) {
-        if let Err(error) = dirty::remove(&self.dir.join(name))
+        if let Err(error) = files::remove(&self.dir.join(name))
             && error.kind() != io::ErrorKind::NotFound
         {
-            self.totals.fail(&error);
+            self.totals.fail(&error.source);
         }
     }
 }

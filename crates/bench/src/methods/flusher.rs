@@ -8,7 +8,8 @@
 
 use super::Flush;
 use crate::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_bench_sys::calls;
+use baro_sys::clock;
 use hdrhistogram::Histogram;
 use std::fs::File;
 use std::io;
@@ -97,7 +98,8 @@ fn flush_all(how: Flush, jobs: &Receiver<Job>, mut report: FlushReport) -> Flush
                 let before_ns = clock::monotonic_ns();
                 let result = match how {
                     Flush::Fdatasync => file.sync_data(),
-                    Flush::SyncFileRange => dirty::write_back(&file, offset_bytes, length_bytes),
+                    Flush::SyncFileRange => calls::write_back(&file, offset_bytes, length_bytes)
+                        .map_err(io::Error::from),
                 };
                 report.latency_ns.saturating_record(clock::monotonic_ns() - before_ns);
                 if let Err(error) = result {
@@ -117,16 +119,16 @@ fn flush_all(how: Flush, jobs: &Receiver<Job>, mut report: FlushReport) -> Flush
 #[cfg(test)]
 mod tests {
     use super::{Flush, Flusher};
-    use baro_sys::dirty;
+    use baro_sys::files;
     use std::sync::Arc;
 
     #[test]
     fn settles_after_all_flushes() {
         let path = std::env::temp_dir().join(format!("baro-flusher-{}", std::process::id()));
-        let file = Arc::new(dirty::create(&path).expect("a new file"));
+        let file = Arc::new(files::create(&path).expect("a new file"));
         for how in [Flush::Fdatasync, Flush::SyncFileRange] {
             let flusher = Flusher::start(how).expect("a thread");
-            dirty::write_at(&file, &[1; 65_536], 0).expect("written");
+            files::write_at(&file, &[1; 65_536], 0).expect("written");
             for offset_bytes in (0..65_536).step_by(16_384) {
                 flusher.flush(&file, offset_bytes, 16_384);
             }
@@ -134,6 +136,6 @@ mod tests {
             let report = flusher.finish().expect("the thread ends");
             assert_eq!((report.latency_ns.len(), report.failed), (4, 0), "{how:?}");
         }
-        dirty::remove(&path).expect("removed");
+        files::remove(&path).expect("removed");
     }
 }

@@ -11,7 +11,7 @@ struct Dir(PathBuf);
 impl Dir {
     fn new(name: &str) -> Self {
         let dir = std::env::temp_dir().join(format!("baro-methods-{name}-{}", std::process::id()));
-        baro_sys::dirty::create_dir(&dir).expect("a new directory");
+        baro_sys::files::make_folder(&dir).expect("a new directory");
         Self(dir)
     }
 
@@ -23,7 +23,7 @@ impl Dir {
 
 impl Drop for Dir {
     fn drop(&mut self) {
-        let _ = baro_sys::dirty::remove_dir(&self.0);
+        let _ = baro_sys::files::remove_empty_folder(&self.0);
     }
 }
 

@@ -3,7 +3,8 @@
 //! Invariant: no coordinate is NaN or outside the frame, whatever the data. Held by
 //! `coordinates_are_finite` in `tests.rs`.
 
-use super::{Plot, Series, cells, columns, count, duration};
+use super::{Plot, Series, cells, columns};
+use baro_show::{Unseen, count, duration, markup};
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
@@ -291,20 +292,6 @@ fn description(plot: &Plot<'_>) -> String {
     text
 }
 
-/// Text for an XML element: markup characters escaped, those that XML forbids dropped.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            '\u{FFFE}' | '\u{FFFF}' => {}
-            control if control.is_control() => {}
-            other => out.push(other),
-        }
-    }
-    out
+    markup(text, Unseen::Dropped)
 }

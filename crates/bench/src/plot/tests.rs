@@ -1,6 +1,7 @@
 //! Tests of the picture's and the table's contents, not of their pixels.
 
-use super::{Plot, Series, count, duration};
+use super::{Plot, Series};
+use baro_show::{count, duration};
 use hdrhistogram::Histogram;
 
 fn histogram(values_ns: impl IntoIterator<Item = u64>) -> (Histogram<u64>, u64) {

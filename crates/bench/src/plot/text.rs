@@ -3,7 +3,8 @@
 //! Invariant: every call is in exactly one row of its histogram. Held by
 //! `the_rows_add_up_to_all_calls` in `tests.rs`.
 
-use super::{Plot, Series, cells, columns, count, duration};
+use super::{Plot, Series, cells, columns};
+use baro_show::{count, duration};
 use std::fmt::Write;
 
 /// Length of the longest bar.
@@ -117,5 +118,5 @@ fn edge(ns: u64) -> String {
 
 /// Text for a terminal: no control characters, so no escape sequences.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    baro_show::terminal(text, ' ')
 }

@@ -3,6 +3,7 @@
 //! Each axis starts at zero, so that a small change does not look like a large one. Invariant: no
 //! coordinate is NaN or outside its panel, and a panel without points says so. Held by the tests.
 
+use baro_show::{Unseen, markup};
 use std::fmt::Write;
 
 /// One figure over time.
@@ -39,7 +40,7 @@ impl Timeline<'_> {
         let all = self.panels.iter().flat_map(|panel| &panel.points);
         let end_s = all.map(|(at_s, _)| *at_s).fold(1e-9, f64::max);
         let height = TOP + STEP * self.panels.len() as f64;
-        let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
+        let title = markup(self.title, Unseen::Dropped);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
              font-family=\"sans-serif\" font-size=\"13\">\n\

@@ -25,7 +25,7 @@ impl Memory {
     #[must_use]
     pub fn now() -> Memory {
         let path = Path::new("/proc/self/status");
-        baro_sys::host::read_text(path, 64 << 10)
+        baro_sys::files::read_text(path, 64 << 10)
             .map_or_else(|_| Memory::default(), |text| of(&text))
     }
 }

@@ -9,7 +9,7 @@
 //! `what_a_killed_stand_left_is_removed` in `tests/causes.rs`.
 
 use baro_sys::lock::LockFile;
-use baro_sys::{clock, dirty, disk, host};
+use baro_sys::{clock, files};
 use baro_tune::{Journal, OnConflict, Options};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,18 +35,18 @@ pub(super) fn dismantle(dir: &Path) -> Vec<String> {
     remove_groups(dir, &mut complaints);
     let settings = dir.join(SETTINGS);
     let removals = [
-        dirty::remove(&dir.join(IMAGE)),
-        dirty::remove_dir(&dir.join(MOUNT)),
+        files::remove(&dir.join(IMAGE)),
+        files::remove_empty_folder(&dir.join(MOUNT)),
         // Of whoever was killed while the journal was being replaced.
-        dirty::remove(&settings.join("journal.tmp")),
-        dirty::remove(&settings.join("lock")),
-        dirty::remove_dir(&settings),
-        dirty::remove(&dir.join(LOCK)),
-        dirty::remove_dir(dir),
+        files::remove(&settings.join("journal.tmp")),
+        files::remove(&settings.join("lock")),
+        files::remove_empty_folder(&settings),
+        files::remove(&dir.join(LOCK)),
+        files::remove_empty_folder(dir),
     ];
     for error in removals.into_iter().filter_map(Result::err) {
         if error.kind() != std::io::ErrorKind::NotFound {
-            complaints.push(format!("removing a part of {}: {error}", dir.display()));
+            complaints.push(format!("removing a part of {}: {}", dir.display(), error.source));
         }
     }
     complaints
@@ -56,19 +56,19 @@ pub(super) fn dismantle(dir: &Path) -> Vec<String> {
 /// Complaints go to stderr.
 pub fn remove_leftovers(parent: &Path) {
     let Ok(parent) = parent.canonicalize() else { return };
-    let names = host::list_dir(&parent).unwrap_or_default();
+    let names = files::list(&parent).unwrap_or_default();
     for dir in names.iter().filter(|name| name.starts_with(PREFIX)).map(|name| parent.join(name)) {
         let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
         // A run that is just beginning has its folder a moment before its lock.
-        let beginning = !disk::exists(&dir.join(LOCK))
-            && pid.is_some_and(|pid| disk::exists(&Path::new("/proc").join(pid)));
+        let beginning = !files::exists(&dir.join(LOCK))
+            && pid.is_some_and(|pid| files::exists(&Path::new("/proc").join(pid)));
         if beginning || !matches!(LockFile::holder(&dir.join(LOCK)), Ok(None)) {
             continue;
         }
         eprintln!("bench: removing what a killed run left in {}", dir.display());
         let state_dir = dir.join(SETTINGS);
-        if disk::exists(&state_dir) {
+        if files::exists(&state_dir) {
             // Opening it undoes; what cannot be undone keeps its journal, and so its folder.
             let on_conflict = OnConflict::Overwrite;
             match Journal::open(&Options { state_dir, on_conflict, ..Options::default() }) {
@@ -94,10 +94,11 @@ fn remove_groups(dir: &Path, complaints: &mut Vec<String>) {
         let group = Path::new("/sys/fs/cgroup").join(controller).join(group_name(dir));
         // Processes that are ending keep a group busy for a moment.
         for attempt in 0..=BUSY_TRIES {
-            match dirty::remove_dir(&group) {
+            match files::remove_empty_folder(&group) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     if attempt == BUSY_TRIES {
-                        complaints.push(format!("removing {}: {error}", group.display()));
+                        let reason = error.source;
+                        complaints.push(format!("removing {}: {reason}", group.display()));
                     }
                     clock::sleep_ns(BUSY_PAUSE_NS);
                 }
@@ -125,7 +126,7 @@ fn unmount(target: &Path, complaints: &mut Vec<String>) {
 }
 
 fn is_mounted(target: &Path) -> bool {
-    let mounts = host::read_text(Path::new("/proc/self/mounts"), TEXT_BYTES_MAX);
+    let mounts = files::read_text(Path::new("/proc/self/mounts"), TEXT_BYTES_MAX);
     // As octal numbers the kernel writes blank, tab, newline and backslash.
     let plain = |path: &str| {
         path.replace("\\040", " ")
@@ -143,12 +144,12 @@ fn is_mounted(target: &Path) -> bool {
 
 /// The loop devices of the stand in `dir`, upper ones first.
 fn devices(dir: &Path) -> Vec<String> {
-    let backed: Vec<(String, PathBuf)> = host::list_dir(Path::new("/sys/block"))
+    let backed: Vec<(String, PathBuf)> = files::list(Path::new("/sys/block"))
         .unwrap_or_default()
         .into_iter()
         .filter_map(|name| {
             let file = Path::new("/sys/block").join(&name).join("loop/backing_file");
-            let backing = host::read_text(&file, TEXT_BYTES_MAX).ok()?;
+            let backing = files::read_text(&file, TEXT_BYTES_MAX).ok()?;
             Some((name, PathBuf::from(backing.trim_end())))
         })
         .collect();

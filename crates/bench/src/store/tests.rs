@@ -5,7 +5,7 @@ use super::report::Field;
 use super::*;
 use baro_ondisk::Type;
 use baro_store::Interval;
-use baro_sys::host;
+use baro_sys::files;
 
 /// A folder of the test's own.
 struct Folder(PathBuf);
@@ -20,7 +20,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = disk::remove_folder(&self.0);
+        let _ = files::remove_tree(&self.0);
     }
 }
 
@@ -75,7 +75,7 @@ fn a_small_store_is_filled_asked_and_checked_in_every_order() {
         assert_eq!(field("ingest_settled_per_s") == Field::Missing, unsettled);
         assert_eq!(field("bytes_per_sample") == Field::Missing, unsettled);
         assert_eq!(report.missing.iter().any(|why| why.contains("settle")), unsettled);
-        assert_eq!(host::list_dir(&folder.0).unwrap().len(), 0, "nothing is left behind");
+        assert_eq!(files::list(&folder.0).unwrap().len(), 0, "nothing is left behind");
     }
 }
 
@@ -130,7 +130,7 @@ fn a_wrong_and_a_missing_answer_are_found() {
         let result = run(&folder.0, &data, &spec(Order::Ticks), &AtomicBool::new(false));
         let error = result.unwrap_err();
         assert!(matches!(error, BenchError::WrongAnswer(_)), "{error}");
-        assert_eq!(host::list_dir(&folder.0).unwrap().len(), 0);
+        assert_eq!(files::list(&folder.0).unwrap().len(), 0);
         // Every kind of question meets it but q2, which may ask for other times.
         let path = folder.0.join("store");
         let mut report = StoreReport::default();
@@ -152,7 +152,7 @@ fn a_stopped_run_is_an_error_and_leaves_nothing() {
     let data = Walk::new(WalkSpec::about(10, 1000, 5, Order::Ticks).unwrap());
     let result = run(&folder.0, &data, &spec(Order::Ticks), &AtomicBool::new(true));
     assert!(matches!(result.unwrap_err(), BenchError::Lost(_)));
-    assert_eq!(host::list_dir(&folder.0).unwrap().len(), 0);
+    assert_eq!(files::list(&folder.0).unwrap().len(), 0);
 }
 
 #[test]
@@ -206,5 +206,5 @@ fn a_short_steady_run_loses_nothing_and_its_points_add_up() {
     assert!(report.points.iter().all(|point| point.unsettled_bytes.is_some()));
     assert!(report.svg().contains("not settled yet"));
     assert!(run(&folder.0, &SteadySpec { rate: 0, ..spec }, &AtomicBool::new(false)).is_err());
-    assert_eq!(host::list_dir(&folder.0).unwrap().len(), 0);
+    assert_eq!(files::list(&folder.0).unwrap().len(), 0);
 }

@@ -12,7 +12,7 @@ use crate::BenchError;
 use baro_store::Interval;
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage, StorageFile};
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, files};
 use std::io::Write;
 use std::path::Path;
 
@@ -31,12 +31,12 @@ const FILES_IN_FOLDER: u32 = 1000;
 pub fn log_append_per_s(folder: &Path, data: &dyn Data) -> Result<f64, BenchError> {
     let path = folder.join("yardstick.log");
     let result = append(&path, data);
-    let _ = dirty::remove(&path);
+    let _ = files::remove(&path);
     result
 }
 
 fn append(path: &Path, data: &dyn Data) -> Result<f64, BenchError> {
-    let mut file = dirty::create(path).map_err(BenchError::file("make", path))?;
+    let mut file = files::create(path).map_err(BenchError::file("make", path))?;
     let mut feed = data.in_order();
     let mut batch = Batch::default();
     let mut buffer: Vec<u8> = Vec::with_capacity(BUFFER_BYTES + 4096 * LOG_SAMPLE_BYTES);

@@ -9,7 +9,7 @@ use crate::experiment::{self, Experiment, Machine, Measurement, Progress, Study,
 use baro_command::failure::{Outcome, Result};
 use baro_command::size;
 use baro_command::{Format, print_json};
-use baro_sys::{clock, disk, termination};
+use baro_sys::{clock, files, termination};
 use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -71,10 +71,10 @@ pub fn measure(
     let name = experiment.plan().experiment;
     let (program, _) = called(name);
     let out = files.out(name);
-    if files.anew && disk::exists(&out) {
+    if files.anew && files::exists(&out) {
         // Only what is a measurement is replaced.
         Measurement::read(&out)?;
-        disk::remove(&out)?;
+        files::remove(&out)?;
     }
     let terminal = std::io::stderr().is_terminal();
     let began_ns = clock::monotonic_ns();
@@ -136,7 +136,7 @@ pub fn study(name: &str, files: &Files, judge: Judge) -> Result<Outcome> {
 
 fn report(program: &str, study: &Study, html: Option<&Path>, format: Format) -> Result<Outcome> {
     if let Some(html) = html {
-        disk::write_file(html, study.html().as_bytes())?;
+        files::write(html, study.html().as_bytes())?;
         eprintln!("{program}: report in {}", html.display());
     }
     match format {

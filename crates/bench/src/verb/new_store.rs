@@ -3,8 +3,8 @@
 use baro_command::failure::Result;
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, WhenFull};
-use baro_sys::disk::{self, Disk};
-use baro_sys::{clock, identity, termination};
+use baro_sys::disk::Disk;
+use baro_sys::{clock, files, identity, termination};
 use std::path::Path;
 
 /// Makes a whole store in a folder of its own below `dir` for `measure`, and removes it, however
@@ -23,7 +23,7 @@ pub fn in_new_store<T>(
     let folder = dir.join(format!("baro-bench-{}", std::process::id()));
     make(&folder, log_bytes, when_full)?;
     let result = measure(&folder);
-    let removed = disk::remove_folder(&folder);
+    let removed = files::remove_tree(&folder);
     let value = result?;
     removed?;
     Ok(value)

@@ -13,7 +13,7 @@
 
 use baro_command::BEGUN;
 use baro_command::failure::Result;
-use baro_sys::{clock, disk, host, task, termination};
+use baro_sys::{clock, files, task, termination};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -146,12 +146,12 @@ fn listen(said: ChildStderr, says_so: &Sender<()>) -> String {
 
 /// Removes traces whose bench was killed.
 fn remove_leftovers(dir: &Path) {
-    for name in host::list_dir(dir).unwrap_or_default() {
+    for name in files::list(dir).unwrap_or_default() {
         let rest = name.strip_prefix(PREFIX).unwrap_or_default();
         let pid = rest.strip_suffix(".trace").or_else(|| rest.strip_suffix(".trace.part"));
         let pid = pid.filter(|pid| pid.parse::<u32>().is_ok());
-        if pid.is_some_and(|pid| !disk::exists(&Path::new("/proc").join(pid))) {
-            let _ = disk::remove(&dir.join(&name));
+        if pid.is_some_and(|pid| !files::exists(&Path::new("/proc").join(pid))) {
+            let _ = files::remove(&dir.join(&name));
         }
     }
 }
@@ -163,8 +163,8 @@ impl Drop for Recording {
             let _ = self.child.wait();
         }
         if !self.keep {
-            let _ = disk::remove(&self.file);
-            let _ = disk::remove(&self.part());
+            let _ = files::remove(&self.file);
+            let _ = files::remove(&self.part());
         }
     }
 }
@@ -198,15 +198,15 @@ mod tests {
         let (file, recording) = begin(SLOW, "slow");
         let mut recording = recording.unwrap();
         let on = file.with_extension("on");
-        assert!(disk::exists(&on), "it was not recording yet");
-        let _ = disk::remove(&on);
+        assert!(files::exists(&on), "it was not recording yet");
+        let _ = files::remove(&on);
         let ended = recording.child.wait().unwrap();
         assert!(ended.success(), "{ended}");
         assert_eq!(recording.complaint(), "baro: the tracer records alone: a test");
         let part = recording.part();
-        assert!(disk::exists(&part));
+        assert!(files::exists(&part));
         drop(recording);
-        assert!(!disk::exists(&part));
+        assert!(!files::exists(&part));
     }
 
     #[test]

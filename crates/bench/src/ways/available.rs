@@ -4,9 +4,10 @@
 //! version numbers.
 
 use super::WayKind;
+use baro_bench_sys::queued::{posix_aio, uring};
+use baro_bench_sys::{calls, sqlite};
+use baro_sys::files;
 use baro_sys::place::{self, DirectIo, Place};
-use baro_sys::queued::{posix_aio, uring};
-use baro_sys::{calls, dirty, sqlite};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -51,8 +52,8 @@ fn direct(dir: &Path) -> Result<(), String> {
 }
 
 fn preallocates(dir: &Path) -> Result<(), String> {
-    probe(dir, |file| dirty::allocate(file, 0, 4096))
-        .map_err(|error| format!("no preallocation in {}: {error}", dir.display()))
+    probe(dir, |file| calls::allocate(file, 0, 4096))
+        .map_err(|error| format!("no preallocation in {}: {}", dir.display(), error.source))
 }
 
 /// A store into a mapping that finds no block left ends the process by a signal. File systems that
@@ -77,18 +78,18 @@ fn uncached(dir: &Path) -> Result<(), String> {
                 "this kernel has no RWF_DONTCACHE for the file system of {shown}: ext4 has it from \
                  Linux 6.17, XFS from 6.15"
             ),
-            _ => format!("RWF_DONTCACHE failed in {shown}: {error}"),
+            _ => format!("RWF_DONTCACHE failed in {shown}: {}", error.source),
         }
     })
 }
 
 /// Does something to a new file in `dir`, which is gone afterwards.
-fn probe(dir: &Path, what: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+fn probe(dir: &Path, what: impl FnOnce(&File) -> baro_sys::Result<()>) -> baro_sys::Result<()> {
     let number = PROBES.fetch_add(1, Relaxed);
     let path = dir.join(format!("probe-{}-{number}.tmp", std::process::id()));
-    let file = dirty::create_new(&path)?;
+    let file = files::create_new(&path)?;
     let found = what(&file);
     drop(file);
-    dirty::remove(&path)?;
+    files::remove(&path)?;
     found
 }

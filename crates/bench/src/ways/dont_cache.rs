@@ -4,7 +4,8 @@
 //! begins its own write-back.
 
 use super::{Recording, WaySpec};
-use baro_sys::{calls, dirty};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -19,8 +20,8 @@ pub(super) struct DontCache {
 impl DontCache {
     pub(super) fn begin(path: &Path, spec: &WaySpec) -> io::Result<Self> {
         let end_bytes = spec.whole_bytes();
-        let file = dirty::create(path)?;
-        dirty::allocate(&file, 0, end_bytes)?;
+        let file = files::create(path)?;
+        calls::allocate(&file, 0, end_bytes)?;
         file.sync_all()?;
         Ok(Self { file, position_bytes: 0, end_bytes })
     }
@@ -30,7 +31,7 @@ impl Recording for DontCache {
     fn write(&mut self, block: &[u8]) -> io::Result<()> {
         let offset_bytes = self.position_bytes;
         self.position_bytes += block.len() as u64;
-        calls::write_uncached(&self.file, block, offset_bytes)
+        Ok(calls::write_uncached(&self.file, block, offset_bytes)?)
     }
 
     fn is_full(&self) -> bool {

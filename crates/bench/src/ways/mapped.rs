@@ -5,7 +5,8 @@
 //! file system as write() does, with a journal handle.
 
 use super::{Recording, Unit, WaySpec, plain};
-use baro_sys::dirty;
+use baro_bench_sys::calls;
+use baro_sys::files;
 use baro_sys::memory::FileMemory;
 use std::fs::File;
 use std::io;
@@ -28,8 +29,8 @@ impl Mapped {
     /// preallocated, and full at its end.
     pub(super) fn begin(path: &Path, spec: &WaySpec, written: bool) -> io::Result<Self> {
         let end_bytes = spec.whole_bytes();
-        let file = dirty::create(path)?;
-        dirty::allocate(&file, 0, end_bytes)?;
+        let file = files::create(path)?;
+        calls::allocate(&file, 0, end_bytes)?;
         if written {
             plain::fill(&file, end_bytes)?;
         }

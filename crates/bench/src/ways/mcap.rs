@@ -6,7 +6,7 @@
 use super::{Recording, WaySpec};
 use ::mcap::records::MessageHeader;
 use ::mcap::{WriteOptions, Writer};
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, files};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
@@ -32,7 +32,7 @@ impl fmt::Debug for Mcap {
 
 impl Mcap {
     pub(super) fn begin(path: &Path, spec: &WaySpec) -> io::Result<Self> {
-        let file = dirty::create(path)?;
+        let file = files::create(path)?;
         file.sync_all()?;
         let options = WriteOptions::new().compression(None).chunk_size(Some(spec.flush_bytes));
         let out = BufWriter::with_capacity(BUFFER_BYTES, file.try_clone()?);

@@ -4,8 +4,9 @@
 //! is part of what is measured.
 
 use super::{Recording, WaySpec};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::{calls, dirty};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::path::Path;
 /// Whatever was done is durable. Blocks for the device.
 pub(super) fn prepare_direct(path: &Path, bytes: u64, written: bool) -> io::Result<File> {
     let file = calls::open_direct(path)?;
-    dirty::allocate(&file, 0, bytes)?;
+    calls::allocate(&file, 0, bytes)?;
     if written {
         fill(&file, bytes)?;
     }
@@ -29,7 +30,7 @@ pub(super) fn fill(file: &File, bytes: u64) -> io::Result<()> {
     part.fill(0xb5);
     for offset_bytes in (0..bytes).step_by(PART_BYTES as usize) {
         let length = (bytes - offset_bytes).min(PART_BYTES) as usize;
-        dirty::write_at(file, part.get(..length).unwrap_or_default(), offset_bytes)?;
+        files::write_at(file, part.get(..length).unwrap_or_default(), offset_bytes)?;
     }
     Ok(())
 }
@@ -65,7 +66,7 @@ impl Recording for Direct {
         // Failed ones move it too, so that a full disk ends.
         self.position_bytes += block.len() as u64;
         self.buffer.copy_from_slice(block);
-        dirty::write_at(&self.file, &self.buffer, offset_bytes)
+        Ok(files::write_at(&self.file, &self.buffer, offset_bytes)?)
     }
 
     fn is_full(&self) -> bool {

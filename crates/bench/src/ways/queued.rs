@@ -5,8 +5,8 @@
 //! call write().) As many blocks may be under way as a flush unit has; then the producer waits.
 
 use super::{Later, Recording, WaySpec, plain};
-use baro_sys::queued::uring::UringOptions;
-use baro_sys::queued::{PosixAio, QueueSpec, QueuedWrites, Uring};
+use baro_bench_sys::queued::uring::UringOptions;
+use baro_bench_sys::queued::{PosixAio, QueueSpec, QueuedWrites, Uring};
 use std::fs::File;
 use std::io;
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! whoever inserts: the producer.
 
 use super::{Later, Recording, WaySpec};
-use baro_sys::sqlite::Database;
+use baro_bench_sys::sqlite::Database;
 use std::io;
 use std::path::Path;
 

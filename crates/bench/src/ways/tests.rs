@@ -2,7 +2,7 @@
 
 use super::{Recording, Way, WayKind, WaySpec, paced};
 use crate::error::BenchError;
-use baro_sys::dirty;
+use baro_sys::files;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -24,7 +24,7 @@ struct Dir(PathBuf);
 impl Dir {
     fn new(name: &str) -> Self {
         let dir = std::env::temp_dir().join(format!("baro-ways-{name}-{}", std::process::id()));
-        dirty::create_dir(&dir).expect("a new directory");
+        files::make_folder(&dir).expect("a new directory");
         Self(dir)
     }
 
@@ -50,7 +50,7 @@ impl Dir {
 
 impl Drop for Dir {
     fn drop(&mut self) {
-        let _ = dirty::remove_dir(&self.0);
+        let _ = files::remove_empty_folder(&self.0);
     }
 }
 
@@ -104,7 +104,7 @@ fn each_way_has_written_what_it_was_given() {
             assert_eq!(numbers(&recording.read_back(&path, &spec())), expected, "{kind}");
         }
         drop(recording);
-        dirty::remove(&path).expect("there");
+        files::remove(&path).expect("there");
         assert_eq!(dir.names(), Vec::<String>::new(), "{kind}");
     }
 }
@@ -116,7 +116,7 @@ fn each_way_counts_its_writes_and_leaves_nothing() {
     for kind in dir.kinds() {
         // What a killed run may have left goes with it.
         for name in ["recording", "recording-wal", "recording-shm", "recording-journal"] {
-            dirty::create(&dir.0.join(name)).expect("a leftover");
+            files::create(&dir.0.join(name)).expect("a leftover");
         }
         let mut way = Way::new(kind, &dir.0, "recording", spec()).expect("prepared");
         for writes in [15, 25] {

@@ -13,7 +13,7 @@ use baro_bench::plot::{Plot, Series};
 use baro_bench::verb::load::Kind;
 use baro_recorder::{Options, Recorder};
 use baro_store::Store;
-use baro_sys::{disk, identity, termination};
+use baro_sys::{files, identity, termination};
 use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ const SHOWN: [&str; 4] = ["vm_pgfault", "vm_nr_dirty", "mem_dirty_bytes", "cpu_a
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
-    if disk::exists(&arguments.dir) {
+    if files::exists(&arguments.dir) {
         return Err(format!(
             "{}: exists; the demo works in a folder of its own: remove it or give --dir",
             arguments.dir.display()
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.keep {
         out!("left behind: {}", arguments.dir.display());
     } else {
-        disk::remove_folder(&arguments.dir)?;
+        files::remove_tree(&arguments.dir)?;
     }
     result
 }
@@ -157,7 +157,7 @@ fn show(
     let plot = Plot { title, subtitle: &subtitle, period_ns: Some(PERIOD_NS), series: &series };
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{}", plot.text())?;
-    disk::write_file(&arguments.svg, plot.svg().as_bytes())?;
+    files::write(&arguments.svg, plot.svg().as_bytes())?;
     writeln!(out, "picture: {}\n", arguments.svg.display())?;
     drop(out);
     let none = report::Settled::default();

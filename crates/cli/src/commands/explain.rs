@@ -3,7 +3,7 @@
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_sys::{dirty, disk};
+use baro_sys::files;
 use baro_trace::explain::{Explanation, Knowledge, Question, describe, drawn, to_json};
 use baro_trace::file::{Ending, TraceFile};
 use baro_trace::render::{View, html, perfetto};
@@ -66,8 +66,9 @@ fn draw(arguments: &Arguments, known: &Knowledge, explanation: &Explanation) -> 
         names: known,
         remarks: &explanation.notes,
     };
-    let create =
-        |path: &Path| dirty::create(path).map_err(|error| format!("{}: {error}", path.display()));
+    let create = |path: &Path| {
+        files::create(path).map_err(|error| format!("{}: {}", path.display(), error.source))
+    };
     if let Some(path) = &arguments.html {
         html(&view, create(path)?)?;
     }
@@ -79,7 +80,7 @@ fn draw(arguments: &Arguments, known: &Knowledge, explanation: &Explanation) -> 
 
 /// Reads a trace, and says on stderr if it is not whole.
 pub(super) fn read(path: &Path) -> Result<Knowledge> {
-    let mut trace = TraceFile::open(BufReader::new(disk::open_input(path)?))
+    let mut trace = TraceFile::open(BufReader::new(files::open(path)?))
         .map_err(|error| format!("{}: {error}", path.display()))?;
     match trace.ending() {
         Ending::Finished => {}

@@ -8,7 +8,7 @@ use crate::size::{self, show_bytes};
 use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
-use baro_sys::disk::{self, PacedOutput};
+use baro_sys::files::{self, PacedOutput};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::io::BufWriter;
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let file = PacedOutput::create(&arguments.file)?;
     let exported = write(&store, &request, output, file).inspect_err(|_| {
         // Half a file looks like a whole one.
-        let _ = disk::remove(&arguments.file);
+        let _ = files::remove(&arguments.file);
     })?;
     print(arguments, &exported)?;
     Ok(told(&store, &exported))
@@ -158,7 +158,7 @@ fn write(store: &Store, request: &Request, output: Output, file: PacedOutput) ->
 }
 
 fn print(arguments: &Arguments, exported: &Exported) -> Result<()> {
-    let bytes = disk::file_bytes(&arguments.file)?;
+    let bytes = files::size_bytes(&arguments.file)?;
     if arguments.format == Format::Json {
         return print_json(&json!({
             "path": arguments.file,

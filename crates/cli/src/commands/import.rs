@@ -15,7 +15,7 @@ use baro_sources::Sample;
 use baro_sources::csv::CsvParser;
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sys::lock::LockFile;
-use baro_sys::{clock, disk};
+use baro_sys::{clock, files};
 use clap::{Args, ValueEnum};
 use reading::Reading;
 use serde_json::json;
@@ -226,7 +226,7 @@ fn pieces(
     let mut input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
-        Box::new(disk::open_input(path)?)
+        Box::new(files::open(path)?)
     };
     let mut piece = vec![0; 256 << 10];
     let mut ended = true;
@@ -279,7 +279,7 @@ fn take_influx(
 
 fn rows(path: &Path, reading: &mut Reading<'_>, unit: TimeUnit) -> Result<()> {
     let mut failed = Ok(());
-    let rows = parquet::import(disk::open_input(path)?, unit, |item| {
+    let rows = parquet::import(files::open(path)?, unit, |item| {
         match item {
             Imported::Sample { row, series, time_ns, value } => {
                 let (value, types) = (value_of(value), Types::Exact);

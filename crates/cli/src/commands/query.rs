@@ -9,7 +9,7 @@ use crate::failure::{Outcome, Result};
 use crate::{size, time};
 use baro_export::rows::{self, Rows, Told};
 use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Store};
-use baro_sys::disk;
+use baro_sys::files;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let (notes, told) = done.inspect_err(|_| {
         // Half a file looks like a whole one.
         if let Some(file) = output.made() {
-            let _ = disk::remove(file);
+            let _ = files::remove(file);
         }
     })?;
     tell(&told);

@@ -162,11 +162,11 @@ impl Tuning {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let feeds = chosen(arguments)?;
     termination::watch()?;
-    let folder = arguments.store.ancestors().find(|folder| baro_sys::disk::exists(folder));
+    let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));
     let folder = folder.unwrap_or(std::path::Path::new("."));
     let mut queue = ShortQueue::below(folder, arguments.short_queue);
     if let Some(log_bytes) = arguments.init
-        && !baro_sys::disk::exists(&arguments.store.join(baro_log::IDENTITY))
+        && !baro_sys::files::exists(&arguments.store.join(baro_log::IDENTITY))
     {
         let quiet = arguments.format != Format::Text;
         let recycle = arguments.recycle;

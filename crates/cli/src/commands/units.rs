@@ -4,7 +4,7 @@
 //! it runs, and said where it does not (an image that is made for another machine).
 
 use crate::failure::Result;
-use baro_sys::{disk, host};
+use baro_sys::files;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -25,11 +25,11 @@ pub(super) enum There {
 
 /// Who wrote what is there: ours begin with the line `marker`.
 pub(super) fn look(path: &Path, marker: &str) -> Result<There> {
-    if !disk::exists(path) {
+    if !files::exists(path) {
         return Ok(There::Nothing);
     }
     // A link belongs to whoever made it, wherever it leads: a masked unit is one.
-    let text = host::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
+    let text = files::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
     let ours = !path.is_symlink() && text.lines().next() == Some(marker);
     Ok(if ours { There::Ours } else { There::Foreign })
 }

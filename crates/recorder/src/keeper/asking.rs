@@ -149,11 +149,11 @@ pub fn release_in_store(path: &Path, id: u64) -> Result<()> {
     };
     let name = pin_name(id, "release");
     match disk.create(&name) {
-        Err(error) if !baro_sys::disk::exists(&path.join(&name)) => return Err(error.into()),
+        Err(error) if !baro_sys::files::exists(&path.join(&name)) => return Err(error.into()),
         _ => {}
     }
     let give_up_ns = clock::monotonic_ns() + ANSWER_NS;
-    while baro_sys::disk::exists(&path.join(&name)) {
+    while baro_sys::files::exists(&path.join(&name)) {
         if clock::monotonic_ns() > give_up_ns {
             remove_if_there(&disk, &name)?;
             return Err(Error::NoAnswer { path: path.to_owned(), pid: holder.pid });

@@ -54,8 +54,8 @@ impl Drop for Producer {
             && report.durable == report.offered
             && !path.as_os_str().is_empty()
         {
-            let _ = baro_sys::disk::remove(path);
-            path.parent().map(baro_sys::disk::remove_if_empty);
+            let _ = baro_sys::files::remove(path);
+            path.parent().map(baro_sys::files::remove_if_empty);
         }
     }
 }

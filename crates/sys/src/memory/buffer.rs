@@ -39,6 +39,19 @@ impl AlignedBuffer {
     pub fn unlocked(bytes: usize) -> Result<Self> {
         Ok(AlignedBuffer { map: Map::new(bytes, None)? })
     }
+
+    /// Where it begins, for memory that the kernel reads while a part of it is filled: no reference
+    /// to the bytes is made.
+    #[must_use]
+    pub fn start(&self) -> *mut u8 {
+        self.map.start()
+    }
+
+    /// Its bytes; makes no reference to them either.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.map.bytes()
+    }
 }
 
 impl Deref for AlignedBuffer {

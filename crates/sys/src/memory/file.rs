@@ -60,14 +60,14 @@ impl FileMemory {
 #[cfg(test)]
 mod tests {
     use super::FileMemory;
-    use crate::dirty;
+    use crate::files;
     use std::io::ErrorKind;
 
     #[test]
     fn what_is_copied_in_is_in_the_file() {
         let path = std::env::temp_dir().join(format!("baro-file-memory-{}", std::process::id()));
-        let file = dirty::create(&path).unwrap();
-        dirty::truncate(&file, 10_000).unwrap();
+        let file = files::create(&path).unwrap();
+        files::set_length(&file, 10_000).unwrap();
         let refused = FileMemory::new(&file, 10_001).map(drop).map_err(|error| error.kind());
         assert_eq!(refused, Err(ErrorKind::UnexpectedEof));
         let mut memory = FileMemory::new(&file, 10_000).unwrap();
@@ -80,6 +80,6 @@ mod tests {
         drop(memory);
         let expected = [vec![0; 4000], vec![1; 5000], vec![2; 1000]].concat();
         assert_eq!(std::fs::read(&path).unwrap(), expected);
-        dirty::remove(&path).unwrap();
+        files::remove(&path).unwrap();
     }
 }

@@ -16,8 +16,8 @@ fn instance(name: &str, buffer_kib: u64) -> Option<TraceInstance> {
 }
 
 fn write_and_sync(path: &Path) {
-    let file = crate::dirty::create(path).expect("a new file");
-    crate::dirty::write_at(&file, &[1; 4096], 0).expect("written");
+    let file = crate::files::create(path).expect("a new file");
+    crate::files::write_at(&file, &[1; 4096], 0).expect("written");
     file.sync_all().expect("synced");
 }
 
@@ -39,7 +39,7 @@ fn counts_the_events_of_a_device() {
         write_and_sync(&path);
     }
     let after_ns = crate::clock::monotonic_ns();
-    crate::dirty::remove(&path).expect("removed");
+    crate::files::remove(&path).expect("removed");
     let mut lines = Vec::new();
     trace.read(&mut lines).expect("readable");
     // Nothing is read twice.

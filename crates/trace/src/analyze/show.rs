@@ -1,23 +1,11 @@
-//! How figures look in texts: durations, numbers, tables; and what is said of every trace.
+//! How figures look in texts: tables, shares, times in a trace; and what is said of every trace.
 //!
 //! Invariant: names come from a trace and may hold anything; what is shown of them are characters
 //! that move no cursor. Held by `tables_are_aligned_and_names_are_harmless`.
 
 use crate::timeline::Timeline;
+pub(super) use baro_show::{count, duration};
 use serde_json::{Value, json};
-
-/// A duration with three digits and its unit: "309 us".
-pub(super) fn duration(ns: u64) -> String {
-    let value = ns as f64;
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (value / 1e3, "us"),
-        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
-        _ => (value / 1e9, "s"),
-    };
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {unit}")
-}
 
 /// A duration, or `-`.
 pub(super) fn known(ns: Option<u64>) -> String {
@@ -27,19 +15,6 @@ pub(super) fn known(ns: Option<u64>) -> String {
 /// A time since the beginning of the trace: "1.234567 s".
 pub(super) fn at(ns: u64) -> String {
     format!("{}.{:06} s", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
-}
-
-/// A number with separators: "10,000".
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A number, or `-`.
@@ -55,11 +30,9 @@ pub(super) fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole as f64)
 }
 
-/// A name with a question mark for each character that is not printed.
+/// A name with a question mark for each character that is not seen.
 pub(super) fn plain(name: &str) -> String {
-    // Marks of direction (U+202A to U+202E, U+2066 to U+2069) turn the rest of a line around.
-    let shown = |one: char| !one.is_control() && !matches!(one, '\u{200b}'..='\u{206f}');
-    name.chars().map(|one| if shown(one) { one } else { '?' }).collect()
+    baro_show::terminal(name, '?')
 }
 
 /// A table: numbers to the right, the last column to the left.

@@ -3,7 +3,7 @@
 //!
 //! Invariant: only reads, and what cannot be read is left out. Held by `this_machine_has_facts`.
 
-use baro_sys::host;
+use baro_sys::files;
 use std::path::Path;
 
 const BYTES_MAX: u64 = 32 << 10;
@@ -45,13 +45,13 @@ const OF_DEVICES: [(&str, &[&str]); 3] = [
 pub(super) fn of_machine() -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut read = |path: String| {
-        if let Ok(text) = host::read_text(Path::new(&path), BYTES_MAX) {
+        if let Ok(text) = files::read_text(Path::new(&path), BYTES_MAX) {
             facts.push((path, text.trim_end().to_owned()));
         }
     };
     OF_MACHINE.iter().for_each(|path| read((*path).to_owned()));
     for (folder, files) in OF_DEVICES {
-        let devices = host::list_dir(Path::new(folder)).unwrap_or_default();
+        let devices = files::list(Path::new(folder)).unwrap_or_default();
         for device in devices.iter().take(FOLDERS_MAX) {
             files.iter().for_each(|file| read(format!("{folder}/{device}/{file}")));
         }

@@ -8,7 +8,7 @@
 //! `names_are_read_and_other_lines_passed_over`.
 
 use crate::record::{Device, Name};
-use baro_sys::host;
+use baro_sys::files;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -21,14 +21,14 @@ const PARTITIONS_BYTES_MAX: u64 = 1 << 20;
 pub(super) fn tasks() -> BTreeMap<i32, Name> {
     let mut names = BTreeMap::new();
     let proc = Path::new("/proc");
-    let numbers = |path: &Path| host::list_dir(path).unwrap_or_default();
+    let numbers = |path: &Path| files::list(path).unwrap_or_default();
     for process in numbers(proc).iter().filter(|name| name.parse::<i32>().is_ok()) {
         let folder = proc.join(process).join("task");
         for task in numbers(&folder) {
             if names.len() == TASKS_MAX {
                 return names;
             }
-            let comm = host::read_text(&folder.join(&task).join("comm"), COMM_BYTES_MAX);
+            let comm = files::read_text(&folder.join(&task).join("comm"), COMM_BYTES_MAX);
             if let (Ok(pid), Ok(comm)) = (task.parse(), comm) {
                 names.insert(pid, Name::new(comm.trim_end_matches('\n').as_bytes()));
             }
@@ -51,7 +51,7 @@ pub(super) fn saved(text: &[u8]) -> BTreeMap<i32, Name> {
 
 /// All block devices.
 pub(super) fn devices() -> BTreeMap<Device, Name> {
-    host::read_text(Path::new("/proc/partitions"), PARTITIONS_BYTES_MAX)
+    files::read_text(Path::new("/proc/partitions"), PARTITIONS_BYTES_MAX)
         .map(|text| partitions(&text))
         .unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use crate::file::{CpuLosses, FOCUS, TraceFile};
 use crate::format::{EventHeader, PageHeader};
 use crate::timeline::{Limits, Timeline};
 use crate::watch::{Seen, Watch};
-use baro_sys::{clock, dirty, disk};
+use baro_sys::{clock, files};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -83,18 +83,17 @@ impl Session {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
         let part = PathBuf::from(name);
-        let output = |source| CollectError::Output { path: part.clone(), source };
         if path.exists() {
             let exists = std::io::ErrorKind::AlreadyExists.into();
             return Err(CollectError::Output { path: path.to_owned(), source: exists });
         }
-        let file = dirty::create_new(&part).map_err(output)?;
+        let file = files::create_new(&part).map_err(|error| output(&part, error))?;
         // By this a `.part` that is written is told from one that was left.
-        dirty::hold(&file);
+        files::hold(&file);
         let file = BufWriter::with_capacity(WRITE_BYTES, file);
         let formats = beside.as_ref().map_or_else(Vec::new, |beside| beside.formats());
         let recorder = Recorder::start_beside(options, &formats, file).inspect_err(|_| {
-            let _ = dirty::remove(&part);
+            let _ = files::remove(&part);
         })?;
         if let Some(beside) = &mut beside {
             let (page, entry) = recorder.headers();
@@ -174,8 +173,7 @@ impl Session {
         let addresses = self.addresses()?;
         let (file, summary) = self.recorder.finish(addresses)?;
         drop(file);
-        dirty::rename(&self.part, &self.path)
-            .map_err(|source| CollectError::Output { path: self.path, source })?;
+        files::rename(&self.part, &self.path).map_err(|error| output(&self.path, error))?;
         Ok(summary)
     }
 
@@ -186,7 +184,7 @@ impl Session {
     pub fn discard(self) -> Result<(), CollectError> {
         let Self { recorder, part, .. } = self;
         drop(recorder);
-        dirty::remove(&part).map_err(|source| CollectError::Output { path: part, source })
+        files::remove(&part).map_err(|error| output(&part, error))
     }
 
     /// The recorder, for what is to be known of it.
@@ -197,7 +195,7 @@ impl Session {
 
     /// Addresses in the stacks that were recorded.
     fn addresses(&self) -> Result<BTreeSet<u64>, CollectError> {
-        let file = disk::open_input(&self.part).map_err(|error| CollectError::Output {
+        let file = files::open(&self.part).map_err(|error| CollectError::Output {
             path: self.part.clone(),
             source: std::io::Error::other(error.to_string()),
         })?;
@@ -206,4 +204,8 @@ impl Session {
         let line = Timeline::of(&mut trace, limits)?;
         Ok(line.stacks.iter().flat_map(|(_, addresses)| addresses.to_vec()).collect())
     }
+}
+
+fn output(path: &Path, error: baro_sys::Error) -> CollectError {
+    CollectError::Output { path: path.to_owned(), source: error.source }
 }

@@ -8,7 +8,7 @@
 //! has no name. Held by `functions_are_found_by_address`.
 
 use crate::timeline::Symbols;
-use baro_sys::host;
+use baro_sys::files;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(super) fn of_kernel(addresses: impl IntoIterator<Item = u64>) -> Symbols {
     if addresses.is_empty() {
         return Symbols::default();
     }
-    let text = host::read_text(Path::new("/proc/kallsyms"), BYTES_MAX).unwrap_or_default();
+    let text = files::read_text(Path::new("/proc/kallsyms"), BYTES_MAX).unwrap_or_default();
     of_text(&text, &addresses)
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::file::{Ending, Item, TraceFile};
 use crate::schema::{KNOWN, KernelEvent, Schemas};
-use baro_sys::{dirty, tracefs};
+use baro_sys::{files, tracefs};
 use std::io::Cursor;
 use std::os::unix::fs::MetadataExt;
 
@@ -33,7 +33,7 @@ fn choice(system: &str, event: &str, filter: Option<String>) -> EventChoice {
 #[test]
 fn records_the_syncs_of_a_file_and_leaves_nothing() {
     let path = std::env::temp_dir().join(format!("baro-trace-collect-{}", std::process::id()));
-    let file = dirty::create(&path).unwrap();
+    let file = files::create(&path).unwrap();
     let ino = file.metadata().unwrap().ino();
     let filter = tracefs::device_filter(&path).unwrap();
     let own = format!("common_pid == {}", own_task());
@@ -42,12 +42,12 @@ fn records_the_syncs_of_a_file_and_leaves_nothing() {
     events.push(choice("raw_syscalls", "sys_enter", Some(own.clone())));
     events.push(choice("raw_syscalls", "sys_exit", Some(own)));
     let Some(mut recorder) = start("baro-trace-test", events, 16_384) else {
-        dirty::remove(&path).unwrap();
+        files::remove(&path).unwrap();
         return;
     };
     let mut around = Vec::new();
     for number in 0..5_u8 {
-        dirty::write_at(&file, &[number; 4_096], u64::from(number) * 4_096).unwrap();
+        files::write_at(&file, &[number; 4_096], u64::from(number) * 4_096).unwrap();
         let before_ns = clock::monotonic_ns();
         file.sync_all().unwrap();
         around.push(before_ns..=clock::monotonic_ns());
@@ -55,7 +55,7 @@ fn records_the_syncs_of_a_file_and_leaves_nothing() {
     }
     let missing = recorder.missing_events().to_vec();
     let (bytes, summary) = recorder.finish([]).unwrap();
-    dirty::remove(&path).unwrap();
+    files::remove(&path).unwrap();
     assert_eq!(summary.missing_events, missing);
     assert!(summary.losses.iter().all(|cpu| cpu.total() == 0), "{summary:?}");
 
@@ -99,7 +99,7 @@ fn records_the_syncs_of_a_file_and_leaves_nothing() {
         assert_eq!(syncs, 5);
     }
     for mount in ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"] {
-        let left = host::list_dir(Path::new(mount)).unwrap_or_default();
+        let left = files::list(Path::new(mount)).unwrap_or_default();
         let own = format!("baro-trace-test-{}", std::process::id());
         assert!(!left.contains(&own), "{left:?}");
     }
@@ -107,7 +107,7 @@ fn records_the_syncs_of_a_file_and_leaves_nothing() {
 
 /// The kernel's number of this thread: its folder in `/proc` is named after it.
 fn own_task() -> i32 {
-    let status = host::read_text(Path::new("/proc/thread-self/status"), 1 << 16).unwrap();
+    let status = files::read_text(Path::new("/proc/thread-self/status"), 1 << 16).unwrap();
     let pid = status.lines().find_map(|line| line.strip_prefix("Pid:")).unwrap();
     pid.trim().parse().unwrap()
 }
@@ -117,7 +117,7 @@ fn losses_are_in_the_trace() {
     let filter = Some(format!("common_pid == {}", own_task()));
     let events = vec![choice("raw_syscalls", "sys_enter", filter)];
     let Some(mut recorder) = start("baro-trace-loss", events, 8) else { return };
-    let burst = || (0..5_000).for_each(|_| drop(host::list_dir(Path::new("/proc/self/fdinfo"))));
+    let burst = || (0..5_000).for_each(|_| drop(files::list(Path::new("/proc/self/fdinfo"))));
     burst();
     recorder.drain().unwrap();
     burst();
@@ -189,7 +189,7 @@ fn all_known_events_are_chosen_but_the_frequent_one() {
 #[test]
 fn a_session_leaves_a_whole_trace() {
     let folder = std::env::temp_dir().join(format!("baro-trace-session-{}", std::process::id()));
-    dirty::create_dir(&folder).unwrap();
+    files::make_folder(&folder).unwrap();
     let path = folder.join("a.trace");
     let events = vec![choice("raw_syscalls", "sys_enter", None)];
     let name = "baro-trace-session".to_owned();
@@ -198,7 +198,7 @@ fn a_session_leaves_a_whole_trace() {
     let session = Session::start(&options, None, &path);
     if let Err(CollectError::Tracer(TraceError::NotMounted | TraceError::File { .. })) = &session {
         println!("skipped: no trace instance");
-        dirty::remove_dir(&folder).unwrap();
+        files::remove_empty_folder(&folder).unwrap();
         return;
     }
     let mut session = session.unwrap();
@@ -208,7 +208,7 @@ fn a_session_leaves_a_whole_trace() {
     assert_eq!(session.turn().unwrap(), None);
     let summary = session.finish().unwrap();
     assert!(path.exists() && !folder.join("a.trace.part").exists());
-    let bytes = baro_sys::disk::open_input(&path).unwrap();
+    let bytes = baro_sys::files::open(&path).unwrap();
     let trace = TraceFile::open(std::io::BufReader::new(bytes)).unwrap();
     assert!(matches!(trace.ending(), Ending::Finished) && trace.pages() == summary.pages);
     assert_eq!(trace.facts().get(crate::file::FOCUS).map(String::as_str), Some("1\n2"));
@@ -216,6 +216,6 @@ fn a_session_leaves_a_whole_trace() {
     // What is there is not written over.
     let error = Session::start(&options, None, &path).unwrap_err().to_string();
     assert!(error.contains("is there already"), "{error}");
-    dirty::remove(&path).unwrap();
-    dirty::remove_dir(&folder).unwrap();
+    files::remove(&path).unwrap();
+    files::remove_empty_folder(&folder).unwrap();
 }

@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
             &format!(
                 "held open by {}{call} for {}, {} blocks changed",
                 known.who(pid),
-                super::show_ns(open_ns),
+                baro_show::duration(open_ns),
                 handle.dirtied_blocks
             ),
         );

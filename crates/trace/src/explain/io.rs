@@ -1,9 +1,10 @@
 //! What a disk did while it was waited for.
 
 use super::chain::{Span, Walk, node};
-use super::{Cause, Node, show_ns};
+use super::{Cause, Node};
 use crate::record::Device;
 use crate::timeline::{Request, Wait};
+use baro_show::duration;
 use std::collections::BTreeMap;
 
 /// A disk was idle if no request was with it for this share of a wait.
@@ -85,7 +86,7 @@ impl Walk<'_> {
             share * 100.0,
             work.requests,
             work.bytes as f64 / 1e6,
-            show_ns(mean_ns),
+            duration(mean_ns),
             of_top * 100.0,
             self.known.who(top_pid),
         );

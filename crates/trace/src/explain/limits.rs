@@ -1,9 +1,10 @@
 //! Limits: of dirty data, and what the journal's numbers show.
 
 use super::chain::{Span, Walk, merge};
-use super::{Cause, Node, show_ns};
+use super::{Cause, Node};
 use crate::record::Device;
 use crate::timeline::{Throttle, WaitKind};
+use baro_show::duration;
 use std::fmt::Write;
 
 const PAGE_MB: f64 = 4096.0 / 1e6;
@@ -137,10 +138,10 @@ impl Walk<'_> {
             let commit_ns = one.commit_ns.unwrap_or(span.begin_ns);
             let took_ns = one.end_ns.unwrap_or(self.known.line.end_ns).saturating_sub(commit_ns);
             let _ =
-                write!(text, ": the commit of transaction {} took {}", one.tid, show_ns(took_ns));
+                write!(text, ": the commit of transaction {} took {}", one.tid, duration(took_ns));
             if let (Some(locking_ns), Some(flushing_ns)) = (one.locking_ns, one.flushing_ns) {
                 let locked_ns = flushing_ns.saturating_sub(locking_ns);
-                let _ = write!(text, " ({} of it locked)", show_ns(locked_ns));
+                let _ = write!(text, " ({} of it locked)", duration(locked_ns));
             }
             if let Some(stats) = &one.stats {
                 let _ = write!(text, ", {} handles, {} blocks", stats.handles, stats.blocks_logged);

@@ -1,27 +1,11 @@
 //! An explanation in English.
 
 use super::{Cause, Explanation, Knowledge, Node, SlowCall};
+use baro_show::duration;
 use std::fmt::{self, Write};
 
 /// Parts of a wait that are told beside the longest: those of a tenth of it.
 const PART: u64 = 10;
-
-/// A time for people: three digits.
-#[must_use]
-pub fn show_ns(ns: u64) -> String {
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "us"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
-    };
-    let digits = match value {
-        100.0.. => 0,
-        10.0..100.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$} {unit}")
-}
 
 /// The report.
 #[must_use]
@@ -37,7 +21,7 @@ fn write_all(known: &Knowledge, explanation: &Explanation, out: &mut String) -> 
         out,
         "{} slow calls in {}{}",
         explanation.slow_calls,
-        show_ns(known.line.duration_ns()),
+        duration(known.line.duration_ns()),
         if told < explanation.slow_calls {
             format!(", the {told} longest:")
         } else {
@@ -49,7 +33,7 @@ fn write_all(known: &Knowledge, explanation: &Explanation, out: &mut String) -> 
         writeln!(out, "{}", sentence(call))?;
         tree(known, &call.tree, 1, call.wait_ns, out)?;
         if call.unexplained_ns > 0 {
-            writeln!(out, "  {} unexplained", show_ns(call.unexplained_ns))?;
+            writeln!(out, "  {} unexplained", duration(call.unexplained_ns))?;
         }
         for one in &call.advice {
             writeln!(out, "  try: {}", one.command)?;
@@ -60,7 +44,7 @@ fn write_all(known: &Knowledge, explanation: &Explanation, out: &mut String) -> 
         writeln!(out, "\nall slow calls by what is behind them:")?;
     }
     for (cause, ns, count) in &explanation.causes {
-        writeln!(out, "  {:>9} {count:>6} calls  {}", show_ns(*ns), cause.name())?;
+        writeln!(out, "  {:>9} {count:>6} calls  {}", duration(*ns), cause.name())?;
     }
     for note in &explanation.notes {
         writeln!(out, "note: {note}")?;
@@ -79,14 +63,14 @@ pub(super) fn sentence(call: &SlowCall) -> String {
         call.call,
         call.comm,
         call.pid,
-        show_ns(call.wait_ns)
+        duration(call.wait_ns)
     );
     let mut who = call.pid;
     for (index, link) in call.chain.iter().enumerate() {
         let glue = match index {
             0 => ": ".to_owned(),
             _ if link.cause == Cause::Running => {
-                let _ = write!(text, "; {} ran for {} of it", link.who, show_ns(link.ns));
+                let _ = write!(text, "; {} ran for {} of it", link.who, duration(link.ns));
                 who = link.pid;
                 continue;
             }
@@ -95,7 +79,7 @@ pub(super) fn sentence(call: &SlowCall) -> String {
         };
         let place =
             if link.place.is_empty() { String::new() } else { format!(" ({})", link.place) };
-        let _ = write!(text, "{glue}{} for {}{place}", show_ns(link.ns), link.cause.phrase());
+        let _ = write!(text, "{glue}{} for {}{place}", duration(link.ns), link.cause.phrase());
         who = link.pid;
     }
     text
@@ -112,8 +96,8 @@ fn tree(
         let indent = "  ".repeat(depth);
         let who = if depth == 1 { String::new() } else { format!("{} ", known.who(node.pid)) };
         match node.cause {
-            Cause::Running => write!(out, "{indent}{} {who}ran", show_ns(node.ns))?,
-            cause => write!(out, "{indent}{} {who}for {}", show_ns(node.ns), cause.phrase())?,
+            Cause::Running => write!(out, "{indent}{} {who}ran", duration(node.ns))?,
+            cause => write!(out, "{indent}{} {who}for {}", duration(node.ns), cause.phrase())?,
         }
         if !node.place.is_empty() {
             write!(out, " [{}]", node.place)?;

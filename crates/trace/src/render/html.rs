@@ -20,7 +20,7 @@ mod page;
 mod timelines;
 
 use super::View;
-use super::text::{count, date, duration};
+use baro_show::{count, date, duration};
 use page::Page;
 use std::io::{self, BufWriter, Write};
 

@@ -7,7 +7,7 @@
 //! Held by `bench_bfq_leaves_nothing` in `crates/cli/tests/bench_bfq.rs`.
 
 use baro_bench::BenchError;
-use baro_sys::{dirty, disk, host};
+use baro_sys::files;
 use baro_tune::{Journal, Setting};
 use std::path::{Path, PathBuf};
 
@@ -32,18 +32,18 @@ impl Groups {
         let mut groups = Self { dirs: Vec::new() };
         for (number, weight) in weights.iter().enumerate() {
             let dir = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
-            dirty::create_dir(&dir).map_err(BenchError::file("make the control group", &dir))?;
+            files::make_folder(&dir).map_err(BenchError::file("make the control group", &dir))?;
             groups.dirs.push(dir.clone());
             let path = dir.join(file);
-            if !disk::exists(&path) {
+            if !files::exists(&path) {
                 return Err(BenchError::Refused(format!(
                     "{}: not there: this kernel's BFQ has no groups (CONFIG_BFQ_GROUP_IOSCHED), or \
                      the module bfq is not loaded: modprobe bfq",
                     path.display()
                 )));
             }
-            host::write_setting(&path, &weight.to_string())?;
-            let found = host::read_text(&path, TEXT_BYTES_MAX)?;
+            files::write_setting(&path, &weight.to_string())?;
+            let found = files::read_text(&path, TEXT_BYTES_MAX)?;
             let first = found.lines().next().unwrap_or_default();
             if first.split_whitespace().next_back() != Some(weight.to_string().as_str()) {
                 return Err(BenchError::Refused(format!(
@@ -61,15 +61,16 @@ impl Groups {
     /// The kernel's reason.
     pub(super) fn put(&self, group: usize, process: u32) -> Result<(), BenchError> {
         let Some(dir) = self.dirs.get(group) else { return Ok(()) };
-        Ok(host::write_setting(&dir.join("cgroup.procs"), &process.to_string())?)
+        Ok(files::write_setting(&dir.join("cgroup.procs"), &process.to_string())?)
     }
 }
 
 impl Drop for Groups {
     fn drop(&mut self) {
         for dir in &self.dirs {
-            if let Err(error) = dirty::remove_dir(dir) {
-                eprintln!("bench: removing the control group {}: {error}", dir.display());
+            if let Err(error) = files::remove_empty_folder(dir) {
+                let reason = error.source;
+                eprintln!("bench: removing the control group {}: {reason}", dir.display());
             }
         }
     }
@@ -78,11 +79,11 @@ impl Drop for Groups {
 /// Where groups are made, and the file of their weight.
 fn place(journal: &mut Journal) -> Result<(PathBuf, &'static str), BenchError> {
     let one = Path::new(ROOT).join("blkio");
-    if disk::exists(&one.join("cgroup.procs")) {
+    if files::exists(&one.join("cgroup.procs")) {
         return Ok((one, "blkio.bfq.weight"));
     }
     let controllers = Path::new(ROOT).join("cgroup.controllers");
-    let controllers = host::read_text(&controllers, TEXT_BYTES_MAX).unwrap_or_default();
+    let controllers = files::read_text(&controllers, TEXT_BYTES_MAX).unwrap_or_default();
     if !controllers.split_whitespace().any(|name| name == "io") {
         return Err(BenchError::Refused(format!(
             "no block controller below {ROOT}, neither of version 1 (blkio) nor of version 2 (io)"
@@ -95,13 +96,13 @@ fn place(journal: &mut Journal) -> Result<(PathBuf, &'static str), BenchError> {
 
 /// Groups whose process is gone; one that still has a process in it stays.
 fn remove_leftovers(parent: &Path) {
-    for name in host::list_dir(parent).unwrap_or_default() {
+    for name in files::list(parent).unwrap_or_default() {
         let Some(process) = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next())
         else {
             continue;
         };
-        if !disk::exists(&Path::new("/proc").join(process)) {
-            let _ = dirty::remove_dir(&parent.join(&name));
+        if !files::exists(&Path::new("/proc").join(process)) {
+            let _ = files::remove_empty_folder(&parent.join(&name));
         }
     }
 }

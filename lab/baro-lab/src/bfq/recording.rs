@@ -8,7 +8,7 @@
 //! `bench_bfq_leaves_nothing` in `crates/cli/tests/bench_bfq.rs`.
 
 use baro_bench::BenchError;
-use baro_sys::{disk, host};
+use baro_sys::files;
 use baro_tune::{Journal, Setting};
 use std::path::{Path, PathBuf};
 
@@ -33,22 +33,22 @@ impl Recording {
         let tracing = MOUNTS
             .iter()
             .map(PathBuf::from)
-            .find(|mount| disk::exists(&mount.join("current_tracer")))
+            .find(|mount| files::exists(&mount.join("current_tracer")))
             .ok_or_else(|| {
                 BenchError::Refused(
                     "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing".to_owned(),
                 )
             })?;
-        let tracers = host::read_text(&tracing.join("available_tracers"), TEXT_BYTES_MAX)?;
+        let tracers = files::read_text(&tracing.join("available_tracers"), TEXT_BYTES_MAX)?;
         let enable = Path::new("/sys/block").join(name).join("trace/enable");
-        if !tracers.split_whitespace().any(|tracer| tracer == "blk") || !disk::exists(&enable) {
+        if !tracers.split_whitespace().any(|tracer| tracer == "blk") || !files::exists(&enable) {
             return Err(BenchError::Refused(format!(
                 "this kernel has no tracer `blk` for {name} (CONFIG_BLK_DEV_IO_TRACE): found {}",
                 tracers.trim()
             )));
         }
         let current = tracing.join("current_tracer");
-        let found = host::read_text(&current, TEXT_BYTES_MAX)?;
+        let found = files::read_text(&current, TEXT_BYTES_MAX)?;
         if found.trim() != "nop" {
             return Err(BenchError::Refused(format!(
                 "{}: expected nop, found {}: somebody records; wait, or: echo nop > {}",
@@ -74,12 +74,12 @@ impl Recording {
     /// # Errors
     /// Those of reading; more than 1 GiB of text.
     pub(super) fn end(&self) -> Result<(String, u64), BenchError> {
-        host::write_setting(&self.enable, "0")?;
-        let text = host::read_text(&self.tracing.join("trace"), TEXT_BYTES_MAX)?;
+        files::write_setting(&self.enable, "0")?;
+        let text = files::read_text(&self.tracing.join("trace"), TEXT_BYTES_MAX)?;
         let per_cpu = self.tracing.join("per_cpu");
         let mut lost = 0_u64;
-        for cpu in host::list_dir(&per_cpu)? {
-            let stats = host::read_text(&per_cpu.join(cpu).join("stats"), TEXT_BYTES_MAX)?;
+        for cpu in files::list(&per_cpu)? {
+            let stats = files::read_text(&per_cpu.join(cpu).join("stats"), TEXT_BYTES_MAX)?;
             lost = lost.saturating_add(lost_in(&stats));
         }
         Ok((text, lost))

@@ -13,7 +13,7 @@ use super::recording::Recording;
 use baro_bench::BenchError;
 use baro_sys::block_device::BlockDevice;
 use baro_sys::identity::FileSystem;
-use baro_sys::{clock, dirty, disk, host};
+use baro_sys::{clock, files};
 use baro_tune::{Journal, OnConflict, Options, Outcome, Setting};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -125,7 +125,7 @@ pub fn run(spec: &BfqSpec, stop: &dyn Fn() -> bool) -> Result<BfqReport, BenchEr
     let found = BlockDevice::find(Path::new(&format!("/sys/dev/block/{major}:{minor}")))?;
     let name = found.name;
     let queue = Path::new("/sys/block").join(&name).join("queue");
-    if !disk::exists(&queue) {
+    if !files::exists(&queue) {
         return Err(BenchError::Refused(format!(
             "{}: its device {name} has no queue of its own; choose a folder on a disk",
             spec.dir.display()
@@ -135,14 +135,14 @@ pub fn run(spec: &BfqSpec, stop: &dyn Fn() -> bool) -> Result<BfqReport, BenchEr
     if !undone.is_clean() {
         eprintln!("bench: {undone}");
     }
-    let made: Vec<_> = files(spec).into_iter().filter(|file| !disk::exists(file)).collect();
+    let made: Vec<_> = files(spec).into_iter().filter(|file| !files::exists(file)).collect();
     let result = measure(spec, &name, &queue, &mut journal, stop);
     let report = journal.undo_all(OnConflict::Overwrite);
     if !report.is_clean() {
         eprintln!("bench: {report}");
     }
     for file in made {
-        let _ = dirty::remove(&file);
+        let _ = files::remove(&file);
     }
     result
 }
@@ -171,7 +171,7 @@ fn measure(
     for (number, worker) in workers.iter().enumerate() {
         groups.put(number, u32::try_from(worker.process).unwrap_or(0))?;
     }
-    let device = host::read_text(&Path::new("/sys/block").join(name).join("dev"), TEXT_BYTES_MAX)?;
+    let device = files::read_text(&Path::new("/sys/block").join(name).join("dev"), TEXT_BYTES_MAX)?;
     let device = device.trim().replace(':', ",");
     let recording = Recording::begin(name, journal)?;
     let begin_ns = clock::monotonic_ns();
@@ -191,7 +191,7 @@ fn measure(
     }
     drop(workers);
     if let Some(keep) = &spec.keep {
-        disk::write_file(keep, text.as_bytes())?;
+        files::write(keep, text.as_bytes())?;
     }
     let of: Vec<(u32, u64)> = answers
         .iter()
@@ -229,7 +229,7 @@ fn apply(
     for (name, value) in std::iter::once(&scheduler).chain(&spec.settings) {
         let places = [queue.join(name), queue.join("iosched").join(name)];
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let place = places.iter().find(|place| name.chars().all(allowed) && disk::exists(place));
+        let place = places.iter().find(|place| name.chars().all(allowed) && files::exists(place));
         let Some(place) = place else {
             return Err(BenchError::Refused(format!(
                 "{}: neither it nor its iosched folder has a setting {name:?}",
@@ -254,7 +254,7 @@ fn apply(
             continue;
         }
         let places = [queue.join(name), queue.join("iosched").join(name)];
-        let text = places.iter().find_map(|place| host::read_text(place, TEXT_BYTES_MAX).ok());
+        let text = places.iter().find_map(|place| files::read_text(place, TEXT_BYTES_MAX).ok());
         in_effect.extend(text.map(|text| (name.to_owned(), text.trim().to_owned())));
     }
     Ok(in_effect)

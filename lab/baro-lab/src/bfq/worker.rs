@@ -57,7 +57,7 @@ pub fn work(
     let file_blocks = (spec.file_bytes / spec.block_bytes).max(1);
     let mut buffer = AlignedBuffer::unlocked(usize::try_from(spec.block_bytes).unwrap_or(0))?;
     buffer.fill(0x5a);
-    if !baro_sys::disk::exists(&spec.file) {
+    if !baro_sys::files::exists(&spec.file) {
         drop(disk.create(name)?);
     }
     let file = disk.open(name, Access::WriteDirect)?;

@@ -4,7 +4,7 @@
 
 use super::account::Account;
 use super::show::Show;
-use baro_sys::{calls, dirty};
+use baro_sys::files;
 use std::fs::File;
 use std::io;
 
@@ -31,8 +31,8 @@ impl<'a> Cast<'a> {
         self.with("committer", move |show| {
             let mut round = 0_u64;
             while show.goes_on() {
-                dirty::write_at(file, &round.to_le_bytes(), 0)?;
-                calls::sync(file)?;
+                files::write_at(file, &round.to_le_bytes(), 0)?;
+                files::sync(file)?;
                 round += 1;
                 show.pause_ns(period_ns);
             }
@@ -49,7 +49,7 @@ const STAMP_PERIOD_NS: u64 = 5_000_000;
 pub(super) fn stamp(show: &Show<'_>, account: &mut Account, file: &File) -> io::Result<()> {
     let mut round = 0_u64;
     while show.goes_on() {
-        account.call("pwrite64", || dirty::write_at(file, &round.to_le_bytes(), 0))?;
+        account.call("pwrite64", || files::write_at(file, &round.to_le_bytes(), 0))?;
         round += 1;
         show.pause_ns(STAMP_PERIOD_NS);
     }

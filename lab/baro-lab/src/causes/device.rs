@@ -10,8 +10,9 @@ use super::show::Show;
 use super::stage::Stage;
 use baro_bench::error::BenchError;
 use baro_bench::stand::Speed;
+use baro_bench_sys::calls;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::{calls, clock, dirty, host, schedule, task};
+use baro_sys::{clock, files, schedule, task};
 use baro_tune::Setting;
 use std::fs::File;
 use std::io;
@@ -28,8 +29,8 @@ fn direct(path: &Path) -> Result<(File, AlignedBuffer), BenchError> {
     let failed = |source| BenchError::file("prepare", path)(source);
     let file = calls::open_direct(path).map_err(failed)?;
     let (buffer, _) = AlignedBuffer::new(DIRECT_BYTES as usize)?;
-    dirty::write_at(&file, &buffer, 0).map_err(failed)?;
-    calls::sync(&file).map_err(failed)?;
+    files::write_at(&file, &buffer, 0).map_err(failed)?;
+    files::sync(&file).map_err(failed)?;
     Ok((file, buffer))
 }
 
@@ -39,7 +40,7 @@ fn overwrite(
     (file, buffer): &(File, AlignedBuffer),
 ) -> io::Result<()> {
     while show.goes_on() {
-        account.call("pwrite64", || dirty::write_at(file, buffer, 0))?;
+        account.call("pwrite64", || files::write_at(file, buffer, 0))?;
     }
     Ok(())
 }
@@ -62,7 +63,7 @@ pub(super) fn cgroup_throttle(stage: &mut Stage<'_>) -> Result<Account, BenchErr
     let tasks = group.join("tasks");
     stage.perform(4 * S, Cast::default(), |show, account| {
         // Of version 1: one thread of a process can be in a group of its own.
-        let joined = host::write_setting(&tasks, &task::thread_id().to_string());
+        let joined = files::write_setting(&tasks, &task::thread_id().to_string());
         joined.map_err(io::Error::other)?;
         overwrite(show, account, &file)
     })
@@ -74,18 +75,18 @@ pub(super) fn fsync_behind_stream(stage: &mut Stage<'_>) -> Result<Account, Benc
     const AHEAD: u64 = 8;
     let path = stage.path("small");
     let failed = |source| BenchError::file("prepare", &path)(source);
-    let file = dirty::create(&path).map_err(failed)?;
-    calls::sync(&file).map_err(failed)?;
-    let stream = dirty::create(&stage.path("stream")).map_err(failed)?;
+    let file = files::create(&path).map_err(failed)?;
+    files::sync(&file).map_err(failed)?;
+    let stream = files::create(&stage.path("stream")).map_err(failed)?;
     stage.stand.set_speed(Speed { write_bytes: 10 * MIB, ..Speed::default() })?;
     let cast = Cast::default().with("antagonist", |show| {
         let piece = vec![7; MIB as usize];
         for at in 0..300_u64 {
             if show.goes_on() {
-                dirty::write_at(&stream, &piece, at * MIB)?;
-                dirty::start_write_back(&stream, at * MIB, MIB)?;
+                files::write_at(&stream, &piece, at * MIB)?;
+                calls::start_write_back(&stream, at * MIB, MIB)?;
                 if let Some(behind) = at.checked_sub(AHEAD) {
-                    dirty::write_back(&stream, behind * MIB, MIB)?;
+                    calls::write_back(&stream, behind * MIB, MIB)?;
                 }
             }
         }
@@ -94,8 +95,8 @@ pub(super) fn fsync_behind_stream(stage: &mut Stage<'_>) -> Result<Account, Benc
     stage.perform(6 * S, cast, |show, account| {
         show.pause_ns(S);
         while show.goes_on() {
-            dirty::write_at(&file, b"some bytes", account.calls * 10)?;
-            account.call("fsync", || calls::sync(&file))?;
+            files::write_at(&file, b"some bytes", account.calls * 10)?;
+            account.call("fsync", || files::sync(&file))?;
             show.pause_ns(S / 20);
         }
         Ok(())
@@ -106,9 +107,9 @@ pub(super) fn fsync_behind_stream(stage: &mut Stage<'_>) -> Result<Account, Benc
 pub(super) fn cpu_preemption(stage: &mut Stage<'_>) -> Result<Account, BenchError> {
     const EACH_BYTES: usize = 16 << 20;
     let path = stage.path("copied");
-    let file = dirty::create(&path).map_err(BenchError::file("prepare", &path))?;
+    let file = files::create(&path).map_err(BenchError::file("prepare", &path))?;
     let data = vec![7; EACH_BYTES];
-    dirty::write_at(&file, &data, 0).map_err(BenchError::file("prepare", &path))?;
+    files::write_at(&file, &data, 0).map_err(BenchError::file("prepare", &path))?;
     let cpu = schedule::allowed_cpus().last().copied().unwrap_or(0);
     let cast = Cast::default().with("antagonist", move |show| {
         schedule::set_cpu(cpu).map_err(io::Error::other)?;
@@ -125,7 +126,7 @@ pub(super) fn cpu_preemption(stage: &mut Stage<'_>) -> Result<Account, BenchErro
     stage.perform(4 * S, cast, |show, account| {
         schedule::set_cpu(cpu).map_err(io::Error::other)?;
         while show.goes_on() {
-            account.call("pwrite64", || dirty::write_at(&file, &data, 0))?;
+            account.call("pwrite64", || files::write_at(&file, &data, 0))?;
         }
         Ok(())
     })

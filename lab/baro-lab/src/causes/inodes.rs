@@ -5,7 +5,8 @@
 //! causes that fill a journal by it do fill it.
 
 use baro_bench::error::BenchError;
-use baro_sys::{calls, dirty};
+use baro_bench_sys::calls;
+use baro_sys::files;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,10 +27,10 @@ impl Inodes {
     pub(super) fn make(dir: &Path, blocks: u64, between: u64) -> Result<Self, BenchError> {
         let dir = dir.join("inodes");
         let failed = |source| BenchError::file("make files in", &dir)(source);
-        dirty::create_dir(&dir).map_err(failed)?;
+        files::make_folder(&dir).map_err(failed)?;
         let inodes = Self { dir: dir.clone(), step: IN_BLOCK * (between + 1), blocks };
         for number in 0..blocks * inodes.step {
-            dirty::create(&inodes.path(number)).map_err(failed)?;
+            files::create(&inodes.path(number)).map_err(failed)?;
         }
         Ok(inodes)
     }
@@ -48,6 +49,6 @@ impl Inodes {
     /// Changes the inode in that block, another way each `round`.
     pub(super) fn touch(&self, block: u64, round: u64) -> io::Result<()> {
         let mode = if round.is_multiple_of(2) { 0o600 } else { 0o640 };
-        calls::set_mode(&self.path(block % self.blocks.max(1) * self.step), mode)
+        Ok(calls::set_mode(&self.path(block % self.blocks.max(1) * self.step), mode)?)
     }
 }

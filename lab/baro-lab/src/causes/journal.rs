@@ -14,9 +14,9 @@ use super::inodes::Inodes;
 use super::stage::Stage;
 use baro_bench::error::BenchError;
 use baro_bench::stand::Speed;
-use baro_sys::{calls, dirty, footprint};
+use baro_bench_sys::calls;
+use baro_sys::{files, footprint};
 use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::sync::mpsc;
 
@@ -28,12 +28,12 @@ const ROOM_BYTES: u64 = 300 * MIB;
 /// Opens a file that has one block, and its block in memory.
 fn warm(path: &Path) -> Result<File, BenchError> {
     let failed = |source| BenchError::file("prepare", path)(source);
-    let file = match calls::open(path) {
+    let file = match files::open_to_write(path) {
         Ok(file) => file,
-        Err(_) => dirty::create(path).map_err(failed)?,
+        Err(_) => files::create(path).map_err(failed)?,
     };
-    dirty::write_at(&file, &[0; 4096], 0).map_err(failed)?;
-    calls::sync(&file).map_err(failed)?;
+    files::write_at(&file, &[0; 4096], 0).map_err(failed)?;
+    files::sync(&file).map_err(failed)?;
     Ok(file)
 }
 
@@ -98,15 +98,15 @@ pub(super) fn transaction_full(stage: &mut Stage<'_>) -> Result<Account, BenchEr
         .with("committer", move |_| {
             // Given up, not sent: also where the antagonist fails.
             let _ = begins.recv();
-            dirty::write_at(&commit, b"end", 0)?;
-            calls::sync(&commit)
+            files::write_at(&commit, b"end", 0)?;
+            Ok(files::sync(&commit)?)
         });
     // One such wait: what comes later waits for room in the log.
     stage.perform(4 * S, cast, |show, account| {
         show.pause_ns(S / 5);
         while show.goes_on() && account.slow.is_empty() {
             let before = account.calls;
-            account.call("pwrite64", || dirty::write_at(&file, &before.to_le_bytes(), 0))?;
+            account.call("pwrite64", || files::write_at(&file, &before.to_le_bytes(), 0))?;
             show.pause_ns(5_000_000);
         }
         Ok(())
@@ -129,7 +129,7 @@ pub(super) fn transaction_locked(stage: &mut Stage<'_>) -> Result<Account, Bench
     let cast = Cast::default().with_committer(&commit, S / 10).with("holder", |show| {
         for at in 0..30 {
             if show.goes_on() {
-                dirty::allocate(&held, at * EACH_BYTES, EACH_BYTES)?;
+                calls::allocate(&held, at * EACH_BYTES, EACH_BYTES)?;
             }
         }
         Ok(())
@@ -149,9 +149,9 @@ pub(super) fn ordered_data(stage: &mut Stage<'_>) -> Result<Account, BenchError>
     let cast = Cast::default().with("antagonist", move |_| {
         let piece = vec![7; MIB as usize];
         while asked.recv().is_ok() {
-            let large = dirty::create(&path)?;
+            let large = files::create(&path)?;
             for at in 0..DATA_BYTES / MIB {
-                dirty::write_at(&large, &piece, at * MIB)?;
+                files::write_at(&large, &piece, at * MIB)?;
             }
             let _ = done.send(());
         }
@@ -161,8 +161,8 @@ pub(super) fn ordered_data(stage: &mut Stage<'_>) -> Result<Account, BenchError>
         // Theirs: its end is the antagonist's.
         let ask = ask;
         while show.goes_on() && ask.send(()).is_ok() && written.recv().is_ok() {
-            dirty::write_at(&file, &account.calls.to_le_bytes(), 0)?;
-            account.call("fsync", || calls::sync(&file))?;
+            files::write_at(&file, &account.calls.to_le_bytes(), 0)?;
+            account.call("fsync", || files::sync(&file))?;
         }
         Ok(())
     })
@@ -185,18 +185,18 @@ pub(super) fn truncate_fallocate(stage: &mut Stage<'_>) -> Result<Account, Bench
     let room = warm(&stage.path("room"))?;
     // Reads the bitmaps of all groups.
     let failed = |source| BenchError::file("reserve room on", &stage.path("room"))(source);
-    dirty::allocate(&room, 0, ROOM_BYTES).map_err(failed)?;
-    dirty::truncate(&room, BLOCK).map_err(failed)?;
+    calls::allocate(&room, 0, ROOM_BYTES).map_err(failed)?;
+    files::set_length(&room, BLOCK).map_err(failed)?;
     footprint::sync_file_system(&stage.stand.mount_dir())?;
-    let cut = calls::open(&cut).map_err(BenchError::file("open", &cut))?;
+    let cut = files::open_to_write(&cut).map_err(BenchError::file("open", &cut))?;
     stage.stand.set_speed(Speed { reads: 3, ..Speed::default() })?;
     let cast = Cast::default().with_committer(&commit, S / 10).with("antagonist", |show| {
         let mut length = EXTENTS * 2 * BLOCK;
         let mut at = 0;
         while show.goes_on() && length > 0 {
             length = length.saturating_sub(IN_LEAF * 2 * BLOCK);
-            dirty::truncate(&cut, length)?;
-            dirty::allocate(&room, at, MIB)?;
+            files::set_length(&cut, length)?;
+            calls::allocate(&room, at, MIB)?;
             at += MIB;
         }
         Ok(())
@@ -205,10 +205,10 @@ pub(super) fn truncate_fallocate(stage: &mut Stage<'_>) -> Result<Account, Bench
 }
 
 /// A file with every other block a hole.
-fn fragmented(path: &Path, extents: u64) -> io::Result<()> {
-    let file = dirty::create(path)?;
+fn fragmented(path: &Path, extents: u64) -> baro_sys::Result<()> {
+    let file = files::create(path)?;
     for at in 0..extents {
-        dirty::write_at(&file, &[1; 4096], at * 2 * 4096)?;
+        files::write_at(&file, &[1; 4096], at * 2 * 4096)?;
     }
-    calls::sync(&file)
+    files::sync(&file)
 }

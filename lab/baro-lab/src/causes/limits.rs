@@ -9,7 +9,7 @@ use super::show::Show;
 use super::stage::Stage;
 use baro_bench::error::BenchError;
 use baro_bench::stand::Speed;
-use baro_sys::{dirty, host};
+use baro_sys::files;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -24,13 +24,13 @@ fn fill(show: &Show<'_>, account: &mut Account, file: &File, each: u64) -> io::R
     let places = 64 * MIB / each;
     while show.goes_on() {
         let offset = account.calls % places * each;
-        account.call("pwrite64", || dirty::write_at(file, &data, offset))?;
+        account.call("pwrite64", || files::write_at(file, &data, offset))?;
     }
     Ok(())
 }
 
 fn empty(path: &Path) -> Result<File, BenchError> {
-    dirty::create(path).map_err(BenchError::file("make", path))
+    files::create(path).map_err(BenchError::file("make", path))
 }
 
 /// The device may have 8 MiB of dirty data and writes 5 MiB/s; the victim writes 4 MiB a call.
@@ -55,7 +55,7 @@ pub(super) fn memory_reclaim(stage: &mut Stage<'_>) -> Result<Account, BenchErro
     let file = empty(&stage.path("filled"))?;
     let group = stage.stand.make_group("memory")?;
     let limit = group.join("memory.limit_in_bytes");
-    host::write_setting(&limit, &(32 * MIB).to_string())?;
+    files::write_setting(&limit, &(32 * MIB).to_string())?;
     stage.stand.set_speed(SPEED)?;
     let home = memory_group()?;
     let own = std::process::id().to_string();
@@ -63,17 +63,17 @@ pub(super) fn memory_reclaim(stage: &mut Stage<'_>) -> Result<Account, BenchErro
         let group = group.join("cgroup.procs");
         stage.perform(8 * S, Cast::default(), |show, account| {
             // When all is prepared: what is there already counts for the group it came from.
-            host::write_setting(&group, &own).map_err(io::Error::other)?;
+            files::write_setting(&group, &own).map_err(io::Error::other)?;
             fill(show, account, &file, 4 * MIB)
         })
     };
-    host::write_setting(&home, &own)?;
+    files::write_setting(&home, &own)?;
     result
 }
 
 /// The file by which this process goes back to where it is.
 fn memory_group() -> Result<std::path::PathBuf, BenchError> {
-    let groups = host::read_text(Path::new("/proc/self/cgroup"), 64 << 10)?;
+    let groups = files::read_text(Path::new("/proc/self/cgroup"), 64 << 10)?;
     let own = groups.lines().find_map(|line| line.split_once(":memory:/")).map(|(_, path)| path);
     let own = own.ok_or_else(|| {
         BenchError::Refused("/proc/self/cgroup: no memory controller of version 1".to_owned())

@@ -9,8 +9,9 @@ use super::cast::Cast;
 use super::stage::Stage;
 use baro_bench::error::BenchError;
 use baro_bench::stand::Speed;
+use baro_bench_sys::calls;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::{calls, dirty, footprint};
+use baro_sys::{files, footprint};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const S: u64 = 1_000_000_000;
@@ -24,22 +25,22 @@ pub(super) fn folio_lock(stage: &mut Stage<'_>) -> Result<Account, BenchError> {
     const APART: u64 = 16;
     let path = stage.path("pages");
     let failed = |source| BenchError::file("prepare", &path)(source);
-    let file = dirty::create(&path).map_err(failed)?;
-    dirty::write_at(&file, &vec![1; (PAGES * APART * PAGE) as usize], 0).map_err(failed)?;
+    let file = files::create(&path).map_err(failed)?;
+    files::write_at(&file, &vec![1; (PAGES * APART * PAGE) as usize], 0).map_err(failed)?;
     drop(file);
     footprint::sync_file_system(&stage.stand.mount_dir())?;
     stage.stand.remount()?;
-    let file = calls::open(&path).map_err(failed)?;
+    let file = files::open_to_write(&path).map_err(failed)?;
     calls::expect_random(&file).map_err(failed)?;
     // The first page, and with it all that is to be known of the file.
-    dirty::read_at(&file, &mut [0; 8], 0).map_err(failed)?;
+    files::read_at(&file, &mut [0; 8], 0).map_err(failed)?;
     stage.stand.set_speed(Speed { reads: 2, ..Speed::default() })?;
     let reading = AtomicU64::new(0);
     let cast = Cast::default().with("holder", |show| {
         for page in 1..PAGES {
             if show.goes_on() {
                 reading.store(page, Relaxed);
-                dirty::read_at(&file, &mut [0; 8], page * APART * PAGE)?;
+                files::read_at(&file, &mut [0; 8], page * APART * PAGE)?;
             }
         }
         Ok(())
@@ -53,7 +54,7 @@ pub(super) fn folio_lock(stage: &mut Stage<'_>) -> Result<Account, BenchError> {
                 // It says so a moment before it reads.
                 show.pause_ns(20_000_000);
                 let offset = page * APART * PAGE + 64;
-                account.call("pwrite64", || dirty::write_at(&file, b"a few bytes", offset))?;
+                account.call("pwrite64", || files::write_at(&file, b"a few bytes", offset))?;
             }
             show.pause_ns(1_000_000);
         }
@@ -69,15 +70,15 @@ pub(super) fn inode_lock(stage: &mut Stage<'_>) -> Result<Account, BenchError> {
     let failed = |source| BenchError::file("prepare", &path)(source);
     let direct = calls::open_direct(&path).map_err(failed)?;
     let (buffer, _) = AlignedBuffer::new(EACH_BYTES as usize)?;
-    dirty::write_at(&direct, &buffer, 0).map_err(failed)?;
-    let file = calls::open(&path).map_err(failed)?;
-    dirty::write_at(&file, b"begin", 0).map_err(failed)?;
-    calls::sync(&file).map_err(failed)?;
+    files::write_at(&direct, &buffer, 0).map_err(failed)?;
+    let file = files::open_to_write(&path).map_err(failed)?;
+    files::write_at(&file, b"begin", 0).map_err(failed)?;
+    files::sync(&file).map_err(failed)?;
     stage.stand.set_speed(Speed { write_bytes: EACH_BYTES, ..Speed::default() })?;
     let cast = Cast::default().with("antagonist", |show| {
         for at in 1..64 {
             if show.goes_on() {
-                dirty::write_at(&direct, &buffer, at * EACH_BYTES)?;
+                files::write_at(&direct, &buffer, at * EACH_BYTES)?;
             }
         }
         Ok(())
@@ -85,7 +86,7 @@ pub(super) fn inode_lock(stage: &mut Stage<'_>) -> Result<Account, BenchError> {
     stage.perform(5 * S, cast, |show, account| {
         while show.goes_on() {
             let round = account.calls.to_le_bytes();
-            account.call("pwrite64", || dirty::write_at(&file, &round, 0))?;
+            account.call("pwrite64", || files::write_at(&file, &round, 0))?;
             show.pause_ns(30_000_000);
         }
         Ok(())

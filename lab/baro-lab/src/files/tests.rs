@@ -1,18 +1,18 @@
 //! Tests of the writer: what is in the files, and that nothing is left.
 
 use super::*;
-use baro_sys::host::list_dir;
+use baro_sys::files::{list, make_folder, open_append};
 
 fn folder(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("baro-bench-files-{}-{name}", std::process::id()));
-    let _ = baro_sys::disk::remove_folder(&path);
-    dirty::create_dir(&path).unwrap();
+    let _ = baro_sys::files::remove_tree(&path);
+    make_folder(&path).unwrap();
     path
 }
 
 fn bytes_below(path: &Path) -> (u64, u64) {
-    let Ok(names) = list_dir(path) else {
-        let length = dirty::open_append(path).unwrap().metadata().unwrap().len();
+    let Ok(names) = list(path) else {
+        let length = open_append(path).unwrap().metadata().unwrap().len();
         return (1, length);
     };
     let each = names.iter().map(|name| bytes_below(&path.join(name)));
@@ -39,14 +39,14 @@ fn files_hold_what_was_written_and_are_rotated() {
         let (current, old) = files.paths(119);
         assert_eq!((bytes_below(&current), bytes_below(&old)), ((1, 1_000), (1, 2_000)));
         drop(files);
-        assert!(list_dir(&dir).unwrap().is_empty());
+        assert!(list(&dir).unwrap().is_empty());
 
         let mut kept = Files::prepare(FilesSpec { bytes: Some(1), ..spec }, &dir).unwrap();
         assert_eq!(kept.write(&AtomicBool::new(false)).unwrap().writes, 1);
         let path = kept.folder().to_path_buf();
         kept.keep();
         assert_eq!(bytes_below(&path), (1, 1_000));
-        baro_sys::disk::remove_folder(&dir).unwrap();
+        baro_sys::files::remove_tree(&dir).unwrap();
     }
 }
 
@@ -65,7 +65,7 @@ fn it_stops_when_asked_and_refuses_what_is_of_no_use() {
         assert!(matches!(Files::prepare(spec, &dir), Err(BenchError::Specification { .. })));
     }
     drop(files);
-    baro_sys::disk::remove_folder(&dir).unwrap();
+    baro_sys::files::remove_tree(&dir).unwrap();
 }
 
 #[test]
@@ -104,5 +104,5 @@ fn a_layer_a_sync_and_a_pace_change_nothing_of_what_is_written() {
     assert_eq!((more.writes, files.position), (20, 40));
     assert_eq!(bytes_below(files.folder()), (10, 20_000));
     drop(files);
-    baro_sys::disk::remove_folder(&dir).unwrap();
+    baro_sys::files::remove_tree(&dir).unwrap();
 }

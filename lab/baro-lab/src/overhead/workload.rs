@@ -4,7 +4,7 @@
 //! device at the end. Held by `files_are_made_and_pairs_alternate` in `tests/overhead.rs`.
 
 use baro_bench::error::BenchError;
-use baro_sys::{dirty, footprint};
+use baro_sys::{files, footprint};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -60,12 +60,13 @@ impl Workload {
             }
             if number.is_multiple_of(IN_FOLDER) {
                 folder = dir.join(format!("folder-{}", number / IN_FOLDER));
-                dirty::create_dir(&folder).map_err(BenchError::file("make the folder", &folder))?;
+                files::make_folder(&folder)
+                    .map_err(BenchError::file("make the folder", &folder))?;
             }
             let path = folder.join(number.to_string());
-            let file = dirty::create(&path).map_err(BenchError::file("make", &path))?;
+            let file = files::create(&path).map_err(BenchError::file("make", &path))?;
             if !data.is_empty() {
-                dirty::write_at(&file, &data, 0).map_err(BenchError::file("write", &path))?;
+                files::write_at(&file, &data, 0).map_err(BenchError::file("write", &path))?;
             }
         }
         Ok(footprint::sync_file_system(dir)?)

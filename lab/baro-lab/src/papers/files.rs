@@ -47,7 +47,7 @@ use baro_bench::stand;
 use baro_sys::disk::Disk;
 use baro_sys::place::Place;
 use baro_sys::storage::Storage;
-use baro_sys::{disk, host, schedule};
+use baro_sys::{files, schedule};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ fn why_no_stand() -> Option<String> {
     if !schedule::is_root() {
         return Some("needs root, for loop devices and control groups".to_owned());
     }
-    if !disk::exists(Path::new("/dev/loop-control")) {
+    if !files::exists(Path::new("/dev/loop-control")) {
         return Some("the kernel has no loop devices (/dev/loop-control)".to_owned());
     }
     None
@@ -157,7 +157,7 @@ fn why_no_model(options: &FilesOptions) -> Option<String> {
     if let Some(reason) = &options.no_stand {
         return Some(reason.clone());
     }
-    let missing = !disk::exists(Path::new(THROTTLE));
+    let missing = !files::exists(Path::new(THROTTLE));
     missing.then(|| {
         format!(
             "needs the block controller of control groups in version 1, and {THROTTLE} is missing"
@@ -202,12 +202,12 @@ fn fit(options: &FilesOptions) -> Result<(), BenchError> {
 
 /// Whether the kernel has f2fs, and its tools are there.
 fn why_no_f2fs() -> Option<String> {
-    let known = host::read_text(Path::new("/proc/filesystems"), 64 << 10).unwrap_or_default();
+    let known = files::read_text(Path::new("/proc/filesystems"), 64 << 10).unwrap_or_default();
     if !known.lines().any(|line| line.trim() == "f2fs") {
         return Some("this kernel has no f2fs (/proc/filesystems; modprobe f2fs)".to_owned());
     }
     let tools = ["/usr/sbin/mkfs.f2fs", "/sbin/mkfs.f2fs", "/usr/bin/mkfs.f2fs"];
-    let found = tools.iter().any(|path| disk::exists(Path::new(path)));
+    let found = tools.iter().any(|path| files::exists(Path::new(path)));
     (!found).then(|| "mkfs.f2fs is missing (package f2fs-tools)".to_owned())
 }
 

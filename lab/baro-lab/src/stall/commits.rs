@@ -11,7 +11,7 @@
 use baro_bench::error::BenchError;
 use baro_bench::stand::Stand;
 use baro_sys::tracefs::{TraceInstance, TraceLine, device_filter};
-use baro_sys::{clock, host};
+use baro_sys::{clock, files};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -108,7 +108,7 @@ impl CommitWatch {
     }
 
     fn sums(&self) -> Result<CommitSums, BenchError> {
-        Ok(CommitSums::parse(&host::read_text(&self.info, TEXT_BYTES_MAX)?))
+        Ok(CommitSums::parse(&files::read_text(&self.info, TEXT_BYTES_MAX)?))
     }
 
     /// Takes what is in the tracer's buffers.

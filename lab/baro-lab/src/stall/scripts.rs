@@ -8,7 +8,8 @@
 
 use super::StallSpec;
 use baro_bench::error::BenchError;
-use baro_sys::{clock, dirty};
+use baro_bench_sys::calls;
+use baro_sys::{clock, files};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -95,11 +96,11 @@ pub(super) fn run(
 }
 
 fn stamp(spec: &StallSpec, dir: &Path, begin_ns: u64, shared: &Shared) -> io::Result<()> {
-    let file = dirty::create_append(&dir.join("stamps"))?;
+    let file = calls::create_append(&dir.join("stamps"))?;
     let mut last_ns = begin_ns;
     while !shared.stop.load(Relaxed) {
         let line = format!("{}\n", clock::realtime_ns());
-        dirty::write_at(&file, line.as_bytes(), 0)?;
+        files::write_at(&file, line.as_bytes(), 0)?;
         let at_ns = clock::monotonic_ns();
         let mut stamps = shared.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         stamps.push(Stamp { at_ns, gap_ns: at_ns.saturating_sub(last_ns) });
@@ -113,12 +114,12 @@ fn stamp(spec: &StallSpec, dir: &Path, begin_ns: u64, shared: &Shared) -> io::Re
 fn write_large(spec: &StallSpec, dir: &Path, shared: &Shared) -> io::Result<()> {
     let piece = vec![7; PIECE_BYTES as usize];
     for number in 0_u64.. {
-        let file = dirty::create(&large(dir, number % LARGE_FILES))?;
+        let file = files::create(&large(dir, number % LARGE_FILES))?;
         for at in 0..spec.file_bytes / PIECE_BYTES {
             if shared.stop.load(Relaxed) {
                 return Ok(());
             }
-            dirty::write_at(&file, &piece, at * PIECE_BYTES)?;
+            files::write_at(&file, &piece, at * PIECE_BYTES)?;
             shared.large_bytes.fetch_add(PIECE_BYTES, Relaxed);
         }
     }
@@ -133,7 +134,7 @@ fn large(dir: &Path, number: u64) -> std::path::PathBuf {
 pub(super) fn remove(dir: &Path) -> Result<(), BenchError> {
     let files = (0..LARGE_FILES).map(|number| large(dir, number)).chain([dir.join("stamps")]);
     for path in files {
-        match dirty::remove(&path) {
+        match files::remove(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(BenchError::file("remove", &path)(error));
             }

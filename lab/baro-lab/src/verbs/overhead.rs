@@ -10,7 +10,7 @@ use baro_lab::overhead::{
     OverheadReport, OverheadSpec, Pair, Recorded, Tracer, Workload, run as measure,
 };
 use baro_probes::{PROBES_CPU, Timing, all_runs};
-use baro_sys::{clock, disk, termination};
+use baro_sys::{clock, files, termination};
 use baro_trace::file::{Item, TraceFile};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -171,7 +171,7 @@ impl Tracer for Baro {
 
 /// Events of a trace between two times, and what was lost in all of it.
 fn count(path: &Path, begin_ns: u64, end_ns: u64) -> Result<Recorded> {
-    let mut trace = TraceFile::open(BufReader::new(disk::open_input(path)?))?;
+    let mut trace = TraceFile::open(BufReader::new(files::open(path)?))?;
     let lost = trace.losses().iter().map(|cpu| cpu.total()).sum();
     let (mut events, mut records) = (0, 0);
     let mut merged = trace.merge()?;
@@ -183,7 +183,7 @@ fn count(path: &Path, begin_ns: u64, end_ns: u64) -> Result<Recorded> {
             records += u64::from(cpu == PROBES_CPU);
         }
     }
-    let trace_bytes = disk::file_bytes(path)?;
+    let trace_bytes = files::size_bytes(path)?;
     Ok(Recorded { events, records, lost, trace_bytes, kernel_ns: 0 })
 }
 

@@ -4,7 +4,7 @@ use baro_command::failure::{Outcome, Result};
 use baro_command::size::{self, show_bytes, show_ns};
 use baro_command::{Format, print_json};
 use baro_lab::stall::{Commit, Half, MOUNT_AS_EXT3, StallReport, StallSpec, run as measure};
-use baro_sys::{clock, disk, termination};
+use baro_sys::{clock, files, termination};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         report
     })?;
     if let Some(svg) = &arguments.svg {
-        disk::write_file(svg, report.svg().as_bytes())?;
+        files::write(svg, report.svg().as_bytes())?;
     }
     match arguments.format {
         Format::Json => print_json(&as_json(&report))?,

@@ -1,8 +1,8 @@
 //! Bars in groups: for each name on the axis one bar of each series.
 
-use super::frame::{Axis, BOTTOM, LEFT, RIGHT, TOP, begin, colour, legend, legend_height};
+use super::frame::{BOTTOM, LEFT, RIGHT, TOP, begin, colour, legend, legend_height};
 use crate::experiment::html::escaped;
-use crate::experiment::text::number;
+use baro_show::{Axis, number};
 use std::fmt::Write;
 
 /// What is drawn.

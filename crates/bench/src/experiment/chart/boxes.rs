@@ -1,7 +1,8 @@
 //! Box plots: quartiles, whiskers, the mean and the maximum of each case; paper A's figure 4.
 
-use super::frame::{Axis, BOTTOM, LEFT, RIGHT, TOP, begin, colour};
+use super::frame::{BOTTOM, LEFT, RIGHT, TOP, begin, colour};
 use crate::experiment::html::escaped;
+use baro_show::Axis;
 use std::fmt::Write;
 
 /// One case.

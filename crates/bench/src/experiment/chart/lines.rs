@@ -1,7 +1,8 @@
 //! Lines: a value over another, as throughput over the number of files.
 
-use super::frame::{Axis, BOTTOM, LEFT, RIGHT, TOP, begin, colour, legend, legend_height};
+use super::frame::{BOTTOM, LEFT, RIGHT, TOP, begin, colour, legend, legend_height};
 use crate::experiment::html::escaped;
+use baro_show::Axis;
 use std::fmt::Write;
 
 /// One line of a chart.

@@ -7,7 +7,7 @@ use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, WhenFull};
 use baro_recorder::Options;
 use baro_sys::disk::Disk;
-use baro_sys::{clock, disk, identity};
+use baro_sys::{clock, files, identity};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +18,7 @@ const RING_BYTES: usize = 16 << 20;
 /// The store below `folder`, made unless it is there.
 pub(super) fn store(folder: &Path) -> Result<PathBuf, BenchError> {
     let path = folder.join("store");
-    if disk::exists(&path) {
+    if files::exists(&path) {
         return Ok(path);
     }
     let geometry = Geometry::for_log(LOG_BYTES, WhenFull::Recycle)

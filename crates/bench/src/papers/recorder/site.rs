@@ -7,10 +7,10 @@ use super::RecorderSpec;
 use crate::error::BenchError;
 use crate::stand::{Speed, Stand, StandSpec};
 use baro_sys::disk::Disk;
+use baro_sys::files;
 use baro_sys::lock::LockFile;
 use baro_sys::place::Place;
 use baro_sys::storage::Storage;
-use baro_sys::{dirty, disk, host};
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "baro-recorder-";
@@ -104,7 +104,7 @@ impl Site {
             }
         }
         let folder = parent.join(format!("{PREFIX}{}", std::process::id()));
-        dirty::create_dir(&folder).map_err(BenchError::file("make the folder", &folder))?;
+        files::make_folder(&folder).map_err(BenchError::file("make the folder", &folder))?;
         let lock = LockFile::take(&folder.join(LOCK)).map_err(BenchError::System)?.ok();
         Ok(Self { lock, folder, stand })
     }
@@ -117,7 +117,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        if let Err(error) = disk::remove_folder(&self.folder) {
+        if let Err(error) = files::remove_tree(&self.folder) {
             eprintln!("bench: {error}");
         }
         self.lock = None;
@@ -143,7 +143,7 @@ fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
                 .to_owned(),
         ));
     }
-    if !disk::exists(Path::new(THROTTLE)) {
+    if !files::exists(Path::new(THROTTLE)) {
         return Err(BenchError::Refused(format!(
             "a modelled device needs the block controller of control groups version 1, and {THROTTLE} is \
              not there; measure the folder as it is: --device none"
@@ -167,11 +167,11 @@ fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
 
 /// Removes the folders of runs that were killed.
 fn remove_leftovers(parent: &Path) {
-    for name in host::list_dir(parent).unwrap_or_default() {
+    for name in files::list(parent).unwrap_or_default() {
         let Some(pid) = name.strip_prefix(PREFIX) else { continue };
         let dir = parent.join(&name);
         let beginning =
-            !disk::exists(&dir.join(LOCK)) && disk::exists(&Path::new("/proc").join(pid));
+            !files::exists(&dir.join(LOCK)) && files::exists(&Path::new("/proc").join(pid));
         if pid.parse::<u32>().is_err()
             || beginning
             || matches!(LockFile::holder(&dir.join(LOCK)), Ok(Some(_)))
@@ -179,7 +179,7 @@ fn remove_leftovers(parent: &Path) {
             continue;
         }
         eprintln!("bench: removing what a killed run left in {}", dir.display());
-        if let Err(error) = disk::remove_folder(&dir) {
+        if let Err(error) = files::remove_tree(&dir) {
             eprintln!("bench: {error}");
         }
     }

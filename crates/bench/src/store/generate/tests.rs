@@ -3,7 +3,7 @@
 use super::walk::value;
 use super::*;
 use baro_sources::Scalar;
-use baro_sys::disk::{remove, write_file as write};
+use baro_sys::files::{remove, write};
 use std::collections::HashMap;
 use std::path::Path;
 

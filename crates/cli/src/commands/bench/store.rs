@@ -9,7 +9,7 @@ use baro_bench::store::steady::{self, SteadySpec};
 use baro_bench::store::{StoreSpec, run as measure};
 use baro_recorder::Retention;
 use baro_store::RunRetention;
-use baro_sys::{clock, disk, termination};
+use baro_sys::{clock, files, termination};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -134,10 +134,10 @@ fn run_steady(
     };
     let report = steady::run(&arguments.dir, &spec, stop)?;
     if let Some(path) = &arguments.csv {
-        disk::write_file(path, report.csv().as_bytes())?;
+        files::write(path, report.csv().as_bytes())?;
     }
     if let Some(path) = &arguments.svg {
-        disk::write_file(path, report.svg().as_bytes())?;
+        files::write(path, report.svg().as_bytes())?;
     }
     print(arguments.format, &report.fields())?;
     Ok(Outcome::lost_if(

@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::failure::Result;
-use baro_sys::disk::open_input;
+use baro_sys::files;
 use baro_trace::blk::{Accounting, BlockEvent, blkparse as text, blktrace as binary};
 use baro_trace::file::{Ending, Item, TraceFile};
 use baro_trace::record::Device;
@@ -15,7 +15,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// A trace of Barograph, recorded with the events of requests.
 pub(super) fn trace(path: &Path) -> Result<Report> {
-    let mut trace = TraceFile::open(BufReader::new(open_input(path)?))
+    let mut trace = TraceFile::open(BufReader::new(files::open(path)?))
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let set = trace.events().clone();
     for event in [RqIssue::EVENT, RqComplete::EVENT] {
@@ -70,7 +70,7 @@ pub(super) fn blktrace(paths: &[PathBuf]) -> Result<Report> {
         let (found, max) = (paths.len(), binary::FILES_MAX);
         return Err(format!("--blktrace: expected at most {max} files, found {found}").into());
     }
-    let open = |path: &PathBuf| Ok(BufReader::with_capacity(READ_BYTES, open_input(path)?));
+    let open = |path: &PathBuf| Ok(BufReader::with_capacity(READ_BYTES, files::open(path)?));
     let inputs = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
     let mut merged = binary::Merged::new(inputs);
     let mut accounting = Accounting::default();
@@ -112,7 +112,7 @@ pub(super) fn blkparse(path: &Path) -> Result<Report> {
     let counts = if path == Path::new("-") {
         text::read(std::io::stdin().lock(), &mut accounting)?
     } else {
-        text::read(BufReader::new(open_input(path)?), &mut accounting)?
+        text::read(BufReader::new(files::open(path)?), &mut accounting)?
     };
     if counts.events == 0 {
         return Err(format!(

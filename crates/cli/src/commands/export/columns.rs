@@ -13,7 +13,8 @@ use crate::time;
 use baro_export::Request;
 use baro_export::rows::{self, Pace, Told};
 use baro_store::{Aggregate, Every, Interval, Query, QueryNotes, Store};
-use baro_sys::disk::{self, Disk};
+use baro_sys::disk::Disk;
+use baro_sys::files;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -41,7 +42,7 @@ pub(super) fn export(
     let mut written = Written::default();
     if arguments.partition_by.is_some() {
         let days = days(store, request, &mut written.notes)?;
-        if disk::exists(&arguments.file) {
+        if files::exists(&arguments.file) {
             let folder = arguments.file.display();
             return Err(format!("{folder}: expected a new folder, found that it exists").into());
         }
@@ -109,12 +110,12 @@ fn one(
     let (notes, told) = done.inspect_err(|_| {
         // Half a file looks like a whole one.
         if let Some(file) = output.made() {
-            let _ = disk::remove(file);
+            let _ = files::remove(file);
         }
     })?;
     written.files += 1;
     if let Some(file) = output.made() {
-        written.bytes += disk::file_bytes(file)?;
+        written.bytes += files::size_bytes(file)?;
     }
     let sum = &mut written.notes;
     sum.rows += notes.rows;

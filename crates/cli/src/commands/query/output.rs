@@ -7,7 +7,7 @@ use crate::failure::Result;
 use baro_export::rows::{Rows, Told};
 use baro_export::{Arrow, Csv, Json, Parquet};
 use baro_store::{Every, Selection};
-use baro_sys::disk::PacedOutput;
+use baro_sys::files::PacedOutput;
 use std::cell::Cell;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};

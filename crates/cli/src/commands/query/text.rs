@@ -41,5 +41,5 @@ impl<W: Write> Rows for Text<W> {
 
 /// A text without the control characters by which a name in a store could drive a terminal.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    baro_show::terminal(text, ' ')
 }

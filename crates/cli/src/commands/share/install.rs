@@ -11,7 +11,7 @@ use super::profile::{self, Group};
 use crate::commands::units::{There, UNITS, WANTED, look, plain, tell};
 use crate::failure::{Outcome, Result};
 use baro_share::member::find_interposer;
-use baro_sys::{disk, host, schedule};
+use baro_sys::{files, schedule};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -74,9 +74,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     remove_drop_ins(arguments, &units, &files)?;
     for (path, text) in &files {
         if let Some(dir) = path.parent() {
-            host::create_dir_all(dir)?;
+            files::make_folders(dir)?;
         }
-        host::write_durable(path, text.as_bytes())?;
+        files::write_durable(path, text.as_bytes())?;
         out!("{}: written", path.display());
     }
     tell(manager, NAME, &[&["daemon-reload"], &["enable", NAME], &["restart", NAME]])?;
@@ -162,10 +162,10 @@ Environment=LD_PRELOAD={} BARO_SHARE=/run/barograph/share/{}
 
 /// Removes our drop-ins, but for those in `keep`.
 fn remove_drop_ins(arguments: &Arguments, units: &Path, keep: &[(PathBuf, String)]) -> Result<()> {
-    if !disk::exists(units) {
+    if !files::exists(units) {
         return Ok(());
     }
-    for name in host::list_dir(units)?.iter().filter(|name| name.ends_with(".d")) {
+    for name in files::list(units)?.iter().filter(|name| name.ends_with(".d")) {
         let path = units.join(name).join(DROP_IN);
         if keep.iter().any(|(kept, _)| *kept == path) {
             continue;
@@ -173,9 +173,9 @@ fn remove_drop_ins(arguments: &Arguments, units: &Path, keep: &[(PathBuf, String
         match look(&path, MARKER)? {
             There::Nothing => continue,
             There::Foreign if !arguments.replace => return Err(foreign(&path).into()),
-            _ => host::remove_durable(&path)?,
+            _ => files::remove_durable(&path)?,
         }
-        disk::remove_if_empty(&units.join(name));
+        files::remove_if_empty(&units.join(name));
         out!("{}: removed", path.display());
     }
     Ok(())
@@ -188,15 +188,15 @@ fn remove(arguments: &Arguments, manager: bool, units: &Path) -> Result<Outcome>
         There::Nothing => out!("{}: not there", path.display()),
         _ => {
             tell(manager, NAME, &[&["disable", "--now", NAME]])?;
-            host::remove_durable(&path)?;
+            files::remove_durable(&path)?;
             out!("{}: removed", path.display());
         }
     }
     remove_drop_ins(arguments, units, &[])?;
     // Of an image nobody is told: what enabling there has made.
     let wanted = units.join(WANTED).join(NAME);
-    if disk::exists(&wanted) {
-        host::remove_durable(&wanted)?;
+    if files::exists(&wanted) {
+        files::remove_durable(&wanted)?;
     }
     tell(manager, NAME, &[&["daemon-reload"]])?;
     Ok(Outcome::Done)

@@ -15,7 +15,7 @@ use super::hold::Held;
 use super::run::cut;
 use crate::failure::Result;
 use baro_share::{Asked, Weight};
-use baro_sys::host;
+use baro_sys::files;
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Held>> {
 
 /// The groups of a profile as they are written.
 pub(super) fn groups(path: &Path) -> Result<Vec<Group>> {
-    let text = host::read_text(path, PROFILE_BYTES_MAX)?;
+    let text = files::read_text(path, PROFILE_BYTES_MAX)?;
     parse(&text).map_err(|error| in_file(path, &error))
 }
 

@@ -11,7 +11,7 @@ mod unit;
 use crate::commands::units::{There, UNITS, WANTED, look, plain, tell};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_sys::{dirty, disk, host, schedule};
+use baro_sys::{files, schedule};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let text = text(arguments, folder)?;
     make_folder(&traces)?;
-    host::create_dir_all(&units)?;
-    host::write_durable(&path, text.as_bytes())?;
+    files::make_folders(&units)?;
+    files::write_durable(&path, text.as_bytes())?;
     out!("{}: written", path.display());
     out!("{}: traces of calls that waited {}", traces.display(), arguments.over);
     // One that runs goes on with its old options until it is started anew.
@@ -115,13 +115,13 @@ fn text(arguments: &Arguments, folder: &str) -> Result<String> {
 /// Makes the folder for traces, for root and its group: they tell names of all processes.
 fn make_folder(path: &Path) -> Result<()> {
     if let Some(parent) = path.parent() {
-        host::create_dir_all(parent)?;
+        files::make_folders(parent)?;
     }
-    match dirty::create_dir_with(path, 0o750) {
+    match files::make_folder_with(path, 0o750) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        result => {
-            result.map_err(|error| format!("{}: cannot make it: {error}", path.display()).into())
-        }
+        result => result.map_err(|error| {
+            format!("{}: cannot make it: {}", path.display(), error.source).into()
+        }),
     }
 }
 
@@ -131,17 +131,17 @@ fn remove(manager: bool, units: &Path, traces: &Path, there: There) -> Result<Ou
         out!("{}: not there", path.display());
     } else {
         tell(manager, NAME, &[&["disable", "--now", NAME]])?;
-        host::remove_durable(&path)?;
+        files::remove_durable(&path)?;
         out!("{}: removed", path.display());
         tell(manager, NAME, &[&["daemon-reload"]])?;
     }
     // Of an image nobody is told: what enabling there has made.
     let wanted = units.join(WANTED);
-    host::remove_durable(&wanted.join(NAME)).or_else(|error| match host::is_gone(&error) {
+    files::remove_durable(&wanted.join(NAME)).or_else(|error| match files::is_gone(&error) {
         true => Ok(()),
         false => Err(error),
     })?;
-    disk::remove_if_empty(traces);
+    files::remove_if_empty(traces);
     if traces.is_dir() {
         out!("{}: the traces stay", traces.display());
     }

@@ -8,7 +8,7 @@ use super::recording::{BUFFER, Collector, Recording, record_to};
 use crate::commands::{Format, explain};
 use crate::failure::Result;
 use crate::size;
-use baro_sys::{clock, dirty, disk};
+use baro_sys::{clock, files};
 use baro_trace::explain::Knowledge;
 use clap::Args;
 use clap::error::ErrorKind;
@@ -45,10 +45,11 @@ impl Temporary {
         // The id is not enough: a killed process of that id may have left its own.
         let name = format!("baro-live-{}-{}", std::process::id(), clock::monotonic_ns());
         let path = std::env::temp_dir().join(name);
-        dirty::create_dir_with(&path, 0o700).map_err(|error| {
+        files::make_folder_with(&path, 0o700).map_err(|error| {
             format!(
-                "cannot make the folder {} for the recording: {error}; TMPDIR names another place",
-                path.display()
+                "cannot make the folder {} for the recording: {}; TMPDIR names another place",
+                path.display(),
+                error.source
             )
         })?;
         Ok(Self(path))
@@ -57,7 +58,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if let Err(error) = disk::remove_folder(&self.0) {
+        if let Err(error) = files::remove_tree(&self.0) {
             eprintln!("baro: {error}");
         }
     }

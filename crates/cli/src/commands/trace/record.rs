@@ -5,7 +5,7 @@ use super::recording::{BUFFER, Collector, Recorded, Recording, RingOptions, reco
 use crate::commands::{Format, print_json};
 use crate::failure::{Failure, Outcome, Result};
 use crate::size;
-use baro_sys::{clock, dirty, termination};
+use baro_sys::{clock, files, termination};
 use baro_trace::collect::{CollectError, Summary};
 use clap::Args;
 use serde_json::json;
@@ -126,16 +126,16 @@ fn is_there(error: &Failure) -> bool {
 /// off, but for what somebody writes at this moment.
 fn remove_older(folder: &Path, keep: usize) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let mut names = baro_sys::host::list_dir(folder).unwrap_or_default();
+    let mut names = baro_sys::files::list(folder).unwrap_or_default();
     names.retain(|name| {
         let is_part = name.ends_with(".trace.part");
         name.starts_with("baro-")
-            && (name.ends_with(".trace") || is_part && !dirty::is_held(&folder.join(name)))
+            && (name.ends_with(".trace") || is_part && !files::is_held(&folder.join(name)))
     });
     names.sort_unstable();
     let old = names.len().saturating_sub(keep.max(1));
     for name in names.iter().take(old) {
-        let _ = dirty::remove(&folder.join(name));
+        let _ = files::remove(&folder.join(name));
     }
 }
 

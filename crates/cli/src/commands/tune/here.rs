@@ -6,10 +6,10 @@ use crate::failure::Result;
 use crate::size;
 use baro_recorder::inspect::base_of_rings;
 use baro_recorder::{Options, Recorder};
+use baro_sys::files;
 use baro_sys::identity::FileSystem;
 use baro_sys::place::Place;
 use baro_sys::schedule::Rights;
-use baro_sys::{dirty, disk};
 use baro_tune::{
     Circumstances, JournalFacts, MountFacts, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, journal_of,
 };
@@ -62,7 +62,7 @@ impl Here {
 
 /// The folder itself, or what of its path is there.
 fn existing(path: &Path) -> &Path {
-    path.ancestors().find(|path| disk::exists(path)).unwrap_or(Path::new("/"))
+    path.ancestors().find(|path| files::exists(path)).unwrap_or(Path::new("/"))
 }
 
 fn mount(mut place: Place) -> MountFacts {
@@ -83,14 +83,14 @@ fn mount(mut place: Place) -> MountFacts {
 /// The file of the device: what was mounted may be a name that is no file, as /dev/root.
 fn device(place: &Place) -> String {
     match &place.queue {
-        Some(queue) if !disk::exists(Path::new(&place.source)) => format!("/dev/{}", queue.name),
+        Some(queue) if !files::exists(Path::new(&place.source)) => format!("/dev/{}", queue.name),
         _ => place.source.clone(),
     }
 }
 
 fn journal(device: &str) -> Option<JournalFacts> {
-    let file = disk::open_input(Path::new(device)).ok()?;
+    let file = files::open(Path::new(device)).ok()?;
     let mut bytes = [0; SUPERBLOCK_BYTES];
-    dirty::read_at(&file, &mut bytes, SUPERBLOCK_OFFSET).ok()?;
+    files::read_at(&file, &mut bytes, SUPERBLOCK_OFFSET).ok()?;
     journal_of(&bytes)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::blk::{Class, Column, Kind, Process};
-use baro_sys::{dirty, footprint, host, identity};
+use baro_sys::{files, footprint, identity};
 use std::path::Path;
 
 fn event(time_ns: u64) -> BlockEvent {
@@ -34,7 +34,7 @@ fn what_is_written_to_a_disk_is_accounted_for() {
     let folder = std::env::temp_dir();
     let (major, minor) = identity::FileSystem::of(&folder).unwrap().device;
     let disk = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
-    if host::list_dir(&disk.join("mq")).is_err() {
+    if files::list(&disk.join("mq")).is_err() {
         println!("skipped: {} is on no disk that has requests", folder.display());
         return;
     }
@@ -48,16 +48,16 @@ fn what_is_written_to_a_disk_is_accounted_for() {
         Err(error) => panic!("{error}"),
     };
     let path = folder.join(format!("baro-watch-{}", std::process::id()));
-    let file = dirty::create(&path).unwrap();
+    let file = files::create(&path).unwrap();
     let before = footprint::device_written_bytes(&path).unwrap().unwrap();
     for piece in 0..64_u64 {
-        dirty::write_at(&file, &[1; 65_536], piece << 16).unwrap();
+        files::write_at(&file, &[1; 65_536], piece << 16).unwrap();
         file.sync_all().unwrap();
         watch.drain().unwrap();
     }
     let after = footprint::device_written_bytes(&path).unwrap().unwrap();
     let watched = watch.finish().unwrap();
-    dirty::remove(&path).unwrap();
+    files::remove(&path).unwrap();
     assert_eq!(
         (watched.damaged, watched.losses.iter().map(|cpu| cpu.total()).sum::<u64>()),
         (0, 0)
@@ -69,6 +69,6 @@ fn what_is_written_to_a_disk_is_accounted_for() {
     // Others may write to the same disk before and after the kernel was asked, never less.
     assert!(after - before >= 64 << 16, "{before} {after}");
     assert!(written >= after - before, "{written} of {}", after - before);
-    let instances = host::list_dir(Path::new("/sys/kernel/tracing/instances")).unwrap_or_default();
+    let instances = files::list(Path::new("/sys/kernel/tracing/instances")).unwrap_or_default();
     assert!(!instances.contains(&format!("baro-watch-test-{}", std::process::id())));
 }

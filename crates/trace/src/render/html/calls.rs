@@ -1,8 +1,8 @@
 //! The calls that took long: a sentence each, its chain of reasons as bars, and what would help.
 
 use super::page::Page;
-use crate::render::text::{count, duration};
 use crate::render::{SlowCall, SlowLink, View};
+use baro_show::{count, duration};
 use std::collections::BTreeMap;
 use std::io;
 

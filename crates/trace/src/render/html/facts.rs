@@ -3,8 +3,8 @@
 use super::page::Page;
 use crate::render::View;
 use crate::render::series::{Space, end_is_untold, space};
-use crate::render::text::{count, date, duration};
 use crate::timeline::{Task, WaitKind};
+use baro_show::{count, date, duration};
 use std::cmp::Reverse;
 use std::io;
 

@@ -1,6 +1,7 @@
 //! Writes a page: markup as it is, text escaped and cut.
 
 use crate::render::text::cut;
+use baro_show::{Unseen, markup};
 use std::io::{self, Write};
 
 /// A page that is being written.
@@ -20,7 +21,7 @@ impl<'w> Page<'w> {
 
     /// Text, for elements and for quoted attributes; at most so many characters of it.
     pub(super) fn text(&mut self, text: &str, chars_max: usize) -> io::Result<()> {
-        self.raw(&escaped(&cut(text, chars_max)))
+        self.raw(&markup(&cut(text, chars_max), Unseen::Marked))
     }
 
     /// An element without attributes that holds text.
@@ -55,29 +56,4 @@ impl<'w> Page<'w> {
     pub(super) fn end_table(&mut self) -> io::Result<()> {
         self.raw("</tbody>\n</table></div>\n")
     }
-}
-
-/// Markup characters escaped; what would be invisible, or turns the direction of what follows, shown
-/// as a replacement character.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{feff}'
-            | '\u{fffe}'
-            | '\u{ffff}' => out.push('\u{fffd}'),
-            control if control.is_control() => out.push('\u{fffd}'),
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -8,8 +8,8 @@ use crate::render::View;
 use crate::render::lanes::Rows;
 use crate::render::series::{Space, in_flight, space};
 use crate::render::stages::{STAGES, bounds, stages};
-use crate::render::text::{bytes, count, duration};
 use crate::timeline::{Disk, Journal, Stage, Transaction};
+use baro_show::{bytes, count, duration};
 use std::cmp::Reverse;
 use std::io;
 

@@ -5,8 +5,8 @@ use crate::record::Device;
 use crate::render::View;
 use crate::render::lanes::Rows;
 use crate::render::series::{end_is_untold, in_flight};
-use crate::render::text::bytes;
 use crate::timeline::Disk;
+use baro_show::bytes;
 use std::io;
 
 /// Rows of requests: more than most drivers take at once.

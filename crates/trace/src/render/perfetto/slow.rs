@@ -2,8 +2,8 @@
 //! what it is a reason for.
 
 use super::packet::{Arg, Event, Kind, Packets, Track};
-use crate::render::text::duration;
 use crate::render::{SlowCall, SlowLink, View};
+use baro_show::duration;
 use std::io;
 
 pub(super) fn write(view: &View<'_>, packets: &mut Packets<'_>) -> io::Result<()> {

@@ -16,7 +16,7 @@ use super::writers::Writers;
 use crate::files::Point;
 use baro_bench::error::BenchError;
 use baro_bench::stand::{FileSystem, Speed, Stand, StandSpec};
-use baro_sys::{dirty, disk, footprint};
+use baro_sys::{files, footprint};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -45,7 +45,7 @@ struct PlainFolder(PathBuf);
 
 impl Drop for PlainFolder {
     fn drop(&mut self) {
-        let _ = disk::remove_folder(&self.0);
+        let _ = files::remove_tree(&self.0);
     }
 }
 
@@ -69,7 +69,7 @@ impl Bed {
         };
         if let Some(reason) = &options.no_stand {
             let folder = options.dir.join(format!("{PLAIN}{}", std::process::id()));
-            dirty::create_dir(&folder).map_err(BenchError::file("make the folder", &folder))?;
+            files::make_folder(&folder).map_err(BenchError::file("make the folder", &folder))?;
             bed.plain = Some(PlainFolder(folder));
             bed.device = Device::None;
             bed.notes.push(format!("no stand, no limits: {reason}"));
@@ -194,12 +194,12 @@ impl Drop for Bed {
 
 /// Removes the folders of runs that were killed.
 pub(super) fn remove_leftovers(dir: &Path) {
-    let names = baro_sys::host::list_dir(dir).unwrap_or_default();
+    let names = baro_sys::files::list(dir).unwrap_or_default();
     for name in names {
         let pid = name.strip_prefix(PLAIN).filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()));
-        if pid.is_some_and(|pid| !disk::exists(&Path::new("/proc").join(pid))) {
+        if pid.is_some_and(|pid| !files::exists(&Path::new("/proc").join(pid))) {
             eprintln!("bench: removing what a killed run left: {name}");
-            let _ = disk::remove_folder(&dir.join(name));
+            let _ = files::remove_tree(&dir.join(name));
         }
     }
 }

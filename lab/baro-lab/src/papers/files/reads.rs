@@ -19,7 +19,7 @@ use crate::files::{Pace, Progress};
 use baro_bench::error::BenchError;
 use baro_bench::store::ingest;
 use baro_store::{Interval, Query, Selection, Store};
-use baro_sys::{clock, dirty, disk};
+use baro_sys::{clock, files};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -128,10 +128,10 @@ pub(super) fn write(
     if of == "store" {
         return write_store(folder, data, stop);
     }
-    dirty::create_dir(folder).map_err(BenchError::file("make the folder", folder))?;
+    files::make_folder(folder).map_err(BenchError::file("make the folder", folder))?;
     let portion = vec![0x5a; (data.block_bytes as usize).saturating_sub(HEAD_BYTES)];
     let log = folder.join("log");
-    let mut log = dirty::open_append(&log).map_err(BenchError::file("make", &log))?;
+    let mut log = files::open_append(&log).map_err(BenchError::file("make", &log))?;
     for round in 0..data.rounds {
         for sensor in 0..data.sensors {
             if stop.load(Relaxed) {
@@ -146,9 +146,9 @@ pub(super) fn write(
                 continue;
             }
             let path = folder.join(sensor.to_string());
-            let file = dirty::open_append(&path);
-            file.and_then(|mut file| file.write_all(&bytes))
-                .map_err(BenchError::file("append to", &path))?;
+            let mut file =
+                files::open_append(&path).map_err(BenchError::file("append to", &path))?;
+            file.write_all(&bytes).map_err(BenchError::file("append to", &path))?;
         }
     }
     Ok(())
@@ -229,7 +229,7 @@ pub(super) fn read(of: &str, folder: &Path, sensor: u64, data: Data) -> Result<u
 }
 
 fn scan(path: &Path, sensor: u64, data: Data) -> Result<u64, BenchError> {
-    let mut file = disk::open_input(path)?;
+    let mut file = files::open(path)?;
     let block = data.block_bytes as usize;
     let mut piece = vec![0; (PIECE_BYTES / block).max(1) * block];
     let (mut filled, mut found) = (0, 0);

@@ -8,7 +8,7 @@ use crate::files::{Point, Progress, Steady};
 use baro_bench::experiment::{Claim, Head, Machine, Measured, Measurement, Verdict};
 use baro_bench::store::ingest;
 use baro_store::{Interval, Query, Selection, Store};
-use baro_sys::{clock, dirty};
+use baro_sys::{clock, files};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -19,15 +19,15 @@ struct Place(PathBuf);
 impl Place {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("baro-files-{name}-{}", std::process::id()));
-        let _ = disk::remove_folder(&path);
-        dirty::create_dir(&path).unwrap();
+        let _ = files::remove_tree(&path);
+        files::make_folder(&path).unwrap();
         Self(path)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = disk::remove_folder(&self.0);
+        let _ = files::remove_tree(&self.0);
     }
 }
 
@@ -71,8 +71,8 @@ fn order(kind: Kind, folder: PathBuf) -> Order {
 }
 
 fn bytes_in(folder: &Path) -> u64 {
-    let names = host::list_dir(folder).unwrap();
-    names.iter().map(|name| disk::file_bytes(&folder.join(name)).unwrap()).sum()
+    let names = files::list(folder).unwrap();
+    names.iter().map(|name| files::size_bytes(&folder.join(name)).unwrap()).sum()
 }
 
 #[test]

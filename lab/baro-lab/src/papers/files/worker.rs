@@ -12,7 +12,7 @@ use super::order::{Go, Kind, Order, Report, STOP, Said};
 use super::sensors::StoreWriter;
 use crate::files::{Files, FilesSpec, Pace, Progress};
 use baro_bench::error::BenchError;
-use baro_sys::{clock, host};
+use baro_sys::{clock, files};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
@@ -86,7 +86,7 @@ fn obey(
     let order: Order = serde_json::from_str(&line).map_err(|error| wrong(&line, &error))?;
     let began_ns = clock::monotonic_ns();
     if let Some(group) = &order.group {
-        host::write_setting(group, &std::process::id().to_string())?;
+        files::write_setting(group, &std::process::id().to_string())?;
     }
     let mut writer = Writer::prepare(&order)?;
     say(out, &Said::Ready { prepared_ns: clock::monotonic_ns() - began_ns })?;

@@ -7,8 +7,9 @@ use super::ShareExperiment;
 use super::row::{Case, Figures, Late};
 use super::session::{Ended, Session};
 use baro_bench::error::BenchError;
+use baro_bench_sys::calls;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::{calls, clock, dirty, disk, termination};
+use baro_sys::{clock, files, termination};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,7 +55,7 @@ pub(super) fn measure(
 pub fn read(path: &Path, seed: u64, out: &mut dyn Write) -> Result<(), BenchError> {
     termination::watch().map_err(BenchError::Thread)?;
     termination::end_with_parent().map_err(BenchError::Thread)?;
-    let blocks = disk::file_bytes(path)? / READ_BYTES;
+    let blocks = files::size_bytes(path)? / READ_BYTES;
     let file = calls::open_direct(path).map_err(BenchError::file("open", path))?;
     let (mut buffer, _) = AlignedBuffer::new(READ_BYTES as usize)?;
     let mut late = Late::default();
@@ -63,7 +64,7 @@ pub fn read(path: &Path, seed: u64, out: &mut dyn Write) -> Result<(), BenchErro
     while termination::requested().is_none() {
         word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let at = (word >> 33) % blocks.max(1) * READ_BYTES;
-        dirty::read_at(&file, &mut buffer, at).map_err(BenchError::file("read", path))?;
+        files::read_at(&file, &mut buffer, at).map_err(BenchError::file("read", path))?;
         late.frames += 1;
         late.read_bytes += READ_BYTES;
         due_ns += PERIOD_NS;

@@ -14,7 +14,7 @@ use super::row::{Case, Figures, Late};
 use super::session::{Session, kill};
 use super::site::Site;
 use baro_bench::error::BenchError;
-use baro_sys::{clock, disk};
+use baro_sys::{clock, files};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -41,7 +41,7 @@ const LATE_MAX: u64 = 60 * FRAMES_PER_S;
 /// The encoded video, made once in the folder.
 fn video(site: &Site) -> Result<PathBuf, BenchError> {
     let path = site.folder().join(VIDEO);
-    if disk::exists(&path) {
+    if files::exists(&path) {
         return Ok(path);
     }
     let part = site.folder().join("video.part");
@@ -56,17 +56,17 @@ fn video(site: &Site) -> Result<PathBuf, BenchError> {
     let cannot = |said: String| BenchError::Refused(format!("{CANNOT}: ffmpeg: {said}"));
     let output = command.output().map_err(|error| cannot(error.to_string()))?;
     if !output.status.success() {
-        let _ = disk::remove(&part);
+        let _ = files::remove(&part);
         return Err(cannot(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
-    baro_sys::dirty::rename(&part, &path).map_err(BenchError::file("name", &path))?;
+    baro_sys::files::rename(&part, &path).map_err(BenchError::file("name", &path))?;
     Ok(path)
 }
 
 pub(super) fn measure(site: &Site, case: &Case, stop: &AtomicBool) -> Result<Figures, BenchError> {
     let path = video(site)?;
     site.drop_cached(&path)?;
-    let file_bytes = disk::file_bytes(&path)?;
+    let file_bytes = files::size_bytes(&path)?;
     let mut session = Session::begin(site, case, stop)?;
     case.load.map_or(Ok(()), |load| session.load(1, load))?;
     let before = session.warm_up()?;

@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
         // What the kernel refused without a word would be measured under a wrong name.
         for (file, expected) in case.setting.policy().set {
             let path = format!("/sys/block/{}/queue/{file}", site.disk);
-            let found = baro_sys::host::read_text(std::path::Path::new(&path), 4096)?;
+            let found = baro_sys::files::read_text(std::path::Path::new(&path), 4096)?;
             if found.trim() != expected {
                 session.notes.push(format!("{file} is {}, not {expected}", found.trim()));
             }

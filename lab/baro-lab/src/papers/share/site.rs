@@ -10,13 +10,14 @@
 
 use super::refused;
 use baro_bench::error::BenchError;
+use baro_bench_sys::calls;
 use baro_share::{Controller, Policy, Registry, observe};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::place::Place;
 use baro_sys::storage::Storage;
-use baro_sys::{calls, clock, dirty, disk, host, schedule};
+use baro_sys::{clock, files, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -73,15 +74,15 @@ impl Site {
         let number = observe::queue(Path::new("/"), &queue.disk).map_err(refused)?.number;
         remove_leftovers();
         let run_dir = Path::new(RUN_DIR).join(format!("{RUN_PREFIX}{}", std::process::id()));
-        host::create_dir_all(&run_dir)?;
+        files::make_folders(&run_dir)?;
         let run_lock = take(&run_dir)?;
         let registry = Registry::open(&run_dir.join(GROUPS)).map_err(refused)?;
         let folder = dir.join(FOLDER);
-        host::create_dir_all(&folder)?;
+        files::make_folders(&folder)?;
         let folder_lock = match take(&folder) {
             Ok(lock) => lock,
             Err(error) => {
-                let _ = disk::remove_folder(&run_dir);
+                let _ = files::remove_tree(&run_dir);
                 return Err(error);
             }
         };
@@ -116,7 +117,7 @@ impl Site {
     /// # Errors
     /// No room, or the disk fails; [`BenchError::Stopped`].
     pub(super) fn lay_out(&self, groups: usize, stop: &AtomicBool) -> Result<(), BenchError> {
-        let missing = (0..groups).map(|group| self.file(group)).filter(|file| !disk::exists(file));
+        let missing = (0..groups).map(|group| self.file(group)).filter(|file| !files::exists(file));
         for path in missing {
             let free = Disk::open(&self.folder)?.available_bytes()?.unwrap_or(u64::MAX);
             if free < self.file_bytes + SPARE_BYTES {
@@ -131,7 +132,7 @@ impl Site {
             let result = write(&path, self.file_bytes, stop);
             if result.is_err() {
                 // Half a file would be taken for a whole one.
-                let _ = disk::remove(&path);
+                let _ = files::remove(&path);
             }
             result?;
         }
@@ -143,10 +144,10 @@ impl Site {
     /// # Errors
     /// The disk fails.
     pub(super) fn drop_cached(&self, path: &Path) -> Result<(), BenchError> {
-        let file = calls::open(path).map_err(BenchError::file("open", path))?;
+        let file = files::open_to_write(path).map_err(BenchError::file("open", path))?;
         file.sync_all().map_err(BenchError::file("sync", path))?;
-        let bytes = disk::file_bytes(path)?;
-        dirty::drop_cached(&file, 0, bytes).map_err(BenchError::file("drop from memory", path))
+        let bytes = files::size_bytes(path)?;
+        calls::drop_cached(&file, 0, bytes).map_err(BenchError::file("drop from memory", path))
     }
 
     /// Bytes of a file that are in memory: nobody waits for the disk for them.
@@ -154,15 +155,15 @@ impl Site {
     /// # Errors
     /// It cannot be opened or mapped.
     pub(super) fn cached_bytes(&self, path: &Path) -> Result<u64, BenchError> {
-        let file = calls::open(path).map_err(BenchError::file("open", path))?;
-        let bytes = disk::file_bytes(path)?;
-        dirty::cached_bytes(&file, bytes).map_err(BenchError::file("map", path))
+        let file = files::open_to_write(path).map_err(BenchError::file("open", path))?;
+        let bytes = files::size_bytes(path)?;
+        calls::cached_bytes(&file, bytes).map_err(BenchError::file("map", path))
     }
 
     fn remove_files(&self) {
-        for name in host::list_dir(&self.folder).unwrap_or_default() {
+        for name in files::list(&self.folder).unwrap_or_default() {
             if name.starts_with("group-") || name.ends_with(".part") {
-                let _ = disk::remove(&self.folder.join(name));
+                let _ = files::remove(&self.folder.join(name));
             }
         }
     }
@@ -171,10 +172,10 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         self.remove_files();
-        let _ = disk::remove(&self.folder.join(LOCK));
-        disk::remove_if_empty(&self.folder);
-        let _ = disk::remove_folder(&self.run_dir);
-        disk::remove_if_empty(Path::new(RUN_DIR));
+        let _ = files::remove(&self.folder.join(LOCK));
+        files::remove_if_empty(&self.folder);
+        let _ = files::remove_tree(&self.run_dir);
+        files::remove_if_empty(Path::new(RUN_DIR));
     }
 }
 
@@ -206,7 +207,7 @@ fn write(path: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), BenchError> {
         }
         let part = buffer.len().min(usize::try_from(bytes - at).unwrap_or(usize::MAX));
         let data = buffer.get(..part).unwrap_or_default();
-        dirty::write_at(&file, data, at).map_err(BenchError::file("write", path))?;
+        files::write_at(&file, data, at).map_err(BenchError::file("write", path))?;
         at += part as u64;
     }
     file.sync_all().map_err(BenchError::file("sync", path))
@@ -215,13 +216,13 @@ fn write(path: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), BenchError> {
 /// Undoes what killed runs left: settings, then control groups, then the run directory. What cannot
 /// be undone is said and stays for the next run.
 fn remove_leftovers() {
-    let names = host::list_dir(Path::new(RUN_DIR)).unwrap_or_default();
+    let names = files::list(Path::new(RUN_DIR)).unwrap_or_default();
     for name in names.iter().filter(|name| name.starts_with(RUN_PREFIX)) {
         let dir = Path::new(RUN_DIR).join(name);
         // One that is just beginning has its folder a moment before its lock.
         let pid = name.strip_prefix(RUN_PREFIX).unwrap_or_default();
         let beginning =
-            !disk::exists(&dir.join(LOCK)) && disk::exists(&Path::new("/proc").join(pid));
+            !files::exists(&dir.join(LOCK)) && files::exists(&Path::new("/proc").join(pid));
         if beginning {
             continue;
         }
@@ -232,14 +233,14 @@ fn remove_leftovers() {
             eprintln!("bench: {error}; it is tried again by the next run");
             continue;
         }
-        let _ = disk::remove_folder(&dir);
+        let _ = files::remove_tree(&dir);
     }
 }
 
 /// The lock of what a killed run left; None if the run lives, or another one has just undone it.
 fn take_left(dir: &Path, pid: &str) -> Option<LockFile> {
     for _ in 0..UNDONE_TRIES {
-        if !disk::exists(dir) {
+        if !files::exists(dir) {
             return None;
         }
         match LockFile::take(&dir.join(LOCK)) {

@@ -216,12 +216,12 @@ mod none {
 mod tests {
     use super::super::tests::{SPEC, check, path};
     use super::PosixAio;
-    use crate::dirty;
+    use baro_sys::files;
 
     #[test]
     fn what_is_handed_over_is_written() {
         let path = path("aio");
-        let mut queue = PosixAio::new(dirty::create(&path).unwrap(), SPEC).unwrap();
+        let mut queue = PosixAio::new(files::create(&path).unwrap(), SPEC).unwrap();
         check(&path, &mut queue);
     }
 }

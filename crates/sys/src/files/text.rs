@@ -1,4 +1,4 @@
-//! The host's text files: settings below /proc and /sys, and small state files kept durably.
+//! Whole files: settings below /proc and /sys, and small state files kept durably.
 //!
 //! A setting is written as a shell does it (`echo value > file`): open for writing with truncate,
 //! which kernel files ignore and a plain file under a fake root needs, never with create, so that
@@ -13,13 +13,6 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
-
-/// True where the file, or a folder on the way to it, does not exist (any more): a missing name,
-/// or a kernel object that was taken away while its file was open.
-#[must_use]
-pub fn is_gone(error: &Error) -> bool {
-    error.is_missing() || error.errno() == Some(libc::ENODEV)
-}
 
 /// Reads a whole text file of at most `limit_bytes`; a longer one, or one that is not UTF-8, is an
 /// error. Blocks as long as the file system does.
@@ -37,6 +30,14 @@ pub fn read_text(path: &Path, limit_bytes: u64) -> Result<String> {
     }
     String::from_utf8(bytes)
         .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
+}
+
+/// Makes or replaces a small file; not durable.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).map_err(|source| Error::new("write", path, source))
 }
 
 /// Writes `text` and a newline to an existing file in one write.
@@ -93,36 +94,15 @@ fn sync_parent(path: &Path) -> Result<()> {
     synced.map_err(|source| Error::new("sync", parent, source))
 }
 
-/// Makes a directory and those above it; one that is there already is no error.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn create_dir_all(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(|source| Error::new("create directory", path, source))
-}
-
-/// The names in a directory, sorted; names that are not UTF-8 are left out.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn list_dir(path: &Path) -> Result<Vec<String>> {
-    let failed = |source| Error::new("list", path, source);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(path).map_err(failed)? {
-        names.extend(entry.map_err(failed)?.file_name().into_string());
-    }
-    names.sort();
-    Ok(names)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::{is_gone, list, make_folders};
 
     fn directory(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("baro-host-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
-        create_dir_all(&path).unwrap();
+        make_folders(&path).unwrap();
         path
     }
 
@@ -132,7 +112,7 @@ mod tests {
         let missing = write_setting(&directory.join("nr_missing"), "1").unwrap_err();
         assert!(is_gone(&missing));
         assert!(missing.to_string().contains("nr_missing: write: "), "{missing}");
-        assert_eq!(list_dir(&directory).unwrap(), Vec::<String>::new());
+        assert_eq!(list(&directory).unwrap(), Vec::<String>::new());
         let path = directory.join("nr_requests");
         fs::write(&path, "1024\n").unwrap();
         write_setting(&path, "64").unwrap();
@@ -151,10 +131,10 @@ mod tests {
         write_durable(&path, b"one").unwrap();
         write_durable(&path, b"2").unwrap();
         assert_eq!(read_text(&path, 100).unwrap(), "2");
-        assert_eq!(list_dir(&directory).unwrap(), ["journal"]);
+        assert_eq!(list(&directory).unwrap(), ["journal"]);
         remove_durable(&path).unwrap();
         remove_durable(&path).unwrap();
-        assert_eq!(list_dir(&directory).unwrap(), Vec::<String>::new());
+        assert_eq!(list(&directory).unwrap(), Vec::<String>::new());
         fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -4,13 +4,13 @@
 //! bytes are copied in through pointers and no reference to the memory is ever made.
 
 use super::{QueueCounts, QueueSpec};
-use crate::memory::Map;
+use baro_sys::memory::AlignedBuffer;
 use std::io;
 
 #[derive(Debug)]
 pub(super) struct Slots {
     /// `None` only while it is being leaked.
-    memory: Option<Map>,
+    memory: Option<AlignedBuffer>,
     spec: QueueSpec,
     free: Vec<u32>,
     /// Bytes under way by slot; `None` if it is free.
@@ -24,8 +24,7 @@ impl Slots {
         spec.check()?;
         let bytes = (spec.slots as usize).checked_mul(spec.slot_bytes);
         let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
-        let memory = Map::new(bytes, None).map_err(|error| error.source)?;
-        let _ = memory.lock();
+        let (memory, _) = AlignedBuffer::new(bytes).map_err(|error| error.source)?;
         Ok(Self {
             memory: Some(memory),
             spec,
@@ -37,11 +36,11 @@ impl Slots {
     }
 
     pub(super) fn start(&self) -> *mut u8 {
-        self.memory.as_ref().map_or(std::ptr::null_mut(), Map::start)
+        self.memory.as_ref().map_or(std::ptr::null_mut(), AlignedBuffer::start)
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.memory.as_ref().map_or(0, Map::bytes)
+        self.memory.as_ref().map_or(0, AlignedBuffer::bytes)
     }
 
     pub(super) fn has_free(&self) -> bool {

@@ -77,7 +77,7 @@ pub trait QueuedWrites: Debug + Send {
 #[cfg(test)]
 mod tests {
     use super::{QueueSpec, QueuedWrites};
-    use crate::dirty;
+    use baro_sys::files;
     use std::fs::File;
     use std::io;
     use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ mod tests {
         let file = File::open(path).unwrap();
         for block in 0..blocks {
             let mut bytes = [0; 8192];
-            dirty::read_at(&file, &mut bytes, block * 8192).unwrap();
+            files::read_at(&file, &mut bytes, block * 8192).unwrap();
             assert!(bytes.iter().all(|byte| *byte == block as u8 + 1), "block {block}");
         }
         let refused = queue.write(&[0; 8193], 0).map_err(|error| error.kind());
@@ -116,7 +116,7 @@ mod tests {
         queue.write(&[9; 4096], 0).unwrap();
         queue.drain().unwrap();
         assert_eq!(queue.counts().completed, blocks + 1);
-        dirty::remove(path).unwrap();
+        files::remove(path).unwrap();
     }
 
     #[test]

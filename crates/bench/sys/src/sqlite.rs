@@ -200,7 +200,7 @@ impl Drop for Database {
 #[cfg(test)]
 mod tests {
     use super::{Database, available};
-    use crate::dirty;
+    use baro_sys::files;
 
     #[test]
     fn what_is_inserted_is_read_back() {
@@ -209,7 +209,7 @@ mod tests {
             return;
         }
         let dir = std::env::temp_dir().join(format!("baro-sqlite-{}", std::process::id()));
-        dirty::create_dir(&dir).unwrap();
+        files::make_folder(&dir).unwrap();
         let path = dir.join("blocks");
         let mut database = Database::create(&path).unwrap();
         let blocks: Vec<Vec<u8>> = (0..20).map(|n| vec![n; 1000 * usize::from(n)]).collect();
@@ -227,8 +227,8 @@ mod tests {
         let refused = Database::create(&path).unwrap_err().to_string();
         assert!(refused.contains("CREATE TABLE") && refused.contains("exists"), "{refused}");
         // Whoever closes it last removes the WAL.
-        dirty::remove(&path).unwrap();
-        dirty::remove_dir(&dir).unwrap();
+        files::remove(&path).unwrap();
+        files::remove_empty_folder(&dir).unwrap();
         let refused = Database::create(&path).unwrap_err().to_string();
         assert!(refused.contains("SQLite: open: "), "{refused}");
     }

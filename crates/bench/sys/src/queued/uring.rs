@@ -198,8 +198,8 @@ impl Drop for Uring {
 mod tests {
     use super::super::tests::{SPEC, check, path};
     use super::{Uring, UringOptions, available};
-    use crate::dirty;
     use crate::queued::QueuedWrites;
+    use baro_sys::files;
 
     #[test]
     fn what_is_handed_over_is_written() {
@@ -209,7 +209,7 @@ mod tests {
         }
         for (registered, poll_idle_ms) in [(true, None), (false, None), (true, Some(1))] {
             let path = path("uring");
-            let file = dirty::create(&path).unwrap();
+            let file = files::create(&path).unwrap();
             let options = UringOptions { queue: SPEC, registered, poll_idle_ms };
             let mut ring = Uring::new(file, options).unwrap();
             assert!(registered || !ring.is_registered());
@@ -225,10 +225,10 @@ mod tests {
         }
         let path = path("uring-drop");
         let options = UringOptions { queue: SPEC, registered: true, poll_idle_ms: None };
-        let mut ring = Uring::new(dirty::create(&path).unwrap(), options).unwrap();
+        let mut ring = Uring::new(files::create(&path).unwrap(), options).unwrap();
         (0..3).for_each(|block| ring.write(&[7; 4096], block * 4096).unwrap());
         drop(ring);
         assert_eq!(std::fs::read(&path).unwrap(), vec![7; 3 * 4096]);
-        dirty::remove(&path).unwrap();
+        files::remove(&path).unwrap();
     }
 }

@@ -1,0 +1,14 @@
+//! Calls to Linux that only measurements make: io_uring, POSIX AIO, SQLite, the page cache.
+//!
+//! Beside `baro-sys` and not in it, so that nothing of it is in what boards build: the recorder makes
+//! none of these calls. It is a part of the product, because `baro bench recorder` compares the ways
+//! to write on a user's own disk.
+//!
+//! Invariant: a second place where `unsafe` and calls of the operating system are allowed, and the
+//! last one; the lints of the other crates forbid both. Held by `tidy unsafe`.
+#![allow(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "this crate may, for what only measurements call")]
+
+pub mod calls;
+pub mod queued;
+pub mod sqlite;

@@ -1,0 +1,18 @@
+//! How figures, times and foreign text look: one of each, for texts, pages and pictures.
+//!
+//! Each of these was written several times in the workspace, and the copies differed by accident.
+//! `xtask` keeps its own, since it depends on no product code. Nothing is read here, neither files
+//! nor a clock, and nothing beyond the standard library is needed.
+//!
+//! Invariant: pure, and no text from outside becomes markup or moves a cursor. Held by
+//! `foreign_text_is_neither_markup_nor_control`.
+
+mod axis;
+mod figure;
+mod foreign;
+mod time;
+
+pub use axis::Axis;
+pub use figure::{bytes, count, duration, number};
+pub use foreign::{Unseen, markup, terminal};
+pub use time::{date, rfc3339};
