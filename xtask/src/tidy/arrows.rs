@@ -106,7 +106,7 @@ const TABLE: &[Row] = &[
     Row { package: "baro-lab",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources",
                       "baro-trace", "baro-probes", "baro-tune", "baro-share", "baro-command",
-                      "baro-bench"],
+                      "baro-bench", "baro-bench-sys"],
           in_house_tests: &[],
           third_party: &[("clap", "parser and help from one definition"), JSON,
                          ("serde", "measurements are stored as the fields of a struct")] },
