@@ -66,7 +66,8 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "deb",
         what: "the package in a clean Debian",
-        seconds: 90,
+        // Of which 90 are its own, where `dist` has built what is packed.
+        seconds: 510,
         guards: &[
             "crates",
             "packaging",
