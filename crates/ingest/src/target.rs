@@ -89,7 +89,7 @@ impl<'a> Target<'a> {
     /// # Errors
     /// It is no store, its catalog is damaged, or no ring is free.
     pub fn attach(store: &Path, room: Room<'a>) -> Result<Self> {
-        let attached = attach(store)?;
+        let attached = attach(store, None)?;
         let catalog = Box::new(attached.catalog);
         let writer = Writer::Elsewhere { store: store.to_owned(), catalog };
         Ok(Target { producer: attached.producer, writer, room })

@@ -31,7 +31,7 @@ mod ring;
 pub mod simulate;
 mod writer;
 
-pub use attach::{Attached, attach, attach_in};
+pub use attach::{Attached, attach};
 pub use error::Error;
 pub(crate) use error::Result;
 pub use keeper::{Growth, Moment, PinRequest, pin_in_store, release_in_store};
