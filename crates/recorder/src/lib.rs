@@ -34,7 +34,7 @@ mod writer;
 pub use attach::{Attached, attach};
 pub use error::Error;
 pub(crate) use error::Result;
-pub use keeper::{Growth, Moment, PinRequest, pin_in_store, release_in_store};
+pub use keeper::{Growth, Moment, PinRequest};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
