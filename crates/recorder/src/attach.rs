@@ -8,7 +8,7 @@
 //! Invariant: a ring has one producer, whoever looks for one at the same time. Held by
 //! `tests/attach.rs`.
 
-use crate::ring::{Producer, RingError, RingFolder};
+use crate::ring::{Producer, RingFolder};
 use crate::{Error, Result};
 use baro_log::{Catalog, open_folder, read_identity};
 use std::path::Path;
@@ -39,9 +39,9 @@ pub fn attach(store: &Path, rings: Option<&Path>) -> Result<Attached> {
             Ok(producer) if producer.closed() => {}
             Ok(producer) => return Ok(Attached { producer, catalog: Catalog::read(&disk)? }),
             // Taken meanwhile, or gone with its recorder.
-            Err(RingError::Busy { .. }) => {}
-            Err(RingError::System(error)) if error.is_missing() => {}
-            Err(error) => return Err(error.into()),
+            Err(Error::RingBusy { .. }) => {}
+            Err(Error::System(error)) if error.is_missing() => {}
+            Err(error) => return Err(error),
         }
     }
     Err(Error::Setting {

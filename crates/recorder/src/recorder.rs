@@ -218,7 +218,7 @@ impl Recorder {
         // The same mapping serves both sides: mapped twice, it would count twice as resident and
         // as locked.
         let memory = self.ring(false)?;
-        Ok(Producer::new(Ring::attach(memory, Some(self.store))?)?)
+        Producer::new(Ring::attach(memory, Some(self.store))?)
     }
 
     /// A new ring for a producer in another process, which calls [`Producer::attach`] on the path

@@ -19,7 +19,6 @@ pub(crate) use folder::RingFolder;
 #[cfg(feature = "inspect")]
 pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;
-pub use layout::RingError;
 pub use producer::{Producer, Refused, RingReport};
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! The producer's side: push.
 
-use super::layout::{PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, record_bytes};
+use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, record_bytes};
 use super::{consumer, layout};
+use crate::Error;
 use baro_ondisk::limits::TEXT_BYTES_MAX;
 use baro_ondisk::{Kind, Samples};
 use baro_sys::memory::{ForkWiped, SharedMemory, as_bytes};
@@ -138,19 +139,19 @@ impl Ring {
 impl Producer {
     /// Takes over a ring as its only producer, going on where the one before stopped. The first in
     /// a process runs every way through a push once ([`super::rehearsal`]).
-    pub(crate) fn new(ring: Ring) -> Result<Self, RingError> {
+    pub(crate) fn new(ring: Ring) -> crate::Result<Self> {
         super::rehearsal::rehearse();
         Producer::over(ring)
     }
 
     /// The same without the rehearsal.
-    pub(super) fn over(ring: Ring) -> Result<Self, RingError> {
+    pub(super) fn over(ring: Ring) -> crate::Result<Self> {
         ring.take(PRODUCER_LOCK)?;
         let head = ring.head().load(Ordering::Acquire);
         let tail = ring.tail().load(Ordering::Acquire);
         if head > HEAD_MAX {
             let (path, field, offset) = (ring.memory.path().to_owned(), "bytes pushed", 128);
-            return Err(RingError::Foreign {
+            return Err(Error::ForeignRing {
                 path,
                 field,
                 offset,
@@ -178,7 +179,7 @@ impl Producer {
     ///
     /// # Errors
     /// It is no ring, or another producer uses it.
-    pub fn attach(path: &Path) -> Result<Self, RingError> {
+    pub fn attach(path: &Path) -> crate::Result<Self> {
         Producer::new(Ring::open(path, None)?)
     }
 
