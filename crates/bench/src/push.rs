@@ -152,7 +152,7 @@ pub fn run(
         }
         producing.join().unwrap_or(Err(BenchError::ThreadLost("bench-push")))
     })?;
-    report.memory_bytes = recorder.memory_bytes();
+    report.memory_bytes = recorder.status().memory_bytes;
     report.reservations = recorder.opening().reservations();
     report.lost = producer.report().refused_full + producer.report().refused_large;
     report.status = recorder.close().status;

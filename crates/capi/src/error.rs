@@ -3,7 +3,7 @@
 //! The text lives in a fixed buffer of the thread, so that saying why something failed allocates
 //! nothing that could fail too. Held by `tests/bad_input.rs`.
 
-use ::baro_recorder::{Error, PinRefusal, Refused, RingError};
+use ::baro_recorder::{Error, PinRefusal, Refused};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -89,9 +89,9 @@ impl From<baro_log::Error> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
-            Error::System(error) | Error::Ring(RingError::System(error)) => system_code(error),
-            Error::Ring(RingError::Foreign { .. }) => BARO_EBADMSG,
-            Error::Ring(RingError::Busy { .. }) | Error::Busy { .. } => BARO_EBUSY,
+            Error::System(error) => system_code(error),
+            Error::ForeignRing { .. } => BARO_EBADMSG,
+            Error::RingBusy { .. } | Error::Busy { .. } => BARO_EBUSY,
             Error::Log(error) => log_code(error),
             Error::Setting { .. } | Error::Layout(_) => BARO_EINVAL,
             Error::Pin(PinRefusal::Invalid { .. }) => BARO_EINVAL,
@@ -102,12 +102,6 @@ impl From<Error> for Failure {
             _ => BARO_EIO,
         };
         Failure::new(code, error.to_string())
-    }
-}
-
-impl From<RingError> for Failure {
-    fn from(error: RingError) -> Self {
-        Error::Ring(error).into()
     }
 }
 

@@ -11,7 +11,8 @@ use crate::structs::{
     BARO_ABOVE, BARO_AT_LEAST, BARO_AT_MOST, BARO_BELOW, BARO_PIN_ASKED, BARO_PIN_OPEN,
     BARO_PIN_REFUSED, BARO_PIN_SHORT, BARO_PIN_WHOLE, baro_pin_info, baro_pin_options,
 };
-use ::baro_recorder::{Comparison, PinRequest, Trigger, pin_in_store, release_in_store};
+use ::baro_recorder::inspect::{pin_in_store, release_in_store};
+use ::baro_recorder::{Comparison, PinRequest, Trigger};
 use baro_ondisk::limits::{PIN_NAME_BYTES_MAX, PIN_SPAN_NS_MAX};
 use baro_ondisk::{Pin, PinState, Type};
 use std::ffi::c_char;

@@ -145,7 +145,7 @@ pub unsafe extern "C" fn baro_push_integers(
             let producer = &mut object_mut(producer, "producer")?.producer;
             let (series, values) =
                 (slice(series, count, "series")?, slice(values, count, "values")?);
-            Ok(pushed(producer.push_integers(time_ns, series, values), sequence))
+            Ok(pushed(producer.push_samples(time_ns, series, values), sequence))
         }
     })
 }
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn baro_push_integer_batch(
             let times_ns = slice(times_ns, count, "times_ns")?;
             let (series, values) =
                 (slice(series, count, "series")?, slice(values, count, "values")?);
-            Ok(pushed(producer.push_integer_batch(times_ns, series, values), sequence))
+            Ok(pushed(producer.push_batch(times_ns, series, values), sequence))
         }
     })
 }

@@ -127,7 +127,7 @@ pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut b
         };
         if !status.is_null() {
             // SAFETY: as the header says.
-            unsafe { fill(status, shown(&closed.status, &growth, 0, closed.left))? };
+            unsafe { fill(status, shown(&closed.status, &growth, closed.left))? };
         }
         Ok(0)
     })
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn baro_declare_many(
     })
 }
 
-fn shown(found: &Status, growth: &Growth, memory_bytes: usize, left: u64) -> baro_status {
+fn shown(found: &Status, growth: &Growth, left: u64) -> baro_status {
     baro_status {
         type_size: 0,
         trouble: match found.trouble {
@@ -285,7 +285,7 @@ fn shown(found: &Status, growth: &Growth, memory_bytes: usize, left: u64) -> bar
         longest_write_ns: found.longest_write_ns,
         longest_sync_ns: found.longest_sync_ns,
         longest_durable_ns: found.longest_durable_ns,
-        memory_bytes: memory_bytes as u64,
+        memory_bytes: found.memory_bytes as u64,
         left,
         segments_started: found.segments_started,
         segments_suspect: found.segments_suspect,
@@ -307,7 +307,7 @@ pub unsafe extern "C" fn baro_status_get(
         let recorder = unsafe { &object(recorder, "recorder")?.recorder };
         let left = recorder.rings().iter().map(|r| r.offered.saturating_sub(r.durable)).sum();
         let growth = recorder.growth();
-        let found = shown(&recorder.status(), &growth, recorder.memory_bytes(), left);
+        let found = shown(&recorder.status(), &growth, left);
         // SAFETY: likewise.
         unsafe { fill(status, found)? };
         Ok(0)

@@ -56,7 +56,7 @@ fn recorded(name: &str) -> Folder {
         producer.push_frame(control, time_ns, &frame).unwrap();
         let value = if number == 3 { f64::NAN } else { 0.5 + f64::from(number) };
         producer.push_samples(time_ns + 1, &[ids[0]], &[value]).unwrap();
-        producer.push_integers(time_ns + 2, &[ids[1]], &[i64::MAX - i64::from(number)]).unwrap();
+        producer.push_samples(time_ns + 2, &[ids[1]], &[i64::MAX - i64::from(number)]).unwrap();
         producer.push_frame(ids[2], time_ns + 3, &[number as u8; 3]).unwrap();
     }
     assert_eq!(recorder.close().left, 0);

@@ -89,7 +89,7 @@ impl<'a> Target<'a> {
     /// # Errors
     /// It is no store, its catalog is damaged, or no ring is free.
     pub fn attach(store: &Path, room: Room<'a>) -> Result<Self> {
-        let attached = attach(store)?;
+        let attached = attach(store, None)?;
         let catalog = Box::new(attached.catalog);
         let writer = Writer::Elsewhere { store: store.to_owned(), catalog };
         Ok(Target { producer: attached.producer, writer, room })
@@ -132,7 +132,7 @@ impl<'a> Target<'a> {
         let Columns { times_ns, series, words } = columns;
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
         let count = series.len();
-        let push = |producer: &mut Producer| producer.push_integers(*time_ns, series, words);
+        let push = |producer: &mut Producer| producer.push_samples(*time_ns, series, words);
         self.push(fed, count, 8 + count * 12, push)
     }
 
@@ -144,7 +144,7 @@ impl<'a> Target<'a> {
         for ((times_ns, series), words) in columns {
             let count = series.len();
             self.push(fed, count, 8 + count * 20, |producer| {
-                producer.push_integer_batch(times_ns, series, words)
+                producer.push_batch(times_ns, series, words)
             })?;
         }
         Ok(())

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: attach_by_store STORE CHANNEL [RECORDS]".into());
     };
     let records: u64 = rest.first().map_or(Ok(1000), |text| text.parse())?;
-    let mut attached = baro_recorder::attach(Path::new(store))?;
+    let mut attached = baro_recorder::attach(Path::new(store), None)?;
     let Some(id) = attached.catalog.get(channel).map(|declared| declared.id) else {
         return Err(format!("{channel}: not declared in this store").into());
     };

@@ -8,7 +8,7 @@
 //! Invariant: a ring has one producer, whoever looks for one at the same time. Held by
 //! `tests/attach.rs`.
 
-use crate::ring::{Producer, RingError, RingFolder};
+use crate::ring::{Producer, RingFolder};
 use crate::{Error, Result};
 use baro_log::{Catalog, open_folder, read_identity};
 use std::path::Path;
@@ -24,19 +24,12 @@ pub struct Attached {
 
 /// Attaches to a ring that a recorder of the store at `store` made for other processes
 /// (`baro record --attach N`, [`Recorder::ring_for_attach`](crate::Recorder::ring_for_attach)) and
-/// that no producer has. Looks where recorders make rings by default.
+/// that no producer has. With `rings`, looks in that folder, the one that the recorder was given with
+/// [`Rings::In`](crate::Rings::In); with `None`, where recorders make rings by default.
 ///
 /// # Errors
 /// It is no store, its catalog is damaged, or no ring is free.
-pub fn attach(store: &Path) -> Result<Attached> {
-    attach_in(store, None)
-}
-
-/// The same with the folder that the recorder was given with [`Rings::In`](crate::Rings::In).
-///
-/// # Errors
-/// As [`attach`].
-pub fn attach_in(store: &Path, rings: Option<&Path>) -> Result<Attached> {
+pub fn attach(store: &Path, rings: Option<&Path>) -> Result<Attached> {
     let disk = open_folder(store)?;
     let identity = read_identity(&disk, store)?;
     let found: Vec<_> =
@@ -46,9 +39,9 @@ pub fn attach_in(store: &Path, rings: Option<&Path>) -> Result<Attached> {
             Ok(producer) if producer.closed() => {}
             Ok(producer) => return Ok(Attached { producer, catalog: Catalog::read(&disk)? }),
             // Taken meanwhile, or gone with its recorder.
-            Err(RingError::Busy { .. }) => {}
-            Err(RingError::System(error)) if error.is_missing() => {}
-            Err(error) => return Err(error.into()),
+            Err(Error::RingBusy { .. }) => {}
+            Err(Error::System(error)) if error.is_missing() => {}
+            Err(error) => return Err(error),
         }
     }
     Err(Error::Setting {

@@ -1,6 +1,5 @@
 //! Why the recorder could not do what was asked.
 
-use crate::ring::RingError;
 use crate::writer::PinRefusal;
 use std::fmt;
 use std::path::PathBuf;
@@ -11,8 +10,24 @@ use std::path::PathBuf;
 pub enum Error {
     /// The operating system refused.
     System(baro_sys::Error),
-    /// A ring cannot be used.
-    Ring(RingError),
+    /// The file is no ring, or not one of this version or store.
+    ForeignRing {
+        /// The file.
+        path: PathBuf,
+        /// The field that is wrong.
+        field: &'static str,
+        /// Its offset.
+        offset: u64,
+        /// What it must be.
+        expected: u64,
+        /// What it is.
+        found: u64,
+    },
+    /// Another process pushes into a ring (or, for a writer, reads it).
+    RingBusy {
+        /// The file.
+        path: PathBuf,
+    },
     /// The log: it is no store, a file of it is damaged, a series cannot be declared.
     Log(baro_log::Error),
     /// Another process records into this store.
@@ -74,12 +89,6 @@ impl From<baro_log::Error> for Error {
     }
 }
 
-impl From<RingError> for Error {
-    fn from(error: RingError) -> Self {
-        Error::Ring(error)
-    }
-}
-
 impl From<baro_ondisk::LayoutError> for Error {
     fn from(error: baro_ondisk::LayoutError) -> Self {
         Error::Layout(error)
@@ -90,7 +99,17 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::System(error) => error.fmt(f),
-            Error::Ring(error) => error.fmt(f),
+            Error::ForeignRing { path, field, offset, expected, found } => write!(
+                f,
+                "{}: ring header: {field} at offset {offset}: expected {expected:#x}, found \
+                 {found:#x}; it is not a ring of this store and version: remove it",
+                path.display()
+            ),
+            Error::RingBusy { path } => write!(
+                f,
+                "{}: another process uses this ring; one producer and one writer at a time",
+                path.display()
+            ),
             Error::Layout(error) => error.fmt(f),
             Error::Log(error) => error.fmt(f),
             Error::Busy { path, pid: Some(pid) } => write!(
@@ -127,10 +146,11 @@ impl std::error::Error for Error {
         match self {
             Error::System(error) => Some(error),
             Error::Log(error) => Some(error),
-            Error::Ring(error) => Some(error),
             Error::Layout(error) => Some(error),
             Error::Pin(refusal) => Some(refusal),
-            Error::Busy { .. }
+            Error::ForeignRing { .. }
+            | Error::RingBusy { .. }
+            | Error::Busy { .. }
             | Error::Setting { .. }
             | Error::PinDenied { .. }
             | Error::NoPin { .. }

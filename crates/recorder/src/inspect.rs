@@ -1,10 +1,10 @@
 //! What tools ask about a store from outside its recorder: which promises hold at a place before
-//! anything is recorded there, which rings there are and what waits in them. For `baro info`, `init`
-//! and `tune`, and for the fuzzer. Who embeds a recorder is told the same of his own by
+//! anything is recorded there, which rings there are and what waits in them, and to pin and to
+//! release. For `baro info`, `init`, `pin` and `tune`, for programs in C, and for the fuzzer. Who embeds a recorder is told the same of his own by
 //! [`Opening`](crate::Opening) and [`RingReport`](crate::RingReport), so this is behind the feature
 //! `inspect`.
 //!
-//! Invariant: looking makes nothing and takes nothing over, but for the page that [`Look::Write`]
+//! Invariant: looking (all but the two of pins) makes nothing and takes nothing over, but for the page that [`Look::Write`]
 //! writes to a file without a name. Held by `tests/attach.rs` and `tests/real/places.rs`.
 
 use crate::promises::{Facts, Judged, judge};
@@ -12,6 +12,7 @@ use crate::ring::RingFolder;
 use baro_ondisk::StoreId;
 use std::path::{Path, PathBuf};
 
+pub use crate::keeper::{pin_in_store, release_in_store};
 pub use crate::promises::facts::Look;
 pub use crate::ring::{FoundRing, RingContents, inspect as inspect_ring};
 

@@ -13,6 +13,7 @@ mod pinning;
 mod settled;
 mod thread;
 
+#[cfg(feature = "inspect")]
 pub use asking::{pin_in_store, release_in_store};
 pub use growth::Growth;
 pub use pinning::{Moment, PinRequest};

@@ -31,12 +31,12 @@ mod ring;
 pub mod simulate;
 mod writer;
 
-pub use attach::{Attached, attach, attach_in};
+pub use attach::{Attached, attach};
 pub use error::Error;
 pub(crate) use error::Result;
-pub use keeper::{Growth, Moment, PinRequest, pin_in_store, release_in_store};
+pub use keeper::{Growth, Moment, PinRequest};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
-pub use ring::{Producer, Refused, RingError, RingReport};
+pub use ring::{Number, Producer, Refused, RingReport};
 pub use writer::{Comparison, PinRefusal, Retention, Status, Trigger, Trouble};

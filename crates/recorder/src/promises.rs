@@ -44,11 +44,10 @@ pub enum Promise {
     RealTime,
 }
 
-impl Promise {
-    /// Its name in JSON and in documents.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+/// Its name in JSON and in documents.
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Promise::NeverWaits => "never-waits",
             Promise::SurvivesProcesses => "survives-processes",
             Promise::Durable => "durable",
@@ -58,13 +57,7 @@ impl Promise {
             Promise::OwnFileSystem => "own-file-system",
             Promise::ShortQueue => "short-queue",
             Promise::RealTime => "real-time",
-        }
-    }
-}
-
-impl fmt::Display for Promise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        })
     }
 }
 
@@ -79,15 +72,14 @@ pub enum Holds {
     Unknown,
 }
 
-impl Holds {
-    /// `yes`, `no` or `unknown`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+/// `yes`, `no` or `unknown`.
+impl fmt::Display for Holds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Holds::Yes => "yes",
             Holds::No => "no",
             Holds::Unknown => "unknown",
-        }
+        })
     }
 }
 

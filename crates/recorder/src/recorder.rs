@@ -218,7 +218,7 @@ impl Recorder {
         // The same mapping serves both sides: mapped twice, it would count twice as resident and
         // as locked.
         let memory = self.ring(false)?;
-        Ok(Producer::new(Ring::attach(memory, Some(self.store))?)?)
+        Producer::new(Ring::attach(memory, Some(self.store))?)
     }
 
     /// A new ring for a producer in another process, which calls [`Producer::attach`] on the path
@@ -258,7 +258,7 @@ impl Recorder {
     /// The writer's counters.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.writer.published().status
+        Status { memory_bytes: self.memory_bytes(), ..self.writer.published().status }
     }
 
     /// Each ring's counters, as the writer last saw them.
@@ -337,11 +337,8 @@ impl Recorder {
         .collect()
     }
 
-    /// Locked memory of this recorder in bytes, fixed at open but for further rings. Samples take
-    /// more that is not locked, reserved at open and untouched before the first one: about 3 bytes
-    /// for each of `block_bytes`, and 0.4 MiB.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
+    /// What [`Status::memory_bytes`] says: known here, since a ring counts once it is made.
+    fn memory_bytes(&self) -> usize {
         let rings = *self.ring_count.lock().unwrap_or_else(PoisonError::into_inner);
         let ring = Ring::memory_bytes(Ring::capacity_for(self.options.ring_bytes));
         self.opening.buffer_bytes + rings * ring

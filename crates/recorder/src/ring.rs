@@ -9,6 +9,7 @@ mod folder;
 #[cfg(feature = "inspect")]
 mod inspect;
 mod layout;
+mod number;
 mod producer;
 mod rehearsal;
 
@@ -19,7 +20,7 @@ pub(crate) use folder::RingFolder;
 #[cfg(feature = "inspect")]
 pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;
-pub use layout::RingError;
+pub use number::Number;
 pub use producer::{Producer, Refused, RingReport};
 #[cfg(test)]
 mod tests;

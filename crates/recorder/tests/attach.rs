@@ -4,7 +4,7 @@
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::inspect::rings_of;
-use baro_recorder::{Options, Recorder, Rings, attach_in};
+use baro_recorder::{Options, Recorder, Rings, attach};
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
     let channel = recorder.declare(&[("frames", Type::Channel, "")]).unwrap()[0];
     // Of this process: not for others, locked or not.
     let own = recorder.producer().unwrap();
-    let none = attach_in(&folders.0, Some(&folders.1)).unwrap_err().to_string();
+    let none = attach(&folders.0, Some(&folders.1)).unwrap_err().to_string();
     assert!(none.contains("found none free of 0"), "{none}");
     for _ in 0..16 {
         recorder.ring_for_attach().unwrap();
@@ -63,7 +63,7 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
     let attached: Vec<_> = std::thread::scope(|scope| {
         let look = || {
             go.wait();
-            attach_in(&folders.0, Some(&folders.1)).unwrap()
+            attach(&folders.0, Some(&folders.1)).unwrap()
         };
         let all: Vec<_> = (0..16).map(|_| scope.spawn(look)).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
@@ -71,7 +71,7 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
     let paths: BTreeSet<_> = attached.iter().map(|a| a.producer.path().to_owned()).collect();
     assert_eq!(paths.len(), 16);
     assert!(!paths.contains(own.path()));
-    let full = attach_in(&folders.0, Some(&folders.1)).unwrap_err().to_string();
+    let full = attach(&folders.0, Some(&folders.1)).unwrap_err().to_string();
     assert!(full.contains("found none free of 16"), "{full}");
     let rings = rings_of(StoreId([9; 16]), Some(&folders.1));
     assert_eq!(rings.len(), 17);
@@ -82,7 +82,7 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
         one.producer.push_frame(channel, 1, b"x").unwrap();
     }
     // A ring given back is free again, and goes on where the other stopped.
-    let mut again = attach_in(&folders.0, Some(&folders.1)).unwrap();
+    let mut again = attach(&folders.0, Some(&folders.1)).unwrap();
     assert_eq!(again.producer.push_frame(channel, 2, b"y").unwrap(), 1);
     let closed = recorder.close();
     assert_eq!((closed.left, closed.status.lost, closed.status.records), (0, 0, 17));
@@ -90,6 +90,6 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
 
 #[test]
 fn a_folder_that_is_no_store_is_told() {
-    let none = attach_in(Path::new("/nonexistent"), None).unwrap_err().to_string();
+    let none = attach(Path::new("/nonexistent"), None).unwrap_err().to_string();
     assert!(none.contains("no store here"), "{none}");
 }

@@ -64,11 +64,11 @@ fn store(name: &str, id: [u8; 16]) -> (SimDisk, Model, Manifest) {
                         text
                     }
                     Type::Bool => {
-                        producer.push_integer(id, time_ns, (word % 2) as i64).unwrap();
+                        producer.push_sample(id, time_ns, (word % 2) as i64).unwrap();
                         format!("{}", word % 2 == 1)
                     }
                     _ => {
-                        producer.push_integer(id, time_ns, word.cast_signed()).unwrap();
+                        producer.push_sample(id, time_ns, word.cast_signed()).unwrap();
                         format!("{}", word.cast_signed())
                     }
                 };

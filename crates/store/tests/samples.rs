@@ -71,14 +71,14 @@ fn record(path: &Path, sessions: u64, options: &Options) -> Pushed {
                 }
                 2 => {
                     let series = vec![2; count];
-                    ring.push_integer_batch(&late, &series, &integers).unwrap();
+                    ring.push_batch(&late, &series, &integers).unwrap();
                     samples.extend(
                         late.iter().zip(&integers).map(|(t, v)| (2, *t, v.cast_unsigned())),
                     );
                 }
                 3 => {
                     ring.push_sample(1, time_ns, floats[0]).unwrap();
-                    ring.push_integer(2, time_ns, integers[0]).unwrap();
+                    ring.push_sample(2, time_ns, integers[0]).unwrap();
                     samples.push((1, time_ns, floats[0].to_bits()));
                     samples.push((2, time_ns, integers[0].cast_unsigned()));
                     pushed.records += 1;

@@ -65,7 +65,7 @@ fn record(folder: &Folder, random: &mut Random, series: u32, batches: u64, model
         while producer.free_bytes() < 1 << 16 {
             std::thread::yield_now();
         }
-        producer.push_integer_batch(&times_ns, &ids, &bits).unwrap();
+        producer.push_batch(&times_ns, &ids, &bits).unwrap();
         if random.below(4) == 0 {
             let sequence = producer.next_sequence();
             assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
@@ -325,7 +325,7 @@ fn the_newest_of_a_long_series_come_from_as_many_slices_as_it_takes() {
         while producer.free_bytes() < 1 << 18 {
             std::thread::yield_now();
         }
-        producer.push_integer_batch(&times_ns, &[id[0]; 7000], &values).unwrap();
+        producer.push_batch(&times_ns, &[id[0]; 7000], &values).unwrap();
     }
     let closed = recorder.close();
     assert_eq!((closed.left, closed.status.lost), (0, 0));

@@ -39,7 +39,7 @@ fn push(producer: &mut Producer, random: &mut Random, number: u64) -> u64 {
     while producer.free_bytes() < 32 << 10 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    producer.push_integer_batch(&times_ns, &ids, &values).unwrap();
+    producer.push_batch(&times_ns, &ids, &values).unwrap();
     producer.next_sequence()
 }
 

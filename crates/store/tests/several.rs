@@ -29,7 +29,7 @@ fn push(producer: &mut Producer, id: u32, ticks: std::ops::Range<i64>) {
         while producer.free_bytes() < 1 << 18 {
             std::thread::yield_now();
         }
-        producer.push_integer_batch(&times_ns, &vec![id; values.len()], &values).unwrap();
+        producer.push_batch(&times_ns, &vec![id; values.len()], &values).unwrap();
     }
 }
 

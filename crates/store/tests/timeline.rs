@@ -31,7 +31,7 @@ fn recorded(folder: &Folder) {
         }
         producer.push_frame(channel, at * 10, &frame).unwrap();
         producer.push_samples(at * 10 + 3, &[ids[0]], &[at as f64 / 8.0]).unwrap();
-        producer.push_integer(ids[2], at * 10 + 5, i64::MAX - at).unwrap();
+        producer.push_sample(ids[2], at * 10 + 5, i64::MAX - at).unwrap();
         if at % 100 == 0 {
             producer.push_text(ids[1], at * 10 + 7, &format!("at {at}")).unwrap();
         }

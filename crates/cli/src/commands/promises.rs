@@ -16,8 +16,8 @@ pub(crate) fn as_json(judged: &[Judged]) -> Vec<Value> {
         .iter()
         .map(|judged| {
             json!({
-                "promise": judged.promise.name(),
-                "holds": judged.holds.name(),
+                "promise": judged.promise.to_string(),
+                "holds": judged.holds.to_string(),
                 "why": judged.why,
                 "remedy": judged.remedy,
             })
@@ -28,7 +28,7 @@ pub(crate) fn as_json(judged: &[Judged]) -> Vec<Value> {
 /// Names of those that hold, in one line; `None` if there are none.
 pub(crate) fn kept(judged: &[Judged]) -> Option<String> {
     let kept = judged.iter().filter(|judged| judged.holds == Holds::Yes);
-    let names: Vec<_> = kept.map(|judged| judged.promise.name()).collect();
+    let names: Vec<_> = kept.map(|judged| judged.promise.to_string()).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 

@@ -189,7 +189,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     service.ready();
     let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
     let opening = recorder.opening().clone();
-    let memory_bytes = recorder.memory_bytes();
+    let memory_bytes = recorder.status().memory_bytes;
     let mut complaints = Vec::new();
     let recording = record_with(
         recorder,

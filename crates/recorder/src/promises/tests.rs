@@ -46,11 +46,11 @@ fn of(facts: &Facts, promise: Promise) -> Judged {
     found[0].clone()
 }
 
-fn open(facts: &Facts) -> Vec<&'static str> {
+fn open(facts: &Facts) -> Vec<String> {
     let judged = judge(facts);
     assert!(judged.windows(2).all(|two| two[0].promise < two[1].promise), "{judged:#?}");
     let open = judged.iter().filter(|judged| judged.holds != Holds::Yes);
-    open.map(|judged| judged.promise.name()).collect()
+    open.map(|judged| judged.promise.to_string()).collect()
 }
 
 #[test]

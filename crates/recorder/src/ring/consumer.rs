@@ -2,7 +2,7 @@
 //! are durable.
 
 use super::layout::{
-    HEAD_BYTES, PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, STATE_OPEN, WRITER_LOCK, record_bytes,
+    HEAD_BYTES, PRODUCER_LOCK, Ring, STATE_CLOSED, STATE_OPEN, WRITER_LOCK, record_bytes,
 };
 use baro_ondisk::{Gap, Kind};
 use std::sync::atomic::Ordering;
@@ -109,7 +109,7 @@ pub(crate) fn last_sequence(ring: &Ring, tail: u64, head: u64) -> u64 {
 
 impl RingReader {
     /// Takes over a ring as its only writer, from the last released position.
-    pub(crate) fn new(ring: Ring, skip_below: u64) -> Result<Self, RingError> {
+    pub(crate) fn new(ring: Ring, skip_below: u64) -> crate::Result<Self> {
         ring.take(WRITER_LOCK)?;
         ring.state().store(STATE_OPEN, Ordering::Release);
         let mut reader = RingReader::at_released(ring, skip_below);

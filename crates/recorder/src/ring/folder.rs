@@ -1,7 +1,7 @@
 //! Where rings live: files on a tmpfs, in a folder per store, never on the store's file system.
 
 use super::RingReport;
-use super::layout::{PRODUCER_LOCK, Ring, RingError, WRITER_LOCK};
+use super::layout::{PRODUCER_LOCK, Ring, WRITER_LOCK};
 use baro_ondisk::StoreId;
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
@@ -69,7 +69,7 @@ impl RingFolder {
     ///
     /// # Errors
     /// The wanted folder cannot be made or is no tmpfs.
-    pub(crate) fn find(store: StoreId, wanted: Option<&Path>) -> Result<Self, RingError> {
+    pub(crate) fn find(store: StoreId, wanted: Option<&Path>) -> crate::Result<Self> {
         let own = |base: &Path| own(base, store);
         if let Some(base) = wanted {
             Disk::create(base)?;
@@ -137,7 +137,7 @@ impl RingFolder {
         capacity: usize,
         record_bytes_max: usize,
         to_attach: bool,
-    ) -> Result<Ring, RingError> {
+    ) -> crate::Result<Ring> {
         let ending = if to_attach { TO_ATTACH } else { ENDING };
         let bytes = Ring::memory_bytes(Ring::capacity_for(capacity));
         let memory = match &self.folder {
@@ -150,7 +150,7 @@ impl RingFolder {
     }
 
     /// Rings that an earlier recorder left, with those that cannot be used and why.
-    pub(crate) fn leftovers(&self) -> Vec<Result<Ring, RingError>> {
+    pub(crate) fn leftovers(&self) -> Vec<crate::Result<Ring>> {
         let Some(folder) = &self.folder else { return Vec::new() };
         let Ok(names) = Disk::open(folder).and_then(|disk| disk.list("")) else {
             return Vec::new();

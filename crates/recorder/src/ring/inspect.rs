@@ -2,7 +2,8 @@
 //! fuzzer, since a ring's contents are as hostile as a file's.
 
 use super::consumer::{Next, RingReader};
-use super::{Ring, RingError, RingReport};
+use super::{Ring, RingReport};
+use crate::Result;
 use baro_ondisk::{Gap, StoreId};
 use baro_sys::memory::SharedMemory;
 
@@ -24,7 +25,7 @@ pub struct RingContents {
 ///
 /// # Errors
 /// It is no ring, not of this version, or (with `store`) not of that store.
-pub fn inspect(memory: SharedMemory, store: Option<StoreId>) -> Result<RingContents, RingError> {
+pub fn inspect(memory: SharedMemory, store: Option<StoreId>) -> Result<RingContents> {
     let mut reader = RingReader::at_released(Ring::attach(memory, store)?, 0);
     let mut contents = RingContents { report: reader.report(), ..RingContents::default() };
     let mut payload = Vec::new();

@@ -1,10 +1,10 @@
 //! Offsets in a ring's header unit, and the checks at attach.
 
+use crate::{Error, Result};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{StoreId, crc32c};
 use baro_sys::memory::SharedMemory;
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const MAGIC: [u8; 8] = *b"BARORNG1";
@@ -44,66 +44,6 @@ pub(crate) const STATE_CLOSED: u64 = 2;
 #[inline]
 pub(crate) const fn record_bytes(payload: usize) -> usize {
     (HEAD_BYTES + payload).next_multiple_of(ALIGN)
-}
-
-/// Why a ring cannot be used.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RingError {
-    /// The operating system refused.
-    System(baro_sys::Error),
-    /// The file is no ring, or not one of this version or store.
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// The field that is wrong.
-        field: &'static str,
-        /// Its offset.
-        offset: u64,
-        /// What it must be.
-        expected: u64,
-        /// What it is.
-        found: u64,
-    },
-    /// Another process pushes into it (or, for a writer, reads it).
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-impl From<baro_sys::Error> for RingError {
-    fn from(error: baro_sys::Error) -> Self {
-        RingError::System(error)
-    }
-}
-
-impl fmt::Display for RingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RingError::System(error) => error.fmt(f),
-            RingError::Foreign { path, field, offset, expected, found } => write!(
-                f,
-                "{}: ring header: {field} at offset {offset}: expected {expected:#x}, found \
-                 {found:#x}; it is not a ring of this store and version: remove it",
-                path.display()
-            ),
-            RingError::Busy { path } => write!(
-                f,
-                "{}: another process uses this ring; one producer and one writer at a time",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for RingError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            RingError::System(error) => Some(error),
-            RingError::Foreign { .. } | RingError::Busy { .. } => None,
-        }
-    }
 }
 
 /// A mapped ring whose header has been checked.
@@ -184,7 +124,7 @@ impl Ring {
     }
 
     /// Checks the header of a ring that somebody made; with `store`, also that it is that store's.
-    pub(crate) fn attach(memory: SharedMemory, store: Option<StoreId>) -> Result<Self, RingError> {
+    pub(crate) fn attach(memory: SharedMemory, store: Option<StoreId>) -> Result<Self> {
         let mut head = [0; CHECKED_BYTES];
         memory.read(0, &mut head);
         let number = |at: usize| {
@@ -197,7 +137,7 @@ impl Ring {
                 return Ok(());
             }
             let (path, offset) = (memory.path().to_owned(), offset as u64);
-            Err(RingError::Foreign { path, field, offset, expected, found })
+            Err(Error::ForeignRing { path, field, offset, expected, found })
         };
         check("magic", 0, u64::from_le_bytes(MAGIC), number(0))?;
         check("version", 8, u64::from(VERSION), low(8))?;
@@ -220,7 +160,7 @@ impl Ring {
     }
 
     /// The ring file at `path`.
-    pub(crate) fn open(path: &Path, store: Option<StoreId>) -> Result<Self, RingError> {
+    pub(crate) fn open(path: &Path, store: Option<StoreId>) -> Result<Self> {
         Ring::attach(SharedMemory::open(path)?, store)
     }
 
@@ -231,11 +171,11 @@ impl Ring {
     }
 
     /// Takes one of the two locks.
-    pub(crate) fn take(&self, lock: i64) -> Result<(), RingError> {
+    pub(crate) fn take(&self, lock: i64) -> Result<()> {
         if self.memory.try_lock(lock)? {
             return Ok(());
         }
-        Err(RingError::Busy { path: self.memory.path().to_owned() })
+        Err(Error::RingBusy { path: self.memory.path().to_owned() })
     }
 
     /// Copies to `place`, around the end if need be. Returns the place behind.

@@ -1,7 +1,9 @@
 //! The producer's side: push.
 
-use super::layout::{PRODUCER_LOCK, Ring, RingError, STATE_CLOSED, record_bytes};
+use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, record_bytes};
+use super::number::Number;
 use super::{consumer, layout};
+use crate::Error;
 use baro_ondisk::limits::TEXT_BYTES_MAX;
 use baro_ondisk::{Kind, Samples};
 use baro_sys::memory::{ForkWiped, SharedMemory, as_bytes};
@@ -138,19 +140,19 @@ impl Ring {
 impl Producer {
     /// Takes over a ring as its only producer, going on where the one before stopped. The first in
     /// a process runs every way through a push once ([`super::rehearsal`]).
-    pub(crate) fn new(ring: Ring) -> Result<Self, RingError> {
+    pub(crate) fn new(ring: Ring) -> crate::Result<Self> {
         super::rehearsal::rehearse();
         Producer::over(ring)
     }
 
     /// The same without the rehearsal.
-    pub(super) fn over(ring: Ring) -> Result<Self, RingError> {
+    pub(super) fn over(ring: Ring) -> crate::Result<Self> {
         ring.take(PRODUCER_LOCK)?;
         let head = ring.head().load(Ordering::Acquire);
         let tail = ring.tail().load(Ordering::Acquire);
         if head > HEAD_MAX {
             let (path, field, offset) = (ring.memory.path().to_owned(), "bytes pushed", 128);
-            return Err(RingError::Foreign {
+            return Err(Error::ForeignRing {
                 path,
                 field,
                 offset,
@@ -178,7 +180,7 @@ impl Producer {
     ///
     /// # Errors
     /// It is no ring, or another producer uses it.
-    pub fn attach(path: &Path) -> Result<Self, RingError> {
+    pub fn attach(path: &Path) -> crate::Result<Self> {
         Producer::new(Ring::open(path, None)?)
     }
 
@@ -191,79 +193,47 @@ impl Producer {
         self.push(Kind::Frame, channel, time_ns, frame.len(), frame, &[])
     }
 
-    /// Pushes f64 samples of many series, all taken at `time_ns`.
+    /// Pushes samples of many series, all taken at `time_ns`: see [`Number`].
     ///
     /// # Errors
     /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
     #[inline]
-    pub fn push_samples(
+    pub fn push_samples<N: Number>(
         &mut self,
         time_ns: i64,
         series: &[u32],
-        values: &[f64],
+        values: &[N],
     ) -> Result<u64, Refused> {
         self.push_columns(time_ns, series, as_bytes(values))
     }
 
-    /// Pushes i64 samples of many series, all taken at `time_ns`.
+    /// Pushes samples, each with a time of its own, in any order: see [`Number`]. The record's time
+    /// is that of the first.
     ///
     /// # Errors
     /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
     #[inline]
-    pub fn push_integers(
+    pub fn push_batch<N: Number>(
         &mut self,
+        times_ns: &[i64],
+        series: &[u32],
+        values: &[N],
+    ) -> Result<u64, Refused> {
+        self.push_timed(times_ns, series, as_bytes(values))
+    }
+
+    /// Pushes one sample: see [`Number`]. A batch costs less for each.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_sample<N: Number>(
+        &mut self,
+        series: u32,
         time_ns: i64,
-        series: &[u32],
-        values: &[i64],
+        value: N,
     ) -> Result<u64, Refused> {
-        self.push_columns(time_ns, series, as_bytes(values))
-    }
-
-    /// Pushes f64 samples, each with a time of its own, in any order. The record's time is that of
-    /// the first.
-    ///
-    /// # Errors
-    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
-    #[inline]
-    pub fn push_batch(
-        &mut self,
-        times_ns: &[i64],
-        series: &[u32],
-        values: &[f64],
-    ) -> Result<u64, Refused> {
-        self.push_timed(times_ns, series, as_bytes(values))
-    }
-
-    /// Pushes i64 samples, or 0 and 1 of bool series; otherwise as [`Producer::push_batch`].
-    ///
-    /// # Errors
-    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
-    #[inline]
-    pub fn push_integer_batch(
-        &mut self,
-        times_ns: &[i64],
-        series: &[u32],
-        values: &[i64],
-    ) -> Result<u64, Refused> {
-        self.push_timed(times_ns, series, as_bytes(values))
-    }
-
-    /// Pushes one f64 sample. A batch costs less for each.
-    ///
-    /// # Errors
-    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
-    #[inline]
-    pub fn push_sample(&mut self, series: u32, time_ns: i64, value: f64) -> Result<u64, Refused> {
-        self.push_one(series, time_ns, value.to_bits())
-    }
-
-    /// Pushes one i64 sample, or 0 or 1 of a bool series. A batch costs less for each.
-    ///
-    /// # Errors
-    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
-    #[inline]
-    pub fn push_integer(&mut self, series: u32, time_ns: i64, value: i64) -> Result<u64, Refused> {
-        self.push_one(series, time_ns, value.cast_unsigned())
+        self.push_one(series, time_ns, value.bits())
     }
 
     /// Pushes one sample of a text series: at most 64 KiB.

@@ -44,14 +44,14 @@ fn all_ways(producer: &mut Producer) -> [usize; 3] {
     let frame = [0; CAPACITY_MIN / 4 + 1];
     // An odd number of bytes, so that heads and payloads both meet the end of the ring.
     for _ in 0..64 {
-        note(producer.push_sample(1, 0, 0.0));
-        note(producer.push_integer(1, 0, 0));
+        note(producer.push_sample(1, 0, 0.0_f64));
+        note(producer.push_sample(1, 0, 0_i64));
         note(producer.push_text(1, 0, "text"));
-        note(producer.push_samples(0, &[1; 5], &[0.0; 5]));
-        note(producer.push_integers(0, &[1; 5], &[0; 5]));
-        note(producer.push_batch(&[0; 5], &[1; 5], &[0.0; 5]));
-        note(producer.push_integer_batch(&[0; 5], &[1; 5], &[0; 5]));
-        note(producer.push_batch(&[], &[1], &[0.0]));
+        note(producer.push_samples(0, &[1; 5], &[0.0_f64; 5]));
+        note(producer.push_samples(0, &[1; 5], &[0_i64; 5]));
+        note(producer.push_batch(&[0; 5], &[1; 5], &[0.0_f64; 5]));
+        note(producer.push_batch(&[0; 5], &[1; 5], &[0_i64; 5]));
+        note(producer.push_batch(&[], &[1], &[0.0_f64]));
         for bytes in [0, 1, 40, 300, 1_001, 5_000, producer.record_bytes_max()] {
             let full = !note(producer.push_frame(1, 0, frame.get(..bytes).unwrap_or_default()));
             if full {
@@ -62,7 +62,7 @@ fn all_ways(producer: &mut Producer) -> [usize; 3] {
     }
     std::hint::black_box(producer.report());
     producer.close();
-    note(producer.push_sample(1, 0, 0.0));
+    note(producer.push_sample(1, 0, 0.0_f64));
     seen
 }
 

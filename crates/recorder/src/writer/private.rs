@@ -4,7 +4,8 @@
 //! ring file outlives a killed recorder; so a test can kill an engine at any step.
 
 use super::engine::Engine;
-use crate::ring::{Producer, Ring, RingError, RingFolder, RingReader};
+use crate::Result;
+use crate::ring::{Producer, Ring, RingFolder, RingReader};
 
 impl Engine {
     /// Makes a ring in private memory, reads from it, and returns its producer.
@@ -16,7 +17,7 @@ impl Engine {
         producer: u64,
         ring_bytes: usize,
         record_bytes_max: usize,
-    ) -> Result<Producer, RingError> {
+    ) -> Result<Producer> {
         let ring =
             RingFolder::none(self.store()).make(producer, ring_bytes, record_bytes_max, false)?;
         let producer = Producer::new(Ring::attach(ring.memory.clone(), Some(self.store()))?)?;
@@ -29,7 +30,7 @@ impl Engine {
     ///
     /// # Errors
     /// The ring is another store's.
-    pub fn take_over(&mut self, producer: &Producer, skip_below: u64) -> Result<(), RingError> {
+    pub fn take_over(&mut self, producer: &Producer, skip_below: u64) -> Result<()> {
         let ring = Ring::attach(producer.memory(), Some(self.store()))?;
         self.add_ring(RingReader::new(ring, skip_below)?);
         Ok(())

@@ -50,6 +50,10 @@ impl fmt::Display for Trouble {
 pub struct Status {
     /// Session of this open.
     pub session: u64,
+    /// Locked memory of the recorder in bytes, fixed at open but for further rings. Samples take
+    /// more that is not locked, reserved at open and untouched before the first one: about 3 bytes
+    /// for each of `block_bytes`, and 0.4 MiB. 0 of a recorder that is closed.
+    pub memory_bytes: usize,
     /// Blocks handed to the device.
     pub blocks: u64,
     /// Bytes handed to the device: blocks with padding, segment headers, and what was repeated.

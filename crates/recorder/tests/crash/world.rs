@@ -253,10 +253,10 @@ impl World {
         let values: Vec<i64> = samples.iter().map(|sample| sample.2.cast_signed()).collect();
         let pushed = match form {
             Form::Frame => producer.push_frame(channel, time_ns, &payload(id, sequence, length)),
-            Form::Samples(_) => producer.push_integers(time_ns, &series, &values),
+            Form::Samples(_) => producer.push_samples(time_ns, &series, &values),
             Form::Timed(_) => {
                 let times_ns: Vec<i64> = samples.iter().map(|sample| sample.1).collect();
-                producer.push_integer_batch(&times_ns, &series, &values)
+                producer.push_batch(&times_ns, &series, &values)
             }
         };
         let offers = &mut self.ledger.books.entry(id).or_default().offers;

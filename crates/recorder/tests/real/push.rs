@@ -52,9 +52,9 @@ fn push(producer: &mut Producer, count: u64, bytes: usize) -> impl FnMut() {
             if n % 1000 == 0 {
                 let _ = black_box(producer.push_samples(n as i64, &series, &[0.5; 8]));
                 let _ = black_box(producer.push_batch(&[n as i64; 8], &series, &[0.5; 8]));
-                let _ = black_box(producer.push_integer_batch(&[n as i64; 8], &series, &[1; 8]));
+                let _ = black_box(producer.push_batch(&[n as i64; 8], &series, &[1; 8]));
                 let _ = black_box(producer.push_sample(1, n as i64, 0.5));
-                let _ = black_box(producer.push_integer(2, n as i64, 5));
+                let _ = black_box(producer.push_sample(2, n as i64, 5));
                 let _ = black_box(producer.push_text(3, n as i64, "a text"));
                 black_box((producer.durable(), producer.written(), producer.free_bytes()));
             }

@@ -63,7 +63,7 @@ pub(crate) struct One {
 }
 
 pub(crate) fn one(arguments: &One) -> Result<Outcome> {
-    let mut attached = attach(&arguments.store)?;
+    let mut attached = attach(&arguments.store, None)?;
     let channel = attached.catalog.get(CHANNEL).map_or(0, |declared| declared.id);
     let &One { seed, frame_bytes, records, rate, start_ns, .. } = arguments;
     let spec = ProducerSpec { channel, seed, frame_bytes, records, rate, start_ns };

@@ -109,15 +109,15 @@ pub(crate) fn push(
             let bytes = of_batch(buffers);
             let Buffers { ids, times_ns, integers, .. } = buffers;
             match batch.timed {
-                true => producer.push_integer_batch(times_ns, ids, integers),
-                false => producer.push_integers(time_ns, ids, integers),
+                true => producer.push_batch(times_ns, ids, integers),
+                false => producer.push_samples(time_ns, ids, integers),
             }
             .map(|_| bytes)
         }
         What::Boolean(_) => {
             let element = load.element(sequence, what, 0);
             let value = element.bits.cast_signed();
-            producer.push_integer(id(element.member), time_ns, value).map(|_| 20)
+            producer.push_sample(id(element.member), time_ns, value).map(|_| 20)
         }
         What::Text(_) => {
             let element = load.element(sequence, what, 0);

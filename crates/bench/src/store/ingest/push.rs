@@ -18,9 +18,9 @@ pub fn push(producer: &mut Producer, batch: &Batch) -> Result<(), Refused> {
     let Batch { time_ns, series, times_ns, values, integers, .. } = batch;
     match (*time_ns, integers.is_empty()) {
         (Some(time_ns), true) => producer.push_samples(time_ns, series, values),
-        (Some(time_ns), false) => producer.push_integers(time_ns, series, integers),
+        (Some(time_ns), false) => producer.push_samples(time_ns, series, integers),
         (None, true) => producer.push_batch(times_ns, series, values),
-        (None, false) => producer.push_integer_batch(times_ns, series, integers),
+        (None, false) => producer.push_batch(times_ns, series, integers),
     }
     .map(|_| ())
 }

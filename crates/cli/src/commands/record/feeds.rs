@@ -120,9 +120,8 @@ fn proc(recorder: &Recorder, interval_ns: u64, stop: &AtomicBool) -> Result<Fed>
         let time_ns = clock::realtime_ns();
         let count = columns.0.len();
         // It has counted what the ring refuses.
-        let _ = fed.push(count, 8 + count * 12, || {
-            producer.push_integers(time_ns, &columns.0, &columns.1)
-        });
+        let _ = fed
+            .push(count, 8 + count * 12, || producer.push_samples(time_ns, &columns.0, &columns.1));
     });
     Ok(fed)
 }

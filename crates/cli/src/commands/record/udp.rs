@@ -94,7 +94,7 @@ impl Health {
         fed.dropped = udp.dropped();
         let counts = vec![fed.dropped as i64, fed.bad as i64];
         if counts != self.told
-            && self.producer.push_integers(clock::realtime_ns(), &self.ids, &counts).is_ok()
+            && self.producer.push_samples(clock::realtime_ns(), &self.ids, &counts).is_ok()
         {
             self.told = counts;
         }
