@@ -12,7 +12,7 @@
 //!
 //! Invariant: whatever was made and set is unmade when the stand is dropped, half-made ones
 //! included, and what a killed run left is unmade by the next one in that folder. Held by
-//! `a_stand_leaves_nothing` and `what_a_killed_stand_left_is_removed` in `tests/causes.rs`.
+//! `a_stand_leaves_nothing` and `what_a_killed_stand_left_is_removed` in `tests/stand.rs`.
 
 mod dismantle;
 

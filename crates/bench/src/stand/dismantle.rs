@@ -6,7 +6,7 @@
 //!
 //! Invariant: only mounts and loop devices of the stand's own folder are touched, and files are
 //! removed by name, never recursively (a mount that could not be undone would be emptied). Held by
-//! `what_a_killed_stand_left_is_removed` in `tests/causes.rs`.
+//! `what_a_killed_stand_left_is_removed` in `tests/stand.rs`.
 
 use baro_sys::lock::LockFile;
 use baro_sys::{clock, files};

@@ -4,7 +4,7 @@
 //! A weight is read back: what a kernel makes of it is what counts.
 //!
 //! Invariant: a group is gone after drop, and one that a killed run left is removed by the next.
-//! Held by `bench_bfq_leaves_nothing` in `crates/cli/tests/bench_bfq.rs`.
+//! Held by `bench_bfq_leaves_nothing` in `tests/bench_bfq.rs`.
 
 use baro_bench::BenchError;
 use baro_sys::files;

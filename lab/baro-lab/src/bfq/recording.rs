@@ -5,7 +5,7 @@
 //! than they were before first use.
 //!
 //! Invariant: the tracer is off and as it was when the journal is undone, by whomever. Held by
-//! `bench_bfq_leaves_nothing` in `crates/cli/tests/bench_bfq.rs`.
+//! `bench_bfq_leaves_nothing` in `tests/bench_bfq.rs`.
 
 use baro_bench::BenchError;
 use baro_sys::files;

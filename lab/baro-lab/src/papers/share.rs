@@ -8,7 +8,7 @@
 //!
 //! Invariant: nothing is touched but the disk below the folder given and groups of the bench's own,
 //! and all of it is as before at the end, of a killed run once the next has begun. Held by
-//! `crates/cli/tests/bench_share.rs`.
+//! `tests/bench_share.rs`.
 
 mod cells;
 mod claims;
