@@ -185,7 +185,7 @@ fn a_crash_at_every_operation_of_settling_leaves_what_was_there() {
             machine.settle(Extent::All).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         }
     }
-    assert!(cuts > 300, "{cuts} cuts");
+    assert!(cuts > of_all(100, 300), "{cuts} cuts");
 }
 
 #[test]
