@@ -12,6 +12,9 @@ use std::path::PathBuf;
 const BUILD: &str = "cargo test --locked --workspace --lib --bins --tests --no-run \
                      --message-format=json-render-diagnostics";
 
+/// The interposer where programs find it: the line above leaves it among cargo's own files.
+const PRELOAD: &str = "cargo build --locked --quiet -p baro-preload";
+
 /// One program of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -53,6 +56,10 @@ impl Program {
 
 /// Builds all of them; the error is the command that repeats what failed.
 pub(crate) fn build() -> Result<Vec<Program>, String> {
+    let preload = Cmd::new(PRELOAD);
+    if !preload.run().map_err(|error| format!("{preload}    (did not start: {error})"))? {
+        return Err(preload.to_string());
+    }
     let cmd = Cmd::new(BUILD);
     let mut programs = Vec::new();
     let ok = cmd
