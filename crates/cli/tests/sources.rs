@@ -8,7 +8,7 @@ mod place;
 use calls::{baro, feed, json, run, stderr, text};
 use place::Folder;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
@@ -73,6 +73,40 @@ fn json_lines_are_recorded_and_a_bad_one_costs_only_itself() {
     let record = ["record", &again, "--init", "8M", "--stdin", "json", "--declare", count];
     text(&feed(&record, &printed), 0);
     assert_eq!(text(&run(&["cat", &again, "--format", "csv"]), 0), expected);
+}
+
+#[test]
+fn a_line_is_recorded_before_the_next_one_comes() {
+    let folder = Folder::new("sources-idle");
+    let inputs = [
+        ("csv", "1000,temp,21.5\n2000,temp,22\n"),
+        ("json", "{\"time\":1000,\"temp\":21.5}\n{\"time\":2000,\"temp\":22}\n"),
+    ];
+    for (form, lines) in inputs {
+        let store = folder.path(form);
+        let mut child = baro(&["record", &store, "--init", "8M", "--stdin", form])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(lines.as_bytes()).unwrap();
+        // It stays open, and nothing more comes.
+        let expected = "1000,temp,21.5\n2000,temp,22\n";
+        let found = || {
+            String::from_utf8_lossy(&run(&["cat", &store, "--format", "csv"]).stdout).into_owned()
+        };
+        let tries = (0..1_000).find(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            found() == expected
+        });
+        signal(&child, "-KILL");
+        child.wait().unwrap();
+        drop(stdin);
+        assert!(tries.is_some(), "{form}: {:?}", found());
+        assert_eq!(found(), expected, "{form}, after a kill");
+    }
 }
 
 fn length_prefixed(frames: &[&[u8]]) -> Vec<u8> {

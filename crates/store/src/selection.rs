@@ -247,7 +247,7 @@ impl Selection {
         }
     }
 
-    /// The same of a row of [`Store::tail`].
+    /// The same of a row of [`Store::tail`](crate::Store::tail).
     pub fn unfold_row<'a>(
         &'a self,
         id: u32,

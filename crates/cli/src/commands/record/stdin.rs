@@ -66,7 +66,7 @@ fn pieces(stop: &AtomicBool, mut each: impl FnMut(&[u8]) -> Result<()>) -> Resul
 type Item<'a, E> = std::result::Result<Sample<'a>, E>;
 
 /// Samples of lines. `parse` takes the next bytes, or `None` at their end, and hands on what they
-/// complete.
+/// complete. All of that is pushed before more is read: nobody knows when the next line comes.
 fn lines<E: Display>(
     recorder: &Recorder,
     stop: &AtomicBool,
@@ -86,12 +86,10 @@ fn lines<E: Display>(
             Ok(_) => {}
             Err(error) => intake.fed.complain(|| error.to_string()),
         });
-        result
+        result.and_then(|()| intake.flush(&mut |_| {}))
     };
     pieces(stop, |piece| Ok(take(Some(piece))?))?;
-    let result = take(None);
-    intake.flush(&mut |_| {})?;
-    result?;
+    take(None)?;
     Ok(intake.fed)
 }
 
