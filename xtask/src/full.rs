@@ -62,7 +62,8 @@ pub(crate) fn nothing_due(what: &str) -> Result<(), String> {
 fn due() -> Result<Vec<&'static Step>, String> {
     let mut due = Vec::new();
     for step in STEPS {
-        if !Record::read(step.name)?.is_some_and(|record| record.passed(&hash_of(step))) {
+        let hash = hash_of(step)?;
+        if !Record::read(step.name)?.is_some_and(|record| record.passed(&hash)) {
             due.push(step);
         }
     }
@@ -70,8 +71,9 @@ fn due() -> Result<Vec<&'static Step>, String> {
     Ok(due)
 }
 
-fn hash_of(step: &Step) -> String {
-    guards::hash(step.guards).unwrap_or_else(|why| format!("unknown ({why})"))
+fn hash_of(step: &Step) -> Result<String, String> {
+    guards::hash_of(step.packages, step.paths)
+        .map_err(|why| format!("what the full step '{}' guards: {why}", step.name))
 }
 
 fn list() -> Result<(), String> {
@@ -79,7 +81,7 @@ fn list() -> Result<(), String> {
         let record = Record::read(step.name)?;
         let said = match &record {
             None => "due: has never passed".to_owned(),
-            Some(record) if record.passed(&hash_of(step)) => format!("passed {record}"),
+            Some(record) if record.passed(&hash_of(step)?) => format!("passed {record}"),
             Some(record) => format!("due: changed since it passed {record}"),
         };
         println!("{:8} {:5} s  {}; {said}", step.name, step.seconds, step.what);
@@ -130,7 +132,7 @@ fn all(steps: &[&Step]) -> Result<(), String> {
 /// for want of a tool.
 fn one(step: &Step) -> Result<Report, String> {
     println!("== full {}: {}", step.name, step.what);
-    let (before, begin) = (hash_of(step), Instant::now());
+    let (before, begin) = (hash_of(step)?, Instant::now());
     let report = (step.run)().map_err(|repeat| {
         format!("full step '{}' failed; to repeat it:\n    {repeat}", step.name)
     })?;
@@ -141,7 +143,7 @@ fn one(step: &Step) -> Result<Report, String> {
     }
     if report.passed() == 0 {
         println!("   no record: all of it was skipped here");
-    } else if hash_of(step) == before {
+    } else if hash_of(step)? == before {
         Record::new(&before, seconds, &report.counts()).write(step.name)?;
     } else {
         println!("   no record: what it guards was changed while it ran");

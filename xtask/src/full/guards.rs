@@ -1,12 +1,60 @@
-//! The hash of what a step guards: names and contents of the files below some paths, as they lie in
-//! the work tree. Git makes it, so that no library does; what git ignores does not count.
+//! The hash of what a step guards: names and contents of the files of some packages, of all that
+//! these depend on, and below some further paths, as they lie in the work tree. Which packages depend
+//! on which is asked of cargo, so that none is forgotten. Git makes the hash, so that no library does;
+//! what git ignores does not count.
 
 use crate::shell::{self, Cmd};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// Hash of all files below `paths`, relative to the root; the error says why there is none.
-pub(super) fn hash(paths: &[&str]) -> Result<String, String> {
+/// What each step guards: compiler, settings of the build, versions of foreign crates.
+const ALWAYS: &[&str] = &["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"];
+
+/// The folders of `packages` and of all packages of ours that they depend on, relative to the root.
+/// `metadata` is what `cargo metadata --no-deps` says.
+fn folders(metadata: &Value, packages: &[&str]) -> Result<BTreeSet<String>, String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let root = text(&metadata["workspace_root"]);
+    let all = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let folder = |package: &Value| text(&package["manifest_path"]).replace("/Cargo.toml", "");
+    let mut found = BTreeSet::new();
+    let mut left = Vec::new();
+    for name in packages {
+        let package = all.iter().find(|package| package["name"] == *name);
+        left.push(package.ok_or_else(|| format!("there is no package {name} to guard"))?);
+    }
+    while let Some(package) = left.pop() {
+        let place = folder(package);
+        if !found.insert(place.trim_start_matches(&root).trim_start_matches('/').to_owned()) {
+            continue;
+        }
+        let ours = package["dependencies"].as_array().into_iter().flatten();
+        for path in ours.map(|dependency| text(&dependency["path"])).filter(|path| !path.is_empty())
+        {
+            left.extend(all.iter().filter(|package| folder(package) == path));
+        }
+    }
+    Ok(found)
+}
+
+/// Hash of the files of `packages`, of what they depend on, and below `paths`, relative to the root;
+/// the error says why there is none.
+pub(super) fn hash_of(packages: &[&str], paths: &[&str]) -> Result<String, String> {
+    let metadata = Cmd::new("cargo metadata --no-deps --offline --format-version 1").output()?;
+    let metadata = serde_json::from_str(&metadata).map_err(|e| format!("cargo metadata: {e}"))?;
+    let folders = folders(&metadata, packages)?;
+    let paths = folders
+        .iter()
+        .map(String::as_str)
+        .chain(paths.iter().copied())
+        .chain(ALWAYS.iter().copied());
+    hash(&paths.collect::<Vec<_>>())
+}
+
+/// Hash of all files below `paths`.
+fn hash(paths: &[&str]) -> Result<String, String> {
     let list = paths
         .iter()
         .fold(Cmd::new("git ls-files --cached --others --exclude-standard --"), |cmd, path| {
@@ -53,6 +101,23 @@ fn git(line: &str, input: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_package_depends_on_is_guarded_with_it() {
+        let package = |name: &str, depends: &str| {
+            let path =
+                if depends.is_empty() { Value::Null } else { format!("/r/{depends}").into() };
+            serde_json::json!({"name": name, "manifest_path": format!("/r/{name}/Cargo.toml"),
+                "dependencies": [{"name": "serde", "path": null}, {"name": depends, "path": path}]})
+        };
+        let packages = [package("a", "b"), package("b", "c"), package("c", ""), package("d", "a")];
+        let metadata = serde_json::json!({"workspace_root": "/r", "packages": packages});
+        assert_eq!(
+            folders(&metadata, &["a"]).unwrap().into_iter().collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
+        assert!(folders(&metadata, &["x"]).unwrap_err().contains('x'));
+    }
 
     #[test]
     fn a_hash_is_of_the_files_named_and_of_nothing_else() {
