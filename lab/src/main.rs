@@ -71,7 +71,7 @@ cargo xtask lab all --out FOLDER
 cargo xtask lab summary FOLDER
         writes lab.md anew from lab.jsonl
 cargo xtask lab test [--json FILE]
-        the short form for make test: 100 power cuts, both controls
+        the short form for make test-full: 100 power cuts, both controls
 cargo xtask lab clean
         removes saved machines, kernels and packages from the cache folder
 series: 5.10 6.1 6.1-rt 6.12 6.12-rt; disks: none emmc sd sd4 hdd flash ssd; file systems: ext4 f2fs none

@@ -92,7 +92,7 @@ fn goals(page: &mut String, rows: &[Value]) {
         points >= 2000 && bad == 0,
     );
     line(
-        "crash points in `make test`",
+        "crash points in `make test-full`",
         ">= 100 in 3 minutes",
         test.map_or("not measured".to_owned(), |row| {
             format!("{} in {} s, controls included", row["points"], row["seconds"])

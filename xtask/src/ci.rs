@@ -125,6 +125,7 @@ fn preload() -> Outcome {
     Ok(report)
 }
 
+/// Packages by themselves: with the features that they ask for, and the pure ones elsewhere.
 /// `ondisk` is pure: it must compile for a target that has no standard library at all, and for
 /// the browser, and `runs` and `trace` for the latter. `trace` must compile without the crate that
 /// calls the operating system, wherever it is checked. A target that is not installed is a skip, counted like
@@ -133,6 +134,11 @@ fn bare_targets() -> Outcome {
     let mut report = Report::default();
     plain(&Cmd::new("cargo check -p baro-trace --no-default-features"))?;
     report.pass();
+    // Built together with tests, packages have features that they do not ask for.
+    for package in ["baro-recorder", "barograph", "baro-lab"] {
+        plain(&Cmd::new("cargo check --quiet -p").arg(package))?;
+        report.pass();
+    }
     for target in ["thumbv7em-none-eabihf", "wasm32-unknown-unknown"] {
         let libdir = Cmd::new("rustc --print target-libdir --target").arg(target).output();
         let installed = libdir.is_ok_and(|dir| std::path::Path::new(dir.trim()).exists());

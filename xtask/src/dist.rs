@@ -55,8 +55,12 @@ pub(crate) fn build() -> Result<(), String> {
         }
         let tool = |line: &str| Cmd::new(line).within(&folder());
         must(&tool("objcopy --only-keep-debug").arg(name).arg(&debug))?;
-        must(&tool("strip --strip-unneeded").arg(name))?;
-        must(&tool("objcopy").arg(&format!("--add-gnu-debuglink={debug}")).arg(name))?;
+        // Into a file of its own: one that is stripped has its link.
+        let stripped = format!("{name}.stripped");
+        let link = format!("--add-gnu-debuglink={debug}");
+        must(&tool("objcopy --strip-unneeded").arg(&link).arg(name).arg(&stripped))?;
+        let [from, to] = [&stripped, *name].map(|name| folder().join(name));
+        std::fs::rename(&from, &to).map_err(|e| format!("{}: {e}", from.display()))?;
     }
     Ok(())
 }

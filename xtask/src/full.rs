@@ -23,7 +23,7 @@ const HELP: &str = "expected STEP..., --all, --list, or --due [--until SECONDS_S
 /// No step is longer: a machine must be able to run one in a sitting.
 const LONGEST_SECONDS: u64 = 3_600;
 
-/// What a step is without a record: assumed to take so many times what its table says.
+/// Other machines are slower: a step is assumed to take so many times what its table says.
 const CAUTION: f64 = 1.3;
 
 /// `cargo xtask full [STEP... | --all | --list | --due [--until SECONDS]]`.
@@ -128,8 +128,8 @@ fn all(steps: &[&Step]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs one and keeps the record, unless what it guards changed meanwhile or some of it was skipped
-/// for want of a tool.
+/// Runs one and keeps the record, unless what it guards changed meanwhile or all of it was skipped.
+/// What was skipped of it is counted in the record.
 fn one(step: &Step) -> Result<Report, String> {
     println!("== full {}: {}", step.name, step.what);
     let (before, begin) = (hash_of(step)?, Instant::now());

@@ -1,5 +1,5 @@
 //! `cargo xtask lab`: the lab is a program of its own, since it knows the load that it runs; here it
-//! is built and started, and its short form counted as a step of ci.
+//! is built and started, and its short form counted as a full step.
 
 use crate::ci::{Outcome, Report};
 use crate::shell::Cmd;

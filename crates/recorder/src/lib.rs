@@ -1,4 +1,4 @@
-//! The real-time write path: ring, writer, log, recovery.
+//! The real-time write path: ring, writer, keeper.
 //!
 //! A producer copies records into a locked ring in shared memory and never waits; a writer makes
 //! them durable in recycled, fully written segments; what is lost is counted, with its cause.

@@ -1,9 +1,9 @@
 //! The only door to Linux: files, memory, clock, scheduling; and a seeded simulator of it.
 //!
-//! Everything that calls the operating system or reads a clock is here, and all `unsafe` of the
-//! workspace too, but for what only measurements call, in `baro-bench-sys`; the lints of the other
-//! crates forbid both. [`storage`] is the seam at which the
-//! simulator takes the place of the disk.
+//! Everything that calls the operating system or reads a clock is here, but for what only measurements
+//! call, in `baro-bench-sys`; and all `unsafe` but theirs, that of the C interface and of the interposer.
+//! The lints of the other crates forbid both. [`storage`] is the seam at which the simulator takes the
+//! place of the disk.
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may")]
 

@@ -35,11 +35,8 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
     }
     let binary = read(program)?;
     put(&stage.join("usr/bin/baro"), &binary, 0o755)?;
-    // Line tables are for who builds it; without binutils they stay in.
-    let _ = Cmd::new("strip --strip-debug").arg(&text(&stage.join("usr/bin/baro"))).output();
     let interposer = stage.join("usr/lib/barograph/libbaro_preload.so");
     put(&interposer, &read(&program.with_file_name("libbaro_preload.so"))?, 0o644)?;
-    let _ = Cmd::new("strip --strip-debug").arg(&text(&interposer)).output();
     let doc = stage.join("usr/share/doc/barograph");
     put(&doc.join("copyright"), copyright()?.as_bytes(), 0o644)?;
     put(&doc.join("changelog"), &read(&shell::root().join("CHANGELOG.md"))?, 0o644)?;

@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<Trial, String> {
     if let Some(why) = missing() {
         return Ok(Trial::Skipped(why));
     }
-    let folder = folder();
+    let folder = folder().join("trial");
     let program = program()?;
     let old = package::build(&program, VERSION, &folder)?;
     let new = package::build(&program, &format!("{VERSION}{NEXT}"), &folder)?;

@@ -5,8 +5,9 @@
 
 use crate::shell::{self, Cmd};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 /// What each step guards: compiler, settings of the build, versions of foreign crates.
@@ -27,7 +28,8 @@ fn folders(metadata: &Value, packages: &[&str]) -> Result<BTreeSet<String>, Stri
     }
     while let Some(package) = left.pop() {
         let place = folder(package);
-        if !found.insert(place.trim_start_matches(&root).trim_start_matches('/').to_owned()) {
+        let below = place.strip_prefix(&root).unwrap_or(&place).trim_start_matches('/').to_owned();
+        if !found.insert(below) {
             continue;
         }
         let ours = package["dependencies"].as_array().into_iter().flatten();
@@ -53,25 +55,35 @@ pub(super) fn hash_of(packages: &[&str], paths: &[&str]) -> Result<String, Strin
     hash(&paths.collect::<Vec<_>>())
 }
 
-/// Hash of all files below `paths`.
+/// Hash of all files below `paths`: name, contents, and whether each may be executed.
 fn hash(paths: &[&str]) -> Result<String, String> {
-    let list = paths
-        .iter()
-        .fold(Cmd::new("git ls-files --cached --others --exclude-standard --"), |cmd, path| {
-            cmd.arg(path)
-        })
-        .output()?;
-    let mut files: Vec<&str> =
-        list.lines().filter(|file| shell::root().join(file).is_file()).collect();
-    files.sort_unstable();
-    files.dedup();
-    let is_there = |path: &&str| files.iter().any(|file| file.starts_with(path));
+    let list = Cmd::new("git ls-files -z --cached --others --exclude-standard --");
+    let list = paths.iter().fold(list, |cmd, path| cmd.arg(path)).output()?;
+    let mut files = BTreeMap::new();
+    for file in list.split('\0').filter(|file| !file.is_empty()) {
+        // One that was deleted and not yet committed is in git's list; a link is no file of ours.
+        if let Ok(found) = std::fs::symlink_metadata(shell::root().join(file))
+            && found.is_file()
+        {
+            files.insert(file, found.permissions().mode() & 0o111 != 0);
+        }
+    }
+    let is_there = |path: &&str| {
+        let below = |file: &&str| {
+            file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        files.keys().any(below)
+    };
     if let Some(path) = paths.iter().find(|path| !is_there(path)) {
         return Err(format!("nothing is at {path}, which a full step guards"));
     }
-    let contents = git("hash-object --stdin-paths", &files.join("\n"))?;
-    let named: Vec<_> =
-        files.iter().zip(contents.lines()).map(|(f, h)| format!("{h} {f}")).collect();
+    let names: Vec<_> = files.keys().copied().collect();
+    if let Some(odd) = names.iter().find(|name| name.contains('\n')) {
+        return Err(format!("{odd:?} has the end of a line in its name"));
+    }
+    let contents = git("hash-object --stdin-paths", &names.join("\n"))?;
+    let named = files.iter().zip(contents.lines());
+    let named: Vec<_> = named.map(|((file, runs), hash)| format!("{hash} {runs} {file}")).collect();
     Ok(git("hash-object --stdin", &named.join("\n"))?.trim().to_owned())
 }
 

@@ -18,8 +18,14 @@ pub(super) struct Step {
 
 /// What boards run.
 const BOARDS: &[&str] = &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-capi"];
-const BOARDS_PATHS: &[&str] =
-    &["examples/c", "xtask/src/boards", "xtask/src/boards.rs", "xtask/src/libbaro.rs"];
+const BOARDS_PATHS: &[&str] = &[
+    "examples/c",
+    "testdata/format",
+    "xtask/src/boards",
+    "xtask/src/boards.rs",
+    "xtask/src/ci",
+    "xtask/src/libbaro.rs",
+];
 
 pub(super) const STEPS: &[Step] = &[
     Step {
@@ -27,7 +33,15 @@ pub(super) const STEPS: &[Step] = &[
         what: "the tests that are not, or not with all their seeds, in each push",
         seconds: 600,
         packages: &[],
-        paths: &["crates", "fuzz", "lab", "testdata", "xtask/full-tests.txt"],
+        paths: &[
+            "crates",
+            "fuzz",
+            "lab",
+            "testdata",
+            "xtask/full-tests.txt",
+            "xtask/src/ci",
+            "xtask/src/tiers.rs",
+        ],
         run: moved_tests,
     },
     Step {
@@ -51,10 +65,13 @@ pub(super) const STEPS: &[Step] = &[
         what: "the package in a clean Debian",
         // Of which 90 are its own, where `dist` has built what is packed.
         seconds: 510,
-        packages: &["barograph", "baro-preload"],
+        packages: &["barograph", "baro-lab", "baro-preload"],
         paths: &[
             "packaging",
             "LICENSE-MIT",
+            "docs/durability.md",
+            "docs/service.md",
+            "docs/settings.md",
             "xtask/src/deb",
             "xtask/src/deb.rs",
             "xtask/src/dist.rs",

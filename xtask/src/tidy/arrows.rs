@@ -96,7 +96,7 @@ const TABLE: &[Row] = &[
           in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store", "baro-tune",
                       "baro-share", "baro-sources", "baro-ingest", "baro-command", "baro-bench", "baro-show",
                       "baro-export", "baro-trace", "baro-probes"],
-          in_house_tests: &["baro-bench-sys"],
+          in_house_tests: &[],
           third_party: &[("clap", "parser, help and completions from one definition"), JSON,
                          SERDE, ("toml", "the settings file, with the line of each key")] },
     Row { package: "baro-fuzz",

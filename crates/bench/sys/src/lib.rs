@@ -4,8 +4,8 @@
 //! none of these calls. It is a part of the product, because `baro bench recorder` compares the ways
 //! to write on a user's own disk.
 //!
-//! Invariant: a second place where `unsafe` and calls of the operating system are allowed, and the
-//! last one; the lints of the other crates forbid both. Held by `tidy unsafe`.
+//! Invariant: beside `baro-sys`, the C interface and the interposer the only place where `unsafe` and
+//! calls of the operating system are allowed. Held by `tidy unsafe`.
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate may, for what only measurements call")]
 

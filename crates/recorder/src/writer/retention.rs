@@ -1,4 +1,4 @@
-//! What a recorder keeps of a log that recycles. Ages are running time (`log/running.rs`): while
+//! What a recorder keeps of a log that recycles. Ages are running time (`crates/log/src/running.rs`): while
 //! the machine is off nothing grows older, and a clock that somebody sets decides nothing.
 
 /// What is kept. The default keeps all that the log has room for.
