@@ -22,9 +22,9 @@ import zlib
 
 PUSH = ["bench", "push", "--record-bytes", "256", "--records", "1000000", "--interval", "2us",
         "--greedy", "1s", "--log", "256M", "--format", "json"]
-STORE = ["bench", "store", "--series", "1000", "--samples", "5000000", "--budget", "500ms",
+STORE = ["bench", "store", "--series", "1000", "--samples", "2000000", "--budget", "300ms",
          "--format", "json"]
-LINES = 400_000
+LINES = 200_000
 
 # Figures of time: key, unit. Smaller or larger is not judged, only whether it differs.
 TIMES = {
