@@ -31,7 +31,7 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "moved",
         what: "the tests that are not, or not with all their seeds, in each push",
-        seconds: 600,
+        seconds: 1_200,
         packages: &[],
         paths: &[
             "crates",
