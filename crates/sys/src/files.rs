@@ -5,9 +5,8 @@
 //! are single files. What must survive a power cut together goes through [`crate::storage`] instead,
 //! so that the simulator can stand in for it.
 //!
-//! A small file that keeps a state and belongs to somebody is not opened safely by its path alone:
-//! whoever needs its owner, mode and links checked needs a stricter door, which belongs beside this
-//! one.
+//! A small file that keeps a state and belongs to somebody is not opened safely by its path alone: its
+//! owner, mode and links are checked by [`crate::state`], the door for those.
 //!
 //! Invariant: an error names what was tried, and the file where it was given by its path. Held by
 //! `a_file_is_made_cut_renamed_and_removed` and the tests of the parts.

@@ -23,6 +23,7 @@ pub mod place;
 pub mod procfile;
 pub mod schedule;
 pub mod sim;
+pub mod state;
 pub mod storage;
 pub mod task;
 pub mod task_io;

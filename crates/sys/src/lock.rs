@@ -88,10 +88,12 @@ impl LockFile {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(|e| Error::new("open", path, e))?,
         };
-        if !is_locked(&file, 0) {
-            return Ok(None);
-        }
-        Ok(Some(Holder { pid: read(&mut file).0 }))
+        Ok(Self::holder_of(&mut file))
+    }
+
+    /// Who holds the lock of an open file.
+    pub(crate) fn holder_of(file: &mut File) -> Option<Holder> {
+        is_locked(file, 0).then(|| Holder { pid: read(file).0 })
     }
 
     /// Takes the lock at `path`, made if missing, and writes this process's id into it. The inner
@@ -100,14 +102,22 @@ impl LockFile {
     /// # Errors
     /// The operating system's reason.
     pub fn take(path: &Path) -> Result<std::result::Result<Self, Holder>> {
-        let fail = |operation: &str, e| Error::new(operation, path, e);
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)
-            .map_err(|e| fail("open", e))?;
+            .map_err(|e| Error::new("open", path, e))?;
+        Self::take_open(file, path)
+    }
+
+    /// Takes the lock of an open file; `path` is for messages.
+    pub(crate) fn take_open(
+        mut file: File,
+        path: &Path,
+    ) -> Result<std::result::Result<Self, Holder>> {
+        let fail = |operation: &str, e| Error::new(operation, path, e);
         if !try_lock(&file, 0, path)? {
             return Ok(Err(Holder { pid: read(&mut file).0 }));
         }
