@@ -9,10 +9,12 @@
 
 mod harness;
 mod mutate;
+mod pack;
 mod rng;
 mod targets;
 
 pub use harness::{Failure, Fuzzer};
+pub use pack::unpack;
 pub use targets::TARGETS;
 
 /// A decoder under test.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "[TARGET] [--seconds N] [--seed K] [--only I] | --write-seeds";
+const USAGE: &str = "[TARGET] [--seconds N] [--seed K] [--only I] | --write-seeds [FOLDER]";
 const HANG: Duration = Duration::from_secs(10);
 
 struct Options {
@@ -42,7 +42,8 @@ fn options() -> Option<Options> {
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("--write-seeds") {
-        return match TARGETS.iter().try_for_each(write_seeds) {
+        let under = std::env::args().nth(2).map_or_else(|| folder("corpus"), PathBuf::from);
+        return match TARGETS.iter().try_for_each(|target| write_seeds(target, &under)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("fuzz/corpus: {error}");
@@ -78,9 +79,10 @@ fn main() -> ExitCode {
     code
 }
 
-/// Writes a target's valid inputs to the corpus, so that other fuzzers can start from them too.
-fn write_seeds(target: &Target) -> io::Result<()> {
-    let folder = folder("corpus").join(target.name);
+/// Writes a target's valid inputs to the corpus, or another folder, so that other fuzzers can start
+/// from them too.
+fn write_seeds(target: &Target, under: &Path) -> io::Result<()> {
+    let folder = under.join(target.name);
     fs::create_dir_all(&folder)?;
     for (number, seed) in (target.seeds)().iter().enumerate() {
         fs::write(folder.join(format!("seed-{number}")), seed)?;
@@ -177,5 +179,6 @@ fn corpus(target: &str) -> io::Result<Vec<Vec<u8>>> {
     let paths: io::Result<Vec<_>> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect();
     let mut paths = paths?;
     paths.sort();
-    paths.iter().map(fs::read).collect()
+    let files: Vec<_> = paths.iter().map(fs::read).collect::<io::Result<_>>()?;
+    Ok(paths.iter().zip(files).flat_map(|(path, bytes)| baro_fuzz::unpack(path, bytes)).collect())
 }

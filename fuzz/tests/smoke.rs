@@ -2,7 +2,7 @@
 //! mutations from a fixed seed. Longer runs: `cargo xtask fuzz`.
 #![allow(clippy::disallowed_methods, reason = "test code reads its corpus")]
 
-use baro_fuzz::{Fuzzer, TARGETS};
+use baro_fuzz::{Fuzzer, TARGETS, unpack};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn corpus_replays_and_mutations_do_not_panic() {
     for target in TARGETS {
         let paths = files(&corpus_folder().join(target.name));
-        let corpus = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+        let inputs = |path: &PathBuf| unpack(path, fs::read(path).unwrap());
+        let corpus = paths.iter().flat_map(inputs).collect();
         let fuzzer = Fuzzer::new(*target, corpus, 1);
         let failed = fuzzer.replay().err();
         let failed = failed.or_else(|| (0..ITERATIONS).find_map(|i| fuzzer.try_iteration(i).err()));
