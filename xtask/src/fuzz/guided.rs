@@ -9,7 +9,7 @@
 
 use crate::shell::{self, Cmd};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const HOST: &str = "x86_64-unknown-linux-gnu";
 /// A reader's bound is 64 MiB and four times its input; the rest is libFuzzer's own and the corpus.
@@ -17,7 +17,7 @@ const RSS_MIB: u32 = 320;
 const ALLOCATION_MIB: u32 = 66;
 const INPUT_BYTES_MAX: usize = 65_536;
 /// Of one target, kept in the repository.
-const PACK_BYTES_MAX: usize = 192 << 10;
+const PACK_BYTES_MAX: usize = 40 << 10;
 
 /// What tells libFuzzer where an input has been; of the compiler's LLVM, on the stable channel too.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
