@@ -275,7 +275,7 @@ fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>) -> (SchemaRe
         .map(|column| {
             let labels: serde_json::Map<String, serde_json::Value> = labels::of(&column.name)
                 .into_iter()
-                .map(|(k, v)| (k.to_owned(), v.into()))
+                .map(|(label, value)| (label, value.into()))
                 .collect();
             json!({"name": column.name, "type": column.kind, "unit": column.unit, "labels": labels})
         })

@@ -1,28 +1,35 @@
 //! Names of series: `metric{label="value",..}` in one canonical form, so that a series has one
 //! name however its labels are ordered. `docs/format.md`, "Names".
 //!
+//! A metric or a label whose own name has blanks, commas or the like stands in quotes, the metric inside
+//! the braces: `{"living room",site="a","data centre"="x"}`, as in Prometheus 3.
+//!
 //! A text that is no such name stays as it is: it is a metric without labels. Names that were
 //! declared before there was a canonical form are found by their exact text.
 //!
 //! Invariant: the canonical form of a canonical form is itself, and two texts have one canonical
 //! form exactly if metric and labels are the same. Held by the tests below, against a model.
 
+mod quoted;
+
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
+use quoted::Part;
+pub use quoted::{is_plain_name, write_name, write_quoted};
 
 /// One label inside a text.
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    name: (usize, usize),
-    value: (usize, usize),
-    escaped: bool,
+    name: Part,
+    value: Part,
 }
 
 /// Takes names apart; keeps its memory from one name to the next.
 #[derive(Clone, Debug, Default)]
 pub struct NameParser {
-    metric_bytes: usize,
+    metric: Part,
     labels: Vec<Span>,
     canonical: bool,
     text: String,
@@ -64,17 +71,17 @@ impl NameParser {
         let parsed = self.take(text.as_bytes()).is_some();
         if !parsed {
             self.labels.clear();
-            self.metric_bytes = text.len();
+            self.metric = Part { end: text.len(), ..Part::default() };
         }
         parsed
     }
 
     fn take(&mut self, bytes: &[u8]) -> Option<()> {
-        self.metric_bytes = word_end(bytes, 0);
-        if self.metric_bytes == bytes.len() {
+        self.metric = Part { end: word_end(bytes, 0), ..Part::default() };
+        if self.metric.end == bytes.len() {
             return (!bytes.is_empty()).then_some(());
         }
-        let mut at = self.space(bytes, self.metric_bytes);
+        let mut at = self.space(bytes, self.metric.end);
         if *bytes.get(at)? != b'{' {
             return None;
         }
@@ -93,60 +100,58 @@ impl NameParser {
         if at + 1 != bytes.len() {
             return None;
         }
-        let empty = |span: &Span| span.value.0 == span.value.1;
-        let ordered = self.labels.is_sorted_by(|a, b| name_of(bytes, a) < name_of(bytes, b));
+        let empty = |span: &Span| span.value.is_empty();
+        let ordered = self.labels.is_sorted_by(|a, b| by_name(bytes, a, b).is_lt());
         self.canonical &=
             ordered && !comma && !self.labels.is_empty() && !self.labels.iter().any(empty);
         if !self.canonical {
-            self.labels.sort_by(|a, b| name_of(bytes, a).cmp(name_of(bytes, b)));
-            if self
-                .labels
-                .windows(2)
-                .any(|pair| matches!(pair, [a, b] if name_of(bytes, a) == name_of(bytes, b)))
-            {
+            self.labels.sort_by(|a, b| by_name(bytes, a, b));
+            let same = |pair: &[Span]| matches!(pair, [a, b] if by_name(bytes, a, b).is_eq());
+            if self.labels.windows(2).any(same) {
                 return None;
             }
             // An empty value is that of a label that is not there.
             self.labels.retain(|span| !empty(span));
         }
-        (self.metric_bytes > 0 || !self.labels.is_empty()).then_some(())
+        (!self.metric.is_empty() || !self.labels.is_empty()).then_some(())
     }
 
-    /// `name="value"`; the offset behind it.
+    /// `name="value"`, or, first of all and where no metric stands before the brace, the metric in
+    /// quotes; the offset behind it.
     fn label(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
-        let end = word_end(bytes, start);
-        let name = bytes.get(start..end).filter(|name| !name.is_empty())?;
-        // The metric's own place is before the brace.
-        if name == b"__name__" {
+        let name = match *bytes.get(start)? {
+            b'"' => self.quoted(bytes, start)?,
+            _ => Part { start, end: word_end(bytes, start), ..Part::default() },
+        };
+        // In quotes without need it is another text for the same name.
+        self.canonical &= !(name.quoted && name.is_plain(bytes));
+        if name.is_empty() {
             return None;
         }
-        let mut at = self.space(bytes, end);
+        let mut at = self.space(bytes, name.behind());
         if *bytes.get(at)? != b'=' {
+            let first = self.labels.is_empty() && self.metric.is_empty();
+            self.metric = if name.quoted && first { name } else { return None };
+            return Some(name.behind());
+        }
+        // The metric's own place is before the brace.
+        if name.is(bytes, "__name__") {
             return None;
         }
         at = self.space(bytes, at + 1);
         if *bytes.get(at)? != b'"' {
             return None;
         }
-        at += 1;
-        let from = at;
-        let mut escaped = false;
-        loop {
-            match *bytes.get(at)? {
-                b'"' => break,
-                b'\\' if matches!(bytes.get(at + 1)?, b'\\' | b'"' | b'n') => {
-                    escaped = true;
-                    at += 2;
-                }
-                b'\\' => return None,
-                byte => {
-                    self.canonical &= byte != b'\n';
-                    at += 1;
-                }
-            }
-        }
-        self.labels.push(Span { name: (start, end), value: (from, at), escaped });
-        Some(at + 1)
+        let value = self.quoted(bytes, at)?;
+        self.labels.push(Span { name, value });
+        Some(value.behind())
+    }
+
+    /// What stands in quotes from `at` on.
+    fn quoted(&mut self, bytes: &[u8], at: usize) -> Option<Part> {
+        let part = Part::quoted(bytes, at)?;
+        self.canonical &= !part.has_line_feed;
+        Some(part)
     }
 
     fn space(&mut self, bytes: &[u8], at: usize) -> usize {
@@ -157,8 +162,8 @@ impl NameParser {
 
     /// The metric of the text parsed last, all of it if it is no name.
     #[must_use]
-    pub fn metric<'a>(&self, text: &'a str) -> &'a str {
-        text.get(..self.metric_bytes).unwrap_or(text)
+    pub fn metric<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.metric.text(text)
     }
 
     /// Labels of the text parsed last.
@@ -176,59 +181,36 @@ impl NameParser {
     /// Name and value of label `index` of the text parsed last, by rising name unless the text is
     /// in canonical form already, which is the same.
     #[must_use]
-    pub fn label_at<'a>(&self, text: &'a str, index: usize) -> Option<(&'a str, Cow<'a, str>)> {
+    pub fn label_at<'a>(
+        &self,
+        text: &'a str,
+        index: usize,
+    ) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
         let span = self.labels.get(index)?;
-        let name = text.get(span.name.0..span.name.1)?;
-        let raw = text.get(span.value.0..span.value.1)?;
-        Some((name, if span.escaped { Cow::Owned(unescaped(raw)) } else { Cow::Borrowed(raw) }))
+        Some((span.name.text(text), span.value.text(text)))
     }
 
     /// The canonical form of `text`: labels by rising name, without spaces and empty values. What
     /// is no name stays as it is.
     pub fn canonical<'a>(&'a mut self, text: &'a str) -> &'a str {
-        if !text.as_bytes().contains(&b'{') || !self.parse(text) || self.canonical {
+        if !text.as_bytes().contains(&b'{') || !self.parse(text) {
+            return text;
+        }
+        let alone = self.metric.quoted && self.labels.is_empty();
+        if self.canonical && !alone {
             return text;
         }
         self.text.clear();
-        self.text.push_str(text.get(..self.metric_bytes).unwrap_or_default());
-        for (number, span) in self.labels.iter().enumerate() {
-            self.text.push(if number == 0 { '{' } else { ',' });
-            self.text.push_str(text.get(span.name.0..span.name.1).unwrap_or_default());
-            self.text.push_str("=\"");
-            for part in
-                text.get(span.value.0..span.value.1).unwrap_or_default().split_inclusive('\n')
-            {
-                self.text.push_str(part.strip_suffix('\n').unwrap_or(part));
-                if part.ends_with('\n') {
-                    self.text.push_str("\\n");
-                }
-            }
-            self.text.push('"');
-        }
-        if !self.labels.is_empty() {
-            self.text.push('}');
-        }
+        let (mut out, metric) = (core::mem::take(&mut self.text), self.metric.text(text));
+        let labels = (0..self.labels.len()).filter_map(|at| self.label_at(text, at));
+        write_name(&mut out, &metric, labels);
+        self.text = out;
         &self.text
     }
 }
 
-fn name_of<'a>(bytes: &'a [u8], span: &Span) -> &'a [u8] {
-    bytes.get(span.name.0..span.name.1).unwrap_or(&[])
-}
-
-fn unescaped(raw: &str) -> String {
-    let mut text = String::with_capacity(raw.len());
-    let mut characters = raw.chars();
-    while let Some(character) = characters.next() {
-        text.push(match character {
-            '\\' => match characters.next() {
-                Some('n') => '\n',
-                other => other.unwrap_or('\\'),
-            },
-            other => other,
-        });
-    }
-    text
+fn by_name(bytes: &[u8], a: &Span, b: &Span) -> Ordering {
+    a.name.letters(bytes).cmp(b.name.letters(bytes))
 }
 
 #[cfg(test)]

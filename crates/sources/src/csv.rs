@@ -205,7 +205,14 @@ pub(crate) fn parse_value(text: &str) -> Result<Scalar, CsvProblem> {
         // As a float it would lose its last digits without a word.
         return Err(CsvProblem::ValueRange { found: quote(text) });
     }
-    text.parse().map(Scalar::Float).map_err(|_| CsvProblem::Value { found: quote(text) })
+    let value: f64 = text.parse().map_err(|_| CsvProblem::Value { found: quote(text) })?;
+    // Infinity is a word; digits that come to it are a number too large for 64 bits.
+    if value.is_infinite()
+        && unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.')
+    {
+        return Err(CsvProblem::FloatRange { found: quote(text) });
+    }
+    Ok(Scalar::Float(value))
 }
 
 #[cfg(test)]

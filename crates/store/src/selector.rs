@@ -1,5 +1,6 @@
 //! Which series are meant, in the way of Prometheus: `temp{site="a",line=~"3.*",x!="y",z!~".."}`,
-//! `{site="a"}`, or a metric alone.
+//! `{site="a"}`, or a metric alone. A metric or label whose own name has blanks or the like stands in
+//! quotes inside the braces, as in Prometheus 3: `{"living room","data centre"="x"}`.
 //!
 //! A label that a series does not have has the empty value. Regular expressions match the whole
 //! value; their size is bounded, and they take time linear in the value. The metric can be matched
@@ -8,7 +9,7 @@
 //! Invariant: any text is a selector or an error that names position, expected and found; a series
 //! matches exactly if a simple model says so. Held by `tests/selector.rs`.
 
-use baro_ondisk::{NameParser, name_end};
+use baro_ondisk::{NameParser, is_plain_name, name_end};
 use regex::{Regex, RegexBuilder};
 use std::fmt;
 
@@ -135,7 +136,7 @@ impl Selector {
                 return matcher.test.holds(name);
             }
             if matcher.label == METRIC {
-                return matcher.test.holds(parser.metric(name));
+                return matcher.test.holds(&parser.metric(name));
             }
             let mut labels = (0..parser.len()).filter_map(|at| parser.label_at(name, at));
             match labels.find(|(label, _)| *label == matcher.label) {
@@ -156,7 +157,10 @@ impl Selector {
     /// What all names that it selects begin with: their metric, or name, if it is given.
     pub(crate) fn prefix(&self) -> &str {
         let metric = self.matchers.iter().find_map(|matcher| match &matcher.test {
-            Test::Equal(metric) if matcher.label == METRIC => Some(metric.as_str()),
+            // One in quotes may stand bare, too, where there are no labels.
+            Test::Equal(metric) if matcher.label == METRIC && is_plain_name(metric) => {
+                Some(metric.as_str())
+            }
             Test::Equal(name) if matcher.label == WHOLE => Some(name.as_str()),
             _ => None,
         });
@@ -220,7 +224,8 @@ impl<'a> Parsing<'a> {
             self.space();
             while !self.takes("}") {
                 let start = self.at;
-                matchers.push(self.matcher()?);
+                let matcher = self.matcher(matchers.is_empty())?;
+                matchers.push(matcher);
                 if matchers.len() > MATCHERS_MAX {
                     let expected = format!("at most {MATCHERS_MAX} matchers");
                     return Err(self.error(start, &expected, "one more".to_owned()));
@@ -239,9 +244,19 @@ impl<'a> Parsing<'a> {
         if self.rest().is_empty() { Ok(matchers) } else { self.wrong("the end or '{'") }
     }
 
-    fn matcher(&mut self) -> Result<Matcher, SelectorError> {
-        let Some(label) = self.word() else { return self.wrong("a label or '}'") };
+    /// A label with its test; the `first` may be a metric in quotes.
+    fn matcher(&mut self, first: bool) -> Result<Matcher, SelectorError> {
+        let quoted = self.rest().starts_with('"');
+        let nothing = self.rest().starts_with("\"\"");
+        let label = match self.word() {
+            Some(word) => word.to_owned(),
+            None if quoted && !nothing => self.value()?,
+            None => return self.wrong("a label or '}'"),
+        };
         self.space();
+        if quoted && first && self.rest().starts_with([',', '}']) {
+            return Ok(Matcher { label: METRIC.to_owned(), test: Test::Equal(label) });
+        }
         let operator = ["=~", "!~", "!=", "="].into_iter().find(|token| self.takes(token));
         let Some(operator) = operator else { return self.wrong("=, !=, =~ or !~") };
         self.space();
@@ -253,7 +268,7 @@ impl<'a> Parsing<'a> {
             "=~" => Test::Like(self.regex(&value, start)?),
             _ => Test::NotLike(self.regex(&value, start)?),
         };
-        Ok(Matcher { label: label.to_owned(), test })
+        Ok(Matcher { label, test })
     }
 
     /// A value in double or single quotes. A backslash before anything but a quote, another

@@ -20,8 +20,13 @@ impl Random {
     }
 }
 
-const LABELS: [&str; 4] = ["a", "line", "site", "x.y"];
+const LABELS: [&str; 5] = ["a", "line", "site", "x.y", "data centre"];
 const VALUES: [&str; 6] = ["", "3", "31", "b", "ä\"\\", "a\nb"];
+
+/// As it stands in a name or a selector: in quotes, if it needs them.
+fn quoted(name: &str) -> String {
+    if name.contains(' ') { format!("\"{name}\"") } else { name.to_owned() }
+}
 
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
@@ -45,17 +50,26 @@ fn a_series_is_selected_exactly_if_the_model_says_so() {
     let mut random = Random(3);
     let (mut yes, mut no) = (0, 0);
     for _ in 0..30_000 {
-        let metric = random.pick(&["temp", "temperature", "t"]);
+        let metric = random.pick(&["temp", "temperature", "t", "living room"]);
         let labels: BTreeMap<&str, &str> =
             (0..random.below(4)).map(|_| (random.pick(&LABELS), random.pick(&VALUES))).collect();
-        let shown: Vec<String> =
-            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-        let name = format!("{metric}{{{}}}", shown.join(", "));
-        let wanted = random.pick(&["", "", "temp", "t"]);
+        let shown: Vec<String> = labels
+            .iter()
+            .map(|(label, value)| format!("{}=\"{}\"", quoted(label), escaped(value)))
+            .collect();
+        let name = match metric {
+            "living room" => format!("{{\"living room\",{}}}", shown.join(", ")),
+            _ => format!("{metric}{{{}}}", shown.join(", ")),
+        };
+        let wanted = random.pick(&["", "", "temp", "t", "living room"]);
         let mut expected = wanted.is_empty() || wanted == metric;
-        let mut text = format!("{wanted}{{");
+        let mut text = match wanted {
+            "living room" => "{\"living room\", ".to_owned(),
+            _ => format!("{wanted}{{"),
+        };
         for _ in 0..random.below(4) {
-            let label = random.pick(&["a", "line", "site", "x.y", "none", "__name__"]);
+            let label =
+                random.pick(&["a", "line", "site", "x.y", "none", "__name__", "data centre"]);
             let found = match label {
                 "__name__" => metric,
                 label => labels.get(label).copied().unwrap_or(""),
@@ -72,6 +86,7 @@ fn a_series_is_selected_exactly_if_the_model_says_so() {
                 _ => !like(value, found),
             };
             let space = random.pick(&["", " "]);
+            let label = quoted(label);
             text += &format!("{label}{space}{operator}{space}\"{}\",{space}", escaped(value));
         }
         text += "}";
@@ -92,6 +107,11 @@ fn bare_metrics_and_names_that_are_none() {
     assert!(selects("{__name__=\"a b\"}", "a b") && selects("{__name__=~\"a.*\",x=\"\"}", "a b{"));
     assert!(selects("t{a=~'3\\d'}", "t{a=\"31\"}") && !selects("t{a=~\"3\"}", "t{a=\"31\"}"));
     assert!(selects(" temp { a = \"1\" , } ", "temp{a=\"1\"}"));
+    assert!(selects("{\"a b\"}", "a b") && selects("{\"a b\",}", "{\"a b\",x=\"1\"}"));
+    assert!(
+        selects("{\"temp\"}", "temp") && selects("{\"__name__\"=\"a b\"}", "{\"a b\",x=\"1\"}")
+    );
+    assert!(!selects("{\"a b\"}", "a b c") && !selects("{\"a\"=\"b\"}", "a"));
     assert!(!selects("t{a=~\"1|2\"}", "t{a=\"12\"}"));
     assert_eq!(Selector::parse(" temp{a=\"1\"} ").unwrap().to_string(), "temp{a=\"1\"}");
 }
@@ -105,6 +125,9 @@ fn every_mistake_is_named_with_its_place() {
         ("t{", "at character 3: expected a label or '}', found the end"),
         ("t{,}", "at character 3: expected a label or '}', found ','"),
         ("t{a}", "at character 4: expected =, !=, =~ or !~, found '}'"),
+        ("t{\"a b\"}", "at character 8: expected =, !=, =~ or !~, found '}'"),
+        ("{\"a\",\"b\"}", "at character 9: expected =, !=, =~ or !~, found '}'"),
+        ("{\"\"=\"a\"}", "at character 2: expected a label or '}', found '\"'"),
         ("t{a=1}", "at character 5: expected a value in quotes, found '1'"),
         ("t{ä=\"1}", "at character 8: expected \" at the end of the value, found the end"),
         ("t{a=\"1\" b=\"2\"}", "at character 9: expected ',' or '}', found 'b'"),

@@ -99,7 +99,7 @@ fn name(bytes: &[u8]) {
     let canonical = parser.canonical(text).to_owned();
     assert_eq!(parser.canonical(&canonical), canonical);
     assert!(parser.parse(&canonical) || canonical == text);
-    let label = |at: usize| parser.label_at(&canonical, at).map(|(label, _)| label.to_owned());
+    let label = |at: usize| parser.label_at(&canonical, at).map(|(label, _)| label.into_owned());
     let labels: Vec<_> = (0..parser.len()).filter_map(label).collect();
     assert!(labels.len() == parser.len() && labels.is_sorted());
 }

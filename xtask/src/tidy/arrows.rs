@@ -61,7 +61,7 @@ const TABLE: &[Row] = &[
     Row { package: "baro-probes", in_house: &["baro-sys", "baro-trace"], in_house_tests: &[],
           third_party: &[("aya", "loads programs into the kernel and relocates them to its types, \
                                   without libraries in C"), JSON] },
-    Row { package: "baro-sources", in_house: &["baro-sys"], in_house_tests: &[],
+    Row { package: "baro-sources", in_house: &["baro-ondisk", "baro-sys"], in_house_tests: &[],
           third_party: &[("serde", "members of a JSON object one by one, in their order"),
                          JSON, PROPTEST] },
     // Not the store: what comes in is pushed, and what was pushed is read by others.

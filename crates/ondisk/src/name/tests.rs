@@ -26,13 +26,28 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
+fn plain(name: &str) -> bool {
+    !name.contains([' ', '"', '\\', '\n', '{', '}', ',', '=', '!', '~'])
+}
+
+fn plain_or_quoted(name: &str) -> String {
+    if plain(name) { name.to_owned() } else { format!("\"{}\"", escaped(name)) }
+}
+
 fn model(metric: &str, labels: &BTreeMap<String, String>) -> String {
-    let labels: Vec<String> = labels
+    let mut inside: Vec<String> = labels
         .iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+        .map(|(name, value)| format!("{}=\"{}\"", plain_or_quoted(name), escaped(value)))
         .collect();
-    if labels.is_empty() { metric.to_owned() } else { format!("{metric}{{{}}}", labels.join(",")) }
+    if inside.is_empty() && (plain(metric) || !metric.contains("=\"")) {
+        return metric.to_owned();
+    }
+    if plain(metric) {
+        return format!("{metric}{{{}}}", inside.join(","));
+    }
+    inside.insert(0, plain_or_quoted(metric));
+    format!("{{{}}}", inside.join(","))
 }
 
 #[test]
@@ -41,10 +56,38 @@ fn labels_in_any_order_and_form_are_one_name() {
     let mut parser = NameParser::new();
     let mut with_labels = 0;
     for _ in 0..20_000 {
-        let metric = random.pick(&["temp", "a.b", "motor:on", "ä", "x/y[3]", "t"]);
+        let metric = random.pick(&[
+            "temp",
+            "a.b",
+            "motor:on",
+            "ä",
+            "x/y[3]",
+            "t",
+            "living room",
+            "a\nb",
+            "q\"\\",
+            "!",
+            "a{b=\"1\"}",
+            "__name__",
+            "{}",
+        ]);
         let mut labels = BTreeMap::new();
         for _ in 0..random.below(5) {
-            let name = random.pick(&["site", "line", "a", "sensor_1", "ß", "x.y", "le"]);
+            let name = random.pick(&[
+                "site",
+                "line",
+                "a",
+                "sensor_1",
+                "ß",
+                "x.y",
+                "le",
+                "data centre",
+                "\"",
+                "\\n",
+                "\n",
+                "=",
+                "a,b",
+            ]);
             let value: String = (0..random.below(5))
                 .map(|_| random.pick(&["3", "b", "\"", "\\", "\n", ",", "}", "{", "=", "ö", " "]))
                 .collect();
@@ -54,32 +97,47 @@ fn labels_in_any_order_and_form_are_one_name() {
         for at in (1..listed.len()).rev() {
             listed.swap(at, random.below(at + 1));
         }
-        let mut text = metric.to_owned();
-        if !listed.is_empty() || random.below(2) == 0 {
-            text += random.pick(&["{", " {", "{ ", "{"]);
+        let quoted = !plain(metric) || random.below(4) == 0;
+        let mut text = if quoted { String::new() } else { metric.to_owned() };
+        if quoted || !listed.is_empty() || random.below(2) == 0 {
+            text += random.pick(&["{", " {", "{ ", "{"]).trim_start_matches(if quoted {
+                " "
+            } else {
+                ""
+            });
+            if quoted {
+                text += &format!("\"{}\"", escaped(metric));
+                text += if listed.is_empty() { "" } else { random.pick(&[",", " , "]) };
+            }
             for (number, (name, value)) in listed.iter().enumerate() {
                 let value = escaped(value);
                 let value = if random.below(3) == 0 { value.replace("\\n", "\n") } else { value };
                 let equals = random.pick(&["=", " = ", "= ", "="]);
                 text += if number == 0 { "" } else { random.pick(&[",", ", ", " ,"]) };
+                let name = match plain(name) && random.below(4) > 0 {
+                    true => (*name).clone(),
+                    false => format!("\"{}\"", escaped(name)),
+                };
                 text += &format!("{name}{equals}\"{}\"", value);
             }
-            text += if listed.is_empty() { "}" } else { random.pick(&["}", ",}", " }"]) };
+            text +=
+                if listed.is_empty() && !quoted { "}" } else { random.pick(&["}", ",}", " }"]) };
         }
         // A value may hold a backslash before an n, where the simple replacement above is wrong.
-        if labels.values().any(|value| value.contains('\\')) && text.contains('\n') {
+        if labels.iter().any(|(_, value)| value.contains('\\')) && text.contains('\n') {
             continue;
         }
         let expected = model(metric, &labels);
         assert_eq!(parser.canonical(&text), expected, "{text:?}");
         assert_eq!(parser.canonical(&expected), expected);
-        assert!(parser.parse(&expected));
+        // Alone and not plain it is no name but a metric all the same.
+        assert!(parser.parse(&expected) || (!plain(metric) && expected == metric));
         assert_eq!(parser.metric(&expected), metric);
         let full: Vec<_> = labels.iter().filter(|(_, value)| !value.is_empty()).collect();
         assert_eq!(parser.len(), full.len());
         for (at, (name, value)) in full.into_iter().enumerate() {
             let (found, text) = parser.label_at(&expected, at).unwrap();
-            assert_eq!((found, &*text), (name.as_str(), value.as_str()));
+            assert_eq!((&*found, &*text), (name.as_str(), value.as_str()));
             with_labels += 1;
         }
     }
@@ -117,10 +175,21 @@ fn what_is_no_name_stays_as_it_is() {
         "a{x!=\"1\"}",
         "a\u{0}",
         "x y{b=\"1\",a=\"2\"}",
+        "{\"\"}",
+        "{\"\",x=\"1\"}",
+        "{x=\"1\",\"m\"}",
+        "{\"a b\",\"c d\"}",
+        "a{\"b c\"}",
+        "a{\"\"=\"1\"}",
+        "a{\"__name__\"=\"b\"}",
+        "{\"a b\"",
+        "{\"a b}",
+        "{a b}",
+        "{\"a\\q\"}",
     ] {
         assert_eq!(parser.canonical(text), text);
         assert!(!parser.parse(text), "{text:?}");
-        assert_eq!((parser.metric(text), parser.len()), (text, 0));
+        assert_eq!((&*parser.metric(text), parser.len()), (text, 0));
     }
     assert_eq!(parser.canonical("a{}"), "a");
     assert_eq!(parser.canonical("a{x=\"\"}"), "a");

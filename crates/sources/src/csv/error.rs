@@ -70,6 +70,11 @@ pub enum CsvProblem {
         /// What it is.
         found: String,
     },
+    /// A number beyond the largest float.
+    FloatRange {
+        /// What it is.
+        found: String,
+    },
     /// An integer that 64 bits do not hold.
     ValueRange {
         /// What it is.
@@ -125,6 +130,10 @@ impl fmt::Display for CsvProblem {
                 formatter,
                 "expected a number, true or false, found {found:?}; a series name with a comma \
                  needs quotes around it"
+            ),
+            Self::FloatRange { found } => write!(
+                formatter,
+                "expected a number that a float of 64 bits holds (to 1.8e308), found {found:?}"
             ),
             Self::ValueRange { found } => write!(
                 formatter,

@@ -103,6 +103,10 @@ fn errors_say_where_and_what() {
     assert_eq!(error_of(b"1,\"\",5"), (3, CsvProblem::SeriesEmpty));
     assert_eq!(error_of(b"1,s,"), (5, CsvProblem::Value { found: found("") }));
     assert_eq!(error_of(b"1,s, 5x"), (6, CsvProblem::Value { found: found("5x") }));
+    for large in ["1e400", "-1e400", ".9e309"] {
+        let problem = CsvProblem::FloatRange { found: large.to_owned() };
+        assert_eq!(error_of(format!("1,a,{large}").as_bytes()), (5, problem));
+    }
     let range = CsvProblem::ValueRange { found: found("9223372036854775808") };
     assert_eq!(error_of(b"1,s,9223372036854775808"), (5, range));
     assert_eq!(error_of(b"1,a{b,c},5"), (10, CsvProblem::FieldExtra { found: found("5") }));

@@ -4,8 +4,13 @@
 
 use super::InfluxValue;
 use super::error::{InfluxProblem, quote};
+use baro_ondisk::{is_plain_name, write_name, write_quoted};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
+
+/// A tag that Prometheus writes to InfluxDB: the metric, which is the measurement too.
+const METRIC: &str = "__name__";
 
 /// Byte of the line, from 0, and what is wrong there.
 pub(super) type Fault = (usize, InfluxProblem);
@@ -30,7 +35,9 @@ pub(super) struct Fields {
     order: Vec<Range<usize>>,
     /// The name being put together.
     name: String,
-    /// Its end, `{tag="value"}`: the same for all fields of a line.
+    /// Measurement and key of the field.
+    metric: String,
+    /// `tag="value",..`: the same for all fields of a line.
     labels: String,
 }
 
@@ -93,9 +100,23 @@ impl Fields {
         self.measurement = start..at;
         while text.as_bytes().get(at) == Some(&b',') {
             let (key, value) = key(text, at + 1, "a tag as key=value")?;
-            at = until(text, value, b", ");
+            // A backslash before a comma takes it into the value: the next tag's sign shows that.
+            at = until(text, value, b"=, ");
+            if text.as_bytes().get(at) == Some(&b'=') {
+                let what =
+                    "a comma or a blank behind the value of a tag (an = in it is written \\=)";
+                return Err(expected(text, at, what));
+            }
             if at == value {
                 return Err(expected(text, value, "the value of a tag"));
+            }
+            if part(text, key.clone()) == METRIC {
+                let metric = unescaped(part(text, start..self.measurement.end));
+                if !metric.eq(unescaped(part(text, value..at))) {
+                    let what = "a tag __name__ that is the measurement, as Prometheus writes it (the \
+                                name of a metric is no label)";
+                    return Err(expected(text, value, what));
+                }
             }
             self.tags.push((key, value..at));
         }
@@ -123,31 +144,47 @@ impl Fields {
 
     /// Hands the name and the value of each field to `each`.
     pub(super) fn each(&mut self, text: &str, mut each: impl FnMut(&str, InfluxValue<'_>)) {
-        let Fields { measurement, tags, fields, name, labels, .. } = self;
+        let Fields { measurement, tags, fields, name, metric, labels, .. } = self;
         labels.clear();
-        for (at, (key, value)) in tags.iter().enumerate() {
-            labels.push(if at == 0 { '{' } else { ',' });
-            labels.extend(unescaped(part(text, key.clone())));
-            labels.push_str("=\"");
-            for letter in unescaped(part(text, value.clone())) {
-                if matches!(letter, '"' | '\\') {
-                    labels.push('\\');
-                }
-                labels.push(letter);
+        for (key, value) in tags.iter() {
+            let (key, value) = (letters(part(text, key.clone())), part(text, value.clone()));
+            // Prometheus writes the metric here too, see `read`.
+            if key == METRIC {
+                continue;
             }
-            labels.push('"');
+            if !labels.is_empty() {
+                labels.push(',');
+            }
+            if is_plain_name(&key) {
+                labels.push_str(&key)
+            } else {
+                write_quoted(labels, &key)
+            }
+            labels.push('=');
+            write_quoted(labels, &letters(value));
         }
-        if !tags.is_empty() {
-            labels.push('}');
-        }
-        name.clear();
-        name.extend(unescaped(part(text, measurement.clone())));
-        name.push('_');
-        let measured = name.len();
+        metric.clear();
+        metric.extend(unescaped(part(text, measurement.clone())));
+        metric.push('_');
+        let measured = metric.len();
         for (key, found) in fields {
-            name.truncate(measured);
-            name.extend(unescaped(part(text, key.clone())));
-            name.push_str(labels);
+            metric.truncate(measured);
+            metric.extend(unescaped(part(text, key.clone())));
+            name.clear();
+            let plain = is_plain_name(metric);
+            if plain {
+                name.push_str(metric);
+            }
+            match (plain, labels.is_empty()) {
+                (true, true) => {}
+                (true, false) => name.extend(["{", labels, "}"]),
+                (false, true) => write_name(name, metric, none()),
+                (false, false) => {
+                    name.push('{');
+                    write_quoted(name, metric);
+                    name.extend([",", labels, "}"]);
+                }
+            }
             let value = match *found {
                 Found::Float(value) => InfluxValue::Float(value),
                 Found::Integer(value) => InfluxValue::Integer(value),
@@ -155,12 +192,22 @@ impl Fields {
                 Found::Boolean(value) => InfluxValue::Boolean(value),
                 Found::Text { start, end, escaped } => {
                     let text = part(text, start..end);
-                    InfluxValue::Text(if escaped { plain(text).into() } else { text.into() })
+                    InfluxValue::Text(if escaped { plain_text(text).into() } else { text.into() })
                 }
             };
             each(name, value);
         }
     }
+}
+
+/// No labels.
+fn none() -> impl Iterator<Item = (&'static str, &'static str)> {
+    std::iter::empty()
+}
+
+/// A name without its escapes.
+fn letters(text: &str) -> Cow<'_, str> {
+    if text.contains('\\') { unescaped(text).collect::<String>().into() } else { text.into() }
 }
 
 /// By their letters, and of equal keys that first which stands first.
@@ -199,7 +246,7 @@ fn unescaped(text: &str) -> impl Iterator<Item = char> + '_ {
 }
 
 /// A text without the backslashes before quotes and backslashes.
-fn plain(text: &str) -> String {
+fn plain_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {

@@ -44,7 +44,18 @@ fn fields_become_series_with_their_tags_sorted() {
 #[test]
 fn escapes_are_undone_and_made_anew_in_names() {
     let text = r#"a\ b\,c,k\=e\ y=v"1\ 2\x f\,1="x\"y\\z, =\a" 5"#;
-    assert_eq!(of(text), [r#"1 Some(5) a b,c_f,1{k=e y="v\"1 2\\x"} Text("x\"y\\z, =\\a")"#]);
+    assert_eq!(of(text), [r#"1 Some(5) {"a b,c_f,1","k=e y"="v\"1 2\\x"} Text("x\"y\\z, =\\a")"#]);
+    assert_eq!(of("living\\ room temp=1"), ["1 None living room_temp Float(1.0)"]);
+    // One that could be taken for a metric with a label stands in quotes.
+    assert_eq!(
+        of("a{b\\=\"1 f=1,\"}=2"),
+        ["1 None a{b=\"1_f Float(1.0)", "1 None {\"a{b=\\\"1_\\\"}\"} Float(2.0)",]
+    );
+    // As Prometheus writes it: the tag says the measurement again, which is no label.
+    assert_eq!(
+        of("ALERTS,__name__=ALERTS,host=a value=1\nup,__name__=up value=1"),
+        ["1 None ALERTS_value{host=\"a\"} Float(1.0)", "2 None up_value Float(1.0)"]
+    );
     // A backslash before any other letter is one, also before one of several bytes.
     assert_eq!(of("m\\ä f=1"), ["1 None m\\ä_f Float(1.0)"]);
     assert_eq!(of("m f=\"\""), ["1 None m_f Text(\"\")"]);
@@ -68,6 +79,9 @@ fn every_mistake_is_one_error_with_its_place() {
         ("m,a f=1", "column 3: expected a tag as key=value, found \"a f=1\""),
         ("m,a= f=1", "column 5: expected the value of a tag, found \" f=1\""),
         ("m,a=1,a=2 f=1", "column 7: expected each tag once, found \"a\" twice"),
+        ("m,a=b=c f=1", "column 6: expected a comma or a blank behind the value of a tag (an = in"),
+        ("m,d=C:\\,site=b f=1", "column 13: expected a comma or a blank behind the value of a tag"),
+        ("m,__name__=n f=1", "column 12: expected a tag __name__ that is the measurement"),
         ("m f=1,f=2", "column 7: expected each field once, found \"f\" twice"),
         ("m f", "column 3: expected a field as key=value, found \"f\""),
         (
