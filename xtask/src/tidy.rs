@@ -8,6 +8,7 @@ mod arrows;
 mod docs;
 mod graph;
 mod paths;
+mod printing;
 mod results;
 mod rust_text;
 mod source;
@@ -64,6 +65,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("markers", source::markers),
     ("paths", paths::machine_paths),
     ("text", paths::text),
+    (printing::CHECK, printing::printing),
     ("results", results::results),
     ("links", docs::links),
     (tiers::CHECK, tiers::tiers),

@@ -31,7 +31,7 @@ impl Service {
     /// then done without: a recording must not fail because of it.
     pub(crate) fn from_environment() -> Self {
         let notify = Notify::from_environment().unwrap_or_else(|error| {
-            eprintln!("note: {error}");
+            say!("note: {error}");
             None
         });
         Service { notify, ..Service::default() }

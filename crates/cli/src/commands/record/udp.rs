@@ -48,7 +48,7 @@ impl UdpFeed {
         let udp = Udp::bind(address, buffer_bytes)?;
         let granted_bytes = udp.buffer_bytes();
         if granted_bytes < buffer_bytes / 2 * 2 {
-            eprintln!(
+            say!(
                 "note: udp {address}: expected a buffer of {buffer_bytes} bytes, the kernel grants \
                  {granted_bytes}; more with: sysctl net.core.rmem_max, or CAP_NET_ADMIN"
             );
@@ -105,7 +105,7 @@ pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Resu
     let UdpFeed { mut udp, channel } = feed;
     let address = udp.address();
     let name = format!("udp {address}");
-    eprintln!("{name}: listening");
+    say!("{name}: listening");
     let mut health = Health::new(recorder, address)?;
     let target = Target::of(recorder, Room::NotWaitedFor)?;
     let mut intake = Intake::new(&name, target, Manner::as_they_come(NEW_SERIES_MAX))?;
