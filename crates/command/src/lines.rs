@@ -125,7 +125,7 @@ pub fn end_status() {
 /// A value as JSON in one line: what is not seen is escaped.
 #[must_use]
 pub fn json_line(value: &serde_json::Value) -> String {
-    escaped(value.to_string())
+    baro_show::escaped_json(value.to_string())
 }
 
 /// Prints a JSON document.
@@ -134,27 +134,8 @@ pub fn json_line(value: &serde_json::Value) -> String {
 /// Nobody reads stdout.
 pub fn print_json(value: &serde_json::Value) -> Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{}", escaped(serde_json::to_string_pretty(value)?))?;
+    writeln!(out, "{}", baro_show::escaped_json(serde_json::to_string_pretty(value)?))?;
     Ok(())
-}
-
-/// JSON with an escape for each character that is not seen; such a one can only stand in a string.
-fn escaped(json: String) -> String {
-    let hidden = |one: char| one != '\n' && baro_show::is_unseen(one);
-    if !json.contains(hidden) {
-        return json;
-    }
-    let mut out = String::with_capacity(json.len() + 64);
-    for one in json.chars() {
-        if hidden(one) {
-            for unit in one.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            out.push(one);
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -165,10 +146,9 @@ mod tests {
     #[test]
     fn json_says_the_same_without_what_is_not_seen() {
         let value = json!({"a\u{202e}": ["x\u{1b}\n\u{9b}\u{7f}", "\u{e0041}é"], "b": 1});
-        for text in [json_line(&value), escaped(serde_json::to_string_pretty(&value).unwrap())] {
-            assert!(!text.contains(|one| one != '\n' && baro_show::is_unseen(one)), "{text:?}");
-            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-        }
+        let text = json_line(&value);
+        assert!(!text.contains(|one| one != '\n' && baro_show::is_unseen(one)), "{text:?}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         assert_eq!(json_line(&json!("é–温")), "\"é–温\"");
     }
 

@@ -89,6 +89,27 @@ pub fn lines(text: &str) -> String {
     out
 }
 
+/// JSON with an escape for each character that is not seen, which can only stand in a string: it says the
+/// same to programs, and moves no cursor where it is looked at. Ends of lines between values stay.
+#[must_use]
+pub fn escaped_json(json: String) -> String {
+    let hidden = |one: char| one != '\n' && is_unseen(one);
+    if json.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) || !json.contains(hidden) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    for one in json.chars() {
+        if hidden(one) {
+            for unit in one.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(one);
+        }
+    }
+    out
+}
+
 /// Whether a character moves a cursor, turns text around or takes no room, and so has no place in text
 /// that is looked at.
 #[must_use]
@@ -160,6 +181,10 @@ mod tests {
         push_line(&mut out, format_args!("{:>4} {} é", 7, "x\r\nlost: 0\u{1b}[1A\t"));
         assert_eq!(out, "before\n   7 x??lost: 0?[1A? é\n");
         assert_eq!(format!("[{:>5}]", Shown("a\u{7f}b")), "[  a?b]");
+        assert_eq!(
+            escaped_json("[\"é\u{9b}\u{e0041}\"\n]".into()),
+            "[\"é\\u009b\\udb40\\udc41\"\n]"
+        );
         assert_eq!(lines("one\ntwo\u{1b}\n\nfour"), "one\ntwo?\n\nfour\n");
     }
 }

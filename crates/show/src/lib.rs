@@ -14,5 +14,5 @@ mod time;
 
 pub use axis::Axis;
 pub use figure::{bytes, count, duration, number};
-pub use foreign::{Shown, Unseen, is_unseen, lines, markup, push_line, terminal};
+pub use foreign::{Shown, Unseen, escaped_json, is_unseen, lines, markup, push_line, terminal};
 pub use time::{date, rfc3339};

@@ -31,7 +31,8 @@ pub(super) fn printing(tree: &Tree) -> Vec<Finding> {
         let code = code.split("#[cfg(test)]").next().unwrap_or_default();
         for (index, line) in code.lines().enumerate() {
             let line = line.replace(FOR_A_CHILD, "");
-            let handle = path.starts_with("crates/") && HANDLES.iter().any(|one| line.contains(one));
+            let handle =
+                path.starts_with("crates/") && HANDLES.iter().any(|one| line.contains(one));
             if handle || MACROS.iter().any(|one| has_word(&line, one)) {
                 let message = "printed past the one door: out!, say!, row!, status! or \
                                baro_command::exact()";
