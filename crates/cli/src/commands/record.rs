@@ -93,6 +93,12 @@ pub(crate) struct Arguments {
     /// Allow addresses that other machines reach
     #[arg(long, requires = "udp")]
     udp_network: bool,
+    /// Take a new series from a datagram only while the store has fewer than this in all
+    #[arg(long, value_name = "SERIES", default_value_t = 4096, requires = "udp")]
+    udp_series: usize,
+    /// Take no new series from datagrams, only those that are declared
+    #[arg(long, requires = "udp", conflicts_with = "udp_series")]
+    udp_declared_only: bool,
     /// The kernel's buffer of each address
     #[arg(long, default_value = "4M", value_parser = size::bytes)]
     udp_buffer: u64,
@@ -254,7 +260,9 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
     for address in &arguments.udp {
         let buffer_bytes = usize::try_from(arguments.udp_buffer).unwrap_or(usize::MAX);
         let channel = arguments.udp_frames.clone();
-        let feed = UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel)?;
+        let series_max = if arguments.udp_declared_only { 0 } else { arguments.udp_series };
+        let feed =
+            UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel, series_max)?;
         feeds.push(Feed::Udp(feed));
     }
     Ok(feeds)
