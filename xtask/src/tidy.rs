@@ -12,6 +12,7 @@ mod printing;
 mod results;
 mod rust_text;
 mod source;
+mod supply;
 mod tiers;
 mod tree;
 
@@ -72,7 +73,7 @@ const CHECKS: &[(&str, Check)] = &[
 ];
 
 /// The checks that need `cargo metadata` or the list of checks itself.
-const OTHER_CHECKS: &[&str] = &[arrows::CHECK, graph::CHECK, docs::CHECK];
+const OTHER_CHECKS: &[&str] = &[arrows::CHECK, graph::CHECK, docs::CHECK, supply::CHECK];
 
 /// Runs every check and prints what it finds; fails if anything is an error.
 pub(crate) fn run(generated: Generated) -> Result<(), String> {
@@ -83,6 +84,7 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     let packages = graph::packages(&metadata)?;
 
     let mut findings = arrows::check(&packages);
+    findings.extend(supply::check(&metadata)?);
     let mut generated_files = graph::generated_files(&tree, &packages);
     generated_files.push((
         "crates/capi/barograph.h".to_owned(),

@@ -2,7 +2,7 @@
 //! ends, sizes and times as people type them, and output as text or JSON.
 //!
 //! A crate of its own, so that a second program need not contain the first. Invariant: results go to
-//! stdout; exit codes are 0 ok, 1 failed, 2 usage, 3 finished but data was lost or a stated claim was
+//! stdout, what people read by `lines`; exit codes are 0 ok, 1 failed, 2 usage, 3 finished but data was lost or a stated claim was
 //! not met. Held by the tests of both programs, `a_recording_is_listed_printed_and_verified` among
 //! them.
 

@@ -2,7 +2,7 @@
 //!
 //! Tasks, mounts and devices are named as others named them, so that each line goes through
 //! [`push_line`]. Invariant: one line of the report stays one line. Held by
-//! `foreign_names_stay_in_their_line`.
+//! `foreign_names_of_tasks_stay_in_their_line`.
 
 use super::{Cause, Explanation, Knowledge, Node, SlowCall};
 use baro_show::{duration, push_line};
