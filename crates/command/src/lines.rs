@@ -29,7 +29,7 @@ pub struct Lines<W: Write> {
 impl Lines<BufWriter<io::Stdout>> {
     /// On stdout, buffered: flush at the end.
     #[must_use]
-    pub fn stdout() -> Self {
+    pub fn printed() -> Self {
         Lines::new(BufWriter::with_capacity(BUFFER_BYTES, io::stdout()))
     }
 }

@@ -65,7 +65,7 @@ fn named(parts: &Parts) -> [(&'static str, u64); 6] {
 }
 
 fn text(store: &Store, series: &[SeriesUsage], parts: &Parts) -> Result<()> {
-    let mut out = Lines::stdout();
+    let mut out = Lines::printed();
     row!(out, "     bytes~     samples  B/sample~  series")?;
     for one in series {
         let each = one.bytes as f64 / one.samples as f64;

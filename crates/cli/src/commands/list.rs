@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.counts {
         return counted(arguments, &store);
     }
-    let mut out = Lines::stdout();
+    let mut out = Lines::printed();
     let json = arguments.format == Format::Json;
     let mut listed = 0_u64;
     let mut failed = None;
@@ -143,7 +143,7 @@ fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
         print_json(&Value::Array(list))?;
         return Ok(Outcome::Done);
     }
-    let mut out = Lines::stdout();
+    let mut out = Lines::printed();
     for entry in &listed {
         let times = entry.times_ns.map_or(String::new(), |(from_ns, to_ns)| {
             format!("{} to {}", time::show(from_ns), time::show(to_ns))

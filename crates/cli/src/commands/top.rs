@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         print_json(&Value::Array(rows))?;
         return Ok(met(&store, &notes));
     }
-    let mut out = Lines::stdout();
+    let mut out = Lines::printed();
     row!(out, "     bytes~     samples  samples/s  series, from its first to its last sample")?;
     for one in &rows {
         let (name, _) = known(store.catalog(), one.id);
