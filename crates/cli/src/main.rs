@@ -36,7 +36,16 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match commands::run(Arguments::parse_from(arguments).command) {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        // It quotes what was given, in a file of settings too.
+        Err(error) if error.use_stderr() => {
+            baro_command::say_lines(&error.render().to_string());
+            return ExitCode::from(2);
+        }
+        Err(help) => help.exit(),
+    };
+    match commands::run(arguments.command) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             if !reader_has_gone(&failure) {

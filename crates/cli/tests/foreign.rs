@@ -115,6 +115,8 @@ fn foreign_names_move_no_cursor_in_any_verb() {
     let settings = folder.path("settings.toml");
     std::fs::write(&settings, "[record]\n\"k\\u001b[2J\\nINJECTED\" = 1\n").unwrap();
     look(&["record", store, "--config", &settings]);
+    std::fs::write(&settings, "[record]\nudp = \"x\\u001b[2J\\u202e\"\n").unwrap();
+    look(&["record", store, "--config", &settings]);
     std::fs::write(&settings, "[[group]]\nname = \"a\\u001b[2J\"\nweight = 70\n\"\\u202e\" = 1\n")
         .unwrap();
     look(&["share", "hold", &settings]);

@@ -49,5 +49,5 @@ pub(super) fn shown_value(values: &Values<'_>, at: usize) -> Result<String> {
 
 /// A text without the control characters by which a name in a store could drive a terminal.
 pub(super) fn one_line(text: &str) -> String {
-    baro_show::terminal(text, ' ')
+    baro_show::terminal(text, '?')
 }
