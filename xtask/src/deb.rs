@@ -4,6 +4,7 @@
 //! Invariant: the package owns no data. What is in /var/lib/barograph survives upgrade, removal
 //! and purge; held by the trial.
 
+mod notices;
 mod package;
 mod trial;
 

@@ -8,9 +8,11 @@ mod arrows;
 mod docs;
 mod graph;
 mod paths;
+mod printing;
 mod results;
 mod rust_text;
 mod source;
+mod supply;
 mod tiers;
 mod tree;
 
@@ -64,13 +66,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("markers", source::markers),
     ("paths", paths::machine_paths),
     ("text", paths::text),
+    (printing::CHECK, printing::printing),
     ("results", results::results),
     ("links", docs::links),
     (tiers::CHECK, tiers::tiers),
 ];
 
 /// The checks that need `cargo metadata` or the list of checks itself.
-const OTHER_CHECKS: &[&str] = &[arrows::CHECK, graph::CHECK, docs::CHECK];
+const OTHER_CHECKS: &[&str] = &[arrows::CHECK, graph::CHECK, docs::CHECK, supply::CHECK];
 
 /// Runs every check and prints what it finds; fails if anything is an error.
 pub(crate) fn run(generated: Generated) -> Result<(), String> {
@@ -81,6 +84,7 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     let packages = graph::packages(&metadata)?;
 
     let mut findings = arrows::check(&packages);
+    findings.extend(supply::check(&metadata)?);
     let mut generated_files = graph::generated_files(&tree, &packages);
     generated_files.push((
         "crates/capi/barograph.h".to_owned(),

@@ -19,6 +19,7 @@ mod dismantle;
 pub use dismantle::remove_leftovers;
 
 use crate::error::BenchError;
+use baro_command::say;
 use baro_sys::files;
 use baro_sys::lock::LockFile;
 use baro_tune::{DirtyLimit, Journal, OnConflict, Options, Setting};
@@ -331,7 +332,7 @@ impl Stand {
         if let Some(settings) = &mut self.settings {
             let report = settings.undo_all(OnConflict::Overwrite);
             if !report.is_clean() {
-                eprintln!("bench: {report}");
+                say!("bench: {report}");
             }
         }
     }
@@ -343,7 +344,7 @@ impl Drop for Stand {
         self.undo_settings();
         drop(self.settings.take());
         for complaint in dismantle(&self.dir) {
-            eprintln!("bench: {complaint}");
+            say!("bench: {complaint}");
         }
     }
 }

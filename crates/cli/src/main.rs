@@ -4,7 +4,7 @@
 //! diagnostics to stderr. Exit codes: 0 ok, 1 failed, 2 usage, 3 finished, but data was lost or a
 //! stated claim was not met.
 
-#[macro_use(out)]
+#[macro_use(out, say, row, status)]
 extern crate baro_command;
 
 mod commands;
@@ -32,15 +32,24 @@ fn main() -> ExitCode {
     let arguments = match settings::merge(&Arguments::command(), typed) {
         Ok(arguments) => arguments,
         Err(error) => {
-            eprintln!("baro: {error}");
+            say!("baro: {error}");
             return ExitCode::from(2);
         }
     };
-    match commands::run(Arguments::parse_from(arguments).command) {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        // It quotes what was given, in a file of settings too.
+        Err(error) if error.use_stderr() => {
+            baro_command::say_lines(&error.render().to_string());
+            return ExitCode::from(2);
+        }
+        Err(help) => help.exit(),
+    };
+    match commands::run(arguments.command) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             if !reader_has_gone(&failure) {
-                eprintln!("baro: {failure}");
+                say!("baro: {failure}");
             }
             ExitCode::FAILURE
         }

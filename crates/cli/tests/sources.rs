@@ -297,6 +297,58 @@ fn what_the_kernel_drops_is_counted_as_lost_at_the_source() {
 }
 
 #[test]
+fn datagrams_cannot_fill_a_catalog_however_often_it_restarts() {
+    let folder = Folder::new("sources-limit");
+    let store = folder.path("store");
+    let series = |store: &str| {
+        let listed = json(&run(&["list", store, "--format", "json"]), 0);
+        let names = listed.as_array().unwrap().iter();
+        names.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let declared = ["--declare", "honest:f64"];
+    // Each life has two series of its own beside `honest`, which tell what its socket lost.
+    for life in 0..3 {
+        let (child, _lines, sender, _) =
+            udp(&store, &[&declared[..], &["--udp-series", "40"]].concat());
+        for number in 0..100 {
+            sender.send(format!("1,flood{life}_{number},1\n").as_bytes()).unwrap();
+        }
+        sender.send(format!("{life},honest,{life}\n").as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        signal(&child, "-TERM");
+        let report = json(&child.wait_with_output().unwrap(), 3);
+        let refused = report["sources"][0]["bad_inputs"].as_u64().unwrap();
+        assert_eq!(refused, if life == 0 { 100 - 37 } else { 100 }, "{life}");
+        let found = series(&store);
+        let own = found.iter().filter(|name| name.starts_with("udp_")).count();
+        assert_eq!((found.len() - own, own), (1 + 37, 2 * (life + 1)), "{life}: {found:?}");
+    }
+    // What is declared is taken whatever else came.
+    let rows = text(&run(&["cat", &store, "honest", "--format", "csv"]), 0);
+    assert_eq!(rows, "0,honest,0\n1,honest,1\n2,honest,2\n");
+}
+
+#[test]
+fn datagrams_may_be_kept_to_what_is_declared() {
+    let folder = Folder::new("sources-declared");
+    let store = folder.path("store");
+    let more = ["--declare", "known:f64", "--udp-declared-only"];
+    let (child, _lines, sender, _) = udp(&store, &more);
+    sender.send(b"1,new,1\n2,known,2\n").unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-TERM");
+    let report = json(&child.wait_with_output().unwrap(), 3);
+    assert_eq!(report["sources"][0]["bad_inputs"], 1);
+    let complaints = report["sources"][0]["complaints"].to_string();
+    assert!(complaints.contains("expected one of the series declared so far"), "{complaints}");
+    assert_eq!(text(&run(&["cat", &store, "known", "--format", "csv"]), 0), "2,known,2\n");
+    assert!(!text(&run(&["list", &store]), 0).contains("new"));
+    let both =
+        ["record", &store, "--udp", "127.0.0.1:0", "--udp-declared-only", "--udp-series", "1"];
+    assert_eq!(run(&both).status.code(), Some(2));
+}
+
+#[test]
 fn the_network_is_listened_to_only_when_asked() {
     let folder = Folder::new("sources-network");
     let store = folder.path("store");

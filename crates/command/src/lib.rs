@@ -2,26 +2,47 @@
 //! ends, sizes and times as people type them, and output as text or JSON.
 //!
 //! A crate of its own, so that a second program need not contain the first. Invariant: results go to
-//! stdout; exit codes are 0 ok, 1 failed, 2 usage, 3 finished but data was lost or a stated claim was
+//! stdout, what people read by `lines`; exit codes are 0 ok, 1 failed, 2 usage, 3 finished but data was lost or a stated claim was
 //! not met. Held by the tests of both programs, `a_recording_is_listed_printed_and_verified` among
 //! them.
 
 pub mod failure;
 mod format;
+mod lines;
 pub mod size;
 
-pub use format::{Format, print_json};
+pub use format::Format;
+pub use lines::{
+    Lines, end_status, exact, json_line, on_terminal, print_json, print_line, print_lines,
+    say_line, say_lines, show_status, status_on_terminal,
+};
 
 /// How the line begins that `baro trace` writes to stderr where no command is recorded, when recording
 /// is under way: who waits for it misses nothing that begins afterwards.
 pub const BEGUN: &str = "baro: recording to";
 
-/// Prints a line of a result. Unlike `println!` it does not panic when the reader has gone: a
-/// recording must not end because somebody closed a pipe.
+/// Prints a line of a result for people: one line, whatever is in it. Unlike `println!` it does not
+/// panic when the reader has gone: a recording must not end because somebody closed a pipe.
 #[macro_export]
 macro_rules! out {
-    ($($text:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stdout(), $($text)*);
-    }};
+    () => { $crate::print_line(format_args!("")) };
+    ($($text:tt)*) => { $crate::print_line(format_args!($($text)*)) };
+}
+
+/// Says a line on stderr, as [`out!`] prints one.
+#[macro_export]
+macro_rules! say {
+    ($($text:tt)*) => { $crate::say_line(format_args!($($text)*)) };
+}
+
+/// Writes a line to [`Lines`], as [`out!`] prints one.
+#[macro_export]
+macro_rules! row {
+    ($lines:expr, $($text:tt)*) => { $lines.line(format_args!($($text)*)) };
+}
+
+/// Shows on a terminal's stderr what is under way.
+#[macro_export]
+macro_rules! status {
+    ($($text:tt)*) => { $crate::show_status(format_args!($($text)*)) };
 }

@@ -1,5 +1,12 @@
 //! Rows of `time,series,value` with times in nanoseconds: what `baro record --stdin csv` takes, so
 //! that an export can be recorded again. Gaps and steps of the clock are comments.
+//!
+//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, in quotes too, and
+//! names come from whoever sends samples. Such a name or text gets a `'` in front ([`guarded`]), which a
+//! spreadsheet shows as text and our own reader takes away again. Numbers stay as they are.
+//!
+//! Invariant: no name and no text begins a cell as a formula does, and the reader gives back every
+//! name. Held by `no_name_and_no_text_is_a_formula` and `names_that_look_like_formulas_come_back`.
 
 use crate::json::PIECE_BYTES;
 use crate::rows::{Rows, Told};
@@ -50,13 +57,17 @@ pub fn value(out: &mut impl Write, value: &Datum<'_>) -> io::Result<()> {
         Datum::Unsigned(value) => write!(out, "{value}"),
         Datum::Boolean(value) => write!(out, "{value}"),
         // Always in quotes, so that no text is taken for a number.
-        Datum::Text(text) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
+        Datum::Text(text) => out.write_all(quoted_text(text).as_bytes()),
         Datum::Frame(_) => Ok(()),
     }
 }
 
 /// A name as a field.
 fn quoted(name: &str) -> Cow<'_, str> {
+    let guarded = guarded(name);
+    if let Cow::Owned(_) = guarded {
+        return quoted_text(name).into();
+    }
     let blank = name.starts_with([' ', '\t']) || name.ends_with([' ', '\t']);
     if blank || name.contains([',', '"', '\n', '\r']) || name.starts_with('#') {
         return quoted_text(name).into();
@@ -169,5 +180,50 @@ impl<W: Write> Rows for Csv<W> {
 /// A text as a field: always in quotes, so that `"1"` and `""` are not taken for a number or for
 /// nothing.
 fn quoted_text(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+    format!("\"{}\"", guarded(text).replace('"', "\"\""))
+}
+
+/// A name or text, with `'` in front if a spreadsheet would take it for a formula. One that only has such
+/// quotes before a formula gets one more, so that the reader, who takes one away, gives back what was
+/// there: `baro_sources::csv` has the other half.
+fn guarded(text: &str) -> Cow<'_, str> {
+    let begin = text.trim_start_matches('\'');
+    let first = begin.trim_start_matches(' ').chars().next();
+    let formula = matches!(
+        first,
+        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n' | '＝' | '＋' | '－' | '＠')
+    );
+    if formula { format!("'{text}").into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_and_no_text_is_a_formula() {
+        for (name, written) in [
+            ("temp", "temp"),
+            ("=1+1", "\"'=1+1\""),
+            ("+a", "\"'+a\""),
+            ("-a", "\"'-a\""),
+            ("@a", "\"'@a\""),
+            ("\t=a", "\"'\t=a\""),
+            (" =a", "\"' =a\""),
+            ("＝a", "\"'＝a\""),
+            ("'=a", "\"''=a\""),
+            ("'a'", "'a'"),
+            ("a=b", "a=b"),
+            ("=\"a\",b", "\"'=\"\"a\"\",b\""),
+        ] {
+            let mut out = Vec::new();
+            row(&mut out, 7, name, &Datum::Float(-5.0)).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), format!("7,{written},-5\n"));
+        }
+        let mut out = Vec::new();
+        row(&mut out, 7, "t", &Datum::Text("=cmd|'/C calc'!A0")).unwrap();
+        row(&mut out, 7, "t", &Datum::Text("a\"b")).unwrap();
+        let expected = "7,t,\"'=cmd|'/C calc'!A0\"\n7,t,\"a\"\"b\"\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
 }

@@ -72,15 +72,21 @@ fn value(text: &mut Vec<u8>, values: &Values<'_>, at: usize) -> std::io::Result<
         Values::I64(values) => write!(text, "{}", values.get(at).unwrap_or(&0))?,
         Values::U64(values) => write!(text, "{}", values.get(at).unwrap_or(&0))?,
         Values::Bool(values) => write!(text, "{}", values.get(at).unwrap_or(&false))?,
-        Values::Text(texts) => serde_json::to_writer(text, texts.get(at).unwrap_or(""))?,
+        Values::Text(texts) => string(text, texts.get(at).unwrap_or(""))?,
     }
+    Ok(())
+}
+
+/// A text as JSON, with escapes for what is not seen: rows are looked at on terminals too.
+fn string(out: &mut Vec<u8>, text: &str) -> std::io::Result<()> {
+    out.extend_from_slice(baro_show::escaped_json(serde_json::to_string(text)?).as_bytes());
     Ok(())
 }
 
 impl<W: Write> Rows for Json<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
         let mut start = b"{\"series\":".to_vec();
-        serde_json::to_writer(&mut start, &column.name).map_err(std::io::Error::from)?;
+        string(&mut start, &column.name).map_err(Error::Output)?;
         start.extend_from_slice(b",\"time_ns\":");
         if let Values::F64(values) = batch.values {
             let infinite = values.iter().filter(|value| value.is_infinite()).count();

@@ -105,6 +105,11 @@ impl<'a> Intake<'a> {
         self.line.1
     }
 
+    /// From now on declares at most `new_max` series, whatever the manner said.
+    pub fn limit_new(&mut self, new_max: usize) {
+        self.new_left = new_max;
+    }
+
     /// The largest frame that the ring takes.
     #[must_use]
     pub fn record_bytes_max(&self) -> usize {

@@ -58,8 +58,8 @@ impl fmt::Display for Reason<'_> {
                  ended), found a new one",
             ),
             Reason::NoMore => f.write_str(
-                "expected one of the series declared so far (this source may declare no more; \
-                 declare it with --declare), found a new one",
+                "expected one of the series declared so far (this source may declare no more: \
+                 the store has enough for that; declare it with --declare), found a new one",
             ),
         }
     }

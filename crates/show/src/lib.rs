@@ -5,7 +5,7 @@
 //! nor a clock, and nothing beyond the standard library is needed.
 //!
 //! Invariant: pure, and no text from outside becomes markup or moves a cursor. Held by
-//! `foreign_text_is_neither_markup_nor_control`.
+//! `foreign_text_is_neither_markup_nor_control` and `a_line_is_one_line_whatever_is_in_it`.
 
 mod axis;
 mod figure;
@@ -14,5 +14,5 @@ mod time;
 
 pub use axis::Axis;
 pub use figure::{bytes, count, duration, number};
-pub use foreign::{Unseen, markup, terminal};
+pub use foreign::{Shown, Unseen, escaped_json, is_unseen, lines, markup, push_line, terminal};
 pub use time::{date, rfc3339};

@@ -9,7 +9,8 @@
 //! Time: an integer is nanoseconds since 1970; a number with a point is seconds; RFC 3339 with Z
 //! or an offset; nothing means now, and is `None` here. Value: `12` is an integer, `12.0`, `1e3`,
 //! `nan` and `inf` are floats, `true` and `false` truth values. Any field may be in quotes, and
-//! then holds commas, and quotes written twice. Blanks around a field do not count. Blank lines,
+//! then holds commas, and quotes written twice. A name behind a `'` that keeps it from being a formula
+//! in a spreadsheet, as an export writes it, is read without it. Blanks around a field do not count. Blank lines,
 //! lines that start with `#`, and the header `time,series,value` are skipped wherever they stand
 //! (files get concatenated), and so is a byte order mark at the very beginning.
 //!
@@ -148,7 +149,28 @@ fn parse_fields(line: u64, text: &str) -> Result<Option<Sample<'_>>, Fault> {
     }
     let value =
         parse_value(&value.text).map_err(|problem| Fault { offset: value.offset, problem })?;
-    Ok(Some(Sample { line, time_ns, series: series.text, value }))
+    Ok(Some(Sample { line, time_ns, series: unguarded(series.text), value }))
+}
+
+/// A name without the `'` that an export puts before one that a spreadsheet would take for a formula:
+/// `baro_export::csv` has the other half.
+fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
+    let begin = name.trim_start_matches('\'');
+    let first = begin.trim_start_matches(' ').chars().next();
+    let formula = matches!(
+        first,
+        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n' | '＝' | '＋' | '－' | '＠')
+    );
+    match (formula, name) {
+        (true, Cow::Borrowed(name)) => name.strip_prefix('\'').unwrap_or(name).into(),
+        (true, Cow::Owned(mut name)) => {
+            if name.starts_with('\'') {
+                name.remove(0);
+            }
+            name.into()
+        }
+        (false, name) => name,
+    }
 }
 
 /// Takes the field that starts at `start`.

@@ -1,10 +1,16 @@
 //! The real [`Storage`]: a folder of a mounted file system.
+//!
+//! What is recorded is for whom it belongs to: a new store is readable by its owner alone, whatever the
+//! umask. Who lets others read it changes the rights of its files once (`chmod -R g+rX`); what is made
+//! later, also in a store of an earlier version, has the rights of the file that makes the folder a
+//! store. Invariant: a new file is readable by nobody who cannot read that one. Held by
+//! `what_is_recorded_is_private_until_its_owner_shares_it`.
 
 use crate::storage::{Access, Storage, StorageFile};
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
@@ -12,6 +18,22 @@ use std::sync::{PoisonError, RwLock};
 /// call tells. Files fixed in place take more room than their size there, which is seen once they
 /// are made.
 const SECTION_BYTES: u64 = 2 << 20;
+
+/// The file by whose rights new ones go: a store's identity, by the name that the log gives it.
+const OWNER_SAYS: &str = "store";
+
+/// Rights of a new file in `folder`, less what the umask takes away.
+pub(crate) fn mode_in(folder: &Path) -> u32 {
+    let says = std::fs::symlink_metadata(folder.join(OWNER_SAYS));
+    let readable = says.map_or(0, |found| found.permissions().mode() & 0o444);
+    crate::files::PRIVATE | readable
+}
+
+/// Makes a folder, and those above it, with the rights that go with those of its files.
+fn make_folder(path: &Path, file_mode: u32) -> std::io::Result<()> {
+    let enter = (file_mode & 0o444) >> 2;
+    std::fs::DirBuilder::new().recursive(true).mode(file_mode | enter).create(path)
+}
 
 /// A folder on disk.
 #[derive(Clone, Debug)]
@@ -61,7 +83,8 @@ impl Disk {
     pub fn create(folder: &Path) -> Result<Self> {
         let missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
         let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
-        std::fs::create_dir_all(folder).map_err(|e| Error::new("make folder", folder, e))?;
+        make_folder(folder, crate::files::PRIVATE)
+            .map_err(|e| Error::new("make folder", folder, e))?;
         // A folder's name is durable when the one above is synced, from the outermost on.
         for new in made.iter().rev() {
             let above = new.parent().filter(|above| !above.as_os_str().is_empty());
@@ -95,6 +118,7 @@ impl Storage for Disk {
             .read(true)
             .write(true)
             .create_new(true)
+            .mode(mode_in(&self.folder))
             .open(&path)
             .map_err(|e| Error::new("create", &path, e))?;
         Ok(DiskFile::new(file, path))
@@ -133,7 +157,7 @@ impl Storage for Disk {
 
     fn create_folder(&self, name: &str) -> Result<()> {
         let path = self.path(name);
-        std::fs::create_dir_all(&path).map_err(|e| Error::new("make folder", &path, e))
+        make_folder(&path, mode_in(&self.folder)).map_err(|e| Error::new("make folder", &path, e))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {

@@ -24,8 +24,11 @@ pub use text::{read_text, remove_durable, write, write_durable, write_setting};
 
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// Rights of a file that holds what was recorded: its owner reads it, whatever the umask.
+pub(crate) const PRIVATE: u32 = 0o600;
 
 /// Whether there is anything at `path`.
 #[must_use]
@@ -76,16 +79,23 @@ pub fn open_to_write(path: &Path) -> Result<File> {
 /// # Errors
 /// The operating system's reason.
 pub fn open_append(path: &Path) -> Result<File> {
-    let opened = OpenOptions::new().append(true).create(true).open(path);
+    let opened = OpenOptions::new().append(true).create(true).mode(PRIVATE).open(path);
     opened.map_err(|e| Error::new("open", path, e))
 }
 
-/// Makes a new file, or empties an old one, for reading and writing. May wait for the journal.
+/// Makes a new file, readable by its owner alone, or empties an old one, for reading and writing. May
+/// wait for the journal.
 ///
 /// # Errors
 /// The operating system's reason.
 pub fn create(path: &Path) -> Result<File> {
-    let made = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path);
+    let made = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(PRIVATE)
+        .open(path);
     made.map_err(|e| Error::new("create", path, e))
 }
 
@@ -95,7 +105,7 @@ pub fn create(path: &Path) -> Result<File> {
 /// # Errors
 /// The operating system's reason; `AlreadyExists` too.
 pub fn create_new(path: &Path) -> Result<File> {
-    let made = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let made = OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE).open(path);
     made.map_err(|e| Error::new("create", path, e))
 }
 

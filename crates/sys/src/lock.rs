@@ -5,6 +5,7 @@ use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// A request for byte `byte`: F_WRLCK or F_UNLCK. The plain structure, also where its offsets have
@@ -107,6 +108,7 @@ impl LockFile {
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(crate::disk::mode_in(path.parent().unwrap_or(Path::new(""))))
             .open(path)
             .map_err(|e| Error::new("open", path, e))?;
         Self::take_open(file, path)

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             if !failure.is_broken_pipe() {
-                eprintln!("baro-lab: {failure}");
+                baro_command::say_lines(&format!("baro-lab: {failure}"));
             }
             ExitCode::FAILURE
         }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the same commit gives the same package, and only what is listed here is in it.
 
-use super::{read, write};
+use super::{notices, read, write};
 use crate::shell::{self, Cmd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
     put(&doc.join("copyright"), copyright()?.as_bytes(), 0o644)?;
     put(&doc.join("changelog"), &read(&shell::root().join("CHANGELOG.md"))?, 0o644)?;
     succeed(&Cmd::new("gzip -9n").arg(&text(&doc.join("changelog"))))?;
+    put(&doc.join("THIRD-PARTY"), notices::text(&notices::PROGRAMS)?.as_bytes(), 0o644)?;
+    succeed(&Cmd::new("gzip -9n").arg(&text(&doc.join("THIRD-PARTY"))))?;
     put(&stage.join("DEBIAN/conffiles"), CONFFILES.as_bytes(), 0o644)?;
 
     let architecture = Cmd::new("dpkg --print-architecture").output()?.trim().to_owned();

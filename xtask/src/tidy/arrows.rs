@@ -68,7 +68,7 @@ const TABLE: &[Row] = &[
     Row { package: "baro-ingest",
           in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-sources"],
           in_house_tests: &[], third_party: &[HDR] },
-    Row { package: "baro-export", in_house: &["baro-ondisk", "baro-sys", "baro-store"],
+    Row { package: "baro-export", in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store"],
           in_house_tests: &["baro-log", "baro-recorder"],
           third_party: &[("arrow-array", "columns as Arrow and Parquet take and give them"),
                          ("arrow-ipc", "Arrow streams as their authors define them; without \

@@ -87,7 +87,7 @@ pub(crate) fn lines_with_word(text: &str, word: &str) -> Vec<usize> {
         .collect()
 }
 
-fn has_word(line: &str, word: &str) -> bool {
+pub(crate) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();

@@ -8,6 +8,7 @@
 //! removed by name, never recursively (a mount that could not be undone would be emptied). Held by
 //! `what_a_killed_stand_left_is_removed` in `tests/stand.rs`.
 
+use baro_command::say;
 use baro_sys::lock::LockFile;
 use baro_sys::{clock, files};
 use baro_tune::{Journal, OnConflict, Options};
@@ -66,19 +67,19 @@ pub fn remove_leftovers(parent: &Path) {
         if beginning || !matches!(LockFile::holder(&dir.join(LOCK)), Ok(None)) {
             continue;
         }
-        eprintln!("bench: removing what a killed run left in {}", dir.display());
+        say!("bench: removing what a killed run left in {}", dir.display());
         let state_dir = dir.join(SETTINGS);
         if files::exists(&state_dir) {
             // Opening it undoes; what cannot be undone keeps its journal, and so its folder.
             let on_conflict = OnConflict::Overwrite;
             match Journal::open(&Options { state_dir, on_conflict, ..Options::default() }) {
                 Ok((_, report)) if report.is_clean() => {}
-                Ok((_, report)) => eprintln!("bench: {report}"),
-                Err(error) => eprintln!("bench: {error}"),
+                Ok((_, report)) => say!("bench: {report}"),
+                Err(error) => say!("bench: {error}"),
             }
         }
         for complaint in dismantle(&dir) {
-            eprintln!("bench: {complaint}");
+            say!("bench: {complaint}");
         }
     }
 }

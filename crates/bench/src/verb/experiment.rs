@@ -9,9 +9,9 @@ use crate::experiment::{self, Experiment, Machine, Measurement, Progress, Study,
 use baro_command::failure::{Outcome, Result};
 use baro_command::size;
 use baro_command::{Format, print_json};
+use baro_command::{say, status};
 use baro_sys::{clock, files, termination};
 use clap::Args;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -76,7 +76,7 @@ pub fn measure(
         Measurement::read(&out)?;
         files::remove(&out)?;
     }
-    let terminal = std::io::stderr().is_terminal();
+    let terminal = baro_command::status_on_terminal();
     let began_ns = clock::monotonic_ns();
     let mut measured_here = false;
     let measured = until_signalled(|stop| {
@@ -97,12 +97,9 @@ pub fn measure(
     }
     if measured_here {
         let took_ns = clock::monotonic_ns().saturating_sub(began_ns);
-        eprintln!("{program}: measured in {}; {}", size::show_ns(took_ns), out.display());
+        say!("{program}: measured in {}; {}", size::show_ns(took_ns), out.display());
     } else {
-        eprintln!(
-            "{program}: {} is whole: this is what it says; --anew measures again",
-            out.display()
-        );
+        say!("{program}: {} is whole: this is what it says; --anew measures again", out.display());
     }
     let html = files.html.clone().unwrap_or_else(|| out.with_extension("html"));
     // Of the file, as anybody who studies it later: a number that was written and read again may
@@ -137,10 +134,10 @@ pub fn study(name: &str, files: &Files, judge: Judge) -> Result<Outcome> {
 fn report(program: &str, study: &Study, html: Option<&Path>, format: Format) -> Result<Outcome> {
     if let Some(html) = html {
         files::write(html, study.html().as_bytes())?;
-        eprintln!("{program}: report in {}", html.display());
+        say!("{program}: report in {}", html.display());
     }
     match format {
-        Format::Text => std::io::stdout().lock().write_all(study.text().as_bytes())?,
+        Format::Text => baro_command::print_lines(&study.text())?,
         Format::Json => print_json(&serde_json::to_value(study)?)?,
     }
     // A claim of the paper that does not hold is a result; one of ours is not met.
@@ -156,17 +153,16 @@ fn show(program: &str, progress: Progress<'_>, terminal: bool) {
     let bar = format!("{}{}", "#".repeat(filled), ".".repeat(WIDTH - filled.min(WIDTH)));
     let Some(cell) = progress.cell else {
         if terminal {
-            eprint!("\r\x1b[K");
+            baro_command::end_status();
         }
         return;
     };
     let left = size::show_ns(progress.left_ns);
     let counts = format!("{}/{}", progress.done, progress.total);
     if terminal {
-        eprint!("\r\x1b[K[{bar}] {counts} {cell}, about {left} left");
-        let _ = std::io::stderr().flush();
+        status!("[{bar}] {counts} {cell}, about {left} left");
     } else {
-        eprintln!("{program}: {counts} {cell}, about {left} left");
+        say!("{program}: {counts} {cell}, about {left} left");
     }
 }
 

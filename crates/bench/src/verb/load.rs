@@ -5,6 +5,7 @@ use crate::load::{
     AllocateTruncate, BufferedWriters, JournalChurn, Load, LoadSpec, SequentialReader,
 };
 use baro_command::failure::{Outcome, Result};
+use baro_command::say;
 use baro_command::size;
 use baro_sys::{clock, termination};
 use clap::{Args, ValueEnum};
@@ -57,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     for load in loads {
         let report = load.stop();
-        eprintln!(
+        say!(
             "load: wrote {}, read {}, allocated {}, {} operations, {} pauses on a full disk, {} failures",
             size::show_bytes(report.written_bytes),
             size::show_bytes(report.read_bytes),

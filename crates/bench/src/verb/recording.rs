@@ -13,6 +13,7 @@
 
 use baro_command::BEGUN;
 use baro_command::failure::Result;
+use baro_command::say;
 use baro_sys::{clock, files, task, termination};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -117,7 +118,7 @@ impl Recording {
                 // 3: finished, but events were lost; what is there is explained all the same.
                 let lost = status.code() == Some(3);
                 if lost {
-                    eprintln!("bench: baro trace lost events; what they said is not in its trace");
+                    say!("bench: baro trace lost events; what they said is not in its trace");
                 }
                 let done = status.success() || lost;
                 let said = self.complaint();

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Format::Json => print_json(&report.json(arguments))?,
         Format::Text => {
             table::print(&report, arguments);
-            report.notes.iter().for_each(|note| eprintln!("baro: {note}"));
+            report.notes.iter().for_each(|note| say!("baro: {note}"));
         }
     }
     if let Some(status) = report.command.filter(|status| !status.success()) {

@@ -2,13 +2,14 @@
 
 use crate::failure::{Outcome, Result};
 use crate::time;
+use baro_command::{Lines, json_line};
 use baro_export::csv;
 use baro_ondisk::{Gap, Kind};
 use baro_store::{Datum, Interval, Point, Reading, RecordRef, Selection, Store};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::borrow::Cow;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Stdout, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -50,8 +51,8 @@ pub(crate) struct Arguments {
     format: RowFormat,
 }
 
-struct Printer<W> {
-    out: W,
+struct Printer<W: Write> {
+    out: Lines<W>,
     selection: Selection,
     format: RowFormat,
     lost: u64,
@@ -94,20 +95,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     printer.out.flush()?;
     if printer.short > 0 {
-        eprintln!("note: {} values are missing: frames ended before their fields", printer.short);
+        say!("note: {} values are missing: frames ended before their fields", printer.short);
     }
     let headers = store.damage_so_far();
     for damage in headers.iter().chain(&notes.damage) {
-        eprintln!("damage: {damage}");
+        say!("damage: {damage}");
     }
     let damaged = headers.iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
     Ok(Outcome::lost_if(damaged || printer.lost > 0))
 }
 
-impl Printer<BufWriter<std::io::StdoutLock<'static>>> {
+impl Printer<BufWriter<Stdout>> {
     fn new(selection: Selection, format: RowFormat) -> Self {
-        let out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-        Printer { out, selection, format, lost: 0, short: 0 }
+        Printer { out: Lines::new(baro_command::exact()), selection, format, lost: 0, short: 0 }
     }
 }
 
@@ -155,45 +155,46 @@ impl<W: Write> Printer<W> {
 
     fn note(&mut self, time_ns: i64, text: &str) -> Result<()> {
         match self.format {
-            RowFormat::Raw => eprintln!("{}  {text}", time::show(time_ns)),
-            RowFormat::Csv => writeln!(self.out, "# {time_ns} {text}")?,
-            RowFormat::Text => writeln!(self.out, "{}  -- {text}", time::show(time_ns))?,
+            RowFormat::Raw => say!("{}  {text}", time::show(time_ns)),
+            RowFormat::Csv => writeln!(self.out.exact(), "# {time_ns} {text}")?,
+            RowFormat::Text => row!(self.out, "{}  -- {text}", time::show(time_ns))?,
             RowFormat::Json => {
-                writeln!(self.out, "{}", json!({"time_ns": time_ns, "note": text}))?;
+                writeln!(self.out.exact(), "{}", json!({"time_ns": time_ns, "note": text}))?;
             }
         }
         Ok(())
     }
 }
 
-fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<()> {
+fn print<W: Write>(out: &mut Lines<W>, format: RowFormat, point: &Point<'_>) -> Result<()> {
     let unknown = || Cow::Owned(format!("unknown-{}", point.id));
     let name = point.column.map_or_else(unknown, |column| Cow::Borrowed(column.name.as_str()));
     let time_ns = point.time_ns;
     match (format, &point.value) {
-        (RowFormat::Raw, Datum::Frame(bytes)) => out.write_all(bytes)?,
-        (RowFormat::Csv, value) => csv::row(out, time_ns, &name, value)?,
+        (RowFormat::Raw, Datum::Frame(bytes)) => out.exact().write_all(bytes)?,
+        (RowFormat::Csv, value) => csv::row(out.exact(), time_ns, &name, value)?,
         (RowFormat::Text, Datum::Frame(bytes)) => {
             let start: String = bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
             let dots = if bytes.len() > 16 { ".." } else { "" };
             let time = time::show(time_ns);
-            writeln!(out, "{time}  {name}  {} B {start}{dots}", bytes.len())?;
+            row!(out, "{time}  {name}  {} B {start}{dots}", bytes.len())?;
         }
         (RowFormat::Json, Datum::Frame(bytes)) => {
             let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
             let row =
                 json!({"time_ns": time_ns, "channel": name, "bytes": bytes.len(), "hex": hex});
-            writeln!(out, "{row}")?;
+            writeln!(out.exact(), "{}", json_line(&row))?;
         }
         (RowFormat::Raw, _) => {}
         // Escaped: a text may hold what moves a terminal's cursor.
         (RowFormat::Text, Datum::Text(text)) => {
-            writeln!(out, "{}  {name}  {text:?}", time::show(time_ns))?;
+            row!(out, "{}  {name}  {text:?}", time::show(time_ns))?;
         }
         (RowFormat::Text, value) => {
-            write!(out, "{}  {name}  ", time::show(time_ns))?;
-            csv::value(out, value)?;
-            writeln!(out)?;
+            let mut shown = Vec::new();
+            csv::value(&mut shown, value)?;
+            let shown = String::from_utf8_lossy(&shown);
+            row!(out, "{}  {name}  {shown}", time::show(time_ns))?;
         }
         (RowFormat::Json, value) => {
             let value = match value {
@@ -204,7 +205,8 @@ fn print(out: &mut impl Write, format: RowFormat, point: &Point<'_>) -> Result<(
                 Datum::Text(text) => json!(text),
                 Datum::Frame(_) => json!(null),
             };
-            writeln!(out, "{}", json!({"time_ns": time_ns, "series": name, "value": value}))?;
+            let row = json!({"time_ns": time_ns, "series": name, "value": value});
+            writeln!(out.exact(), "{}", json_line(&row))?;
         }
     }
     Ok(())

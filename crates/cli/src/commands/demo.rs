@@ -15,7 +15,6 @@ use baro_recorder::{Options, Recorder};
 use baro_store::Store;
 use baro_sys::{files, identity, termination};
 use clap::Args;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -85,7 +84,7 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
         Feed::Proc { interval_ns: 1_000_000 },
         Feed::Generate { interval_ns: PERIOD_NS, frame_bytes: 16 << 10 },
     ];
-    let terminal = std::io::stderr().is_terminal();
+    let terminal = baro_command::status_on_terminal();
     let tick = |recorder: &Recorder, elapsed_ns| {
         if terminal {
             report::status_line(recorder, elapsed_ns);
@@ -97,7 +96,7 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
         let recording = record(recorder, feeds, Some(arguments.duration), tick);
         over.store(true, Ordering::Relaxed);
         if terminal {
-            eprint!("\r\x1b[K");
+            baro_command::end_status();
         }
         // The conventional methods' last sync may wait for the load's commits.
         drop(beside);
@@ -106,7 +105,7 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
     let methods = match methods {
         Ok(Ok(methods)) => Some(methods),
         Ok(Err(error)) => {
-            eprintln!("note: the conventional methods could not be measured: {error}");
+            say!("note: the conventional methods could not be measured: {error}");
             None
         }
         Err(_) => None,
@@ -155,11 +154,12 @@ fn show(
     );
     let title = "How long a producer waits for its recorder";
     let plot = Plot { title, subtitle: &subtitle, period_ns: Some(PERIOD_NS), series: &series };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "\n{}", plot.text())?;
+    out!();
+    baro_command::print_lines(&plot.text())?;
+    out!();
     files::write(&arguments.svg, plot.svg().as_bytes())?;
-    writeln!(out, "picture: {}\n", arguments.svg.display())?;
-    drop(out);
+    out!("picture: {}", arguments.svg.display());
+    out!();
     let none = report::Settled::default();
     report::print(super::Format::Text, &baro_recorder::Opening::default(), 0, recording, &none)?;
     out!();

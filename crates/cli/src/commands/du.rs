@@ -4,10 +4,10 @@ use super::{Format, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
+use baro_command::Lines;
 use baro_store::{Catalog, Notes, Parts, SeriesUsage, Store};
 use clap::Args;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 pub(super) fn met(store: &Store, notes: &Notes) -> Outcome {
     let headers = store.damage();
     let damage = || headers.iter().chain(&notes.damage);
-    damage().for_each(|damage| eprintln!("damage: {damage}"));
+    damage().for_each(|damage| say!("damage: {damage}"));
     Outcome::lost_if(damage().any(baro_store::Damage::is_loss))
 }
 
@@ -65,20 +65,20 @@ fn named(parts: &Parts) -> [(&'static str, u64); 6] {
 }
 
 fn text(store: &Store, series: &[SeriesUsage], parts: &Parts) -> Result<()> {
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    writeln!(out, "     bytes~     samples  B/sample~  series")?;
+    let mut out = Lines::printed();
+    row!(out, "     bytes~     samples  B/sample~  series")?;
     for one in series {
         let each = one.bytes as f64 / one.samples as f64;
         let (name, _) = known(store.catalog(), one.id);
-        writeln!(out, "{:>11} {:>11} {each:>10.2}  {name}", show_bytes(one.bytes), one.samples)?;
+        row!(out, "{:>11} {:>11} {each:>10.2}  {name}", show_bytes(one.bytes), one.samples)?;
     }
     let bytes: u64 = series.iter().map(|one| one.bytes).sum();
     let samples: u64 = series.iter().map(|one| one.samples).sum();
-    writeln!(out, "{:>11} {samples:>11}             {} series", show_bytes(bytes), series.len())?;
-    writeln!(out, "~ estimated: a record's payload divided among its samples")?;
+    row!(out, "{:>11} {samples:>11}             {} series", show_bytes(bytes), series.len())?;
+    row!(out, "~ estimated: a record's payload divided among its samples")?;
     for (part, bytes) in named(parts) {
         let part = part.trim_end_matches("_bytes").replace('_', " ");
-        writeln!(out, "{part:>9} {:>11}", show_bytes(bytes))?;
+        row!(out, "{part:>9} {:>11}", show_bytes(bytes))?;
     }
     Ok(out.flush()?)
 }

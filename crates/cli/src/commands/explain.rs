@@ -8,7 +8,7 @@ use baro_trace::explain::{Explanation, Knowledge, Question, describe, drawn, to_
 use baro_trace::file::{Ending, TraceFile};
 use baro_trace::render::{View, html, perfetto};
 use clap::Args;
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     match arguments.format {
         Format::Json => print_json(&to_json(&known, &explanation))?,
         Format::Text => {
-            std::io::stdout().lock().write_all(describe(&known, &explanation).as_bytes())?;
+            baro_command::print_lines(&describe(&known, &explanation))?;
         }
     }
     Ok(Outcome::Done)
@@ -85,9 +85,9 @@ pub(super) fn read(path: &Path) -> Result<Knowledge> {
     match trace.ending() {
         Ending::Finished => {}
         Ending::BrokenOff => {
-            eprintln!("baro: the recording was not ended; its losses are not known")
+            say!("baro: the recording was not ended; its losses are not known")
         }
-        Ending::Torn(error) => eprintln!("baro: the trace is read up to where it is torn: {error}"),
+        Ending::Torn(error) => say!("baro: the trace is read up to where it is torn: {error}"),
     }
     Ok(Knowledge::of(&mut trace)?)
 }

@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return columns::export(arguments, output, &store, &request);
     }
     if arguments.file == Path::new("-") {
-        let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
+        let out = baro_command::exact();
         let exported = baro_export::to_csv(&store, &request, out)?;
         return Ok(told(&store, &exported));
     }
@@ -111,7 +111,7 @@ fn window(arguments: &Arguments, store: &Store) -> Result<Interval> {
     };
     let pin = pin::find(store, wanted)?;
     if !pin.reason.is_empty() {
-        eprintln!("pin {wanted}: {}", pin.reason);
+        say!("pin {wanted}: {}", pin.reason);
     }
     // A window ends as an interval does: with the first time behind it.
     let (from_ns, to_ns) = pin.window_ns();
@@ -187,12 +187,12 @@ fn told(store: &Store, exported: &Exported) -> Outcome {
         (notes.blocks_recycled, "blocks were recycled by the recorder before they were read"),
     ] {
         if count > 0 {
-            eprintln!("note: {count} {what}");
+            say!("note: {count} {what}");
         }
     }
     let headers = store.damage_so_far();
     let damage = || headers.iter().chain(&notes.damage);
-    damage().for_each(|damage| eprintln!("damage: {damage}"));
+    damage().for_each(|damage| say!("damage: {damage}"));
     let damaged = damage().any(baro_store::Damage::is_loss);
     Outcome::lost_if(damaged || exported.lost > 0 || notes.blocks_recycled > 0)
 }

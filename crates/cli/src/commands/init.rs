@@ -11,7 +11,6 @@ use baro_sys::place::FixedFile;
 use baro_sys::{clock, identity};
 use clap::Args;
 use serde_json::json;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -97,7 +96,7 @@ pub(crate) struct How {
 
 /// Makes a store; shows progress on a terminal unless `quiet`.
 pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result<Identity> {
-    let quiet = quiet || !std::io::stderr().is_terminal();
+    let quiet = quiet || !baro_command::status_on_terminal();
     let when_full = if how.recycle { WhenFull::Recycle } else { WhenFull::Stop };
     let geometry = Geometry::for_log(log_bytes, when_full)?;
     let disk = Disk::create(path)?;
@@ -114,14 +113,13 @@ pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result
         let percent = done * 100 / total;
         if !quiet && percent > shown {
             shown = percent;
-            eprint!("\rwriting {} {percent} %", size::show_bytes(total));
-            let _ = std::io::stderr().flush();
+            status!("writing {} {percent} %", size::show_bytes(total));
         }
     };
     let made =
         init_growing(&disk, path, id, clock::realtime_ns(), &geometry, segments as u32, progress);
     if !quiet {
-        eprint!("\r\x1b[K");
+        baro_command::end_status();
     }
     Ok(made?)
 }

@@ -4,12 +4,13 @@ use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
+use baro_command::{Lines, json_line};
 use baro_log::Declared;
 use baro_ondisk::{Declaration, Layout};
 use baro_store::{Selector, Store};
 use clap::Args;
 use serde_json::{Value, json};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -31,16 +32,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.counts {
         return counted(arguments, &store);
     }
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut out = Lines::printed();
     let json = arguments.format == Format::Json;
     let mut listed = 0_u64;
     let mut failed = None;
     if json {
-        write!(out, "[")?;
+        write!(out.exact(), "[")?;
     }
     // Row by row: there may be millions.
     let each = |found: &Declaration<'_>| {
-        let done = if json { row_json(&mut out, found, listed) } else { row(&mut out, found) };
+        let done = if json { row_json(out.exact(), found, listed) } else { row(&mut out, found) };
         listed += 1;
         failed = done.err();
         if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Err(error.into());
     }
     if json {
-        writeln!(out, "{}]", if listed > 0 { "\n" } else { "" })?;
+        writeln!(out.exact(), "{}]", if listed > 0 { "\n" } else { "" })?;
     }
     out.flush()?;
     Ok(told(&store))
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 /// Says what is damaged, and what that makes of the exit code.
 fn told(store: &Store) -> Outcome {
     let damage = store.catalog().damage();
-    damage.iter().for_each(|found| eprintln!("damage: {found}"));
+    damage.iter().for_each(|found| say!("damage: {found}"));
     Outcome::lost_if(damage.iter().any(baro_store::Damage::is_loss))
 }
 
@@ -79,12 +80,12 @@ fn selectors(arguments: &Arguments, store: &Store) -> Result<Option<Vec<Selector
     Ok((!selectors.is_empty()).then_some(selectors))
 }
 
-fn row(out: &mut impl Write, found: &Declaration<'_>) -> std::io::Result<()> {
-    writeln!(out, "{:>6} {:8} {} {}", found.id, found.kind.name(), found.name, found.unit)?;
+fn row<W: Write>(out: &mut Lines<W>, found: &Declaration<'_>) -> std::io::Result<()> {
+    row!(out, "{:>6} {:8} {} {}", found.id, found.kind.name(), found.name, found.unit)?;
     for field in found.layout.iter().flat_map(|layout| layout.fields()) {
         let array = field.elements.map_or(String::new(), |n| format!("[0..{n}]"));
         let (channel, name, unit) = (&found.name, &field.name, &field.unit);
-        writeln!(out, "{:>6} {:8} {channel}.{name}{array} {unit}", "", field.kind.name())?;
+        row!(out, "{:>6} {:8} {channel}.{name}{array} {unit}", "", field.kind.name())?;
     }
     Ok(())
 }
@@ -94,7 +95,7 @@ fn row_json(out: &mut impl Write, found: &Declaration<'_>, number: u64) -> std::
     let row = json!({"id": found.id, "type": found.kind.name(), "name": found.name,
                      "unit": found.unit, "fields": fields});
     let before = if number == 0 { "\n" } else { ",\n" };
-    write!(out, "{before}  {row}")
+    write!(out, "{before}  {}", json_line(&row))
 }
 
 /// The layout of a channel.
@@ -142,12 +143,12 @@ fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
         print_json(&Value::Array(list))?;
         return Ok(Outcome::Done);
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = Lines::printed();
     for entry in &listed {
         let times = entry.times_ns.map_or(String::new(), |(from_ns, to_ns)| {
             format!("{} to {}", time::show(from_ns), time::show(to_ns))
         });
-        writeln!(
+        row!(
             out,
             "{:>6} {:>10} rows {:>10}  {}  {times}",
             entry.id,
@@ -156,5 +157,6 @@ fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
             name(entry.id, &entry.declared)
         )?;
     }
+    out.flush()?;
     Ok(Outcome::Done)
 }

@@ -67,7 +67,7 @@ fn list(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     for (name, why) in store.pins_damaged() {
-        eprintln!("{name}: {why}");
+        say!("{name}: {why}");
     }
     Ok(Outcome::lost_if(!store.pins_damaged().is_empty()))
 }

@@ -175,11 +175,11 @@ pub(crate) fn met(store: &Store, notes: &QueryNotes) -> Outcome {
         (recycled, "blocks were recycled by the recorder before they were read"),
     ] {
         if count > 0 {
-            eprintln!("note: {count} {what}");
+            say!("note: {count} {what}");
         }
     }
     let headers = store.damage_so_far();
     let damage = || headers.iter().chain(&notes.read.damage);
-    damage().for_each(|damage| eprintln!("damage: {damage}"));
+    damage().for_each(|damage| say!("damage: {damage}"));
     Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || recycled > 0)
 }

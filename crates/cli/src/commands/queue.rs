@@ -49,7 +49,8 @@ impl ShortQueue {
             if self.journal.is_none() {
                 let (journal, undone) = Journal::open(&options(None, OnConflict::Leave))?;
                 if !undone.settings.is_empty() {
-                    eprintln!("baro: settings that a crash had left were put back:\n{undone}");
+                    say!("baro: settings that a crash had left were put back:");
+                    baro_command::say_lines(&undone.to_string());
                 }
                 self.journal = Some(journal);
             }
@@ -58,14 +59,14 @@ impl ShortQueue {
                     journal.apply(setting)?;
                 }
             }
-            eprintln!("baro: {}", said(plan));
+            say!("baro: {}", said(plan));
         }
         Ok(())
     }
 }
 
 fn give_up<T>(error: &crate::failure::Failure) -> Option<T> {
-    eprintln!("baro: --short-queue: {error}; recording goes on without");
+    say!("baro: --short-queue: {error}; recording goes on without");
     None
 }
 

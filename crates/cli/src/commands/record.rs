@@ -24,7 +24,6 @@ use feeds::Feed;
 use keeping::Keeping;
 use settling::Settles;
 pub(crate) use settling::{REST, SETTLING_BYTES};
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +93,12 @@ pub(crate) struct Arguments {
     /// Allow addresses that other machines reach
     #[arg(long, requires = "udp")]
     udp_network: bool,
+    /// Take a new series from a datagram only while the store has fewer than this in all
+    #[arg(long, value_name = "SERIES", default_value_t = 4096, requires = "udp")]
+    udp_series: usize,
+    /// Take no new series from datagrams, only those that are declared
+    #[arg(long, requires = "udp", conflicts_with = "udp_series")]
+    udp_declared_only: bool,
     /// The kernel's buffer of each address
     #[arg(long, default_value = "4M", value_parser = size::bytes)]
     udp_buffer: u64,
@@ -187,7 +192,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let attached = rings_to_attach(arguments.attach.unwrap_or(0), &recorder)?;
     let service = service::Service::from_environment();
     service.ready();
-    let terminal = arguments.format == Format::Text && std::io::stderr().is_terminal();
+    let terminal = arguments.format == Format::Text && baro_command::status_on_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.status().memory_bytes;
     let mut complaints = Vec::new();
@@ -210,7 +215,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         || service.stopping(),
     )?;
     if terminal {
-        eprint!("\r\x1b[K");
+        baro_command::end_status();
     }
     watching.end();
     let complaint = settles.complaint();
@@ -227,7 +232,7 @@ fn rings_to_attach(count: u8, recorder: &Recorder) -> Result<Vec<u64>> {
     let mut producers = Vec::new();
     for _ in 0..count {
         let path = recorder.ring_for_attach()?;
-        eprintln!("ring to attach to: {}", path.display());
+        say!("ring to attach to: {}", path.display());
         let memory = SharedMemory::open(&path)?;
         producers.push(inspect_ring(memory, None)?.report.producer);
     }
@@ -255,7 +260,9 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
     for address in &arguments.udp {
         let buffer_bytes = usize::try_from(arguments.udp_buffer).unwrap_or(usize::MAX);
         let channel = arguments.udp_frames.clone();
-        let feed = UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel)?;
+        let series_max = if arguments.udp_declared_only { 0 } else { arguments.udp_series };
+        let feed =
+            UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel, series_max)?;
         feeds.push(Feed::Udp(feed));
     }
     Ok(feeds)
@@ -322,8 +329,7 @@ fn record_with(
                 .spawn_scoped(scope, move || {
                     let name = feed.name();
                     // The other sources go on; what failed is told now and is the end's result.
-                    feed.run(recorder, stop)
-                        .inspect_err(|error| eprintln!("{name} has ended: {error}"))
+                    feed.run(recorder, stop).inspect_err(|error| say!("{name} has ended: {error}"))
                 })?;
             running.push(thread);
         }

@@ -12,7 +12,6 @@ use baro_store::{
 use baro_sys::{clock, schedule, termination};
 use clap::Args;
 use serde_json::json;
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -85,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let mut settler = Settler::open(&arguments.store, options)?;
     let extent = if arguments.all { Extent::All } else { Extent::Enough };
-    let show = arguments.format == Format::Text && std::io::stderr().is_terminal();
+    let show = arguments.format == Format::Text && baro_command::status_on_terminal();
     let started_ns = clock::monotonic_ns();
     let mut done = Done::default();
     loop {
@@ -95,8 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         if show {
             let Settled { samples, bytes, runs, merged, .. } = &done.settled;
             let bytes = show_bytes(*bytes);
-            eprint!("\r\x1b[K{samples} samples in {runs} runs, {bytes}; {merged} merged");
-            let _ = std::io::stderr().flush();
+            status!("{samples} samples in {runs} runs, {bytes}; {merged} merged");
         }
         done.ended = more && termination::requested().is_some();
         if !more || done.ended {
@@ -104,13 +102,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     if show {
-        eprint!("\r\x1b[K");
+        baro_command::end_status();
     }
     let mut damage: Vec<_> = std::mem::take(&mut done.settled.damage);
     match settler.write_dictionary() {
         Ok(written) => done.dictionary = written,
         // Only an index of the catalog, which is whole or not without it.
-        Err(error @ Error::CatalogDamaged { .. }) => eprintln!("{error}"),
+        Err(error @ Error::CatalogDamaged { .. }) => say!("{error}"),
         Err(error) => return Err(error.into()),
     }
     let mut store = settler.into_store();

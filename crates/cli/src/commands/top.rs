@@ -4,12 +4,12 @@ use super::du::{entry, known, met, rate, times};
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
+use baro_command::Lines;
 use baro_store::{SeriesUsage, Store};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// What makes a series large.
@@ -69,13 +69,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         print_json(&Value::Array(rows))?;
         return Ok(met(&store, &notes));
     }
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    writeln!(out, "     bytes~     samples  samples/s  series, from its first to its last sample")?;
+    let mut out = Lines::printed();
+    row!(out, "     bytes~     samples  samples/s  series, from its first to its last sample")?;
     for one in &rows {
         let (name, _) = known(store.catalog(), one.id);
         let rate = rate(one).map_or("-".to_owned(), |rate| format!("{rate:.1}"));
         let bytes = show_bytes(one.bytes);
-        writeln!(out, "{bytes:>11} {:>11} {rate:>10}  {name}  {}", one.samples, times(one))?;
+        row!(out, "{bytes:>11} {:>11} {rate:>10}  {name}  {}", one.samples, times(one))?;
     }
     out.flush()?;
     Ok(met(&store, &notes))

@@ -9,7 +9,6 @@ use baro_sys::clock;
 use baro_sys::storage::Access;
 use clap::Args;
 use serde_json::{Value, json};
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -51,7 +50,7 @@ fn measured(
     mut pace: ReadPace,
     show: bool,
 ) -> Result<(VerifyReport, u64)> {
-    let show = show && std::io::stderr().is_terminal();
+    let show = show && baro_command::status_on_terminal();
     let started_ns = clock::monotonic_ns();
     let (mut shown, mut read) = (0, 0);
     let report = verify(store, access, |done, total| {
@@ -60,12 +59,11 @@ fn measured(
         let percent = done * 100 / total.max(1);
         if show && percent > shown {
             shown = percent;
-            eprint!("\rverifying {} {percent} %", show_bytes(total));
-            let _ = std::io::stderr().flush();
+            status!("verifying {} {percent} %", show_bytes(total));
         }
     })?;
     if show {
-        eprint!("\r\x1b[K");
+        baro_command::end_status();
     }
     Ok((report, clock::monotonic_ns() - started_ns))
 }

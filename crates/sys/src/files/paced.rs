@@ -6,6 +6,7 @@ use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A new ordinary file that is written from start to end without making the page cache dirty by
@@ -25,7 +26,7 @@ pub struct PacedOutput {
 const WINDOW_BYTES: u64 = 4 << 20;
 
 impl PacedOutput {
-    /// Makes the file.
+    /// Makes the file, readable by its owner alone: it holds what a store holds.
     ///
     /// # Errors
     /// The name is taken, or the operating system's reason.
@@ -33,6 +34,7 @@ impl PacedOutput {
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
+            .mode(super::PRIVATE)
             .open(path)
             .map_err(|e| Error::new("create", path, e))?;
         Ok(PacedOutput { file, path: path.to_owned(), started: 0, end: 0 })

@@ -271,7 +271,13 @@ pub fn try_direct_write(folder: &Path) -> DirectIo {
     let open = |flags: i32, path: &Path| {
         let new = flags & libc::O_TMPFILE != libc::O_TMPFILE;
         let flags = flags | libc::O_DIRECT;
-        OpenOptions::new().read(true).write(true).create_new(new).custom_flags(flags).open(path)
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(new)
+            .mode(0o600)
+            .custom_flags(flags)
+            .open(path)
     };
     let unsupported = |error: &std::io::Error| {
         matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT))

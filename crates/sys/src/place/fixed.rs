@@ -104,7 +104,7 @@ pub(crate) fn fix_in_place(file: &File) -> io::Result<bool> {
 #[must_use]
 pub fn try_fix_in_place(folder: &Path) -> Option<std::result::Result<(), String>> {
     let mut open = OpenOptions::new();
-    let open = open.read(true).write(true).custom_flags(libc::O_TMPFILE).open(folder);
+    let open = open.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE).open(folder);
     match open.and_then(|file| fix_in_place(&file)) {
         Ok(true) => Some(Ok(())),
         Ok(false) => None,

@@ -47,7 +47,8 @@ impl Table {
     }
 
     pub(super) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        // The cells of most columns are figures; that the others are names is not left to the caller.
+        self.rows.push(cells.iter().map(|cell| plain(cell)).collect());
     }
 
     /// The lines, indented by two; nothing if there is no row but the head.

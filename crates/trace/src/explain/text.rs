@@ -1,8 +1,12 @@
 //! An explanation in English.
+//!
+//! Tasks, mounts and devices are named as others named them, so that each line goes through
+//! [`push_line`]. Invariant: one line of the report stays one line. Held by
+//! `foreign_names_of_tasks_stay_in_their_line`.
 
 use super::{Cause, Explanation, Knowledge, Node, SlowCall};
-use baro_show::duration;
-use std::fmt::{self, Write};
+use baro_show::{duration, push_line};
+use std::fmt::Write;
 
 /// Parts of a wait that are told beside the longest: those of a tenth of it.
 const PART: u64 = 10;
@@ -11,45 +15,39 @@ const PART: u64 = 10;
 #[must_use]
 pub fn describe(known: &Knowledge, explanation: &Explanation) -> String {
     let mut text = String::new();
-    let _ = write_all(known, explanation, &mut text);
-    text
-}
-
-fn write_all(known: &Knowledge, explanation: &Explanation, out: &mut String) -> fmt::Result {
+    let out = &mut text;
     let told = explanation.calls.len() as u64;
-    writeln!(
-        out,
-        "{} slow calls in {}{}",
-        explanation.slow_calls,
-        duration(known.line.duration_ns()),
-        if told < explanation.slow_calls {
-            format!(", the {told} longest:")
-        } else {
-            String::new()
-        }
-    )?;
+    let longest = if told < explanation.slow_calls {
+        format!(", the {told} longest:")
+    } else {
+        String::new()
+    };
+    let span = duration(known.line.duration_ns());
+    push_line(out, format_args!("{} slow calls in {span}{longest}", explanation.slow_calls));
     for call in &explanation.calls {
-        writeln!(out)?;
-        writeln!(out, "{}", sentence(call))?;
-        tree(known, &call.tree, 1, call.wait_ns, out)?;
+        push_line(out, format_args!(""));
+        push_line(out, format_args!("{}", sentence(call)));
+        tree(known, &call.tree, 1, call.wait_ns, out);
         if call.unexplained_ns > 0 {
-            writeln!(out, "  {} unexplained", duration(call.unexplained_ns))?;
+            push_line(out, format_args!("  {} unexplained", duration(call.unexplained_ns)));
         }
         for one in &call.advice {
-            writeln!(out, "  try: {}", one.command)?;
-            writeln!(out, "       {}; price: {}", one.effect, one.price)?;
+            push_line(out, format_args!("  try: {}", one.command));
+            push_line(out, format_args!("       {}; price: {}", one.effect, one.price));
         }
     }
     if explanation.slow_calls > 0 {
-        writeln!(out, "\nall slow calls by what is behind them:")?;
+        push_line(out, format_args!(""));
+        push_line(out, format_args!("all slow calls by what is behind them:"));
     }
     for (cause, ns, count) in &explanation.causes {
-        writeln!(out, "  {:>9} {count:>6} calls  {}", duration(*ns), cause.name())?;
+        let (ns, cause) = (duration(*ns), cause.name());
+        push_line(out, format_args!("  {ns:>9} {count:>6} calls  {cause}"));
     }
     for note in &explanation.notes {
-        writeln!(out, "note: {note}")?;
+        push_line(out, format_args!("note: {note}"));
     }
-    Ok(())
+    text
 }
 
 /// The chain of a call in one sentence.
@@ -85,31 +83,20 @@ pub(super) fn sentence(call: &SlowCall) -> String {
     text
 }
 
-fn tree(
-    known: &Knowledge,
-    nodes: &[Node],
-    depth: usize,
-    whole_ns: u64,
-    out: &mut String,
-) -> fmt::Result {
+fn tree(known: &Knowledge, nodes: &[Node], depth: usize, whole_ns: u64, out: &mut String) {
     for node in nodes.iter().filter(|node| node.ns * PART >= whole_ns) {
-        let indent = "  ".repeat(depth);
         let who = if depth == 1 { String::new() } else { format!("{} ", known.who(node.pid)) };
-        match node.cause {
-            Cause::Running => write!(out, "{indent}{} {who}ran", duration(node.ns))?,
-            cause => write!(out, "{indent}{} {who}for {}", duration(node.ns), cause.phrase())?,
-        }
-        if !node.place.is_empty() {
-            write!(out, " [{}]", node.place)?;
-        }
-        if node.count > 1 {
-            write!(out, " x {}", node.count)?;
-        }
-        if !node.evidence.is_empty() {
-            write!(out, ": {}", node.evidence)?;
-        }
-        writeln!(out)?;
-        tree(known, &node.children, depth + 1, node.ns, out)?;
+        let what = match node.cause {
+            Cause::Running => format!("{who}ran"),
+            cause => format!("{who}for {}", cause.phrase()),
+        };
+        let place =
+            if node.place.is_empty() { String::new() } else { format!(" [{}]", node.place) };
+        let count = if node.count > 1 { format!(" x {}", node.count) } else { String::new() };
+        let evidence =
+            if node.evidence.is_empty() { String::new() } else { format!(": {}", node.evidence) };
+        let (indent, ns) = ("  ".repeat(depth), duration(node.ns));
+        push_line(out, format_args!("{indent}{ns} {what}{place}{count}{evidence}"));
+        tree(known, &node.children, depth + 1, node.ns, out);
     }
-    Ok(())
 }

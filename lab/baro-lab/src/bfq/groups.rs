@@ -7,6 +7,7 @@
 //! Held by `bench_bfq_leaves_nothing` in `tests/bench_bfq.rs`.
 
 use baro_bench::BenchError;
+use baro_command::say;
 use baro_sys::files;
 use baro_tune::{Journal, Setting};
 use std::path::{Path, PathBuf};
@@ -70,7 +71,7 @@ impl Drop for Groups {
         for dir in &self.dirs {
             if let Err(error) = files::remove_empty_folder(dir) {
                 let reason = error.source;
-                eprintln!("bench: removing the control group {}: {reason}", dir.display());
+                say!("bench: removing the control group {}: {reason}", dir.display());
             }
         }
     }

@@ -11,6 +11,7 @@ use super::account::{Account, GroupAccount, Totals};
 use super::groups::Groups;
 use super::recording::Recording;
 use baro_bench::BenchError;
+use baro_command::say;
 use baro_sys::block_device::BlockDevice;
 use baro_sys::identity::FileSystem;
 use baro_sys::{clock, files};
@@ -133,13 +134,13 @@ pub fn run(spec: &BfqSpec, stop: &dyn Fn() -> bool) -> Result<BfqReport, BenchEr
     }
     let (mut journal, undone) = Journal::open(&spec.journal).map_err(BenchError::Settings)?;
     if !undone.is_clean() {
-        eprintln!("bench: {undone}");
+        say!("bench: {undone}");
     }
     let made: Vec<_> = files(spec).into_iter().filter(|file| !files::exists(file)).collect();
     let result = measure(spec, &name, &queue, &mut journal, stop);
     let report = journal.undo_all(OnConflict::Overwrite);
     if !report.is_clean() {
-        eprintln!("bench: {report}");
+        say!("bench: {report}");
     }
     for file in made {
         let _ = files::remove(&file);

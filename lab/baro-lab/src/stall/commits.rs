@@ -10,6 +10,7 @@
 
 use baro_bench::error::BenchError;
 use baro_bench::stand::Stand;
+use baro_command::say;
 use baro_sys::tracefs::{TraceInstance, TraceLine, device_filter};
 use baro_sys::{clock, files};
 use std::collections::BTreeMap;
@@ -102,7 +103,7 @@ impl CommitWatch {
                 }
                 watch.trace = Some(trace);
             }
-            Err(error) => eprintln!("stall: no lengths of single commits: {error}"),
+            Err(error) => say!("stall: no lengths of single commits: {error}"),
         }
         Ok(watch)
     }

@@ -91,16 +91,18 @@ fn print(spec: &BfqSpec, report: &BfqReport) {
     let seconds = report.totals.span_us as f64 / 1e6;
     let settings: Vec<String> =
         report.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    out!("{} on {}: {}\n", spec.direction.name(), report.device, settings.join(" "));
+    out!("{} on {}: {}", spec.direction.name(), report.device, settings.join(" "));
+    out!();
     for (number, group) in report.groups.iter().enumerate() {
         out!(
-            "weight {}: {} a call, {}/s; charged {}/s, of it {}/s for time\n",
+            "weight {}: {} a call, {}/s; charged {}/s, of it {}/s for time",
             spec.weights[number],
             show_bytes(spec.block_bytes[number % spec.block_bytes.len()]),
             show_bytes((group.done_bytes as f64 / seconds) as u64),
             show_bytes((group.charged_bytes as f64 / seconds) as u64),
             show_bytes((group.time_bytes() as f64 / seconds) as u64),
         );
+        out!();
         let ends: Vec<String> = Reason::ALL
             .iter()
             .zip(group.expired)
@@ -108,7 +110,7 @@ fn print(spec: &BfqSpec, report: &BfqReport) {
             .map(|(reason, times)| format!("{times} {}", reason.name()))
             .collect();
         out!(
-            "  turns: {} ({}), slow {}; lags forgotten: {} of {} activations, {}; budgets lost: {}, {}\n",
+            "  turns: {} ({}), slow {}; lags forgotten: {} of {} activations, {}; budgets lost: {}, {}",
             group.turns(),
             ends.join(", "),
             group.slow,
@@ -118,17 +120,19 @@ fn print(spec: &BfqSpec, report: &BfqReport) {
             group.emptied,
             show_bytes(group.emptied_bytes),
         );
+        out!();
         out!(
-            "  tags: {:.0} on average, {} at most; longest without service {}; longest call {}\n",
+            "  tags: {:.0} on average, {} at most; longest without service {}; longest call {}",
             report.tags_mean[number],
             group.tags_max,
             show_ns(group.unserved_max_us * 1000),
             show_ns(report.longest_ns[number]),
         );
+        out!();
     }
     out!(
         "ratio {:.2}, of what was charged {:.2}, with lags and lost budgets {:.2}; all tags held {:.0} % of the time; the model of BFQ \
-         expected {} of {} choices\n",
+         expected {} of {} choices",
         report.ratio(),
         report.charged_ratio(),
         report.virtual_ratio(),
@@ -136,8 +140,10 @@ fn print(spec: &BfqSpec, report: &BfqReport) {
         report.totals.expected,
         report.totals.choices,
     );
+    out!();
     if report.lost_lines > 0 {
-        out!("{} lines were lost: figures are too low; measure for less time\n", report.lost_lines);
+        out!("{} lines were lost: figures are too low; measure for less time", report.lost_lines);
+        out!();
     }
 }
 

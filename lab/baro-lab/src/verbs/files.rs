@@ -6,6 +6,7 @@
 use baro_bench::experiment::Machine;
 use baro_bench::verb::experiment::{self, Files};
 use baro_command::failure::{Outcome, Result};
+use baro_command::say;
 use baro_lab::papers::files::{
     Device, Extent, FilesExperiment, FilesOptions, NAME, SCALE, study, work,
 };
@@ -83,12 +84,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         no_model: None,
     })?;
     if let Some(reason) = files.no_stand() {
-        eprintln!(
+        say!(
             "baro-lab: {reason}: without it cells are measured in the folder itself, at the machine's own \
              speed, with all its cache, and requests are not counted"
         );
     } else if let Some(reason) = files.no_model() {
-        eprintln!(
+        say!(
             "baro-lab: the device is not modelled: that {reason}; --device none says so beforehand"
         );
     }

@@ -87,10 +87,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 print(name, half, &report);
             }
             match report.commit_ratio() {
-                Some(ratio) => out!("longest commit: {ratio:.1} times shorter\n"),
-                None => out!("longest commit: not measured, see above\n"),
+                Some(ratio) => out!("longest commit: {ratio:.1} times shorter"),
+                None => out!("longest commit: not measured, see above"),
             }
-            out!("{}", report.text());
+            out!();
+            baro_command::print_lines(&report.text())?;
+            out!();
         }
     }
     Ok(Outcome::lost_if(report.commit_ratio().is_some_and(|ratio| ratio < arguments.goal)))

@@ -2,6 +2,7 @@
 //! seconds. Settings of the whole machine, journalled and undone.
 
 use crate::error::BenchError;
+use baro_command::say;
 use baro_tune::{Journal, OnConflict, Options, Setting};
 
 /// As in section 4.2: at 100 per cent of memory, or after 3,000 seconds.
@@ -24,7 +25,7 @@ impl FlusherOff {
         let (mut journal, report) =
             Journal::open(&Options::default()).map_err(BenchError::Settings)?;
         if !report.settings.is_empty() {
-            eprintln!("bench: {report}");
+            say!("bench: {report}");
         }
         for (path, value) in SETTINGS {
             journal.apply(&Setting::new(path, value)).map_err(BenchError::Settings)?;
@@ -37,7 +38,7 @@ impl Drop for FlusherOff {
     fn drop(&mut self) {
         let report = self.0.undo_all(OnConflict::Leave);
         if !report.is_clean() {
-            eprintln!("bench: {report}");
+            say!("bench: {report}");
         }
     }
 }

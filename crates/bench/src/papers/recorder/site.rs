@@ -6,6 +6,7 @@
 use super::RecorderSpec;
 use crate::error::BenchError;
 use crate::stand::{Speed, Stand, StandSpec};
+use baro_command::say;
 use baro_sys::disk::Disk;
 use baro_sys::files;
 use baro_sys::lock::LockFile;
@@ -118,7 +119,7 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         if let Err(error) = files::remove_tree(&self.folder) {
-            eprintln!("bench: {error}");
+            say!("bench: {error}");
         }
         self.lock = None;
         // Taken apart last: its file system must not be in use.
@@ -178,9 +179,9 @@ fn remove_leftovers(parent: &Path) {
         {
             continue;
         }
-        eprintln!("bench: removing what a killed run left in {}", dir.display());
+        say!("bench: removing what a killed run left in {}", dir.display());
         if let Err(error) = files::remove_tree(&dir) {
-            eprintln!("bench: {error}");
+            say!("bench: {error}");
         }
     }
 }

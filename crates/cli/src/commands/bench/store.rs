@@ -12,7 +12,6 @@ use baro_store::RunRetention;
 use baro_sys::{clock, files, termination};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -189,8 +188,7 @@ fn print(format: Format, fields: &[(&'static str, Field)]) -> Result<()> {
         Format::Text => report::text(fields),
         Format::Json => object(fields),
     };
-    writeln!(std::io::stdout(), "{}", text.trim_end())?;
-    Ok(())
+    baro_command::print_lines(text.trim_end())
 }
 
 /// One JSON object whose keys keep their order.

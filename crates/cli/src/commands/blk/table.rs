@@ -15,7 +15,7 @@ pub(super) fn print(report: &Report, arguments: &Arguments) {
         return;
     }
     let columns: Vec<Column> = shown(by_device.values());
-    out!("{}", head(&columns));
+    head(&columns).iter().for_each(|line| out!("{line}"));
     for (device, traffic) in &by_device {
         out!("{}", row(&report.name(*device), report, traffic, &columns, true));
         if arguments.by == By::Process {
@@ -62,7 +62,7 @@ fn shown<'a>(all: impl Iterator<Item = &'a Traffic>) -> Vec<Column> {
     Column::OF_DATA.into_iter().filter(has).collect()
 }
 
-fn head(columns: &[Column]) -> String {
+fn head(columns: &[Column]) -> [String; 2] {
     let (mut names, mut units) = (" ".repeat(LABEL_CHARS), " ".repeat(LABEL_CHARS));
     for column in columns {
         names += &format!("{:^16}", column.name());
@@ -70,7 +70,7 @@ fn head(columns: &[Column]) -> String {
     }
     names += &format!("{:>9}{:>9}{:>9}{:>9}", "read", "written", "app.", "Kwa");
     units += &format!("{:>9}{:>9}{:>9}", "MB/s", "MB/s", "MB/s");
-    format!("{}\n{}", names.trim_end(), units.trim_end())
+    [names, units].map(|line| line.trim_end().to_owned())
 }
 
 fn row(

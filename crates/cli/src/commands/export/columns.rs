@@ -60,9 +60,7 @@ pub(super) fn export(
         print(arguments, &written, frames)?;
     }
     if frames > 0 {
-        eprintln!(
-            "note: frames of {frames} channels left out: these columns have no place for them"
-        );
+        say!("note: frames of {frames} channels left out: these columns have no place for them");
     }
     tell(&written.told);
     Ok(met(store, &written.notes))

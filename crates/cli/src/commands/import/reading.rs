@@ -5,7 +5,6 @@ use crate::failure::Result;
 use baro_ingest::{Fed, Intake, Refusal, Row};
 use baro_sys::clock;
 use std::fmt::Display;
-use std::io::IsTerminal;
 use std::path::Path;
 
 const PROGRESS_NS: u64 = 500_000_000;
@@ -24,7 +23,7 @@ pub(super) struct Reading<'a> {
 }
 
 fn tell(file: &str, refusal: &Refusal<'_>) {
-    eprintln!("{file}: {refusal}");
+    say!("{file}: {refusal}");
 }
 
 impl<'a> Reading<'a> {
@@ -33,7 +32,7 @@ impl<'a> Reading<'a> {
             intake,
             lines: 0,
             file: String::new(),
-            shown_ns: std::io::stderr().is_terminal().then(clock::monotonic_ns),
+            shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             failed: Ok(()),
         }
     }
@@ -59,7 +58,7 @@ impl<'a> Reading<'a> {
     pub(super) fn not_understood(&mut self, error: &impl Display) {
         if !self.stopped() {
             self.intake.fed.complain(|| error.to_string());
-            eprintln!("{}: {error}", self.file);
+            say!("{}: {error}", self.file);
         }
     }
 
@@ -87,7 +86,7 @@ impl<'a> Reading<'a> {
             && now_ns.saturating_sub(*shown_ns) >= PROGRESS_NS
         {
             *shown_ns = now_ns;
-            eprint!("\r\x1b[K{}: {} samples\r", self.file, self.intake.fed.samples);
+            status!("{}: {} samples", self.file, self.intake.fed.samples);
         }
     }
 

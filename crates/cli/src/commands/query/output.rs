@@ -9,7 +9,7 @@ use baro_export::{Arrow, Csv, Json, Parquet};
 use baro_store::{Every, Selection};
 use baro_sys::files::PacedOutput;
 use std::cell::Cell;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 1 << 20;
@@ -51,7 +51,7 @@ impl Output {
             return Err(format!("{file}: {text}").into());
         };
         let binary = matches!(format, RowsFormat::Arrow | RowsFormat::Parquet);
-        if binary && file.is_none() && std::io::stdout().is_terminal() {
+        if binary && file.is_none() && baro_command::on_terminal() {
             let text = "stdout is a terminal, and Arrow and Parquet are not for reading: use -o \
                         FILE, or a pipe";
             return Err(text.into());
@@ -72,7 +72,7 @@ impl Output {
         fill: impl FnOnce(&mut dyn Rows) -> Result<T>,
     ) -> Result<T> {
         let Some(path) = &self.file else {
-            let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout());
+            let out = baro_command::exact();
             return fill(&mut *rows_of(self.format, selection, every, out)?);
         };
         let mut file = PacedOutput::create(path)?;
@@ -109,7 +109,7 @@ pub(crate) fn tell(told: &Told) {
         (told.series_without_metadata, "series have no unit and labels in the file's metadata"),
     ] {
         if count > 0 {
-            eprintln!("note: {count} {what}");
+            say!("note: {count} {what}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Rows as a table for people, aligned in pieces: columns are as wide as the rows of a piece ask
 //! for and never narrower than in the piece before, so that memory is that of a piece.
 
-use super::text::one_line;
+use super::text::{one_line, shown_value};
 use crate::time;
+use baro_command::Lines;
 use baro_export::Result;
-use baro_export::csv::plain_value;
 use baro_export::rows::{Rows, Told};
 use baro_store::{Batch, Column};
 use std::io::Write;
@@ -15,8 +15,8 @@ const HEAD: [&str; 4] = ["time", "series", "value", "unit"];
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Table<W> {
-    out: W,
+pub(super) struct Table<W: Write> {
+    out: Lines<W>,
     rows: Vec<[String; 4]>,
     widths: [usize; 3],
     begun: bool,
@@ -24,7 +24,7 @@ pub(super) struct Table<W> {
 
 impl<W: Write> Table<W> {
     pub(super) fn new(out: W) -> Self {
-        Table { out, rows: Vec::new(), widths: [0; 3], begun: false }
+        Table { out: Lines::new(out), rows: Vec::new(), widths: [0; 3], begun: false }
     }
 
     fn print(&mut self) -> Result<()> {
@@ -40,7 +40,7 @@ impl<W: Write> Table<W> {
         let [time, series, value] = self.widths;
         for [at, name, what, unit] in self.rows.drain(..) {
             let line = format!("{at:time$}  {name:series$}  {what:>value$}  {unit}");
-            writeln!(self.out, "{}", line.trim_end())?;
+            row!(self.out, "{}", line.trim_end())?;
         }
         Ok(())
     }
@@ -50,9 +50,7 @@ impl<W: Write> Rows for Table<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
         let (name, unit) = (one_line(&column.name), one_line(&column.unit));
         for (at, time_ns) in batch.times_ns.iter().enumerate() {
-            let mut value = Vec::new();
-            plain_value(&mut value, &batch.values, at)?;
-            let value = one_line(&String::from_utf8_lossy(&value));
+            let value = shown_value(&batch.values, at)?;
             self.rows.push([time::show(*time_ns), name.clone(), value, unit.clone()]);
             if self.rows.len() >= PIECE_ROWS {
                 self.print()?;
@@ -83,6 +81,6 @@ mod tests {
         table.print().unwrap();
         let expected = "time   series       value  unit\n12:00  temperature    1.5  °C\n\
                         12:00  é              -10\n12:00  x                7  m\n";
-        assert_eq!(String::from_utf8(table.out).unwrap(), expected);
+        assert_eq!(String::from_utf8(table.out.exact().clone()).unwrap(), expected);
     }
 }

@@ -1,34 +1,35 @@
 //! Rows as lines of text: time, series, value and unit.
 
 use crate::time;
+use baro_command::Lines;
 use baro_export::Result;
 use baro_export::csv::plain_value;
 use baro_export::rows::{Rows, Told};
-use baro_store::{Batch, Column};
+use baro_store::{Batch, Column, Values};
 use std::io::Write;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Text<W> {
-    out: W,
+pub(super) struct Text<W: Write> {
+    out: Lines<W>,
 }
 
 impl<W: Write> Text<W> {
     pub(super) fn new(out: W) -> Self {
-        Text { out }
+        Text { out: Lines::new(out) }
     }
 }
 
 impl<W: Write> Rows for Text<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
         let name = one_line(&column.name);
+        let unit = match column.unit.as_str() {
+            "" => String::new(),
+            unit => format!(" {}", one_line(unit)),
+        };
         for (at, time_ns) in batch.times_ns.iter().enumerate() {
-            write!(self.out, "{}  {name}  ", time::show(*time_ns))?;
-            plain_value(&mut self.out, &batch.values, at)?;
-            match column.unit.as_str() {
-                "" => writeln!(self.out)?,
-                unit => writeln!(self.out, " {}", one_line(unit))?,
-            }
+            let value = shown_value(&batch.values, at)?;
+            row!(self.out, "{}  {name}  {value}{unit}", time::show(*time_ns))?;
         }
         Ok(())
     }
@@ -39,7 +40,14 @@ impl<W: Write> Rows for Text<W> {
     }
 }
 
+/// A value; a text without what is not seen.
+pub(super) fn shown_value(values: &Values<'_>, at: usize) -> Result<String> {
+    let mut value = Vec::new();
+    plain_value(&mut value, values, at)?;
+    Ok(one_line(&String::from_utf8_lossy(&value)))
+}
+
 /// A text without the control characters by which a name in a store could drive a terminal.
 pub(super) fn one_line(text: &str) -> String {
-    baro_show::terminal(text, ' ')
+    baro_show::terminal(text, '?')
 }

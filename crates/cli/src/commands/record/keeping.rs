@@ -109,7 +109,7 @@ impl Watching<'_> {
             let (series, kind) = (declared.id, declared.kind);
             if !matches!(kind, Type::F64 | Type::I64 | Type::Bool) {
                 let (name, kind) = (&condition.series, kind.name());
-                eprintln!("note: --pin-when {name}: {kind} has no value to compare");
+                say!("note: --pin-when {name}: {kind} has no value to compare");
                 return false;
             }
             // A recorder that has ended pins nothing anyway.
@@ -134,17 +134,17 @@ impl Watching<'_> {
         let name = "SIGUSR1".to_owned();
         let (before_ns, after_ns) = (pin_before, pin_after);
         match recorder.pin(&PinRequest { name, before_ns, after_ns, moment: None }) {
-            Ok(pin) if pin.reason.is_empty() => eprintln!("pinned {:016x}", pin.id),
-            Ok(pin) => eprintln!("pinned {:016x}: {}", pin.id, pin.reason),
+            Ok(pin) if pin.reason.is_empty() => say!("pinned {:016x}", pin.id),
+            Ok(pin) => say!("pinned {:016x}: {}", pin.id, pin.reason),
             // Recording goes on.
-            Err(error) => eprintln!("{error}"),
+            Err(error) => say!("{error}"),
         }
     }
 
     /// Says which conditions were never looked at.
     pub(crate) fn end(&self) {
         for condition in &self.undeclared {
-            eprintln!("note: --pin-when {}: no source has declared it", condition.series);
+            say!("note: --pin-when {}: no source has declared it", condition.series);
         }
     }
 }

@@ -8,11 +8,10 @@ use baro_ingest::Fed;
 use baro_recorder::{Opening, Recorder, Trouble};
 use baro_store::SettlingStatus;
 use serde_json::{Value, json};
-use std::io::Write;
 
 pub(crate) fn print_opening(opening: &Opening) {
     let rings = opening.ring_folder.as_ref();
-    eprintln!(
+    say!(
         "{}: {} on {}, {}, rings in {}",
         opening.path.display(),
         show_bytes(opening.log_bytes),
@@ -21,22 +20,24 @@ pub(crate) fn print_opening(opening: &Opening) {
         rings.map_or("private memory".to_owned(), |folder| folder.display().to_string()),
     );
     if !opening.growth.complete() {
-        eprintln!(
+        say!(
             "the log has {} of {} segments and grows while recording",
-            opening.growth.grown, opening.growth.target
+            opening.growth.grown,
+            opening.growth.target
         );
     }
     if opening.rings_taken_over > 0 {
-        eprintln!(
+        say!(
             "took over {} rings of an earlier recorder, {} records not in the log yet",
-            opening.rings_taken_over, opening.records_taken_over
+            opening.rings_taken_over,
+            opening.records_taken_over
         );
     }
     if let Some(kept) = promises::kept(&opening.promises) {
-        eprintln!("holds here: {kept}");
+        say!("holds here: {kept}");
     }
     for said in opening.reservations() {
-        eprintln!("note: {said}");
+        say!("note: {said}");
     }
 }
 
@@ -56,15 +57,14 @@ pub(crate) fn status_line(recorder: &Recorder, elapsed_ns: u64) {
         }
         trouble => format!("  {trouble}"),
     };
-    eprint!(
-        "\r\x1b[K{:>6.1} s  {} records  {}  ring {fullest} %  lost {lost}  push to durable {} at \
+    status!(
+        "{:>6.1} s  {} records  {}  ring {fullest} %  lost {lost}  push to durable {} at \
          most{trouble}",
         elapsed_ns as f64 / 1e9,
         status.records,
         show_bytes(status.payload_bytes),
         show_ns(status.longest_durable_ns),
     );
-    let _ = std::io::stderr().flush();
 }
 
 /// Says once what the recorder could not do beside recording; `said` is what was said already.
@@ -73,7 +73,7 @@ pub(crate) fn complain(recorder: &Recorder, unsettled: Option<&String>, said: &m
     let mut complaints = recorder.complaints();
     complaints.extend(unsettled.cloned());
     for complaint in complaints.iter().filter(|complaint| !said.contains(complaint)) {
-        eprintln!("note: {complaint}");
+        say!("note: {complaint}");
     }
     *said = complaints;
 }
@@ -206,7 +206,7 @@ fn print_fed(fed: &Fed) {
     if fed.bad > 0 {
         out!("{}: {} inputs were not understood", fed.name, fed.bad);
         for complaint in &fed.complaints {
-            eprintln!("{}: {complaint}", fed.name);
+            say!("{}: {complaint}", fed.name);
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::size::{show_bytes, show_ns};
 use baro_recorder::{Recorder, Trouble};
+use baro_show::Shown;
 use baro_sys::clock;
 use baro_sys::notify::Notify;
 use std::cell::{Cell, RefCell};
@@ -31,7 +32,7 @@ impl Service {
     /// then done without: a recording must not fail because of it.
     pub(crate) fn from_environment() -> Self {
         let notify = Notify::from_environment().unwrap_or_else(|error| {
-            eprintln!("note: {error}");
+            say!("note: {error}");
             None
         });
         Service { notify, ..Service::default() }
@@ -82,9 +83,9 @@ impl Service {
             let trouble = match &status.trouble {
                 Trouble::None => String::new(),
                 Trouble::LogFull => "; LOG FULL".to_owned(),
-                trouble => format!("; {}", trouble.to_string().replace('\n', " ")),
+                trouble => format!("; {}", Shown(trouble)),
             };
-            let unsettled = unsettled.map_or_else(String::new, |said| format!("; {said}"));
+            let unsettled = unsettled.map_or_else(String::new, |said| format!("; {}", Shown(said)));
             self.tell(&format!(
                 "STATUS={} records, {}/s, lost {lost}, push to durable {} at most{trouble}{unsettled}",
                 status.records,

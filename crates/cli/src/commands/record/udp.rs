@@ -2,6 +2,11 @@
 //! what finds the kernel's buffer full is counted as lost at the source. Both counts, and that of
 //! garbage, are told at the end; drops and garbage are also recorded, as series of their own, so
 //! that the log says when they happened.
+//!
+//! Whoever reaches the port can name series, and a series is for ever. So datagrams bring new ones only
+//! while the store has few in all, however they came: that is a limit of the store, which a restart does
+//! not lift and a second address does not double, and nothing has to be kept for it. What is declared is
+//! taken whatever else comes. Held by `datagrams_cannot_fill_a_catalog_however_often_it_restarts`.
 
 use crate::failure::Result;
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
@@ -13,8 +18,6 @@ use baro_sys::udp::{DATAGRAM_BYTES_MAX, Datagram, Udp};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What anybody can send must not fill the catalog.
-const NEW_SERIES_MAX: usize = 4096;
 const WAIT_NS: u64 = 20_000_000;
 /// How often drops are asked for.
 const COUNT_NS: u64 = 100_000_000;
@@ -27,6 +30,8 @@ pub(crate) struct UdpFeed {
     udp: Udp,
     /// Each datagram is a frame of this channel; without it, lines.
     channel: Option<String>,
+    /// Series that a store may have for datagrams to bring another.
+    series_max: usize,
 }
 
 impl UdpFeed {
@@ -36,6 +41,7 @@ impl UdpFeed {
         buffer_bytes: usize,
         network: bool,
         channel: Option<String>,
+        series_max: usize,
     ) -> Result<Self> {
         if !address.ip().is_loopback() && !network {
             return Err(format!(
@@ -48,12 +54,12 @@ impl UdpFeed {
         let udp = Udp::bind(address, buffer_bytes)?;
         let granted_bytes = udp.buffer_bytes();
         if granted_bytes < buffer_bytes / 2 * 2 {
-            eprintln!(
+            say!(
                 "note: udp {address}: expected a buffer of {buffer_bytes} bytes, the kernel grants \
                  {granted_bytes}; more with: sysctl net.core.rmem_max, or CAP_NET_ADMIN"
             );
         }
-        Ok(UdpFeed { udp, channel })
+        Ok(UdpFeed { udp, channel, series_max })
     }
 }
 
@@ -102,13 +108,13 @@ impl Health {
 }
 
 pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
-    let UdpFeed { mut udp, channel } = feed;
+    let UdpFeed { mut udp, channel, series_max } = feed;
     let address = udp.address();
     let name = format!("udp {address}");
-    eprintln!("{name}: listening");
+    say!("{name}: listening");
     let mut health = Health::new(recorder, address)?;
     let target = Target::of(recorder, Room::NotWaitedFor)?;
-    let mut intake = Intake::new(&name, target, Manner::as_they_come(NEW_SERIES_MAX))?;
+    let mut intake = Intake::new(&name, target, Manner::as_they_come(0))?;
     let channel = match &channel {
         Some(channel) => recorder.declare(&[(channel, Type::Channel, "")])?.first().copied(),
         None => None,
@@ -122,6 +128,7 @@ pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Resu
             Some(datagram) => {
                 intake.fed.datagrams += 1;
                 let bytes = buffer.get(..datagram.bytes).unwrap_or(&[]);
+                intake.limit_new(series_max.saturating_sub(recorder.catalog_size().0));
                 take(&mut intake, channel, &datagram, bytes)?;
                 rest -= usize::from(stopping);
             }

@@ -74,7 +74,7 @@ pub(super) fn hold(
     let interposer = find_interposer();
     let cuts = |held: &Held| held.asked.cut != Some(Cut::Off);
     if interposer.is_none() && groups.iter().any(|held| cuts(held) && !held.command.is_empty()) {
-        eprintln!(
+        say!(
             "baro: {INTERPOSER} is not there (expected beside baro or in /usr/lib/barograph): large \
              I/O is not cut; `cargo build --release -p baro-preload` makes it"
         );
@@ -88,7 +88,7 @@ pub(super) fn hold(
     let mut control = Control { registry, folders: folders.clone(), policy, now: None };
     control.take()?;
     if control.now.is_none() && control.policy.strict {
-        eprintln!(
+        say!(
             "baro: another process controls the groups now, with its own settings: --strict counts \
              when this one takes over"
         );
@@ -101,7 +101,7 @@ pub(super) fn hold(
         left.extend(member.leave().err());
     }
     control.give_back();
-    left.iter().for_each(|error| eprintln!("baro: {error}"));
+    left.iter().for_each(|error| say!("baro: {error}"));
     let ended = during?;
     if format == Format::Json {
         let groups: Vec<_> = groups
@@ -158,7 +158,7 @@ fn during(
     for (held, member) in groups.iter().zip(members) {
         member.take(&held.pids)?;
         if !held.pids.is_empty() {
-            eprintln!(
+            say!(
                 "baro: processes that run already are not cut: nothing can be loaded into them; \
                  start them with `baro share run` for that"
             );
@@ -172,7 +172,7 @@ fn during(
         }
         let (child, why_not) = member.start(&mut command)?;
         if let Some(why) = why_not.filter(|_| held.asked.cut != Some(Cut::Off)) {
-            eprintln!(
+            say!(
                 "baro: {}: its I/O is not cut: {why}; the queue's settings hold for it, and --strict \
                  if its I/O is larger than they can bear",
                 program.to_string_lossy()
@@ -181,7 +181,7 @@ fn during(
         running.push(Running { child, ended: None });
     }
     if running.is_empty() {
-        eprintln!("baro: groups are held; Ctrl-C ends it");
+        say!("baro: groups are held; Ctrl-C ends it");
     }
     wait(&mut running, control)
 }
@@ -232,7 +232,8 @@ impl Control {
         let Some((mut controller, report)) = opened else { return Ok(()) };
         let text = report.to_string();
         if !text.is_empty() {
-            eprintln!("baro: settings that a crash had left were put back:\n{}", text.trim_end());
+            say!("baro: settings that a crash had left were put back:");
+            baro_command::say_lines(text.trim_end());
         }
         tell(&controller.take_done(), &controller.take_raised());
         self.now = Some(controller);
@@ -251,7 +252,7 @@ impl Control {
         if let Some(controller) = self.now.take() {
             let report = controller.close();
             if !report.is_clean() {
-                eprintln!("baro: {}", report.to_string().trim_end());
+                baro_command::say_lines(&format!("baro: {}", report.to_string().trim_end()));
             }
         }
     }
@@ -261,24 +262,28 @@ impl Control {
 fn tell(done: &[Done], raised: &[std::result::Result<String, String>]) {
     for journal in raised {
         match journal {
-            Ok(thread) => eprintln!(
+            Ok(thread) => say!(
                 "baro: {thread} goes first at the disk: writers wait for its commits (costs: others wait for \
                  its few small writes)"
             ),
-            Err(why) => eprintln!("baro: {why}"),
+            Err(why) => say!("baro: {why}"),
         }
     }
     for Done { disk, remedy, applied } in done {
         let setting = &remedy.setting;
         match applied {
             Ok(applied) if applied.outcome == Set::Ignored => {
-                eprintln!("baro: {disk}: {} took no {}", setting.path(), setting.value());
+                say!("baro: {disk}: {} took no {}", setting.path(), setting.value());
             }
-            Ok(applied) => eprintln!(
+            Ok(applied) => say!(
                 "baro: {disk}: {} {} -> {}: {} (costs: {})",
-                remedy.key, applied.before, applied.now, remedy.why, remedy.price
+                remedy.key,
+                applied.before,
+                applied.now,
+                remedy.why,
+                remedy.price
             ),
-            Err(error) => eprintln!("baro: {disk}: {}: {error}", remedy.key),
+            Err(error) => say!("baro: {disk}: {}: {error}", remedy.key),
         }
     }
 }

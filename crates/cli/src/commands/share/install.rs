@@ -61,7 +61,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     if arguments.print {
         for (path, text) in &files {
-            out!("# {}\n{text}", path.display());
+            out!("# {}", path.display());
+            baro_command::print_lines(text)?;
+            out!();
         }
         return Ok(Outcome::Done);
     }

@@ -63,7 +63,11 @@ fn in_file(path: &Path, error: &dyn std::fmt::Display) -> crate::failure::Failur
 }
 
 fn parse(text: &str) -> std::result::Result<Vec<Group>, String> {
-    let profile: Profile = toml::from_str(text).map_err(|error| error.to_string())?;
+    let profile: Profile = toml::from_str(text).map_err(|error| {
+        // Its own text has the place in its first line, and shows the file in the next ones.
+        let told = error.to_string();
+        format!("{}: {}", told.lines().next().unwrap_or("TOML"), error.message())
+    })?;
     if profile.group.is_empty() {
         return Err("expected a table [[group]] for each group, found none".to_owned());
     }

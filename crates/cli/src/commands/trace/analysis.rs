@@ -7,7 +7,6 @@ use crate::failure::{Outcome, Result};
 use baro_trace::analyze::{self, Analysis, Options, Source};
 use clap::Args;
 use std::collections::BTreeSet;
-use std::io::Write;
 
 // Without groups of their own: subjects of several verbs would have the same.
 #[derive(Debug, Args)]
@@ -90,7 +89,7 @@ fn show(
     let report = analyze::analyze(analysis, source, &Options { top: common.top, ..*options });
     match common.format {
         Format::Json => print_json(&report.json())?,
-        Format::Text => std::io::stdout().lock().write_all(report.text().as_bytes())?,
+        Format::Text => baro_command::print_lines(&report.text())?,
     }
     let line = source.line;
     Ok(Outcome::lost_if(line.lost_events > 0 || line.lost_places > 0 || line.dropped_spans > 0))

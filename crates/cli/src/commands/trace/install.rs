@@ -13,7 +13,6 @@ use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_sys::{files, schedule};
 use clap::Args;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use unit::{MARKER, NAME, Unit};
 
@@ -60,7 +59,7 @@ fn time(text: &str) -> std::result::Result<String, String> {
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = plain("--folder", &arguments.folder)?;
     if arguments.print {
-        std::io::stdout().lock().write_all(text(arguments, folder)?.as_bytes())?;
+        baro_command::print_lines(&text(arguments, folder)?)?;
         return Ok(Outcome::Done);
     }
     let is_here = arguments.root == Path::new("/");

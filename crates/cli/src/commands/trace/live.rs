@@ -59,7 +59,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Err(error) = files::remove_tree(&self.0) {
-            eprintln!("baro: {error}");
+            say!("baro: {error}");
         }
     }
 }

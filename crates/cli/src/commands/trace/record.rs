@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     recorded.tell_of_command();
     let Some(summary) = recorded.summary else {
-        eprintln!("baro: no call waited so long: nothing was written");
+        say!("baro: no call waited so long: nothing was written");
         return Ok(Outcome::Done);
     };
     report(arguments.format, &path, &summary)?;

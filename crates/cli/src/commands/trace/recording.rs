@@ -89,7 +89,7 @@ impl Recorded {
     /// Says on stderr how the command ended, unless it went well.
     pub(super) fn tell_of_command(&self) {
         if let Some(status) = self.status.filter(|status| !status.success()) {
-            eprintln!("baro: the command ended with {status}");
+            say!("baro: the command ended with {status}");
         }
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn record_to(path: &Path, recording: &Recording<'_>) -> Result<Record
         }
     };
     if recording.command.is_empty() {
-        eprintln!("{BEGUN} {}; Ctrl-C ends", path.display());
+        say!("{BEGUN} {}; Ctrl-C ends", path.display());
     }
     let ended = (|| {
         focus(recording, &mut session, target.as_ref())?;
@@ -122,7 +122,7 @@ pub(super) fn record_to(path: &Path, recording: &Recording<'_>) -> Result<Record
     match (result, target) {
         (Ok(recorded), target) => {
             if target.is_some() && recorded.status.is_none() {
-                eprintln!("baro: the time is over; the command goes on");
+                say!("baro: the time is over; the command goes on");
             }
             Ok(recorded)
         }
@@ -147,7 +147,7 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
     let probes = match wants_probes.then(|| Probes::start(&ProbeOptions::default())) {
         Some(Err(error)) if recording.collector == Collector::Btf => return Err(error.into()),
         Some(Err(error)) => {
-            eprintln!("baro: the tracer records alone: {error}");
+            say!("baro: the tracer records alone: {error}");
             None
         }
         other => other.and_then(std::result::Result::ok),
@@ -171,7 +171,7 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
         other => other.into(),
     })?;
     if session.recorder().missing_events().iter().any(|event| event == "ftrace/kernel_stack") {
-        eprintln!("baro: this kernel adds no stacks to events: what a sleep is for stays unknown");
+        say!("baro: this kernel adds no stacks to events: what a sleep is for stays unknown");
     }
     if let Some(ring) = &recording.ring
         && let Err(error) = session.ring(ring.keep_ns, ring.bytes_max, ring.over_ns)
@@ -227,7 +227,7 @@ fn watch(
             && slow_ns.is_none()
         {
             let wait = size::show_ns(seen.wait_ns);
-            eprintln!("baro: {}() of pid {} waited {wait}", seen.call, seen.pid);
+            say!("baro: {}() of pid {} waited {wait}", seen.call, seen.pid);
             slow_ns = Some(clock::monotonic_ns());
         }
         if slow_ns.is_some_and(|at| clock::monotonic_ns() >= at + AFTER_NS) {
@@ -268,7 +268,7 @@ fn pass_on(child: &Child, done: &mut bool) {
 fn wait_for(child: &mut Child) {
     let mut passed_on = false;
     if let Ok(None) = child.try_wait() {
-        eprintln!("baro: the recording has broken off; the command goes on to its end");
+        say!("baro: the recording has broken off; the command goes on to its end");
     }
     while let Ok(None) = child.try_wait() {
         pass_on(child, &mut passed_on);

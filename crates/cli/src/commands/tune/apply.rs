@@ -122,7 +122,7 @@ fn set<'a>(journal: &mut Journal, rows: &mut [Row<'a>]) -> Result<()> {
 /// Waits for the command or, without one, for a signal.
 fn hold(arguments: &Apply) -> Result<Option<ExitStatus>> {
     let Some((program, rest)) = arguments.command.split_first() else {
-        eprintln!("baro: set, and put back when this ends; Ctrl-C ends it (--keep leaves it set)");
+        say!("baro: set, and put back when this ends; Ctrl-C ends it (--keep leaves it set)");
         while termination::requested().is_none() {
             clock::sleep_ns(LOOK_EVERY_NS);
         }
@@ -155,7 +155,8 @@ fn hold(arguments: &Apply) -> Result<Option<ExitStatus>> {
 fn tell(report: &Report, what: &str) {
     let text = report.to_string();
     if !text.is_empty() {
-        eprintln!("baro: {what}:\n{}", text.trim_end());
+        say!("baro: {what}:");
+        baro_command::say_lines(text.trim_end());
     }
 }
 

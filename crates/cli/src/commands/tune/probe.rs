@@ -31,7 +31,7 @@ pub(super) fn probe(dir: &Path, store: Option<&MountFacts>) -> Result<Probed> {
         return Ok(Probed::NoJournal);
     }
     termination::watch()?;
-    eprintln!("baro: counting journal handles in {} for four seconds", dir.display());
+    say!("baro: counting journal handles in {} for four seconds", dir.display());
     let lazytime = store.is_some_and(|store| store.options.iter().any(|one| one == "lazytime"));
     match count(dir, CALLS, &|| termination::requested().is_some()) {
         Ok(count) => Ok(Probed::Counted { count, lazytime }),

@@ -16,6 +16,7 @@ use super::writers::Writers;
 use crate::files::Point;
 use baro_bench::error::BenchError;
 use baro_bench::stand::{FileSystem, Speed, Stand, StandSpec};
+use baro_command::say;
 use baro_sys::{files, footprint};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -198,7 +199,7 @@ pub(super) fn remove_leftovers(dir: &Path) {
     for name in names {
         let pid = name.strip_prefix(PLAIN).filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()));
         if pid.is_some_and(|pid| !files::exists(&Path::new("/proc").join(pid))) {
-            eprintln!("bench: removing what a killed run left: {name}");
+            say!("bench: removing what a killed run left: {name}");
             let _ = files::remove_tree(&dir.join(name));
         }
     }

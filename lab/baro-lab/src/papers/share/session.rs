@@ -15,6 +15,7 @@ use super::setting::Setting;
 use super::site::Site;
 use super::{fio, refused};
 use baro_bench::error::BenchError;
+use baro_command::say;
 use baro_share::member::find_interposer;
 use baro_share::pieces::PieceFiles;
 use baro_share::{Asked, Controller, Member, MemberSpec, Weight};
@@ -398,7 +399,7 @@ impl Drop for Session<'_> {
         if let Some(controller) = self.controller.take() {
             let report = controller.close();
             if !report.is_clean() {
-                eprintln!("bench: {report}");
+                say!("bench: {report}");
             }
         }
     }

@@ -11,6 +11,7 @@
 use super::refused;
 use baro_bench::error::BenchError;
 use baro_bench_sys::calls;
+use baro_command::say;
 use baro_share::{Controller, Policy, Registry, observe};
 use baro_sys::disk::Disk;
 use baro_sys::lock::LockFile;
@@ -228,9 +229,9 @@ fn remove_leftovers() {
         }
         // Held while it is undone, so that two runs that begin at once do not undo it both.
         let Some(_lock) = take_left(&dir, pid) else { continue };
-        eprintln!("bench: undoing what a killed run left ({})", dir.display());
+        say!("bench: undoing what a killed run left ({})", dir.display());
         if let Err(error) = undo(&dir) {
-            eprintln!("bench: {error}; it is tried again by the next run");
+            say!("bench: {error}; it is tried again by the next run");
             continue;
         }
         let _ = files::remove_tree(&dir);

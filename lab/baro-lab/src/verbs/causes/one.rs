@@ -64,7 +64,7 @@ pub(crate) fn run_one(arguments: &One) -> Result<Outcome> {
         noted.store(true, Relaxed);
     });
     let told = |value: Value| -> std::result::Result<(), BenchError> {
-        let mut out = std::io::stdout().lock();
+        let mut out = baro_command::exact();
         let said = writeln!(out, "{value}").and_then(|()| out.flush());
         said.map_err(|error| BenchError::Refused(format!("nobody listens: {error}")))
     };
@@ -181,7 +181,7 @@ impl Other {
             stderr.read_to_string(&mut said)?;
         }
         if status.success() {
-            eprint!("{said}");
+            baro_command::say_lines(&said);
             return Ok(());
         }
         Err(said.trim().trim_start_matches("baro-lab: ").to_owned().into())

@@ -1,0 +1,162 @@
+//! The only way of a command to stdout and stderr.
+//!
+//! A line for people may hold the name of a series, a task, a device, a file: text that others wrote.
+//! Which of its words are foreign is not left to whoever prints it: all that is printed for people goes
+//! through here a line at a time, and what is not seen is replaced (`baro_show::push_line`). What
+//! programs read goes out exactly, by [`exact`] and [`print_json`]; JSON escapes what is not seen,
+//! which says the same.
+//!
+//! Invariant: no control character but the ends of our lines, and no mark of direction, reaches stdout
+//! or stderr in a text for people. Held by `foreign_names_move_no_cursor_in_any_verb`, and by tidy's
+//! rule `printing`, which forbids the other ways.
+
+use crate::failure::Result;
+use std::fmt::Arguments;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+/// Rows that a command may print at once.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Lines for people, each as [`push_line`](baro_show::push_line) makes it: on stdout or in a file.
+///
+/// It is not [`Write`] itself, so that nothing goes past this.
+#[derive(Debug)]
+pub struct Lines<W: Write> {
+    out: W,
+    line: String,
+}
+
+impl Lines<BufWriter<io::Stdout>> {
+    /// On stdout, buffered: flush at the end.
+    #[must_use]
+    pub fn printed() -> Self {
+        Lines::new(BufWriter::with_capacity(BUFFER_BYTES, io::stdout()))
+    }
+}
+
+impl<W: Write> Lines<W> {
+    /// Into `out`.
+    pub fn new(out: W) -> Self {
+        Lines { out, line: String::new() }
+    }
+
+    /// One line; see [`row!`](crate::row).
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn line(&mut self, line: Arguments<'_>) -> io::Result<()> {
+        self.line.clear();
+        baro_show::push_line(&mut self.line, line);
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    /// The writer below, for what programs read.
+    pub fn exact(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// Hands on what is buffered.
+    ///
+    /// # Errors
+    /// Those of the writer below.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Stdout, buffered, for what programs read: CSV, JSON, Arrow, frames. Bytes stay as they are.
+#[must_use]
+pub fn exact() -> BufWriter<io::Stdout> {
+    BufWriter::with_capacity(1 << 20, io::stdout())
+}
+
+/// Whether stdout is a terminal.
+#[must_use]
+pub fn on_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Whether stderr is a terminal, and so a place for [`status!`](crate::status).
+#[must_use]
+pub fn status_on_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// One line on stdout; see [`out!`](crate::out).
+pub fn print_line(line: Arguments<'_>) {
+    let _ = Lines::new(io::stdout().lock()).line(line);
+}
+
+/// One line on stderr; see [`say!`](crate::say).
+pub fn say_line(line: Arguments<'_>) {
+    let _ = Lines::new(io::stderr().lock()).line(line);
+}
+
+/// A report of several lines on stdout, whose ends are ours.
+///
+/// # Errors
+/// Nobody reads stdout.
+pub fn print_lines(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(baro_show::lines(text).as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Several lines on stderr, whose ends are ours.
+pub fn say_lines(text: &str) {
+    let _ = io::stderr().lock().write_all(baro_show::lines(text).as_bytes());
+}
+
+/// What is under way, in a line of the terminal that the next one overwrites; see
+/// [`status!`](crate::status).
+pub fn show_status(line: Arguments<'_>) {
+    let mut text = String::from("\r\x1b[K");
+    baro_show::push_line(&mut text, line);
+    let mut err = io::stderr().lock();
+    let _ = err.write_all(text.trim_end_matches('\n').as_bytes());
+    let _ = err.flush();
+}
+
+/// Removes the line of [`show_status`].
+pub fn end_status() {
+    show_status(format_args!(""));
+}
+
+/// A value as JSON in one line: what is not seen is escaped.
+#[must_use]
+pub fn json_line(value: &serde_json::Value) -> String {
+    baro_show::escaped_json(value.to_string())
+}
+
+/// Prints a JSON document.
+///
+/// # Errors
+/// Nobody reads stdout.
+pub fn print_json(value: &serde_json::Value) -> Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", baro_show::escaped_json(serde_json::to_string_pretty(value)?))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn json_says_the_same_without_what_is_not_seen() {
+        let value = json!({"a\u{202e}": ["x\u{1b}\n\u{9b}\u{7f}", "\u{e0041}é"], "b": 1});
+        let text = json_line(&value);
+        assert!(!text.contains(|one| one != '\n' && baro_show::is_unseen(one)), "{text:?}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        assert_eq!(json_line(&json!("é–温")), "\"é–温\"");
+    }
+
+    #[test]
+    fn lines_are_ours_and_nothing_in_them() {
+        let mut lines = Lines::new(Vec::new());
+        lines.line(format_args!("{} {:>3}", "a\nb\u{1b}[2J", 7)).unwrap();
+        lines.line(format_args!("")).unwrap();
+        assert_eq!(lines.exact().as_slice(), b"a?b?[2J   7\n\n");
+    }
+}
