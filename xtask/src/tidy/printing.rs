@@ -33,7 +33,7 @@ pub(super) fn printing(tree: &Tree) -> Vec<Finding> {
         for (index, line) in code.lines().enumerate() {
             let line = line.replace(FOR_A_CHILD, "child");
             let handle =
-                path.starts_with("crates/") && HANDLES.iter().any(|one| line.contains(one));
+                path.starts_with("crates/") && HANDLES.iter().any(|one| has_word(&line, one));
             if handle || MACROS.iter().any(|one| has_word(&line, one)) {
                 let message = "printed past the one door: out!, say!, row!, status! or \
                                baro_command::exact()";
