@@ -6,6 +6,7 @@
 mod buffer;
 mod file;
 mod fork;
+mod guard;
 mod map;
 mod plain;
 mod shared;
