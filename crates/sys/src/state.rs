@@ -25,6 +25,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+/// Error number of what this user may not even look into.
+pub const NO_ACCESS: i32 = libc::EACCES;
+
 const ROOT: u32 = 0;
 /// Who else than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;

@@ -208,6 +208,23 @@ impl SharedMemory {
         self.owner.guard.as_ref().is_some_and(Guard::lost)
     }
 
+    /// As [`SharedMemory::lost`], and asks the kernel whether the file is as long as it was: a part that
+    /// was cut off may be one that only another process has touched since. One system call.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        let length = self.owner.file.as_ref().and_then(|file| file.metadata().ok());
+        self.lost() || length.is_some_and(|found| found.len() < self.bytes as u64)
+    }
+
+    /// Writes a number into the file by its descriptor: of memory that is lost the mapping is nobody
+    /// else's any more. Makes the file longer if it ends before. Best effort.
+    pub fn write_through(&self, offset: u64, number: u64) {
+        use std::os::unix::fs::FileExt;
+        if let Some(file) = &self.owner.file {
+            let _ = file.write_all_at(&number.to_le_bytes(), offset);
+        }
+    }
+
     /// Has the number `mark` (not 0) at `offset` when the file is lost, so that who reads it anyway
     /// learns of it at no cost.
     ///
