@@ -140,6 +140,13 @@ fn role() {
         }
         return;
     }
+    if role == "leave" {
+        let options = Options { durable_within_ns: 3_600_000_000_000, ..options() };
+        let recorder = Recorder::open(&store, options).unwrap();
+        recorder.producer().unwrap().push_frame(1, 1, b"left").unwrap();
+        // Without a close, as if it were killed.
+        std::process::exit(0);
+    }
     let recorder = Recorder::open(&store, options()).unwrap();
     let opening = recorder.opening();
     println!("taken over {}, rings in {:?}", opening.rings_taken_over, opening.ring_folder);
@@ -229,4 +236,17 @@ fn a_folder_of_ones_own_is_closed_to_others_and_nobody_attaches_to_what_they_rea
     assert!(Producer::attach(&ring).is_ok());
     drop(recorder);
     fs::remove_dir_all(&rings).unwrap();
+}
+
+#[test]
+fn root_takes_over_what_the_recorder_of_the_stores_owner_left() {
+    let Some(scene) = Scene::new("left") else { return };
+    scene.as_victim("leave");
+    let recorder = Recorder::open(&scene.store, options()).unwrap();
+    let opening = recorder.opening();
+    assert_eq!((opening.rings_taken_over, opening.records_taken_over), (1, 1), "{opening:?}");
+    let base = scene.base.display().to_string();
+    assert!(!opening.ring_folder.as_ref().unwrap().starts_with(&base), "root has rings of its own");
+    assert_eq!(recorder.close().left, 0);
+    assert!(!scene.base.join(StoreId([7; 16]).to_string()).exists());
 }

@@ -7,7 +7,7 @@
 //! Invariant: nothing is taken from, and nothing pushed into, a ring that another user could have made
 //! or can open. Held by `tests/squat.rs`, with a second user.
 
-use super::found::Search;
+use super::found::{Search, places_of};
 use super::header::Home;
 use super::layout::Ring;
 use baro_ondisk::StoreId;
@@ -99,7 +99,7 @@ impl RingFolder {
         }
         for path in bases().into_iter().filter(|path| on_tmpfs(path)) {
             if found.place.is_some() {
-                found.look_into(&path);
+                found.look_into(&path, schedule::user_id());
                 continue;
             }
             let made =
@@ -110,14 +110,22 @@ impl RingFolder {
             }
         }
         if !bases().contains(&PathBuf::from(SERVICE_BASE)) {
-            found.look_into(Path::new(SERVICE_BASE));
+            let owner = baro_sys::identity::owner(Path::new(SERVICE_BASE)).unwrap_or_default();
+            if owner == schedule::user_id() {
+                found.look_into(Path::new(SERVICE_BASE), owner);
+            }
+        }
+        // Root records for whom the store belongs to, and has what that one's recorder left.
+        let owner = baro_sys::identity::owner(&found.home.path).unwrap_or_default();
+        if schedule::is_root() && owner != schedule::user_id() {
+            places_of(owner).iter().for_each(|base| found.look_into(base, owner));
         }
         Ok(found)
     }
 
     /// Rings of this store may lie below `base`, although new ones are made elsewhere.
-    fn look_into(&mut self, base: &Path) {
-        match StateFolder::open(&base.join(self.home.store.to_string())) {
+    fn look_into(&mut self, base: &Path, user: u32) {
+        match StateFolder::open_of(&base.join(self.home.store.to_string()), user) {
             Ok(own) => self.elsewhere.push(own),
             Err(error) if error.is_missing() => {}
             // Of a folder that may not even be looked into nothing is known.

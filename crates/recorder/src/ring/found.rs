@@ -115,7 +115,7 @@ impl Search {
 }
 
 /// Where a user's rings may be.
-fn places_of(user: u32) -> Vec<PathBuf> {
+pub(super) fn places_of(user: u32) -> Vec<PathBuf> {
     let service = PathBuf::from(SERVICE_BASE);
     let mut places = bases();
     if user != schedule::user_id() {
