@@ -331,8 +331,9 @@ typedef struct baro_open_options {
   uint32_t cpu;
   // SCHED_FIFO priority of the writer's threads, 1 to 99, used if granted; 0: none.
   uint32_t fifo;
-  // Folder of the rings, which must be a tmpfs; empty: the first of /run/barograph,
-  // XDG_RUNTIME_DIR, /dev/shm that is one.
+  // Folder of the rings, which must be a tmpfs; empty: the first of RUNTIME_DIRECTORY,
+  // /run/barograph-root (root), XDG_RUNTIME_DIR, /dev/shm that is one and in which nobody else
+  // can have put anything.
   char ring_folder[256];
 } baro_open_options;
 

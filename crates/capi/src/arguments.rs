@@ -19,7 +19,7 @@ pub(crate) unsafe trait Versioned: Copy {
 /// More than any structure will ever have: a larger size is a mistake.
 const STRUCT_BYTES_MAX: usize = 4096;
 
-fn null(name: &str) -> Failure {
+pub(crate) fn null(name: &str) -> Failure {
     Failure::invalid(format!("{name} is null"))
 }
 

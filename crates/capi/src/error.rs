@@ -90,7 +90,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
             Error::System(error) => system_code(error),
-            Error::ForeignRing { .. } => BARO_EBADMSG,
+            Error::ForeignRing { .. } | Error::StrayRing { .. } => BARO_EBADMSG,
             Error::RingBusy { .. } | Error::Busy { .. } => BARO_EBUSY,
             Error::Log(error) => log_code(error),
             Error::Setting { .. } | Error::Layout(_) => BARO_EINVAL,

@@ -5,8 +5,9 @@
 //! --bless`; `libbaro.map` says what is exported.
 //!
 //! Invariants: structures have no padding, no pointer and the same layout everywhere
-//! (`tests/abi.rs`, `tests/c/abi.c`); no null pointer, wrong size or panic reaches further than an
-//! error code (`tests/bad_input.rs`).
+//! (`tests/abi.rs`, `tests/c/abi.c`); no null pointer or wrong size reaches further than an error
+//! code (`tests/bad_input.rs`), and no panic unwinds into C: it becomes an error code where the library
+//! was built to unwind, and ends the process in one that was not (the profile `board`).
 #![allow(unsafe_code)]
 #![allow(
     clippy::missing_safety_doc,

@@ -3,25 +3,94 @@
 //! Invariant: a push makes no system call, allocates nothing and takes no lock; a refused one
 //! neither, so it sets no text (`tests/push.rs`).
 
-use crate::arguments::{fill, object, object_mut, path, put_text, slice};
+use crate::arguments::{fill, null, object, object_mut, path, put_text, slice};
+#[cfg(debug_assertions)]
+use crate::error::BARO_EBUSY;
 use crate::error::{BARO_EINVAL, BARO_ENOTSUP, Failure, Result, guard, refused};
 use crate::recorder::{baro_recorder, wait_for};
 use crate::structs::baro_ring_report;
 use ::baro_recorder::{Producer, Refused, RingReport};
 use std::ffi::{c_char, c_void};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::ffi::OsStrExt;
+#[cfg(debug_assertions)]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Pushes records into one ring. For one thread at a time.
 #[derive(Debug)]
 pub struct baro_producer {
     producer: Producer,
+    /// A thread pushes. Two at once are against the header's word, and would be undefined: in builds
+    /// with checks the second is told.
+    #[cfg(debug_assertions)]
+    busy: AtomicBool,
+}
+
+/// A producer for the length of one push.
+struct Pushing<'a> {
+    producer: &'a mut Producer,
+    #[cfg(debug_assertions)]
+    busy: &'a AtomicBool,
+}
+
+/// The handle's producer, for this thread alone.
+///
+/// # Safety
+/// `handle` is null or alive.
+#[inline]
+unsafe fn pushing<'a>(handle: *mut baro_producer) -> Result<Pushing<'a>> {
+    if handle.is_null() {
+        return Err(null("producer"));
+    }
+    #[cfg(debug_assertions)]
+    let busy = {
+        // SAFETY: the handle is alive; this field is only used as an atomic.
+        let busy = unsafe { &(*handle).busy };
+        if busy.swap(true, Ordering::Acquire) {
+            let text = "two threads push to one producer at once: give each one of its own";
+            return Err(Failure::new(BARO_EBUSY, text));
+        }
+        busy
+    };
+    // SAFETY: the handle is alive, and no other thread uses it: the caller's promise, checked above
+    // where checks are on. No reference to the whole handle is made.
+    let producer = unsafe { &mut (*handle).producer };
+    Ok(Pushing {
+        producer,
+        #[cfg(debug_assertions)]
+        busy,
+    })
+}
+
+impl Deref for Pushing<'_> {
+    type Target = Producer;
+    fn deref(&self) -> &Producer {
+        self.producer
+    }
+}
+
+impl DerefMut for Pushing<'_> {
+    fn deref_mut(&mut self) -> &mut Producer {
+        self.producer
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Drop for Pushing<'_> {
+    fn drop(&mut self) {
+        self.busy.store(false, Ordering::Release);
+    }
 }
 
 unsafe fn hand_over(place: *mut *mut baro_producer, made: Result<Producer>) -> Result<i32> {
     // SAFETY: as the header says.
     let place = unsafe { object_mut(place, "producer")? };
     *place = std::ptr::null_mut();
-    *place = Box::into_raw(Box::new(baro_producer { producer: made? }));
+    *place = Box::into_raw(Box::new(baro_producer {
+        producer: made?,
+        #[cfg(debug_assertions)]
+        busy: AtomicBool::new(false),
+    }));
     Ok(0)
 }
 
@@ -100,7 +169,7 @@ pub unsafe extern "C" fn baro_push_frame(
     guard(|| {
         // SAFETY: as the header says.
         unsafe {
-            let producer = &mut object_mut(producer, "producer")?.producer;
+            let producer = &mut *pushing(producer)?;
             let frame = slice(frame.cast::<u8>(), frame_bytes, "frame")?;
             Ok(pushed(producer.push_frame(channel, time_ns, frame), sequence))
         }
@@ -121,7 +190,7 @@ pub unsafe extern "C" fn baro_push_samples(
     guard(|| {
         // SAFETY: as the header says.
         unsafe {
-            let producer = &mut object_mut(producer, "producer")?.producer;
+            let producer = &mut *pushing(producer)?;
             let (series, values) =
                 (slice(series, count, "series")?, slice(values, count, "values")?);
             Ok(pushed(producer.push_samples(time_ns, series, values), sequence))
@@ -142,7 +211,7 @@ pub unsafe extern "C" fn baro_push_integers(
     guard(|| {
         // SAFETY: as the header says.
         unsafe {
-            let producer = &mut object_mut(producer, "producer")?.producer;
+            let producer = &mut *pushing(producer)?;
             let (series, values) =
                 (slice(series, count, "series")?, slice(values, count, "values")?);
             Ok(pushed(producer.push_samples(time_ns, series, values), sequence))
@@ -164,7 +233,7 @@ pub unsafe extern "C" fn baro_push_batch(
     guard(|| {
         // SAFETY: as the header says.
         unsafe {
-            let producer = &mut object_mut(producer, "producer")?.producer;
+            let producer = &mut *pushing(producer)?;
             let times_ns = slice(times_ns, count, "times_ns")?;
             let (series, values) =
                 (slice(series, count, "series")?, slice(values, count, "values")?);
@@ -186,7 +255,7 @@ pub unsafe extern "C" fn baro_push_integer_batch(
     guard(|| {
         // SAFETY: as the header says.
         unsafe {
-            let producer = &mut object_mut(producer, "producer")?.producer;
+            let producer = &mut *pushing(producer)?;
             let times_ns = slice(times_ns, count, "times_ns")?;
             let (series, values) =
                 (slice(series, count, "series")?, slice(values, count, "values")?);
@@ -209,7 +278,7 @@ pub unsafe extern "C" fn baro_push_text(
     guard(|| {
         // SAFETY: as the header says.
         unsafe {
-            let producer = &mut object_mut(producer, "producer")?.producer;
+            let producer = &mut *pushing(producer)?;
             let text = slice(text.cast::<u8>(), text_bytes, "text")?;
             let Ok(text) = std::str::from_utf8(text) else { return Ok(BARO_EINVAL) };
             Ok(pushed(producer.push_text(series, time_ns, text), sequence))
@@ -330,4 +399,33 @@ pub unsafe extern "C" fn baro_producer_wait_durable(
         let producer = unsafe { &object(producer, "producer")?.producer };
         wait_for(|| producer.durable() > sequence, timeout_ns, sequence)
     })
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_thread_in_a_push_is_told() {
+        let folder = std::env::temp_dir().join(format!("baro-capi-busy-{}", std::process::id()));
+        let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).unwrap();
+        let size = size_of::<crate::structs::baro_init_options>() as u32;
+        let options =
+            crate::structs::baro_init_options { type_size: size, flags: 0, log_bytes: 4 << 20 };
+        let (mut recorder, mut handle) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: all pointers are to what is alive; null is allowed where it is given.
+        unsafe {
+            assert_eq!(crate::baro_init(path.as_ptr(), &raw const options), 0);
+            assert_eq!(crate::baro_open(path.as_ptr(), std::ptr::null(), &raw mut recorder), 0);
+            assert_eq!(baro_producer_open(recorder, &raw mut handle), 0);
+            let push = || baro_push_sample(handle, 1, 0, 0.5, std::ptr::null_mut());
+            (*handle).busy.store(true, Ordering::Release);
+            assert_eq!(push(), BARO_EBUSY);
+            (*handle).busy.store(false, Ordering::Release);
+            assert_eq!((push(), push()), (0, 0));
+            assert_eq!(baro_producer_close(handle), 0);
+            assert_eq!(crate::baro_close(recorder, std::ptr::null_mut()), 0);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -58,8 +58,9 @@ pub struct baro_open_options {
     pub cpu: u32,
     /// SCHED_FIFO priority of the writer's threads, 1 to 99, used if granted; 0: none.
     pub fifo: u32,
-    /// Folder of the rings, which must be a tmpfs; empty: the first of /run/barograph,
-    /// XDG_RUNTIME_DIR, /dev/shm that is one.
+    /// Folder of the rings, which must be a tmpfs; empty: the first of RUNTIME_DIRECTORY,
+    /// /run/barograph-root (root), XDG_RUNTIME_DIR, /dev/shm that is one and in which nobody else
+    /// can have put anything.
     pub ring_folder: [c_char; 256],
 }
 

@@ -17,6 +17,7 @@ mod query;
 mod queue;
 mod record;
 mod recover;
+mod rings;
 mod selection;
 mod settle;
 mod share;
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Recover(recover::Arguments),
     /// Keep a window of time from being recycled; list such windows; release them
     Pin(pin::Arguments),
+    /// Shared memory that recorders have left: list it, clear it
+    Rings(rings::Arguments),
     /// Bytes and samples of each series, and what the parts of a store take
     Du(du::Arguments),
     /// The series that take most
@@ -103,6 +106,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Pin(arguments) => pin::run(&arguments),
+        Command::Rings(arguments) => rings::run(&arguments),
         Command::Du(arguments) => du::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),

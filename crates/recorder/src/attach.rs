@@ -5,12 +5,14 @@
 //! can open, a lock says which is taken, and the catalog is read from the store. So attaching
 //! works whatever the recorder is doing, and the death of either costs the other nothing.
 //!
-//! Invariant: a ring has one producer, whoever looks for one at the same time. Held by
-//! `tests/attach.rs`.
+//! Invariant: a ring has one producer, whoever looks for one at the same time, and nobody but the
+//! store's owner and root can read what is pushed. Held by `tests/attach.rs` and `tests/squat.rs`.
 
 use crate::ring::{Producer, RingFolder};
 use crate::{Error, Result};
 use baro_log::{Catalog, open_folder, read_identity};
+use baro_sys::identity::owner;
+use baro_sys::schedule;
 use std::path::Path;
 
 /// A producer with the store's catalog as it was at the attach.
@@ -32,8 +34,10 @@ pub struct Attached {
 pub fn attach(store: &Path, rings: Option<&Path>) -> Result<Attached> {
     let disk = open_folder(store)?;
     let identity = read_identity(&disk, store)?;
-    let found: Vec<_> =
-        RingFolder::rings(identity.store, rings).into_iter().filter(|r| r.to_attach).collect();
+    let owner = owner_to_trust(store)?;
+    let search = RingFolder::rings(identity.store, rings, owner);
+    let (found, strays): (Vec<_>, Vec<_>) =
+        search.rings.into_iter().filter(|r| r.to_attach).partition(|ring| ring.is_of(store));
     for ring in found.iter().filter(|ring| !ring.has_producer) {
         match Producer::attach(&ring.path) {
             Ok(producer) if producer.closed() => {}
@@ -44,9 +48,21 @@ pub fn attach(store: &Path, rings: Option<&Path>) -> Result<Attached> {
             Err(error) => return Err(error),
         }
     }
+    let mut why = format!("none free of {}", found.len());
+    if let Some(stray) = strays.first() {
+        let count = strays.len();
+        let whose = stray.made_for();
+        why += &format!("; {count} belong to the store {whose} of the same id: one is a copy");
+    }
+    search.refused.iter().for_each(|refused| why += &format!("; {refused}"));
     Err(Error::Setting {
         name: "rings to attach to",
         expected: "one that no producer has (baro record STORE --attach N makes them)".to_owned(),
-        found: format!("none free of {}", found.len()),
+        found: why,
     })
+}
+
+/// Whose rings of the store at `path` are looked at: this user's, or, by root, its owner's.
+pub(crate) fn owner_to_trust(path: &Path) -> Result<u32> {
+    if schedule::is_root() { Ok(owner(path)?) } else { Ok(schedule::user_id()) }
 }

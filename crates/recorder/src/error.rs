@@ -23,6 +23,15 @@ pub enum Error {
         /// What it is.
         found: u64,
     },
+    /// The ring belongs to another store with the same id: one of the two is a copy.
+    StrayRing {
+        /// The file.
+        path: PathBuf,
+        /// The store that it was made for: where it was, device and inode.
+        made_for: String,
+        /// The store that would take it.
+        here: String,
+    },
     /// Another process pushes into a ring (or, for a writer, reads it).
     RingBusy {
         /// The file.
@@ -105,6 +114,14 @@ impl fmt::Display for Error {
                  {found:#x}; it is not a ring of this store and version: remove it",
                 path.display()
             ),
+            Error::StrayRing { path, made_for, here } => write!(
+                f,
+                "{}: the ring belongs to the store {made_for}, and not to {here}, which has the same \
+                 id: one of them is a copy; record into the first to have what it holds, or, if \
+                 this is that store, restored or on a disk that was mounted anew: \
+                 baro rings STORE --adopt",
+                path.display()
+            ),
             Error::RingBusy { path } => write!(
                 f,
                 "{}: another process uses this ring; one producer and one writer at a time",
@@ -149,6 +166,7 @@ impl std::error::Error for Error {
             Error::Layout(error) => Some(error),
             Error::Pin(refusal) => Some(refusal),
             Error::ForeignRing { .. }
+            | Error::StrayRing { .. }
             | Error::RingBusy { .. }
             | Error::Busy { .. }
             | Error::Setting { .. }

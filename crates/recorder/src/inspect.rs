@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::keeper::{pin_in_store, release_in_store};
 pub use crate::promises::facts::Look;
-pub use crate::ring::{FoundRing, RingContents, inspect as inspect_ring};
+pub use crate::ring::{FoundRing, RingContents, RingSearch, inspect as inspect_ring};
 
 /// Which promises hold for the store at `path` with rings of `ring_bytes`, as far as it is known
 /// without recording. With [`Look::Write`] it blocks for the write of one page.
@@ -27,7 +27,15 @@ pub fn promises_at(path: &Path, look: Look, ring_bytes: usize) -> Vec<Judged> {
 /// soever.
 #[must_use]
 pub fn rings_of(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
-    RingFolder::rings(store, wanted)
+    RingFolder::rings(store, wanted, baro_sys::schedule::user_id()).rings
+}
+
+/// The same of the store at `path`, for root where its owner has them; with what was found there and
+/// is no ring or cannot be trusted.
+#[must_use]
+pub fn rings_at(path: &Path, store: StoreId, wanted: Option<&Path>) -> RingSearch {
+    let owner = crate::attach::owner_to_trust(path);
+    RingFolder::rings(store, wanted, owner.unwrap_or_else(|_| baro_sys::schedule::user_id()))
 }
 
 /// Below which folder rings would be made where nothing is said; it need not exist yet.

@@ -42,6 +42,8 @@ pub struct Opening {
     pub rings_taken_over: u32,
     /// Records in them that were not in the log yet.
     pub records_taken_over: u64,
+    /// Places for rings that could not be used, and why; rings are elsewhere then.
+    pub rings_passed_over: Vec<String>,
     /// Rings that could not be used, and why.
     pub rings_refused: Vec<String>,
     /// Whether a ring's memory can be locked.
@@ -86,6 +88,7 @@ impl Opening {
             segments_scanned: recovery.scanned_segments,
             tail_blocks: recovery.tail_blocks,
             ring_folder: rings.path().map(Path::to_owned),
+            rings_passed_over: rings.passed_over().to_vec(),
             ..Opening::default()
         }
     }
@@ -111,6 +114,9 @@ impl Opening {
         }
         for (name, why) in &self.pins_damaged {
             said.push(format!("{name} is no valid pin and holds nothing: {why}"));
+        }
+        for reason in &self.rings_passed_over {
+            said.push(format!("no rings are made or taken there: {reason}"));
         }
         for reason in &self.rings_refused {
             said.push(format!("a ring was not taken over: {reason}"));

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Where rings are made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Rings {
-    /// In the first of `RUNTIME_DIRECTORY`, /run/barograph (root), `XDG_RUNTIME_DIR`, /dev/shm
-    /// that is a tmpfs.
+    /// In the first of `RUNTIME_DIRECTORY`, /run/barograph-root (root), `XDG_RUNTIME_DIR`, /dev/shm
+    /// that is a tmpfs and in which nobody else can have put anything.
     #[default]
     Find,
     /// Below this folder, which must be a tmpfs.

@@ -3,7 +3,7 @@
 use crate::keeper::{Growth, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
-use crate::ring::{Producer, Ring, RingFolder, RingReader, RingReport};
+use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::writer::{
     Command, Engine, FileDevice, Published, Start, Status, Trigger, WRITE_THREADS, WriterThread,
 };
@@ -79,10 +79,11 @@ impl Recorder {
         disk.open(baro_log::CATALOG, Access::Write)?.sync_data()?;
         let session = next_session(recovery.last_session.max(catalog.session()))?;
         let store = recovery.identity.store;
+        let home = Home::of(path, store)?;
         let rings = match &options.rings {
-            crate::Rings::Find => RingFolder::find(store, None)?,
-            crate::Rings::In(folder) => RingFolder::find(store, Some(folder))?,
-            crate::Rings::Private => RingFolder::none(store),
+            crate::Rings::Find => RingFolder::find(home, None)?,
+            crate::Rings::In(folder) => RingFolder::find(home, Some(folder))?,
+            crate::Rings::Private => RingFolder::none(home),
         };
         let facts = Facts::of(path, Look::Write, options.ring_bytes);
         let (direct, reason) = choose_direct(&facts, &options);
@@ -228,11 +229,13 @@ impl Recorder {
     /// There is no memory, no tmpfs, or the recorder has 64 rings already.
     pub fn ring_for_attach(&self) -> Result<PathBuf> {
         if self.rings.path().is_none() {
+            let passed = self.rings.passed_over().iter().map(String::as_str);
             return Err(Error::Setting {
                 name: "ring folder",
-                expected: "a tmpfs such as /run or /dev/shm, to attach from another process"
+                expected: "a tmpfs such as /run or /dev/shm that nobody else writes in, to attach \
+                           from another process; name one (--rings DIR)"
                     .to_owned(),
-                found: "none".to_owned(),
+                found: ["none"].into_iter().chain(passed).collect::<Vec<_>>().join("; "),
             });
         }
         Ok(self.ring(true)?.path().to_owned())
@@ -326,8 +329,14 @@ impl Recorder {
         let kept = self.keeper.kept();
         let said = |what: &str, why: Option<String>| why.map(|why| format!("{what}: {why}"));
         let growth = kept.growth;
+        let broken = self.writer.published().status.rings_broken;
+        let lost = format!("{broken} of them were cut off or hold what no producer writes");
         let at = format!("the log has {} of {} segments", growth.grown, growth.target);
         [
+            said(
+                "rings are given up, and what was in them is counted as lost",
+                (broken > 0).then_some(lost),
+            ),
             said(&at, growth.stopped),
             said("pinned segments are not copied out of the log", kept.copy_stopped),
             said("a pin was refused", kept.refused),
@@ -378,9 +387,7 @@ impl Recorder {
         self.keeper.end();
         let _ = self.commands.send(Command::Close);
         self.writer.join();
-        if let Some(folder) = self.rings.path() {
-            baro_sys::files::remove_if_empty(folder);
-        }
+        self.rings.remove_if_empty();
     }
 }
 

@@ -6,17 +6,22 @@
 
 mod consumer;
 mod folder;
+mod found;
+mod header;
 #[cfg(feature = "inspect")]
 mod inspect;
 mod layout;
+#[cfg(test)]
+mod model;
 mod number;
 mod producer;
 mod rehearsal;
 
 pub(crate) use consumer::{Head, Next, Position, RingReader};
-#[cfg(feature = "inspect")]
-pub use folder::FoundRing;
 pub(crate) use folder::RingFolder;
+#[cfg(feature = "inspect")]
+pub use found::{FoundRing, Search as RingSearch};
+pub(crate) use header::Home;
 #[cfg(feature = "inspect")]
 pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;

@@ -53,6 +53,51 @@ pub fn kernel_release() -> String {
     text.trim().to_owned()
 }
 
+/// Which file it is, whatever its name: device and inode, as long as its file system stays mounted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileId {
+    /// Major and minor number: the lower 20 bits are the minor one.
+    pub device: u32,
+    /// Its inode; 0 of no file.
+    pub inode: u64,
+}
+
+impl FileId {
+    /// Of what is at `path`; a link counts as what it names.
+    ///
+    /// # Errors
+    /// It is missing, or what leads to it may not be looked at.
+    pub fn of(path: &Path) -> Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let meta = std::fs::metadata(path).map_err(|e| Error::new("stat", path, e))?;
+        let (major, minor) = (libc::major(meta.dev()), libc::minor(meta.dev()));
+        #[allow(clippy::unnecessary_cast, reason = "types differ between C libraries")]
+        let device = (major as u32) << 20 | minor as u32 & 0xf_ffff;
+        Ok(FileId { device, inode: meta.ino() })
+    }
+
+    /// Whether it is known at all.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.inode != 0
+    }
+}
+
+impl std::fmt::Display for FileId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "device {}:{}, inode {}", self.device >> 20, self.device & 0xf_ffff, self.inode)
+    }
+}
+
+/// The user to whom the file or folder at `path` belongs.
+///
+/// # Errors
+/// As [`FileId::of`].
+pub fn owner(path: &Path) -> Result<u32> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(std::fs::metadata(path).map_err(|e| Error::new("stat", path, e))?.uid())
+}
+
 /// The file system that a path lies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {

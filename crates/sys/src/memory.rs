@@ -1,11 +1,13 @@
 //! Memory that is mapped, locked and pre-faulted, so that touching it never enters the kernel:
 //! [`SharedMemory`] (the ring, shared between processes) and [`AlignedBuffer`] (what direct I/O
 //! writes from); [`ForkWiped`], numbers that tell a forked child from its parent without a call; and
-//! [`FileMemory`], a file as memory, which does enter it.
+//! [`FileMemory`], a file as memory, which does enter it. A [`Glimpse`] is of a file that is not mapped.
 
 mod buffer;
 mod file;
 mod fork;
+mod glimpse;
+mod guard;
 mod map;
 mod plain;
 mod shared;
@@ -13,6 +15,7 @@ mod shared;
 pub use buffer::AlignedBuffer;
 pub use file::FileMemory;
 pub use fork::ForkWiped;
+pub use glimpse::Glimpse;
 pub use map::{Locked, lockable};
 pub use plain::{Plain, as_bytes, as_bytes_mut, as_floats, as_integers};
 pub use shared::SharedMemory;

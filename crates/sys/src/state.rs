@@ -25,9 +25,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+/// Error number of what this user may not even look into.
+pub const NO_ACCESS: i32 = libc::EACCES;
+
 const ROOT: u32 = 0;
 /// Who else than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
+/// Who else may do anything.
+const OTHERS: u32 = 0o077;
 const STICKY: u32 = 0o1000;
 const PERMISSIONS: u32 = 0o7777;
 
@@ -204,6 +209,32 @@ impl StateFolder {
         }
     }
 
+    /// Whether `name` in it is this very file.
+    #[must_use]
+    pub fn names(&self, name: &str, file: &File) -> bool {
+        let path = self.path.join(name);
+        let there = at(Some(&self.folder), OsStr::new(name), libc::O_PATH, 0, &path);
+        let found = there.ok().and_then(|there| there.metadata().ok());
+        found.zip(file.metadata().ok()).is_some_and(|(there, file)| same(&there, &file))
+    }
+
+    /// Removes the folder itself if nothing is in it: the name in the one above that is this folder.
+    pub fn remove_if_empty(&self) {
+        let _ = self.remove_own_name();
+    }
+
+    fn remove_own_name(&self) -> Result<()> {
+        let real = std::fs::canonicalize(&self.path);
+        let real = real.map_err(|e| Error::new("find", &self.path, e))?;
+        let Some(name) = real.file_name() else { return Ok(()) };
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY;
+        let folder = at(Some(&self.folder), OsStr::new(".."), flags, 0, &real)?;
+        check_folder(&folder, &real, self.user)?;
+        let above = StateFolder { folder: folder.into(), path: real.clone(), user: self.user };
+        let name = name.to_string_lossy();
+        if above.names(&name, &self.folder) { above.remove_folder(&name) } else { Ok(()) }
+    }
+
     /// Makes the names in it durable. Waits for the journal.
     ///
     /// # Errors
@@ -261,6 +292,10 @@ fn check_folder(folder: &File, path: &Path, user: u32) -> Result<()> {
         return Ok(());
     }
     Err(refused(path, "a folder in which only its owner writes", format!("mode {mode:04o}")))
+}
+
+fn same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 fn check_owner(found: &std::fs::Metadata, path: &Path, user: u32) -> Result<()> {

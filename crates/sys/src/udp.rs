@@ -156,11 +156,12 @@ impl Udp {
                 let counter = unsafe { data.cast::<u32>().read_unaligned() };
                 self.count(counter);
             } else if level == libc::SOL_SOCKET && kind == libc::SCM_TIMESTAMPNS {
-                // SAFETY: this kind carries a timespec, maybe unaligned.
-                let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
-                #[allow(clippy::useless_conversion, reason = "32 bits on some targets")]
-                let (seconds, ns) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
-                arrived_ns = seconds.checked_mul(1_000_000_000).and_then(|s| s.checked_add(ns));
+                let head = data as usize - header as usize;
+                // SAFETY: a whole header. Its length counts itself, and the kernel has cut it to the
+                // room there was.
+                let bytes = unsafe { (*header).cmsg_len as usize }.saturating_sub(head);
+                // SAFETY: the data has so many bytes.
+                arrived_ns = time_ns(unsafe { std::slice::from_raw_parts(data, bytes) });
             }
             // SAFETY: `header` came from the same message.
             header = unsafe { libc::CMSG_NXTHDR(&raw const message, header) };
@@ -201,9 +202,35 @@ impl Udp {
     }
 }
 
+/// The time that the kernel tells: two numbers, seconds and nanoseconds. By the option that was set
+/// they have 32 or 64 bits each on a machine of 32, whatever `timespec` is to the C library.
+fn time_ns(data: &[u8]) -> Option<i64> {
+    let (seconds, ns) = data.split_at_checked(data.len() / 2)?;
+    let number = |bytes: &[u8]| match *bytes {
+        [a, b, c, d] => Some(i64::from(i32::from_ne_bytes([a, b, c, d]))),
+        [a, b, c, d, e, f, g, h] => Some(i64::from_ne_bytes([a, b, c, d, e, f, g, h])),
+        _ => None,
+    };
+    number(seconds)?.checked_mul(1_000_000_000)?.checked_add(number(ns)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_read_by_its_length_on_any_machine() {
+        let (seconds, ns) = (1_700_000_000_i32, 123_456_789_i32);
+        let short = [seconds.to_ne_bytes(), ns.to_ne_bytes()].concat();
+        let long = [i64::from(seconds).to_ne_bytes(), i64::from(ns).to_ne_bytes()].concat();
+        assert_eq!(time_ns(&short), Some(1_700_000_000_123_456_789));
+        assert_eq!(time_ns(&long), time_ns(&short));
+        for bytes in [0, 1, 4, 7, 12, 15] {
+            assert_eq!(time_ns(&long[..bytes]), None, "{bytes} bytes");
+        }
+        let far = [i64::MAX.to_ne_bytes(), 0_i64.to_ne_bytes()].concat();
+        assert_eq!(time_ns(&far), None);
+    }
 
     const WAIT_NS: u64 = 2_000_000_000;
 

@@ -5,13 +5,13 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_ondisk::WhenFull;
-use baro_recorder::inspect::{FoundRing, Look, rings_of};
+use baro_recorder::inspect::{FoundRing, Look, RingSearch, rings_at};
 use baro_recorder::promises::Judged;
 use baro_store::{Info, Store};
 use baro_sys::lock::LockFile;
 use clap::Args;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         settler_pid: LockFile::holder(&arguments.store.join(baro_log::RUNS_LOCK))?
             .and_then(|holder| holder.pid),
         settling_stopped: LockFile::said(&arguments.store.join(baro_log::RUNS_LOCK))?,
-        rings: rings_of(info.identity.store, None),
+        rings: rings_at(&arguments.store, info.identity.store, None),
         judged: promises::at(&arguments.store, Look::Read),
     };
     let lossy = store.damage().iter().any(baro_store::Damage::is_loss);
@@ -108,7 +108,9 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
     if let Some(said) = &around.settling_stopped {
         out!("settling  has stopped: {said}");
     }
-    around.rings.iter().for_each(print_ring);
+    around.rings.rings.iter().for_each(|ring| print_ring(ring, &arguments.store));
+    let plain = |said: &String| baro_show::terminal(said, '?');
+    around.rings.refused.iter().for_each(|said| out!("ring      passed over: {}", plain(said)));
     for damage in store.damage() {
         out!("damage    {damage}");
     }
@@ -152,8 +154,13 @@ fn print_pins(store: &Store, info: &Info) {
     }
 }
 
-fn print_ring(ring: &FoundRing) {
+fn print_ring(ring: &FoundRing, store: &Path) {
     let report = &ring.report;
+    if !ring.is_of(store) {
+        let whose = baro_show::terminal(&ring.made_for(), '?');
+        out!("ring      {}: of the store {whose}, which has the same id", ring.path.display());
+        return;
+    }
     out!(
         "ring      {}: {}; {} records, {} refused, {} not durable yet",
         ring.path.display(),
@@ -169,9 +176,10 @@ fn print_ring(ring: &FoundRing) {
     );
 }
 
-fn ring_json(ring: &FoundRing) -> serde_json::Value {
+fn ring_json(ring: &FoundRing, store: &Path) -> serde_json::Value {
     json!({
         "path": ring.path,
+        "of_this_store": ring.is_of(store),
         "to_attach": ring.to_attach,
         "has_producer": ring.has_producer,
         "has_writer": ring.has_writer,
@@ -192,7 +200,7 @@ struct Around {
     settler_pid: Option<u32>,
     /// Why it does not settle.
     settling_stopped: Option<String>,
-    rings: Vec<FoundRing>,
+    rings: RingSearch,
     judged: Vec<Judged>,
 }
 
@@ -281,6 +289,7 @@ fn as_json(
         })
         .collect();
     let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
+    let rings = &around.rings.rings;
     let mut document = json!({
         "path": arguments.store,
         "store": identity.store.to_string(),
@@ -317,7 +326,8 @@ fn as_json(
         "sessions": sessions,
         "damage": damage,
         "recorder_pid": around.recorder_pid,
-        "rings": around.rings.iter().map(ring_json).collect::<Vec<_>>(),
+        "rings": rings.iter().map(|r| ring_json(r, &arguments.store)).collect::<Vec<_>>(),
+        "rings_passed_over": around.rings.refused,
         "promises": promises::as_json(&around.judged),
         "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
     });

@@ -15,9 +15,8 @@ use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
-use baro_recorder::inspect::inspect_ring;
+use baro_recorder::inspect::FoundRing;
 use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, Trouble};
-use baro_sys::memory::SharedMemory;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
@@ -233,8 +232,7 @@ fn rings_to_attach(count: u8, recorder: &Recorder) -> Result<Vec<u64>> {
     for _ in 0..count {
         let path = recorder.ring_for_attach()?;
         say!("ring to attach to: {}", path.display());
-        let memory = SharedMemory::open(&path)?;
-        producers.push(inspect_ring(memory, None)?.report.producer);
+        producers.push(FoundRing::at(&path)?.report.producer);
     }
     Ok(producers)
 }

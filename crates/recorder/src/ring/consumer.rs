@@ -59,6 +59,10 @@ pub(crate) struct RingReader {
     damaged: Option<Gap>,
     /// The positions make no sense any more: nothing is taken from this ring again.
     broken: bool,
+    /// If so: the sequence after the gap that it ends with.
+    ends: u64,
+    /// Bytes taken when it was last looked at.
+    looked_at: u64,
     /// It is the ring's writer, and does not only look on.
     has_lock: bool,
 }
@@ -74,20 +78,20 @@ impl Drop for RingReader {
 }
 
 fn head_at(ring: &Ring, position: u64) -> Option<Head> {
-    let mut bytes = [0; HEAD_BYTES];
-    ring.read((position % ring.capacity() as u64) as usize, &mut bytes);
-    let word =
-        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-    let length = (word(0) & 0x0fff_ffff) as usize;
-    let kind = Kind::from_number((word(0) >> 28) as u8)
+    // Records begin at a multiple of 8; a position that is none is nobody's.
+    if !position.is_multiple_of(8) {
+        return None;
+    }
+    let [first, sequence, time] = ring.head_words((position % ring.capacity() as u64) as usize);
+    let length = (first & 0x0fff_ffff) as usize;
+    let kind = Kind::from_number((first >> 28 & 0xf) as u8)
         .filter(|kind| matches!(kind, Kind::Frame | Kind::Samples | Kind::Text))?;
     // A sequence beyond any real one would make sums wrap.
-    (length <= ring.record_bytes_max && long(8) < SEQUENCE_MAX).then_some(Head {
+    (length <= ring.record_bytes_max && sequence < SEQUENCE_MAX).then_some(Head {
         kind,
-        stream: word(4),
-        sequence: long(8),
-        time_ns: long(16) as i64,
+        stream: (first >> 32) as u32,
+        sequence,
+        time_ns: time as i64,
         length,
     })
 }
@@ -142,6 +146,8 @@ impl RingReader {
             skip_below,
             damaged: None,
             broken: false,
+            ends: 0,
+            looked_at: at.bytes,
             has_lock: false,
         };
         reader.look();
@@ -167,26 +173,65 @@ impl RingReader {
         let offered = self.ring.next_sequence().load(Ordering::Acquire);
         let head = self.ring.head().load(Ordering::Acquire);
         let used = head.wrapping_sub(self.released.bytes);
-        if used > self.ring.capacity() as u64
+        // Zeros where the header was: the file was cut off and is as long as before again.
+        let state = self.ring.state().load(Ordering::Acquire);
+        if !matches!(state, STATE_OPEN | STATE_CLOSED)
+            || used > self.ring.capacity() as u64
             || !head.is_multiple_of(8)
             || head < self.head
             || offered >= SEQUENCE_MAX
+            || self.ring.memory.is_cut()
         {
-            self.broken = true;
+            self.give_up();
             return;
         }
         self.head = head;
         self.offered = offered;
+        self.looked_at = self.at.bytes;
+    }
+
+    /// Nothing is taken from this ring again. What it held is a gap: as much as is known of, and at
+    /// least one, since it was not given up for nothing. Its producer is told at its next push.
+    #[cold]
+    fn give_up(&mut self) {
+        if !self.broken {
+            self.broken = true;
+            self.ring.close_for_good();
+            self.ends = self.offered.max(self.at.sequence.saturating_add(1));
+        }
+        self.at.bytes = self.head;
+        let lost = self.ends.saturating_sub(self.at.sequence);
+        self.damaged = (lost > 0).then(|| Gap { damaged: lost, ..Gap::default() });
+    }
+
+    /// Whether the ring's file was cut off since it was last looked at, and something was copied out of
+    /// it meanwhile, which may be zeros: a page that is left in part does not fault.
+    pub(crate) fn cut(&self) -> bool {
+        !self.broken && self.at.bytes != self.looked_at && self.ring.memory.is_cut()
+    }
+
+    /// Goes back to a position that was reached before, in a ring that was not rewound since.
+    pub(crate) fn back_to(&mut self, position: &Position) {
+        self.at = *position;
+        self.damaged = None;
+        if self.broken || self.ring.memory.is_cut() {
+            self.give_up();
+        }
+    }
+
+    /// How far it is released.
+    pub(crate) fn released(&self) -> Position {
+        self.released
     }
 
     /// What comes next, without taking it.
     #[inline]
     pub(crate) fn next(&mut self) -> Next {
-        if self.broken {
-            return Next::Empty;
-        }
         if let Some(gap) = self.damaged {
             return Next::Gap(gap);
+        }
+        if self.broken {
+            return Next::Empty;
         }
         loop {
             let left = self.head - self.at.bytes;
@@ -251,8 +296,10 @@ impl RingReader {
     /// The same from `offset` of the payload on; `to` ends within it.
     #[inline]
     pub(crate) fn copy_part(&self, offset: usize, to: &mut [u8]) {
-        let place = self.at.bytes + (HEAD_BYTES + offset) as u64;
-        self.ring.read((place % self.ring.capacity() as u64) as usize, to);
+        // A position near 2^64 is nobody's, but must not make the sum wrap: reduced first.
+        let capacity = self.ring.capacity() as u64;
+        let place = self.at.bytes % capacity + (HEAD_BYTES + offset) as u64;
+        self.ring.read((place % capacity) as usize, to);
     }
 
     /// Moves behind the record that [`RingReader::next`] returned.
@@ -303,14 +350,16 @@ impl RingReader {
 
     /// Goes back to what is durable: the rest has to be written again, elsewhere.
     pub(crate) fn rewind(&mut self) {
-        self.at = self.released;
-        self.damaged = None;
-        self.ring.written().store(self.released.sequence, Ordering::Release);
+        let released = self.released;
+        self.back_to(&released);
+        self.ring.written().store(released.sequence, Ordering::Release);
     }
 
     /// Whether everything that was offered is durable or logged.
     pub(crate) fn drained(&self) -> bool {
-        self.broken || (self.released == self.at && self.at.bytes == self.head)
+        self.damaged.is_none()
+            && self.released == self.at
+            && (self.broken || self.at.bytes == self.head)
     }
 
     /// Refuses pushes from now on; one that is under way may still succeed, and then waits for the
@@ -358,6 +407,11 @@ impl RingReader {
         }
         self.look();
         self.drained() && (self.broken || self.at.sequence >= self.offered)
+    }
+
+    /// Removes the ring's file, and its folder with the last one.
+    pub(crate) fn remove_file(&self) {
+        self.ring.memory.remove_file();
     }
 
     /// The ring's file.

@@ -1,88 +1,137 @@
 //! Where rings live: files on a tmpfs, in a folder per store, never on the store's file system.
+//!
+//! Some of these places have names that anybody knows, in folders where anybody makes files. So each is
+//! opened through the door for state files: it belongs to this user or to root, and nobody else can
+//! have put anything into it. What does not is passed over and told, and the next place is taken.
+//!
+//! Invariant: nothing is taken from, and nothing pushed into, a ring that another user could have made
+//! or can open. Held by `tests/squat.rs`, with a second user.
 
-use super::RingReport;
-use super::layout::{PRODUCER_LOCK, Ring, WRITER_LOCK};
+use super::found::{Search, places_of};
+use super::header::Home;
+use super::layout::Ring;
 use baro_ondisk::StoreId;
-use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
 use baro_sys::memory::SharedMemory;
 use baro_sys::schedule;
-use baro_sys::storage::Storage;
+use baro_sys::state::StateFolder;
 use std::path::{Path, PathBuf};
 
-/// Where root, and a service, has its rings.
-const SYSTEM_BASE: &str = "/run/barograph";
+/// Where root has its rings. Not the service's folder: that is another user's.
+const ROOT_BASE: &str = "/run/barograph-root";
+/// Where a service has them, and root had them in 0.1.
+pub(super) const SERVICE_BASE: &str = "/run/barograph";
 
 /// How the names of ring files end, and those of rings for other processes.
-const ENDING: &str = ".ring";
-const TO_ATTACH: &str = ".attach.ring";
+pub(super) const ENDING: &str = ".ring";
+pub(super) const TO_ATTACH: &str = ".attach.ring";
 
-/// A ring file that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundRing {
-    /// The file.
-    pub path: PathBuf,
-    /// It was made for a producer in another process.
-    pub to_attach: bool,
-    /// A producer has it.
-    pub has_producer: bool,
-    /// A writer has it.
-    pub has_writer: bool,
-    /// Its counters.
-    pub report: RingReport,
-}
-
-fn own(base: &Path, store: StoreId) -> PathBuf {
-    base.join(store.to_string())
-}
+/// Only who made them looks into folders and rings.
+const FOLDER_MODE: u32 = 0o700;
 
 /// Where rings are looked for, best first.
-fn bases() -> Vec<PathBuf> {
+pub(super) fn bases() -> Vec<PathBuf> {
     let mut bases = Vec::new();
     if let Some(run) = std::env::var_os("RUNTIME_DIRECTORY") {
         // A unit may have several; the first is ours.
         bases.extend(std::env::split_paths(&run).next());
     }
     if schedule::is_root() {
-        bases.push(PathBuf::from(SYSTEM_BASE));
+        bases.push(PathBuf::from(ROOT_BASE));
     }
     if let Some(run) = std::env::var_os("XDG_RUNTIME_DIR") {
         bases.push(Path::new(&run).join("barograph"));
     }
-    bases.push(PathBuf::from(format!("/dev/shm/barograph-{}", schedule::user_id())));
+    bases.push(shared_base(schedule::user_id()));
     bases
+}
+
+/// Where a user has them who has no run directory.
+pub(super) fn shared_base(user: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/shm/barograph-{user}"))
 }
 
 /// The folder of one store's rings.
 #[derive(Clone, Debug)]
 pub(crate) struct RingFolder {
-    /// `None`: no tmpfs was found; rings are private memory of the recorder's process.
-    folder: Option<PathBuf>,
-    store: StoreId,
+    /// Where they are made, and what that lies in. `None`: no tmpfs was found; rings are private
+    /// memory of the recorder's process.
+    place: Option<Place>,
+    /// Where else an earlier recorder may have left some.
+    elsewhere: Vec<StateFolder>,
+    /// Places that cannot be used, and why.
+    passed_over: Vec<String>,
+    home: Home,
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    base: StateFolder,
+    own: StateFolder,
+}
+
+impl Place {
+    fn make(base: StateFolder, store: StoreId) -> baro_sys::Result<Self> {
+        let own = base.make_below(store.to_string(), FOLDER_MODE)?;
+        Ok(Place { base, own })
+    }
 }
 
 impl RingFolder {
     /// The folder for a store: below `wanted`, or else below the first of `RUNTIME_DIRECTORY`
-    /// (a unit's), /run/barograph (root), `XDG_RUNTIME_DIR`, /dev/shm that lies on a tmpfs. Not
-    /// below /dev/shm if it can be helped: logind empties it when a user's last session ends, and
-    /// containers make it small.
+    /// (a unit's), /run/barograph-root (root), `XDG_RUNTIME_DIR`, /dev/shm that lies on a tmpfs and
+    /// that nobody else can write in. Not below /dev/shm if it can be helped: logind empties it when
+    /// a user's last session ends, and containers make it small.
     ///
     /// # Errors
-    /// The wanted folder cannot be made or is no tmpfs.
-    pub(crate) fn find(store: StoreId, wanted: Option<&Path>) -> crate::Result<Self> {
-        let own = |base: &Path| own(base, store);
-        if let Some(base) = wanted {
-            Disk::create(base)?;
-            if FileSystem::of(base)?.name() != "tmpfs" {
+    /// The wanted folder cannot be made, is no tmpfs, or somebody else's hand may be in it.
+    pub(crate) fn find(home: Home, wanted: Option<&Path>) -> crate::Result<Self> {
+        let mut found = RingFolder::none(home);
+        let store = found.home.store;
+        if let Some(path) = wanted {
+            let base = StateFolder::make_all(path, FOLDER_MODE)?;
+            if FileSystem::of(path)?.name() != "tmpfs" {
                 let reason = std::io::Error::other("expected a tmpfs: shared memory is needed");
-                return Err(baro_sys::Error::new("use as ring folder", base, reason).into());
+                return Err(baro_sys::Error::new("use as ring folder", path, reason).into());
             }
-            Disk::create(&own(base))?;
-            return Ok(RingFolder { folder: Some(own(base)), store });
+            found.place = Some(Place::make(base, store)?);
+            return Ok(found);
         }
-        let usable = |base: &PathBuf| on_tmpfs(base) && Disk::create(&own(base)).is_ok();
-        let folder = bases().into_iter().find(usable).map(|base| own(&base));
-        Ok(RingFolder { folder, store })
+        for path in bases().into_iter().filter(|path| on_tmpfs(path)) {
+            if found.place.is_some() {
+                found.look_into(&path, schedule::user_id());
+                continue;
+            }
+            let made =
+                StateFolder::make(&path, FOLDER_MODE).and_then(|base| Place::make(base, store));
+            match made {
+                Ok(place) => found.place = Some(place),
+                Err(error) => found.passed_over.push(error.to_string()),
+            }
+        }
+        if !bases().contains(&PathBuf::from(SERVICE_BASE)) {
+            let owner = baro_sys::identity::owner(Path::new(SERVICE_BASE)).unwrap_or_default();
+            if owner == schedule::user_id() {
+                found.look_into(Path::new(SERVICE_BASE), owner);
+            }
+        }
+        // Root records for whom the store belongs to, and has what that one's recorder left.
+        let owner = baro_sys::identity::owner(&found.home.path).unwrap_or_default();
+        if schedule::is_root() && owner != schedule::user_id() {
+            places_of(owner).iter().for_each(|base| found.look_into(base, owner));
+        }
+        Ok(found)
+    }
+
+    /// Rings of this store may lie below `base`, although new ones are made elsewhere.
+    fn look_into(&mut self, base: &Path, user: u32) {
+        match StateFolder::open_of(&base.join(self.home.store.to_string()), user) {
+            Ok(own) => self.elsewhere.push(own),
+            Err(error) if error.is_missing() => {}
+            // Of a folder that may not even be looked into nothing is known.
+            Err(error) if error.errno() == Some(baro_sys::state::NO_ACCESS) => {}
+            Err(error) => self.passed_over.push(error.to_string()),
+        }
     }
 
     /// Below which folder rings would be made where nothing is said; it need not exist yet.
@@ -92,41 +141,26 @@ impl RingFolder {
     }
 
     /// Rings of private memory.
-    pub(crate) fn none(store: StoreId) -> Self {
-        RingFolder { folder: None, store }
+    pub(crate) fn none(home: impl Into<Home>) -> Self {
+        let (elsewhere, passed_over) = (Vec::new(), Vec::new());
+        RingFolder { place: None, elsewhere, passed_over, home: home.into() }
     }
 
     /// Where the rings are, if they are files.
     pub(crate) fn path(&self) -> Option<&Path> {
-        self.folder.as_deref()
+        self.place.as_ref().map(|place| place.own.path())
+    }
+
+    /// Places that could not be used, and why.
+    pub(crate) fn passed_over(&self) -> &[String] {
+        &self.passed_over
     }
 
     /// Every ring of a store that lies where rings are looked for (or below `wanted`), by whose
-    /// process soever. Makes nothing; for `baro info`, and to find one to attach to.
-    pub(crate) fn rings(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
-        let mut bases = wanted.map_or_else(bases, |base| vec![base.to_owned()]);
-        // A service of this user may have its folder where this process could not make one.
-        let service = PathBuf::from(SYSTEM_BASE);
-        if wanted.is_none() && !bases.contains(&service) {
-            bases.push(service);
-        }
-        let files = |base: &PathBuf| {
-            let folder = own(base, store);
-            let names = Disk::open(&folder).and_then(|disk| disk.list("")).unwrap_or_default();
-            let rings = names.into_iter().filter(|name| name.ends_with(ENDING));
-            rings.map(|name| folder.join(name)).collect::<Vec<_>>()
-        };
-        let open = |path: PathBuf| {
-            let ring = Ring::open(&path, Some(store)).ok()?;
-            Some(FoundRing {
-                to_attach: path.to_string_lossy().ends_with(TO_ATTACH),
-                has_producer: ring.memory.is_locked(PRODUCER_LOCK),
-                has_writer: ring.memory.is_locked(WRITER_LOCK),
-                report: ring.report(),
-                path,
-            })
-        };
-        bases.iter().flat_map(files).filter_map(open).collect()
+    /// process soever, and what is there but cannot be trusted or read. Makes nothing; for
+    /// `baro info`, and to find one to attach to. Root looks where the store's owner has his.
+    pub(crate) fn rings(store: StoreId, wanted: Option<&Path>, owner: u32) -> Search {
+        Search::of_store(store, wanted, owner)
     }
 
     /// Makes a ring; one `to_attach` says so in its name, so that another process that looks for
@@ -140,26 +174,37 @@ impl RingFolder {
     ) -> crate::Result<Ring> {
         let ending = if to_attach { TO_ATTACH } else { ENDING };
         let bytes = Ring::memory_bytes(Ring::capacity_for(capacity));
-        let memory = match &self.folder {
-            Some(folder) => {
-                SharedMemory::create(&folder.join(format!("{producer:016x}{ending}")), bytes)?
-            }
+        let name = format!("{producer:016x}{ending}");
+        let memory = match &self.place {
+            Some(place) => match SharedMemory::create_in(&place.own, &name, bytes) {
+                // Whoever left the last ring has taken the folder along.
+                Err(error) if error.is_missing() => {
+                    let again = Place::make(place.base.clone(), self.home.store)?;
+                    SharedMemory::create_in(&again.own, &name, bytes)?
+                }
+                made => made?,
+            },
             None => SharedMemory::private(bytes)?,
         };
-        Ok(Ring::format(memory, self.store, producer, record_bytes_max))
+        Ok(Ring::format(memory, &self.home, producer, record_bytes_max))
     }
 
     /// Rings that an earlier recorder left, with those that cannot be used and why.
     pub(crate) fn leftovers(&self) -> Vec<crate::Result<Ring>> {
-        let Some(folder) = &self.folder else { return Vec::new() };
-        let Ok(names) = Disk::open(folder).and_then(|disk| disk.list("")) else {
-            return Vec::new();
+        let folders = self.place.iter().map(|place| &place.own).chain(&self.elsewhere);
+        let in_folder = |folder: &StateFolder| {
+            let names = folder.list().unwrap_or_default();
+            let rings = names.iter().filter(|name| name.ends_with(ENDING));
+            rings.map(|name| Ring::open(folder, name, &self.home)).collect::<Vec<_>>()
         };
-        names
-            .iter()
-            .filter(|name| name.ends_with(ENDING))
-            .map(|name| Ring::open(&folder.join(name), Some(self.store)))
-            .collect()
+        folders.flat_map(in_folder).collect()
+    }
+
+    /// Removes the folder if nothing is in it.
+    pub(crate) fn remove_if_empty(&self) {
+        if let Some(place) = &self.place {
+            place.own.remove_if_empty();
+        }
     }
 }
 

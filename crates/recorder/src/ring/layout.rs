@@ -1,28 +1,25 @@
-//! Offsets in a ring's header unit, and the checks at attach.
+//! Offsets of a ring's counters, and the ways to a ring. Its header is `header`'s.
 
+use super::header::{CHECKED_BYTES, HEADER_BYTES, HOME_PATH, Header, Home};
 use crate::{Error, Result};
+use baro_ondisk::StoreId;
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
-use baro_ondisk::{StoreId, crc32c};
 use baro_sys::memory::SharedMemory;
-use std::path::Path;
+use baro_sys::state::StateFolder;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-const MAGIC: [u8; 8] = *b"BARORNG1";
-const VERSION: u32 = 1;
-const CHECKED_BYTES: usize = 64;
 
 // What the producer writes and what the writer writes have cache lines of their own (128 bytes
 // apart, because processors fetch lines in pairs). The state has one too, which nobody writes
 // between open and close: every push reads it, and on the line of HEAD, which the writer polls and
 // the last push has just written, that load was what made one push in five hundred slow.
-const STATE: usize = 64;
-const HEAD: usize = 128;
-const NEXT_SEQUENCE: usize = 136;
-const REFUSED_FULL: usize = 144;
-const REFUSED_LARGE: usize = 152;
-const TAIL: usize = 256;
-const DURABLE: usize = 264;
-const WRITTEN: usize = 272;
+pub(super) const STATE: usize = 64;
+pub(super) const HEAD: usize = 128;
+pub(super) const NEXT_SEQUENCE: usize = 136;
+pub(super) const REFUSED_FULL: usize = 144;
+pub(super) const REFUSED_LARGE: usize = 152;
+pub(super) const TAIL: usize = 256;
+pub(super) const DURABLE: usize = 264;
+pub(super) const WRITTEN: usize = 272;
 const LOGGED_FULL: usize = 280;
 const LOGGED_LARGE: usize = 288;
 
@@ -99,69 +96,75 @@ impl Ring {
         wanted.max(CAPACITY_MIN).next_multiple_of(UNIT_BYTES)
     }
 
-    /// Writes the header of a new ring into zeroed memory of [`Ring::memory_bytes`].
+    /// Writes the header of a new ring of `home` into zeroed memory of [`Ring::memory_bytes`].
     pub(crate) fn format(
         memory: SharedMemory,
-        store: StoreId,
+        home: impl Into<Home>,
         producer: u64,
         record_bytes_max: usize,
     ) -> Self {
         let capacity = memory.bytes() - UNIT_BYTES;
         let record_bytes_max = record_bytes_max.min(largest_record(capacity));
-        let mut head = [0; CHECKED_BYTES];
-        head[..8].copy_from_slice(&MAGIC);
-        head[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        head[16..32].copy_from_slice(&store.0);
-        head[32..40].copy_from_slice(&producer.to_le_bytes());
-        head[40..48].copy_from_slice(&(capacity as u64).to_le_bytes());
-        head[48..52].copy_from_slice(&(record_bytes_max as u32).to_le_bytes());
-        let crc = crc32c(0, &head);
-        head[12..16].copy_from_slice(&crc.to_le_bytes());
-        memory.write(0, &head);
         let ring = Ring { memory, capacity, producer, record_bytes_max };
+        ring.write_header(&home.into());
+        ring.watch_for_loss();
         ring.state().store(STATE_OPEN, Ordering::Release);
         ring
+    }
+
+    /// Says whose ring it is from now on. For who has its writer's lock.
+    pub(crate) fn write_header(&self, home: &Home) {
+        let header = Header {
+            home: home.clone(),
+            producer: self.producer,
+            capacity: self.capacity as u64,
+            record_bytes_max: self.record_bytes_max as u32,
+        };
+        let (checked, path) = header.encode();
+        self.memory.write(0, &checked);
+        self.memory.write(HOME_PATH, &path);
     }
 
     /// Checks the header of a ring that somebody made; with `store`, also that it is that store's.
     pub(crate) fn attach(memory: SharedMemory, store: Option<StoreId>) -> Result<Self> {
         let mut head = [0; CHECKED_BYTES];
         memory.read(0, &mut head);
-        let number = |at: usize| {
-            let bytes = head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
-            u64::from_le_bytes(bytes.unwrap_or_default())
-        };
-        let low = |at: usize| number(at) & 0xffff_ffff;
-        let check = |field, offset: usize, expected: u64, found: u64| {
-            if expected == found {
-                return Ok(());
-            }
-            let (path, offset) = (memory.path().to_owned(), offset as u64);
-            Err(Error::ForeignRing { path, field, offset, expected, found })
-        };
-        check("magic", 0, u64::from_le_bytes(MAGIC), number(0))?;
-        check("version", 8, u64::from(VERSION), low(8))?;
-        let mut sealed = head;
-        sealed[12..16].fill(0);
-        check("CRC", 12, u64::from(crc32c(0, &sealed)), low(12))?;
+        let header = Header::decode(&head, memory.bytes(), memory.path())?;
         if let Some(store) = store {
-            let id = u128::from_le_bytes(store.0);
-            check("store id", 16, id as u64, number(16))?;
-            check("store id", 24, (id >> 64) as u64, number(24))?;
+            header.check_store(store, memory.path())?;
         }
-        let capacity = memory.bytes() - UNIT_BYTES;
-        check("capacity", 40, capacity as u64, number(40))?;
-        check("capacity in whole units", 40, 0, (capacity % UNIT_BYTES) as u64)?;
-        check("capacity of at least 64 KiB", 40, 1, u64::from(capacity >= CAPACITY_MIN))?;
-        let record_bytes_max = low(48) as usize;
-        let fits = record_bytes_max <= largest_record(capacity);
-        check("largest record", 48, 1, u64::from(fits))?;
-        Ok(Ring { producer: number(32), capacity, record_bytes_max, memory })
+        let (capacity, record_bytes_max) =
+            (header.capacity as usize, header.record_bytes_max as usize);
+        let ring = Ring { producer: header.producer, capacity, record_bytes_max, memory };
+        ring.watch_for_loss();
+        Ok(ring)
     }
 
-    /// The ring file at `path`.
-    pub(crate) fn open(path: &Path, store: Option<StoreId>) -> Result<Self> {
-        Ring::attach(SharedMemory::open(path)?, store)
+    /// A ring whose file somebody cuts off refuses pushes from then on: the next one reads this.
+    fn watch_for_loss(&self) {
+        self.memory.mark_when_lost(STATE, STATE_CLOSED);
+    }
+
+    /// Refuses pushes from now on, also those of a producer who maps what the file is now, if this
+    /// process does not any more.
+    pub(crate) fn close_for_good(&self) {
+        self.state().store(STATE_CLOSED, Ordering::Release);
+        if self.memory.lost() {
+            self.memory.write_through(STATE as u64, STATE_CLOSED);
+        }
+    }
+
+    /// The ring file `name` in `folder`, if it is one of `home`.
+    pub(crate) fn open(folder: &StateFolder, name: &str, home: &Home) -> Result<Self> {
+        let ring = Ring::attach(SharedMemory::open_in(folder, name)?, Some(home.store))?;
+        let mut head = vec![0; HEADER_BYTES];
+        ring.memory.read(0, &mut head);
+        let made_for = Header::decode(&head, ring.memory.bytes(), ring.memory.path())?.home;
+        if made_for.may_be(home) {
+            return Ok(ring);
+        }
+        let path = ring.memory.path().to_owned();
+        Err(Error::StrayRing { path, made_for: made_for.to_string(), here: home.to_string() })
     }
 
     /// Bytes for records.
@@ -237,6 +240,18 @@ impl Ring {
     #[inline]
     pub(crate) fn prefetch(&self, place: usize, bytes: usize) {
         self.memory.prefetch(UNIT_BYTES + place, bytes);
+    }
+
+    /// A record's head at `place`: a multiple of 8, so that it may go around the end between numbers.
+    #[inline]
+    pub(crate) fn head_words(&self, place: usize) -> [u64; HEAD_BYTES / 8] {
+        if self.capacity - place >= HEAD_BYTES {
+            return self.memory.numbers(UNIT_BYTES + place);
+        }
+        std::array::from_fn(|at| {
+            let [number] = self.memory.numbers(UNIT_BYTES + (place + at * 8) % self.capacity);
+            number
+        })
     }
 
     /// Copies from `place` (below the capacity), around the end if need be.

@@ -50,14 +50,10 @@ impl Drop for Producer {
         // Given back by hand: the writer of the same process may go on using the open file.
         self.ring.memory.unlock(PRODUCER_LOCK);
         let report = self.ring.report();
-        let path = self.ring.memory.path();
-        if self.closed()
-            && report.used_bytes == 0
-            && report.durable == report.offered
-            && !path.as_os_str().is_empty()
-        {
-            let _ = baro_sys::files::remove(path);
-            path.parent().map(baro_sys::files::remove_if_empty);
+        let empty = report.used_bytes == 0 && report.durable == report.offered;
+        // Of a file that was cut off nothing can be said; its writer removes it.
+        if self.closed() && empty && !self.ring.memory.lost() {
+            self.ring.memory.remove_file();
         }
     }
 }
@@ -118,22 +114,30 @@ pub struct RingReport {
     pub capacity_bytes: u64,
 }
 
-impl Ring {
-    pub(crate) fn report(&self) -> RingReport {
+impl RingReport {
+    /// From a ring's counters, each of which `read` fetches by its offset.
+    pub(super) fn read(producer: u64, capacity_bytes: u64, read: impl Fn(usize) -> u64) -> Self {
         // The durable position is read first, so that it is never above what was offered.
-        let durable = self.durable().load(Ordering::Acquire);
-        let tail = self.tail().load(Ordering::Acquire);
-        let head = self.head().load(Ordering::Acquire);
+        let durable = read(layout::DURABLE);
+        let tail = read(layout::TAIL);
+        let head = read(layout::HEAD);
         RingReport {
-            producer: self.producer,
-            offered: self.next_sequence().load(Ordering::Acquire),
-            refused_full: self.refused_full().load(Ordering::Acquire),
-            refused_large: self.refused_large().load(Ordering::Acquire),
-            written: self.written().load(Ordering::Acquire),
+            producer,
+            offered: read(layout::NEXT_SEQUENCE),
+            refused_full: read(layout::REFUSED_FULL),
+            refused_large: read(layout::REFUSED_LARGE),
+            written: read(layout::WRITTEN),
             durable,
             used_bytes: head.saturating_sub(tail),
-            capacity_bytes: self.capacity() as u64,
+            capacity_bytes,
         }
+    }
+}
+
+impl Ring {
+    pub(crate) fn report(&self) -> RingReport {
+        let read = |at| self.memory.counter(at).load(Ordering::Acquire);
+        RingReport::read(self.producer, self.capacity() as u64, read)
     }
 }
 
@@ -176,12 +180,15 @@ impl Producer {
         Ok(Producer { here, ring })
     }
 
-    /// Attaches to the ring file at `path`, made by a recorder in any process.
+    /// Attaches to the ring file at `path`, made by a recorder in any process. What is pushed goes to
+    /// whom the file belongs to: it must be this user's or root's (for root: that of whoever has the
+    /// folder), and nobody else may be able to open it, or to have put it there.
     ///
     /// # Errors
-    /// It is no ring, or another producer uses it.
+    /// It is no ring, another producer uses it, or somebody else's hand may be in it.
     pub fn attach(path: &Path) -> crate::Result<Self> {
-        Producer::new(Ring::open(path, None)?)
+        let (folder, name) = super::found::open_above(path)?;
+        Producer::new(Ring::attach(SharedMemory::open_private_in(&folder, &name)?, None)?)
     }
 
     /// Pushes a frame of `channel`, taken at `time_ns` (since the Unix epoch). Returns its sequence.

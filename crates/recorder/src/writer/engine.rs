@@ -282,8 +282,13 @@ impl Engine {
             return self.retry_at_ns.min(poll_at);
         }
         let mut blocks = 0;
-        while self.fill() {
-            if !self.seal(device) {
+        loop {
+            let full = self.fill();
+            if self.rings.iter().any(RingReader::cut) {
+                self.abandon_filling();
+                return now.monotonic_ns + self.poll_ns() / 32;
+            }
+            if !full || !self.seal(device) {
                 break;
             }
             blocks += 1;

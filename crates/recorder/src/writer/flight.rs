@@ -69,6 +69,11 @@ impl Flights {
         self.queue.iter()
     }
 
+    /// The newest block.
+    pub(crate) fn last_block(&self) -> Option<&Flight> {
+        self.queue.iter().rev().find(|flight| !flight.header)
+    }
+
     pub(crate) fn find(&mut self, ticket: u64) -> Option<&mut Flight> {
         self.queue.iter_mut().find(|flight| flight.ticket == ticket)
     }

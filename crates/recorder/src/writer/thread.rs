@@ -185,7 +185,7 @@ fn finish(engine: &mut Engine, shared: &Mutex<Published>) {
         let report = ring.report();
         left += report.offered.saturating_sub(report.durable);
         if !ring.path().as_os_str().is_empty() && ring.finished() {
-            let _ = baro_sys::files::remove(ring.path());
+            ring.remove_file();
         }
     }
     publish(engine, shared);

@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 #![allow(missing_docs, unreachable_pub, missing_debug_implementations, reason = "a test")]
 
+mod cut;
 mod damage;
 mod fault;
 mod kernel;

@@ -4,7 +4,7 @@
 
 use super::scene::Scene;
 use super::truth::{CHANNEL, Truth, frame};
-use baro_recorder::{Producer, Refused};
+use baro_recorder::{Options, Producer, Recorder, Refused};
 use baro_sys::clock::sleep_ns;
 use std::os::unix::process::parent_id;
 use std::path::Path;
@@ -17,6 +17,7 @@ pub fn run() {
     match role.to_str() {
         Some("recorder") => recorder(&scene),
         Some("producer") => producer(&scene),
+        Some("copied") => copied(&scene),
         Some("places") => super::places::count::count_in_own_namespace(&scene),
         Some("journal") => super::kernel::count_in_own_namespace(&scene),
         Some("slow") => super::slow::record(&scene),
@@ -36,10 +37,31 @@ fn recorder(scene: &Scene) {
     scene.signal("open", "");
     while scene.signalled("close").is_none() && parent_id() == parent {
         sleep_ns(500_000);
+        let complaints = recorder.complaints();
+        if !complaints.is_empty() {
+            scene.signal("complaints", &complaints.join("\n"));
+        }
     }
     scene.signal("closing", "");
     let closed = recorder.close();
+    let status = &closed.status;
+    scene.signal("lost", &format!("{} {}", status.rings_broken, status.lost));
     scene.signal("closed", &closed.left.to_string());
+}
+
+/// Records what stays in its ring, and waits to be killed.
+fn copied(scene: &Scene) {
+    let parent = parent_id();
+    let options = Options { durable_within_ns: 3_600_000_000_000, ..scene.options() };
+    let recorder = Recorder::open(scene.store(), options).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for sequence in 0..100_u8 {
+        producer.push_frame(CHANNEL, 1, &[sequence; 100]).unwrap();
+    }
+    scene.signal("open", "");
+    while parent_id() == parent {
+        sleep_ns(500_000);
+    }
 }
 
 /// Pushes generated frames until `stop` is signalled, noting what it is told.

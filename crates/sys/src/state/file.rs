@@ -6,7 +6,7 @@
 //! Invariant: a file that is replaced holds all of its old or all of its new bytes after a kill or a
 //! power cut. Held by `state/tests.rs` and the tests of baro-tune.
 
-use super::{OTHERS_WRITE, PERMISSIONS, StateFolder, at, check_owner, plain, refused};
+use super::{OTHERS, OTHERS_WRITE, PERMISSIONS, StateFolder, at, check_owner, plain, refused};
 use crate::lock::{Holder, LockFile};
 use crate::{Error, Result};
 use std::ffi::OsStr;
@@ -42,6 +42,21 @@ impl StateFolder {
     /// As [`StateFolder::open_file`].
     pub fn open_file_to_write(&self, name: &str) -> Result<File> {
         self.file(name, Open::Write, 0)
+    }
+
+    /// The same of a file that nobody but its owner can open, for what others are not to read.
+    ///
+    /// # Errors
+    /// As [`StateFolder::open_file`]; others may open it.
+    pub fn open_private_file(&self, name: &str) -> Result<File> {
+        let (file, path) = (self.file(name, Open::Write, 0)?, self.path().join(name));
+        let found = file.metadata().map_err(|e| Error::new("stat", &path, e))?;
+        match found.mode() & PERMISSIONS {
+            mode if mode & OTHERS == 0 => Ok(file),
+            mode => {
+                Err(refused(&path, "a file that only its owner opens", format!("mode {mode:04o}")))
+            }
+        }
     }
 
     /// Makes a file for reading and writing, with these rights whatever the umask says; takes none

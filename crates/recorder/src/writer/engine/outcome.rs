@@ -123,6 +123,28 @@ impl Engine {
         }
     }
 
+    /// A ring's file was cut off while this block was filled, so that some of it may be zeros: back to
+    /// where the last block that was handed to the device ends. Other rings have it all still.
+    pub(super) fn abandon_filling(&mut self) {
+        self.builder.clear();
+        self.stage.clear();
+        self.loose_bytes = 0;
+        self.free.extend(self.filling.take());
+        let last = self.flights.last_block();
+        for (at, ring) in self.rings.iter_mut().enumerate() {
+            let reached = last.and_then(|last| last.positions.get(at));
+            let reached = reached.copied().unwrap_or_else(|| ring.released());
+            ring.back_to(&reached);
+        }
+        let (own, logged) = match last {
+            Some(last) => ((last.own_sequence, last.own_clock_ns), last.logged),
+            None => (self.own_durable, self.logged_durable),
+        };
+        self.own_sequence = own.0;
+        self.clock_ns = self.clock_ns.map(|_| own.1);
+        self.set_logged(logged);
+    }
+
     pub(super) fn logged(&self) -> Logged {
         let Status { records, payload_bytes, lost, .. } = self.status;
         Logged { records, payload_bytes, lost }

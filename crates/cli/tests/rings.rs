@@ -1,0 +1,152 @@
+//! `baro rings`: what killed recorders left is listed, cleared when nothing would be lost, and given to
+//! a store that was restored; a copy is told that it is one.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod place;
+
+use place::Folder;
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Frames are pushed as they come.
+const RAW: [&str; 6] = ["--stdin", "raw", "--frame-bytes", "16", "--channel", "frames"];
+const BARO: &str = env!("CARGO_BIN_EXE_baro");
+
+fn baro(arguments: &[&str]) -> String {
+    let output = Command::new(BARO).args(arguments).stdin(Stdio::null()).output().unwrap();
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {text}");
+    text
+}
+
+struct Scene {
+    folder: Folder,
+    rings: PathBuf,
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.rings);
+    }
+}
+
+impl Scene {
+    /// A store whose recorder was killed with two records in its ring.
+    fn new(name: &str) -> Option<Self> {
+        if !fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ") {
+            println!("skipped: no tmpfs at /dev/shm");
+            return None;
+        }
+        let rings = PathBuf::from(format!("/dev/shm/baro-rings-{name}-{}", std::process::id()));
+        let scene = Scene { folder: Folder::new(&format!("rings-{name}")), rings };
+        let store = scene.folder.path("store");
+        baro(&["init", &store, "--size", "8M"]);
+        let at = scene.rings.to_str().unwrap();
+        let mut recorder = Command::new(BARO)
+            .args(["record", &store, "--rings", at, "--no-settle", "--durable-within", "1h"])
+            .args(RAW)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = recorder.stdin.take().unwrap();
+        input.write_all(&[7; 32]).unwrap();
+        let mut seen = false;
+        for _ in 0..2_000 {
+            let found = scene.rings(&["--rings", at]);
+            seen = found["rings"].as_array().unwrap().iter().any(|ring| ring["waiting"] == 2);
+            if seen {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        recorder.kill().unwrap();
+        recorder.wait().unwrap();
+        assert!(seen, "no records came into a ring: {:#}", scene.rings(&["--rings", at]));
+        Some(scene)
+    }
+
+    fn rings(&self, arguments: &[&str]) -> Value {
+        let output =
+            Command::new(BARO).args(["rings", "--format", "json"]).args(arguments).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The one ring that there is.
+    fn one(&self, arguments: &[&str]) -> Value {
+        let at = self.rings.to_str().unwrap();
+        let found = self.rings(&[arguments, &["--rings", at]].concat());
+        let rings = found["rings"].as_array().unwrap();
+        assert_eq!((rings.len(), &found["passed_over"]), (1, &Value::Array(vec![])), "{found:#}");
+        rings[0].clone()
+    }
+
+    fn copy(&self) -> String {
+        let (from, to) = (self.folder.path("store"), self.folder.path("copy"));
+        assert!(Command::new("cp").args(["-a", &from, &to]).status().unwrap().success());
+        to
+    }
+
+    fn record(&self, store: &str) -> String {
+        let at = self.rings.to_str().unwrap();
+        baro(&[&["record", store, "--rings", at, "--no-settle"][..], &RAW].concat())
+    }
+}
+
+#[test]
+fn rings_of_a_store_that_is_gone_are_listed_and_cleared_only_as_was_said() {
+    let Some(scene) = Scene::new("gone") else { return };
+    let store = scene.folder.path("store");
+    let ring = scene.one(&[]);
+    let file = ring["path"].as_str().unwrap().to_owned();
+    assert_eq!((&ring["state"], &ring["store_path"]), (&"waits".into(), &store.as_str().into()));
+    // Of a store that is there, records are not given up, whatever is said.
+    for arguments in [&["--clear"][..], &["--clear", "--with-records"]] {
+        assert_eq!(scene.one(arguments)["cleared"], false);
+    }
+    fs::remove_dir_all(&store).unwrap();
+    let ring = scene.one(&["--clear"]);
+    assert_eq!((&ring["state"], &ring["cleared"]), (&"orphan".into(), &false.into()));
+    assert!(Path::new(&file).exists());
+    let text = baro(&["rings", "--rings", scene.rings.to_str().unwrap()]);
+    assert!(text.contains("2 records that are not in its store; its store is gone"), "{text}");
+    assert_eq!(scene.one(&["--clear", "--with-records"])["cleared"], true);
+    assert!(!Path::new(&file).exists());
+}
+
+#[test]
+fn a_copy_is_told_whose_the_ring_is_and_what_to_do() {
+    let Some(scene) = Scene::new("copy") else { return };
+    let (store, copy) = (scene.folder.path("store"), scene.copy());
+    let said = scene.record(&copy);
+    assert!(said.contains("a ring was not taken over: ") && said.contains("one of them is a copy"));
+    assert!(said.contains(&store) && !said.contains("took over"), "{said}");
+    // Not by way of the copy either.
+    assert_eq!(scene.one(&[&copy, "--clear", "--with-records"])["cleared"], false);
+    let said = scene.record(&store);
+    assert!(said.contains("took over 1 rings of an earlier recorder, 2 records"), "{said}");
+    let info: Value = serde_json::from_str(&baro(&["info", &store, "--format", "json"])).unwrap();
+    assert_eq!(info["records"], 2);
+}
+
+#[test]
+fn a_restored_store_is_given_its_rings() {
+    let Some(scene) = Scene::new("restored") else { return };
+    let copy = scene.copy();
+    fs::remove_dir_all(scene.folder.path("store")).unwrap();
+    let ring = scene.one(&[&copy, "--adopt"]);
+    assert_eq!((&ring["state"], &ring["adopted"]), (&"orphan".into(), &true.into()));
+    let ring = scene.one(&[]);
+    assert_eq!((&ring["state"], &ring["store_path"]), (&"waits".into(), &copy.as_str().into()));
+    let said = scene.record(&copy);
+    assert!(said.contains("took over 1 rings of an earlier recorder, 2 records"), "{said}");
+    // Its folder has gone with it.
+    assert_eq!(fs::read_dir(&scene.rings).unwrap().count(), 0);
+}
