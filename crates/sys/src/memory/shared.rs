@@ -5,6 +5,7 @@
 //! treated as hostile.
 
 use super::map::{Locked, Map};
+use crate::state::StateFolder;
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -84,6 +85,31 @@ impl SharedMemory {
             .mode(0o600)
             .open(path)
             .map_err(|e| fail("create", e))?;
+        Self::allocated(file, path, bytes).inspect_err(|_| {
+            let _ = std::fs::remove_file(path);
+        })
+    }
+
+    /// The same in a folder that was checked, with these rights.
+    ///
+    /// # Errors
+    /// As [`SharedMemory::create`].
+    pub fn create_in(folder: &StateFolder, name: &str, bytes: usize, mode: u32) -> Result<Self> {
+        let file = folder.create_file(name, mode)?;
+        Self::allocated(file, &folder.path().join(name), bytes).inspect_err(|_| {
+            let _ = folder.remove(name);
+        })
+    }
+
+    /// Opens a file of a folder that was checked: nobody but its owner and root can shorten it.
+    ///
+    /// # Errors
+    /// As [`SharedMemory::open`], or it is somebody else's.
+    pub fn open_in(folder: &StateFolder, name: &str) -> Result<Self> {
+        Self::whole(folder.open_file_to_write(name)?, &folder.path().join(name))
+    }
+
+    fn allocated(file: File, path: &Path, bytes: usize) -> Result<Self> {
         let allocate = i64::try_from(bytes)
             .map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))
             .and_then(|length| {
@@ -94,8 +120,8 @@ impl SharedMemory {
                 }
             });
         if let Err(e) = allocate {
-            let _ = std::fs::remove_file(path);
-            return Err(fail(&format!("allocate {bytes} bytes of shared memory"), e));
+            let operation = format!("allocate {bytes} bytes of shared memory");
+            return Err(Error::new(operation, path, e));
         }
         Self::map_file(file, path, bytes)
     }
@@ -105,14 +131,18 @@ impl SharedMemory {
     /// # Errors
     /// It is missing, or it has holes (a hole could end the process by SIGBUS).
     pub fn open(path: &Path) -> Result<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let fail = |operation: &str, e| Error::new(operation, path, e);
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NOFOLLOW)
             .open(path)
-            .map_err(|e| fail("open", e))?;
+            .map_err(|e| Error::new("open", path, e))?;
+        Self::whole(file, path)
+    }
+
+    fn whole(file: File, path: &Path) -> Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let fail = |operation: &str, e| Error::new(operation, path, e);
         let found = file.metadata().map_err(|e| fail("stat", e))?;
         let bytes = usize::try_from(found.len()).unwrap_or(0);
         if !found.is_file() || bytes < 4096 || found.blocks() * 512 < found.len() {
@@ -143,6 +173,13 @@ impl SharedMemory {
         let Some(file) = &self.owner.file else { return Ok(()) };
         file.set_permissions(std::fs::Permissions::from_mode(mode))
             .map_err(|e| Error::new("set the mode", &self.owner.path, e))
+    }
+
+    /// The number of its file, by which maps in /proc show it.
+    #[must_use]
+    pub fn inode(&self) -> Option<u64> {
+        use std::os::unix::fs::MetadataExt;
+        Some(self.owner.file.as_ref()?.metadata().ok()?.ino())
     }
 
     /// Size in bytes.
