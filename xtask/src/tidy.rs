@@ -11,6 +11,7 @@ mod paths;
 mod results;
 mod rust_text;
 mod source;
+mod state;
 mod tiers;
 mod tree;
 
@@ -67,6 +68,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("results", results::results),
     ("links", docs::links),
     (tiers::CHECK, tiers::tiers),
+    (state::CHECK, state::state),
 ];
 
 /// The checks that need `cargo metadata` or the list of checks itself.
