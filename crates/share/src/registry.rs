@@ -213,6 +213,7 @@ fn parse(name: &str, text: &str) -> Option<Asked> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "what others lay in the way, by hand")]
 mod tests {
     use super::*;
     use crate::pieces::Pieces;

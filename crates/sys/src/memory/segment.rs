@@ -62,7 +62,7 @@ impl Segment {
             }
             found
         };
-        if (found.shm_segsz as usize) < bytes {
+        if found.shm_segsz < bytes {
             let text = format!("expected {bytes} bytes, found {}", found.shm_segsz);
             return Err(Error::new(
                 format!("attach segment {id}"),
