@@ -12,6 +12,7 @@ mod printing;
 mod results;
 mod rust_text;
 mod source;
+mod state;
 mod supply;
 mod tiers;
 mod tree;
@@ -70,6 +71,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("results", results::results),
     ("links", docs::links),
     (tiers::CHECK, tiers::tiers),
+    (state::CHECK, state::state),
 ];
 
 /// The checks that need `cargo metadata` or the list of checks itself.

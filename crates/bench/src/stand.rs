@@ -7,8 +7,8 @@
 //! throttled itself, it would hold back what has not become a request yet, which is another cause.
 //! Version 1 of control groups only: version 2 limits no root group.
 //!
-//! Settings (throttle, write-back limit, queue) go through a journal of `baro-tune` in the stand's
-//! own folder, since loop devices keep them when they are detached.
+//! Settings (throttle, write-back limit, queue) go through a journal of `baro-tune`, since loop devices
+//! keep them when they are detached. It is in root's folders: that of the stand may be anybody's.
 //!
 //! Invariant: whatever was made and set is unmade when the stand is dropped, half-made ones
 //! included, and what a killed run left is unmade by the next one in that folder. Held by
@@ -23,7 +23,7 @@ use baro_command::say;
 use baro_sys::files;
 use baro_sys::lock::LockFile;
 use baro_tune::{DirtyLimit, Journal, OnConflict, Options, Setting};
-use dismantle::{IMAGE, LOCK, MOUNT, PREFIX, SETTINGS, dismantle};
+use dismantle::{IMAGE, LOCK, MOUNT, PREFIX, dismantle, state_dir};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -160,7 +160,7 @@ impl Stand {
         files::set_length(&file, spec.bytes).map_err(BenchError::file("size the image", &image))?;
         stand.lower = attach(&image, false)?;
         stand.upper = attach(&Path::new("/dev").join(&stand.lower.name), true)?;
-        let options = Options { state_dir: dir.join(SETTINGS), ..Options::default() };
+        let options = Options { state_dir: state_dir(&dir), ..Options::default() };
         stand.settings = Some(Journal::open(&options).map_err(BenchError::Settings)?.0);
         // Write-back throttling holds requests back by their latency: a cause of its own.
         let wbt = format!("/sys/block/{}/queue/wbt_lat_usec", stand.upper.name);

@@ -328,6 +328,100 @@ fn direct_reads_are_cut_and_read_the_same() {
     stage.is_clean();
 }
 
+/// A command as a user who is nobody's friend.
+fn as_other(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--", program]);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn other_users_are_reached_and_end_nobody() {
+    let Some(stage) = Stage::new("users") else { return };
+    let interposer = Path::new(env!("CARGO_BIN_EXE_baro")).with_file_name("libbaro_preload.so");
+    let file = format!("{}/data", stage.device.mount_dir());
+    fs::write(&file, vec![7; 16 << 20]).unwrap();
+    // Groups where other users come by.
+    let run = std::env::temp_dir().join(format!("baro-groups-of-{}", std::process::id()));
+    let run_dir = run.to_string_lossy().into_owned();
+    let readable =
+        |path: &str| as_other("test", &["-r", path]).status().is_ok_and(|status| status.success());
+    if !readable(&interposer.to_string_lossy()) || !readable(&file) {
+        println!(
+            "skipped: no setpriv, no interposer, or other users may not come to the target folder"
+        );
+        return;
+    }
+    let go = format!("{run_dir}.go");
+    let _ = fs::remove_file(&go);
+    let script = format!(
+        "dd if={file} of=/dev/null bs=8M iflag=direct; while ! test -e {go}; do sleep 0.1; done"
+    );
+    let name = stage.name("a");
+    let state = stage.folder.path("state");
+    let mount = stage.device.mount_dir();
+    let folders = ["--run-dir", &run_dir, "--state-dir", &state];
+    let share = |verb: &str, arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
+        command.args(["share", verb]).args(folders).args(arguments).stdin(Stdio::null());
+        command
+    };
+    let as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+    let held = ["--name", &name, "--on", &mount, "--piece", "1M", "--format", "json", "--"];
+    let arguments = [&held[..], &as_user, &["sh", "-c", &script]].concat();
+    let mut command = share("run", &arguments);
+    let mut held = Guard(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let status = || -> Value {
+        let output = share("status", &["--for", "100ms", "--format", "json"]).output().unwrap();
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        told["disks"][0]["groups"][0].clone()
+    };
+    let mut seen = Value::Null;
+    until("the user's programs were cut", || {
+        seen = status();
+        seen["counters"]["calls_cut"].as_u64() == Some(3)
+    });
+    let processes = seen["processes"].as_array().unwrap();
+    assert!(processes.iter().any(|one| one["name"] == "sh" && one["reached"] == true), "{seen}");
+    // One that has the interposer, and no counters of this group, is not reached.
+    let folder = format!("{run_dir}/{name}");
+    assert!(!Path::new(&format!("{folder}/counters")).exists());
+    let pieces = fs::read(format!("{folder}/pieces")).unwrap();
+    let segment = u64::from_ne_bytes(pieces[88..96].try_into().unwrap()) - 1;
+    let (sizes, group) = (format!("{folder}/pieces"), format!("{folder}/group"));
+    for (program, arguments) in [
+        ("truncate", &["-s", "0", &sizes][..]),
+        ("truncate", &["-s", "0", &group]),
+        ("rm", &["-f", &sizes]),
+        ("touch", &[&format!("{folder}/more")]),
+        ("mv", &[&folder, &format!("{run_dir}/other")]),
+        ("ln", &["-s", "/etc", &format!("{run_dir}/etc")]),
+        ("cat", &[&format!("{folder}/alive")]),
+        ("ipcrm", &["-m", &segment.to_string()]),
+    ] {
+        let done = as_other(program, arguments).stdout(Stdio::null()).status().unwrap();
+        assert!(!done.success(), "{program} {arguments:?}");
+    }
+    assert_eq!(fs::read(&sizes).unwrap().len(), 4096);
+    assert!(held.0.try_wait().unwrap().is_none(), "the share has ended");
+    fs::write(&go, "").unwrap();
+    assert_eq!(held.0.wait().unwrap().code(), Some(0));
+    let mut told = String::new();
+    std::io::Read::read_to_string(held.0.stdout.as_mut().unwrap(), &mut told).unwrap();
+    let told: Value = serde_json::from_str(&told[told.find('{').unwrap()..]).unwrap();
+    let counters = &told["groups"][0]["counters"];
+    assert_eq!(
+        (counters["calls_cut"].as_u64(), counters["bytes_cut"].as_u64()),
+        (Some(3), Some(16 << 20))
+    );
+    assert!(counters["processes"].as_u64() >= Some(3), "{told}");
+    assert_eq!(fs::read_dir(&run).unwrap().count(), 0);
+    fs::remove_dir(&run).unwrap();
+    fs::remove_file(&go).unwrap();
+    stage.is_clean();
+}
+
 #[test]
 fn a_profile_is_held_until_told_to_end() {
     let Some(stage) = Stage::new("hold") else { return };

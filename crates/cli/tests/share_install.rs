@@ -61,7 +61,7 @@ fn units_are_written_again_and_removed() {
     }
     let drop_in = image.unit("third-party@1.service.d/50-barograph-share.conf");
     let written = std::fs::read_to_string(&drop_in).unwrap();
-    assert!(written.contains(" BARO_SHARE=/run/barograph/share/plant+third\n"), "{written}");
+    assert!(written.contains(" BARO_SHARE=/run/barograph-share/plant+third\n"), "{written}");
     assert!(written.contains("Environment=LD_PRELOAD=/"), "{written}");
     // A group that left the profile loses its drop-in; another's file beside it stays.
     let other = image.unit("third-party@1.service.d/10-theirs.conf");

@@ -46,19 +46,19 @@ fn a_service_is_written_again_and_removed() {
     }
     let first = std::fs::read_to_string(unit(&root)).unwrap();
     let command =
-        "trace --ring 60s --over 500ms --keep 10 --out /var/lib/barograph/traces\n".to_owned();
+        "trace --ring 60s --over 500ms --keep 10 --out /var/lib/barograph-traces\n".to_owned();
     for line in [
         &format!("ExecStart={BARO} {command}")[..],
         "\nRestart=always\n",
         "\nRestartSec=10\n",
         "\nMemoryMax=512M\n",
-        "\nReadWritePaths=/var/lib/barograph/traces\n",
+        "\nReadWritePaths=/var/lib/barograph-traces\n",
         "\nWantedBy=multi-user.target\n",
     ] {
         assert!(first.contains(line), "{line}: {first}");
     }
     assert!(!first.contains("\nProtectKernelTunables="), "tracefs could not be written");
-    let traces = root.0.join("var/lib/barograph/traces");
+    let traces = root.0.join("var/lib/barograph-traces");
     assert_eq!(traces.metadata().unwrap().permissions().mode() & 0o7777, 0o750);
 
     // Again: with other options, in place of our own.

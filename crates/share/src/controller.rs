@@ -108,7 +108,7 @@ impl Controller {
         let mut controller = Self {
             policy,
             journal,
-            journals: Journals::open(registry.dir()),
+            journals: Journals::open(registry.folder()?),
             raised: Vec::new(),
             registry: registry.clone(),
             sampler,

@@ -11,6 +11,7 @@
 
 use baro_sys::files;
 use baro_sys::schedule::{IO_REAL_TIME, io_priority, set_io_priority};
+use baro_sys::state::StateFolder;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -31,16 +32,15 @@ struct Raised {
 /// The threads that were raised.
 #[derive(Debug)]
 pub(crate) struct Journals {
-    file: PathBuf,
+    folder: StateFolder,
     raised: Vec<Raised>,
 }
 
 impl Journals {
     /// Puts back what a killed holder left raised.
-    pub(crate) fn open(dir: &Path) -> Self {
-        let file = dir.join(FILE);
-        let text = files::read_text(&file, TEXT_BYTES_MAX).unwrap_or_default();
-        let mut left = Self { file, raised: text.lines().filter_map(parse).collect() };
+    pub(crate) fn open(folder: StateFolder) -> Self {
+        let text = folder.read_text(FILE, TEXT_BYTES_MAX).ok().flatten().unwrap_or_default();
+        let mut left = Self { folder, raised: text.lines().filter_map(parse).collect() };
         left.put_back();
         left
     }
@@ -75,7 +75,7 @@ impl Journals {
     fn note(&self) -> Result<(), baro_sys::Error> {
         let line = |one: &Raised| format!("{} {} {}\n", one.tid, one.before, one.name);
         let text: String = self.raised.iter().map(line).collect();
-        files::write(&self.file, text.as_bytes())
+        self.folder.replace(FILE, text.as_bytes(), 0o600)
     }
 
     /// Gives every thread the priority that it had, unless it is another one or was changed.
@@ -88,7 +88,8 @@ impl Journals {
                 let _ = set_io_priority(one.tid, one.before);
             }
         }
-        let _ = files::remove(&self.file);
+        let _ = self.folder.clear_temporaries(FILE);
+        let _ = self.folder.remove(FILE);
     }
 }
 
@@ -209,13 +210,13 @@ mod tests {
             std::thread::yield_now();
         }
         let before = io_priority(tid).unwrap();
-        let mut journals = Journals::open(&dir);
+        let mut journals = Journals::open(StateFolder::open(&dir).unwrap());
         assert_eq!(journals.raise_one(tid, "sleep".to_owned()).unwrap().as_deref(), Some("sleep"));
         assert_eq!(io_priority(tid).unwrap(), IO_REAL_TIME);
         assert!(journals.raise_one(tid, "sleep".to_owned()).unwrap().is_none(), "already");
         // Its holder is killed; the next one puts back.
         std::mem::forget(journals);
-        let mut next = Journals::open(&dir);
+        let mut next = Journals::open(StateFolder::open(&dir).unwrap());
         assert_eq!(io_priority(tid).unwrap(), before);
         assert!(next.raised.is_empty() && !dir.join(FILE).exists());
         // Somebody else changed it, and a number that is another task's now.

@@ -1,12 +1,14 @@
-//! The files by which sizes of pieces reach the interposer, and by which it tells what it did.
+//! How sizes of pieces reach the interposer, and how it tells what it did.
 //!
-//! Two pages in the group's folder: `pieces`, which only we write and programs map read-only (the
-//! group's weight is there too while it is trimmed, for whoever controls next), and
-//! `counters`, which every program of the group may write: a hint, never trusted. Sizes change while
+//! A page in the group's folder, `pieces`, which only we write and programs map read-only (the
+//! group's weight is there too while it is trimmed, for whoever controls next). It names a segment of
+//! memory with the counters, which programs of every user write: a hint, never trusted, and no file,
+//! since who may write a file may shorten it under all who have it mapped. Sizes change while
 //! programs run; a piece that has begun ends with the size it had.
 //!
-//! Invariant: the files are never truncated or replaced while a program may have them mapped. Held by
-//! `tests/share.rs` of the command line, which changes sizes under running programs.
+//! Invariant: the file is never truncated or replaced while a program may have it mapped, and nobody but
+//! root can; what others write ends neither us nor a program. Held by `tests/share.rs`
+//! of the command line, which changes sizes under running programs, some of another user's.
 
 #[path = "../preload/src/layout.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "the interposer's part of it")]
@@ -15,11 +17,13 @@ mod layout;
 use crate::error::ShareError;
 use crate::plan::PIECE_BYTES_UNKNOWN;
 use crate::weight::Weight;
-use baro_sys::memory::SharedMemory;
-use layout::{
-    COUNTERS_FILE, COUNTERS_MAGIC, FILE_BYTES, PIECES_FILE, PIECES_MAGIC, VERSION, VERSION_AT,
-};
+use baro_sys::files;
+use baro_sys::memory::{Segment, SharedMemory};
+use baro_sys::state::StateFolder;
+pub(crate) use layout::{COUNTERS_FILE, PIECES_FILE};
+use layout::{COUNTERS_MAGIC, FILE_BYTES, PIECES_MAGIC, VERSION, VERSION_AT};
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -119,57 +123,107 @@ impl Given {
     }
 }
 
-/// The two files of a group.
+/// Where the counters are.
+#[derive(Debug)]
+enum Counters {
+    Segment(Segment),
+    /// Of a group of 0.1: read and not mapped, since anybody may shorten it.
+    File(File),
+    /// The kernel has no segments, or its maker and all its programs have ended.
+    None,
+}
+
+/// The sizes and counters of a group.
 #[derive(Debug)]
 pub struct PieceFiles {
     pieces: SharedMemory,
-    counters: SharedMemory,
+    counters: Counters,
 }
 
 impl PieceFiles {
-    /// Makes them in `dir`, which is on a tmpfs.
+    /// Makes them; the folder is on a tmpfs.
     ///
     /// # Errors
-    /// They are there already, no rights or no memory.
-    pub fn create(dir: &Path, first: Pieces) -> Result<Self, ShareError> {
-        let pieces = SharedMemory::create(&dir.join(PIECES_FILE), FILE_BYTES)?;
-        let counters = SharedMemory::create(&dir.join(COUNTERS_FILE), FILE_BYTES)?;
-        // Programs of any user read the sizes, and tell what they did.
-        pieces.set_mode(0o644)?;
-        counters.set_mode(0o666)?;
+    /// The file is there already, no rights or no memory.
+    pub fn create(folder: &StateFolder, first: Pieces) -> Result<Self, ShareError> {
+        // Programs of any user read the sizes.
+        let pieces = SharedMemory::create_in(folder, PIECES_FILE, FILE_BYTES, 0o644)?;
+        // Without counters all else works.
+        let counters = Segment::create(FILE_BYTES).map_or(Counters::None, Counters::Segment);
         let files = Self { pieces, counters };
         files.set(first);
-        counters_head(&files.counters);
-        files.pieces.write(MAGIC_AT, &PIECES_MAGIC);
+        if let Counters::Segment(segment) = &files.counters {
+            let token = baro_sys::identity::random_u64()?;
+            let [a, b, c, d] = VERSION.to_ne_bytes();
+            let version = u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]);
+            segment.counter(VERSION_AT).store(version, Relaxed);
+            segment.counter(layout::SEGMENT_TOKEN_AT).store(token, Relaxed);
+            segment.counter(MAGIC_AT).store(u64::from_ne_bytes(COUNTERS_MAGIC), Relaxed);
+            files.pieces.counter(layout::TOKEN_AT).store(token, Relaxed);
+            let number = u64::try_from(segment.id()).map_or(0, |id| id + 1);
+            files.pieces.counter(layout::SEGMENT_AT).store(number, Relaxed);
+        }
         files.pieces.write(VERSION_AT, &VERSION.to_ne_bytes());
+        files.pieces.write(MAGIC_AT, &PIECES_MAGIC);
         Ok(files)
     }
 
     /// Maps those that are there.
     ///
     /// # Errors
-    /// They are missing, or not of this version.
+    /// They are missing, not of this version, or others could shorten them.
     pub fn open(dir: &Path) -> Result<Self, ShareError> {
-        let open = |name: &str, magic: [u8; 8]| -> Result<SharedMemory, ShareError> {
-            let path = dir.join(name);
-            let memory = SharedMemory::open(&path)?;
-            let (mut found, mut version) = ([0; 8], [0; 4]);
-            memory.read(MAGIC_AT, &mut found);
-            memory.read(VERSION_AT, &mut version);
-            if found == magic && version == VERSION.to_ne_bytes() {
-                return Ok(memory);
-            }
-            Err(ShareError::Refused(format!(
+        let folder = StateFolder::open(dir)?;
+        let pieces = SharedMemory::open_in(&folder, PIECES_FILE)?;
+        let (mut found, mut version) = ([0; 8], [0; 4]);
+        pieces.read(MAGIC_AT, &mut found);
+        pieces.read(VERSION_AT, &mut version);
+        if found != PIECES_MAGIC || version != VERSION.to_ne_bytes() {
+            return Err(ShareError::Refused(format!(
                 "{}: expected pieces of version {}, found another; end the programs of this group \
                  and start them again",
-                path.display(),
+                pieces.path().display(),
                 VERSION
-            )))
+            )));
+        }
+        let number = pieces.counter(layout::SEGMENT_AT).load(Relaxed).checked_sub(1);
+        let counters = match number.and_then(|id| i32::try_from(id).ok()) {
+            Some(id) => Segment::open(id, FILE_BYTES).map_or(Counters::None, Counters::Segment),
+            None => folder.open_anybodys(COUNTERS_FILE).map_or(Counters::None, Counters::File),
         };
-        Ok(Self {
-            pieces: open(PIECES_FILE, PIECES_MAGIC)?,
-            counters: open(COUNTERS_FILE, COUNTERS_MAGIC)?,
-        })
+        Ok(Self { pieces, counters })
+    }
+
+    /// Whether the maps of a process, as /proc shows them, have these sizes and these counters.
+    #[must_use]
+    pub fn are_in(&self, maps: &str) -> bool {
+        let has = |inode: u64, name: &str| {
+            let inode = inode.to_string();
+            maps.lines().any(|line| {
+                let mut fields = line.split_ascii_whitespace().skip(4);
+                fields.next() == Some(&inode) && fields.any(|path| path.contains(name))
+            })
+        };
+        let counted = match &self.counters {
+            // The kernel shows its number as the inode's.
+            Counters::Segment(segment) => {
+                u64::try_from(segment.id()).is_ok_and(|id| has(id, "SYSV"))
+            }
+            _ => true,
+        };
+        counted && self.pieces.inode().is_some_and(|inode| has(inode, PIECES_FILE))
+    }
+
+    fn count(&self, at: usize) -> u64 {
+        match &self.counters {
+            Counters::Segment(segment) => segment.counter(at).load(Relaxed),
+            Counters::File(file) => {
+                let mut bytes = [0; 8];
+                let read = files::read_at(file, &mut bytes, at as u64);
+                read.map_or(0, |()| u64::from_ne_bytes(bytes))
+            }
+            Counters::None => 0,
+        }
     }
 
     /// Sizes from now on.
@@ -218,21 +272,15 @@ impl PieceFiles {
             C::Raw,
             C::Other,
         ];
-        let number = |one: &C| self.counters.counter(one.offset()).load(Relaxed);
+        let number = |one: &C| self.count(one.offset());
         counters.iter().map(number).fold(0, u64::wrapping_add)
     }
 
     /// What the programs of the group say that they did: names and numbers.
     #[must_use]
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
-        let number = |at: usize| self.counters.counter(at).load(Relaxed);
-        layout::Counter::ALL.iter().map(|one| (one.name(), number(one.offset()))).collect()
+        layout::Counter::ALL.iter().map(|one| (one.name(), self.count(one.offset()))).collect()
     }
-}
-
-fn counters_head(counters: &SharedMemory) {
-    counters.write(MAGIC_AT, &COUNTERS_MAGIC);
-    counters.write(VERSION_AT, &VERSION.to_ne_bytes());
 }
 
 #[cfg(test)]
@@ -241,9 +289,10 @@ mod tests {
 
     #[test]
     fn a_weight_under_way_is_known_whichever_the_group_has() {
-        let dir = std::env::temp_dir().join(format!("baro-pieces-{}", std::process::id()));
-        baro_sys::files::make_folders(&dir).unwrap();
-        let files = PieceFiles::create(&dir, Pieces::default()).unwrap();
+        let name = format!("baro-pieces-{}", std::process::id());
+        let dir = std::env::temp_dir().join(&name);
+        let folder = StateFolder::make(&dir, 0o755).unwrap();
+        let files = PieceFiles::create(&folder, Pieces::default()).unwrap();
         let weight = |number| Weight::new(number).unwrap();
         let asked = weight(200);
         assert_eq!(files.weight(), Given::default());
@@ -262,6 +311,7 @@ mod tests {
         // Sizes stand beside it.
         assert_eq!(files.get(), Pieces::default());
         drop(files);
-        baro_sys::files::remove_tree(&dir).unwrap();
+        folder.remove(PIECES_FILE).unwrap();
+        StateFolder::open(dir.parent().unwrap()).unwrap().remove_folder(&name).unwrap();
     }
 }

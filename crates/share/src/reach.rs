@@ -1,13 +1,14 @@
 //! Which programs the interposer reaches, and which do I/O that it cannot cut.
 //!
 //! Before a program starts, its ELF header tells: a static one, one of a libc that is neither glibc nor
-//! musl, and one that takes on another user's rights never load it. While it runs, `/proc` tells whether it is mapped and
-//! whether the program has rings of io_uring, whose requests pass by libc. What is out of reach is
+//! musl, and one that takes on another user's rights never load it. While it runs, `/proc` tells whether it is mapped
+//! together with its group's sizes and counters, and whether the program has rings of io_uring, whose requests pass by libc. What is out of reach is
 //! named; the settings of the queue are for it.
 //!
 //! Invariant: any bytes are taken for a header, and what cannot be looked at is `Unknown`, never
 //! reached. Held by the tests below.
 
+use crate::pieces::PieceFiles;
 use baro_sys::files;
 use std::path::Path;
 
@@ -109,25 +110,27 @@ pub struct Running {
     pub pid: u32,
     /// Its name, as the kernel keeps it.
     pub name: String,
-    /// The interposer is in it.
+    /// The interposer is in it, with the sizes and counters of its group.
     pub reached: bool,
     /// It has rings of io_uring.
     pub io_uring: bool,
 }
 
-/// Looks at a process; None where it has ended or may not be looked at.
+/// Looks at a process of a group with these sizes and counters; None where it has ended or may not be looked at.
 #[must_use]
-pub fn running(pid: u32, interposer: &str) -> Option<Running> {
+pub fn running(pid: u32, interposer: &str, files: Option<&PieceFiles>) -> Option<Running> {
     let dir = Path::new("/proc").join(pid.to_string());
     let name = files::read_text(&dir.join("comm"), 4096).ok()?.trim_end().to_owned();
     let maps = files::read_text(&dir.join("maps"), MAPS_BYTES_MAX).ok()?;
+    // Loaded it may be and have found no sizes: those that it goes by, and where it counts, are mapped too.
+    let reached = maps.contains(interposer) && files.is_some_and(|files| files.are_in(&maps));
     let io_uring = files::list(&dir.join("fd"))
         .unwrap_or_default()
         .iter()
         .take(FILES_MAX)
         .filter_map(|file| baro_sys::files::link_target(&dir.join("fd").join(file)))
         .any(|target| target.to_string_lossy() == "anon_inode:[io_uring]");
-    Some(Running { pid, name, reached: maps.contains(interposer), io_uring })
+    Some(Running { pid, name, reached, io_uring })
 }
 
 #[cfg(test)]

@@ -1,22 +1,30 @@
 //! The groups that are held now, as files below a run directory: who, on which disks, how heavy.
 //!
 //! One folder for each group: `group` says what was asked, `alive` is locked by the process that holds
-//! it, and the two files of its pieces lie there. There is no daemon: whoever holds the journal of
-//! settings controls all groups, and the others wait to take over.
+//! it, and `pieces` has the sizes for its programs. There is no daemon: whoever holds the journal of
+//! settings controls all groups, and the others wait to take over. All of it is root's; programs of every
+//! user read `pieces`.
 //!
-//! Invariant: a group whose holder is gone, however it ended, is seen as such by its lock. Held by the
-//! tests below.
+//! Invariants: a group whose holder is gone, however it ended, is seen as such by its lock; nothing is
+//! removed but files of these names and a folder that is empty then, and where anything else is in the
+//! way, that is said and left. Held by the tests below.
 
 use crate::cgroup::check_name;
 use crate::error::ShareError;
-use crate::pieces::{Cut, PieceFiles};
+use crate::pieces::{COUNTERS_FILE, Cut, PIECES_FILE, PieceFiles};
 use crate::weight::Weight;
 use baro_sys::lock::LockFile;
-use baro_sys::{files, schedule};
+use baro_sys::schedule;
+use baro_sys::state::StateFolder;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const GROUP_FILE: &str = "group";
 const LOCK_FILE: &str = "alive";
+/// All that is ever in a group's folder, in the order in which it goes; `counters` was 0.1's.
+const OURS: [&str; 4] = [GROUP_FILE, PIECES_FILE, COUNTERS_FILE, LOCK_FILE];
+/// Programs of every user come by.
+const FOLDER_MODE: u32 = 0o755;
 const TEXT_BYTES_MAX: u64 = 16 << 10;
 /// Stands for `/` in the names of folders; no name of a group has it.
 const NESTED: &str = "+";
@@ -56,29 +64,32 @@ pub struct Registry {
 /// One's own group; given back when dropped.
 #[derive(Debug)]
 pub struct Held {
+    above: StateFolder,
+    name: String,
     dir: PathBuf,
     files: PieceFiles,
     _lock: LockFile,
 }
 
 impl Registry {
-    /// Where it is for root: below `/run`, which a reboot empties.
+    /// Where it is: below `/run`, which a reboot empties, and root's alone, unlike the folder of the
+    /// recorder's service.
     #[must_use]
     pub fn default_dir() -> PathBuf {
-        PathBuf::from("/run/barograph/share")
+        PathBuf::from("/run/barograph-share")
     }
 
     /// Opens it, and makes it if it is not there.
     ///
     /// # Errors
-    /// No rights.
+    /// No rights, or others than root could put something there.
     pub fn open(dir: &Path) -> Result<Self, ShareError> {
         if !schedule::is_root() {
             return Err(ShareError::Refused(
                 "control groups and queues are root's: run it with sudo".to_owned(),
             ));
         }
-        files::make_folders(dir)?;
+        StateFolder::make_all(dir, FOLDER_MODE)?;
         Ok(Self { dir: dir.to_owned() })
     }
 
@@ -89,13 +100,8 @@ impl Registry {
     }
 
     /// The folder of all groups.
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    fn folder(&self, name: &str) -> Result<PathBuf, ShareError> {
-        name.split('/').try_for_each(check_name)?;
-        Ok(self.dir.join(name.replace('/', NESTED)))
+    pub(crate) fn folder(&self) -> Result<StateFolder, ShareError> {
+        Ok(StateFolder::open(&self.dir)?)
     }
 
     /// Enters a group. What a dead holder left of one of this name goes.
@@ -103,9 +109,20 @@ impl Registry {
     /// # Errors
     /// Its name is none, or it is held by somebody; no rights.
     pub fn enter(&self, asked: &Asked) -> Result<Held, ShareError> {
-        let dir = self.folder(&asked.name)?;
-        files::make_folders(&dir)?;
-        let lock = match LockFile::take(&dir.join(LOCK_FILE))? {
+        asked.name.split('/').try_for_each(check_name)?;
+        let (above, name) = (self.folder()?, asked.name.replace('/', NESTED));
+        let dir = self.dir.join(&name);
+        let folder = above.make_below(&name, FOLDER_MODE)?;
+        let begun = format!(".{GROUP_FILE}.new-");
+        let is_ours = |name: &String| OURS.contains(&name.as_str()) || name.starts_with(&begun);
+        if let Some(foreign) = folder.list()?.iter().find(|name| !is_ours(name)) {
+            return Err(ShareError::Refused(format!(
+                "{}: expected the folder of a group, found {foreign:?} in it, which is not ours; it is \
+                 left as it is: choose another --name, or look at it and move it away",
+                dir.display()
+            )));
+        }
+        let lock = match folder.lock(LOCK_FILE)? {
             Ok(lock) => lock,
             Err(holder) => {
                 let by = holder.pid.map_or_else(String::new, |pid| format!(" by process {pid}"));
@@ -115,36 +132,46 @@ impl Registry {
                 )));
             }
         };
-        for name in files::list(&dir)?.iter().filter(|name| *name != LOCK_FILE) {
-            files::remove(&dir.join(name))?;
-        }
-        let files = PieceFiles::create(&dir, asked.cut.unwrap_or_default().first())?;
-        files::write(&dir.join(GROUP_FILE), text(asked).as_bytes())?;
-        Ok(Held { dir, files, _lock: lock })
+        folder.clear_temporaries(GROUP_FILE)?;
+        OURS.iter().filter(|name| **name != LOCK_FILE).try_for_each(|name| folder.remove(name))?;
+        let files = PieceFiles::create(&folder, asked.cut.unwrap_or_default().first())?;
+        folder.replace(GROUP_FILE, text(asked).as_bytes(), 0o644)?;
+        Ok(Held { above, name, dir, files, _lock: lock })
     }
 
     /// All groups, also those whose holder is gone; half-made ones are left out.
     #[must_use]
     pub fn list(&self) -> Vec<Entry> {
-        let names = files::list(&self.dir).unwrap_or_default();
-        names
-            .iter()
-            .filter_map(|name| {
-                let dir = self.dir.join(name);
-                let text = files::read_text(&dir.join(GROUP_FILE), TEXT_BYTES_MAX).ok()?;
-                let asked = parse(&name.replace(NESTED, "/"), &text)?;
-                let alive = LockFile::holder(&dir.join(LOCK_FILE)).is_ok_and(|held| held.is_some());
-                Some(Entry { asked, dir, alive })
-            })
-            .collect()
+        let Ok(above) = self.folder() else { return Vec::new() };
+        let entry = |name: &String| {
+            let folder = above.below(name).ok()?;
+            let text = folder.read_text(GROUP_FILE, TEXT_BYTES_MAX).ok()??;
+            let asked = parse(&name.replace(NESTED, "/"), &text)?;
+            let alive = match folder.lock_holder(LOCK_FILE) {
+                Ok(holder) => holder.is_some(),
+                // Only root may look; who may not, sees all that are there.
+                Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+            };
+            Some(Entry { asked, dir: self.dir.join(name), alive })
+        };
+        above.list().unwrap_or_default().iter().filter_map(entry).collect()
     }
 
     /// Removes what a dead holder left.
     pub fn forget(&self, entry: &Entry) {
-        if !entry.alive {
-            let _ = files::remove_tree(&entry.dir);
+        if let (false, Ok(above)) = (entry.alive, self.folder()) {
+            remove(&above, &entry.asked.name.replace('/', NESTED));
         }
     }
+}
+
+/// Removes our files of a group, and its folder if nothing else is in it.
+fn remove(above: &StateFolder, name: &str) {
+    if let Ok(folder) = above.below(name) {
+        let _ = folder.clear_temporaries(GROUP_FILE);
+        OURS.iter().for_each(|file| drop(folder.remove(file)));
+    }
+    let _ = above.remove_folder(name);
 }
 
 impl Held {
@@ -163,7 +190,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let _ = files::remove_tree(&self.dir);
+        remove(&self.above, &self.name);
     }
 }
 
@@ -186,6 +213,7 @@ fn parse(name: &str, text: &str) -> Option<Asked> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "what others lay in the way, by hand")]
 mod tests {
     use super::*;
     use crate::pieces::Pieces;
@@ -212,7 +240,67 @@ mod tests {
         assert!(seen.counters().iter().all(|(_, count)| *count == 0));
         drop(held);
         assert!(registry.list().is_empty());
-        baro_sys::files::remove_tree(&dir).unwrap();
+        std::fs::remove_dir(&dir).unwrap();
+    }
+
+    #[test]
+    fn what_others_lay_in_the_way_is_refused_and_stays() {
+        if !schedule::is_root() {
+            println!("skipped: only root holds groups");
+            return;
+        }
+        let place = std::env::temp_dir().join(format!("baro-in-the-way-{}", std::process::id()));
+        let victim = place.join("victim");
+        std::fs::create_dir_all(&victim).unwrap();
+        let run = place.join("run");
+        let registry = Registry::open(&run).unwrap();
+        let asked = |name: &str| Asked {
+            name: name.into(),
+            weight: Weight::new(200).unwrap(),
+            disks: Vec::new(),
+            adopted: None,
+            cut: None,
+        };
+        let precious = ["passwd", "shadow", "pieces"];
+        precious.iter().for_each(|name| std::fs::write(victim.join(name), "precious").unwrap());
+        let is_whole = || {
+            let text = |name: &&str| std::fs::read_to_string(victim.join(name)).unwrap();
+            assert!(precious.iter().all(|name| text(name) == "precious"));
+            assert_eq!(std::fs::read_dir(&victim).unwrap().count(), precious.len());
+        };
+        let refusal = |registry: &Registry, name: &str| {
+            let said = registry.enter(&asked(name)).map(drop).unwrap_err().to_string();
+            is_whole();
+            said
+        };
+        // A link to another folder as a group's, and as that of all groups.
+        std::os::unix::fs::symlink(&victim, run.join("etc")).unwrap();
+        assert!(refusal(&registry, "etc").contains("etc"));
+        let linked = Registry::at(&place.join("linked"));
+        std::os::unix::fs::symlink(&place, place.join("linked")).unwrap();
+        assert!(refusal(&linked, "victim").contains("\"passwd\" in it"));
+        // Another user's folder, and one of ours with a file in it that is not.
+        std::fs::create_dir(run.join("theirs")).unwrap();
+        std::os::unix::fs::chown(run.join("theirs"), Some(65_534), None).unwrap();
+        assert!(refusal(&registry, "theirs").contains("65534's"));
+        let held = registry.enter(&asked("ours")).unwrap();
+        std::fs::write(run.join("ours/more"), "precious").unwrap();
+        std::os::unix::fs::symlink(victim.join("passwd"), run.join("ours/counters")).unwrap();
+        drop(held);
+        assert_eq!(std::fs::read_to_string(run.join("ours/more")).unwrap(), "precious");
+        assert_eq!(std::fs::read_dir(run.join("ours")).unwrap().count(), 1);
+        assert!(refusal(&registry, "ours").contains("\"more\" in it"));
+        // What is no group is not listed, and not forgotten either.
+        assert!(registry.list().is_empty());
+        std::fs::write(victim.join("group"), "weight 100\ndisks a\n").unwrap();
+        assert!(registry.list().is_empty());
+        std::fs::remove_file(victim.join("group")).unwrap();
+        is_whole();
+        // The folder of all groups below another user's.
+        std::os::unix::fs::chown(&place, Some(65_534), None).unwrap();
+        assert!(Registry::open(&run).unwrap_err().to_string().contains("65534's"));
+        assert!(refusal(&registry, "new").contains("65534's"));
+        std::fs::remove_dir_all(&place).unwrap();
     }
 
     #[test]

@@ -201,6 +201,10 @@ impl Sampler {
                 GroupSeen {
                     name: seen.entry.asked.name.clone(),
                     weight: seen.entry.asked.weight,
+                    processes: pids
+                        .into_iter()
+                        .filter_map(|pid| reach::running(pid, INTERPOSER, files.as_ref()))
+                        .collect(),
                     weight_trimmed: files.as_ref().and_then(|files| files.weight().now),
                     weight_read: seen.group.weight().ok(),
                     served: served.since(first),
@@ -209,10 +213,6 @@ impl Sampler {
                         read_bytes.max(write_bytes)
                     }),
                     waiting_percent: seen.waiting_percent(self.samples, duration_ns),
-                    processes: pids
-                        .into_iter()
-                        .filter_map(|pid| reach::running(pid, INTERPOSER))
-                        .collect(),
                 }
             });
             let groups = groups.collect();

@@ -17,7 +17,7 @@ mod superblock;
 pub use need::{Need, Remedy, Verdict};
 pub use superblock::{JournalFacts, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, journal_of};
 
-use crate::machine::{Host, Machine};
+use crate::machine::Root;
 use std::path::PathBuf;
 
 /// What is known from elsewhere: the process, the store, the rings.
@@ -74,7 +74,7 @@ impl MountFacts {
 }
 
 /// The texts below the root.
-struct Files(Host);
+struct Files(Root);
 
 impl Files {
     fn text(&self, path: &str) -> Option<String> {
@@ -96,7 +96,7 @@ fn is_slow(disk: &str, files: &Files) -> bool {
 /// Looks at everything that a recorder needs of the machine. Changes nothing; waits for no device.
 #[must_use]
 pub fn check(here: &Circumstances) -> Vec<Need> {
-    let files = Files(Host { root: here.root.clone() });
+    let files = Files(Root(here.root.clone()));
     let mut needs = rights::needs(here, &files);
     needs.extend(memory::needs(here, &files));
     needs.extend(dirty::needs(here, &files));

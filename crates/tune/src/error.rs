@@ -3,6 +3,7 @@
 //! A setting that cannot be read, written or journalled is an error and is not in effect; a
 //! conflict while undoing is no error but an [`UndoneAs`](crate::UndoneAs).
 
+use crate::allowed;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -58,6 +59,16 @@ pub enum Error {
         /// What it held.
         found: String,
     },
+    /// The journal names a setting that this program does not set, or a value that it does not have:
+    /// somebody else wrote it. Nothing was put back.
+    Foreign {
+        /// The journal file.
+        file: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// The name of the setting.
+        name: String,
+    },
     /// More settings than the journal holds; nothing was touched.
     Full {
         /// The most it holds.
@@ -93,6 +104,16 @@ impl fmt::Display for Error {
                 write!(out, "{file}, line {line}: expected {expected}, found {found:?}; ")?;
                 write!(out, "its fields are path, form, value found and value set: put back by ")?;
                 write!(out, "hand what is still set, then `mv {file} {file}.damaged`")
+            }
+            Error::Foreign { file, line, name } => {
+                let file = file.display();
+                write!(
+                    out,
+                    "{file}, line {line}: expected {}, found {name:?}; ",
+                    allowed::EXPECTED
+                )?;
+                write!(out, "somebody else wrote this journal, so nothing of it was put back; ")?;
+                write!(out, "find out who may write there, then `mv {file} {file}.foreign`")
             }
             Error::Full { settings_max } => write!(
                 out,

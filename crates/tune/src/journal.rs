@@ -8,20 +8,26 @@
 //! it only when its file reads as found or is somebody else's. Tests: `src/journal/tests.rs`,
 //! `tests/fake_root.rs`, `tests/kill.rs`.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use baro_sys::lock::LockFile;
+use baro_sys::state::StateFolder;
 use baro_sys::{files, schedule};
 
+use crate::allowed::{EXPECTED, is_allowed};
 use crate::error::Error;
 use crate::form::Target;
-use crate::machine::{Host, Machine};
+use crate::machine::{Host, JOURNAL, Machine, Root};
 use crate::report::{Report, Undone, UndoneAs};
 use crate::setting::Setting;
-use crate::text::{self, Entry, Reader, SETTINGS_MAX, STATE_BYTES_MAX};
+use crate::text::{self, Entry, JOURNAL_BYTES_MAX, Reader, SETTINGS_MAX, STATE_BYTES_MAX};
 
-/// The journal's name in its directory.
-const FILE: &str = "journal";
+const LOCK: &str = "lock";
+/// Root's state: below what no service and no other user owns.
+const ROOTS: &str = "/var/lib/barograph-root/tune";
+/// Where it was until 0.1. The package gives the folder above it to the service's user.
+const ROOTS_BEFORE: &str = "/var/lib/barograph/tune";
 /// Below the state directory: the journal of what outlives its process.
 const KEPT: &str = "kept";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -49,8 +55,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// `/var/lib/barograph/tune`; for a user other than root below `xdg_state_home` or else below
-    /// `.local/state` in `home`, which the caller takes from the environment.
+    /// `/var/lib/barograph-root/tune`; for a user other than root `barograph/tune` below
+    /// `xdg_state_home` or else below `.local/state` in `home`, which the caller takes from the
+    /// environment. On a disk and not in /run, so that the next start can tell what a reboot has undone.
     pub fn state_dir_default(xdg_state_home: Option<&Path>, home: Option<&Path>) -> PathBuf {
         let user = || match (xdg_state_home, home) {
             // The XDG rules: a path that is not absolute is ignored.
@@ -59,7 +66,13 @@ impl Options {
             _ => None,
         };
         let base = if schedule::is_root() { None } else { user() };
-        base.unwrap_or_else(|| "/var/lib".into()).join("barograph/tune")
+        base.map_or_else(|| ROOTS.into(), |base| base.join("barograph/tune"))
+    }
+
+    /// A folder of its own below root's, for the journal of something that may be in anybody's folder.
+    #[must_use]
+    pub fn state_dir_of(name: &str) -> PathBuf {
+        Path::new(ROOTS).join(name)
     }
 }
 
@@ -104,6 +117,7 @@ pub struct Applied {
 #[derive(Debug)]
 pub struct Journal {
     machine: Box<dyn Machine>,
+    /// For messages.
     file: PathBuf,
     boot: String,
     entries: Vec<Entry>,
@@ -123,8 +137,7 @@ impl Journal {
     /// [`Error::Held`] while another process owns it, [`Error::Damaged`] where the journal of this
     /// boot cannot be trusted; nothing is undone then.
     pub fn open(options: &Options) -> Result<(Journal, Report), Error> {
-        let (machine, file, lock) = Journal::take(options, &options.state_dir)?;
-        Journal::recover(machine, file, Some(lock), Some(options.on_conflict))
+        Journal::take(options, &options.state_dir)?.recover(Some(options.on_conflict))
     }
 
     /// Takes the journal of settings that outlive their process: what is applied through it stays,
@@ -138,24 +151,61 @@ impl Journal {
     /// # Errors
     /// As [`Journal::open`].
     pub fn open_kept(options: &Options) -> Result<(Journal, Report), Error> {
-        let (machine, file, lock) = Journal::take(options, &options.state_dir.join(KEPT))?;
-        Journal::recover(machine, file, Some(lock), None)
+        Journal::take(options, &options.state_dir.join(KEPT))?.recover(None)
     }
 
     /// Whether settings are kept, or a journal that cannot be read says that they may be.
     #[must_use]
     pub fn has_kept(options: &Options) -> bool {
-        files::exists(&options.state_dir.join(KEPT).join(FILE))
+        let before = Path::new(ROOTS_BEFORE).join(KEPT).join(JOURNAL);
+        if options.state_dir == Path::new(ROOTS) && files::exists(&before) {
+            return true;
+        }
+        match StateFolder::open(&options.state_dir.join(KEPT)) {
+            Ok(folder) => folder.list().is_ok_and(|names| names.iter().any(|name| name == JOURNAL)),
+            // One that is refused is to be heard of.
+            Err(error) => !error.is_missing(),
+        }
     }
 
-    fn take(options: &Options, dir: &Path) -> Result<(Box<dyn Machine>, PathBuf, LockFile), Error> {
-        files::make_folders(dir)?;
-        let path = dir.join("lock");
-        let lock = match LockFile::take(&path)? {
-            Ok(lock) => lock,
-            Err(holder) => return Err(Error::Held { lock: path, pid: holder.pid }),
+    /// The process that holds the settings of this folder now.
+    #[must_use]
+    pub fn holder(state_dir: &Path) -> Option<u32> {
+        StateFolder::open(state_dir).ok()?.lock_holder(LOCK).ok()??.pid
+    }
+
+    /// Removes the folder of a journal in which nothing is left to undo, after its last owner.
+    ///
+    /// # Errors
+    /// A journal or something that is not ours is in it; it stays.
+    pub fn remove_folder(state_dir: &Path) -> Result<(), Error> {
+        let (Some(above), Some(name)) = (state_dir.parent(), state_dir.file_name()) else {
+            return Ok(());
         };
-        Ok((Box::new(Host { root: options.root.clone() }), dir.join(FILE), lock))
+        let folder = match StateFolder::open(state_dir) {
+            Err(error) if error.is_missing() => return Ok(()),
+            folder => folder?,
+        };
+        folder.clear_temporaries(JOURNAL)?;
+        if folder.list()?.iter().all(|name| name == LOCK) {
+            folder.remove(LOCK)?;
+        }
+        Ok(StateFolder::open(above)?.remove_folder(&name.to_string_lossy())?)
+    }
+
+    fn take(options: &Options, dir: &Path) -> Result<Taken, Error> {
+        let folder = StateFolder::make_all(dir, 0o700)?;
+        let lock = match folder.lock(LOCK)? {
+            Ok(lock) => lock,
+            Err(holder) => return Err(Error::Held { lock: dir.join(LOCK), pid: holder.pid }),
+        };
+        folder.clear_temporaries(JOURNAL)?;
+        let before = match dir.strip_prefix(ROOTS) {
+            Ok(rest) => bring_over(&Path::new(ROOTS_BEFORE).join(rest), &folder)?,
+            Err(_) => None,
+        };
+        let machine = Box::new(Host { root: Root(options.root.clone()), folder });
+        Ok(Taken { machine, file: dir.join(JOURNAL), lock, before })
     }
 
     /// Loads the journal and undoes what is in it; without a rule for conflicts, keeps it.
@@ -170,9 +220,12 @@ impl Journal {
         let keeps = on_conflict.is_none();
         let mut journal =
             Journal { machine, file, boot, entries: Vec::new(), owner_pid, keeps, _lock: lock };
-        let text = match journal.machine.load(&journal.file) {
-            Ok(text) => text,
-            Err(error) if files::is_gone(&error) => return Ok((journal, Report::default())),
+        let text = match journal.machine.load() {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok((journal, Report::default())),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(error.into());
+            }
             Err(error) if error.errno().is_none() => {
                 // Not the kernel's refusal: the bytes are too many or no text.
                 let (expected, found) = ("a journal".into(), error.source.to_string());
@@ -199,7 +252,7 @@ impl Journal {
             })),
             Err(damage) => report.journal = Some(damage),
         }
-        journal.machine.remove(&journal.file)?;
+        journal.machine.remove()?;
         Ok((journal, report))
     }
 
@@ -218,9 +271,15 @@ impl Journal {
         if target.agrees(&wanted, &before) {
             return Ok(Applied { now: before.clone(), before, outcome: Outcome::AlreadySet });
         }
+        if !is_allowed(&target, &before) {
+            // It could not be put back.
+            return Err(Error::Unfit { path: target.path, expected: EXPECTED, found: before });
+        }
         let saved = self.entries.clone();
         for side in self.disturbed(&target) {
             match self.state(&side) {
+                // What no verb would set is not put back either.
+                Ok(state) if !is_allowed(&side, &state) => {}
                 Ok(state) => self.intend(side, &state, &state),
                 // A parameter of a scheduler that may come back now, with its default.
                 Err(_) => self
@@ -399,10 +458,55 @@ impl Journal {
 
     fn save(&mut self) -> Result<(), Error> {
         if self.entries.is_empty() {
-            return Ok(self.machine.remove(&self.file)?);
+            return Ok(self.machine.remove()?);
         }
-        Ok(self.machine.save(&self.file, &text::render(&self.boot, &self.entries))?)
+        Ok(self.machine.save(&text::render(&self.boot, &self.entries))?)
     }
+}
+
+/// A journal that was locked and not read yet.
+struct Taken {
+    machine: Box<dyn Machine>,
+    file: PathBuf,
+    lock: LockFile,
+    before: Option<String>,
+}
+
+impl Taken {
+    fn recover(self, on_conflict: Option<OnConflict>) -> Result<(Journal, Report), Error> {
+        let (journal, mut report) =
+            Journal::recover(self.machine, self.file, Some(self.lock), on_conflict)?;
+        report.before = self.before;
+        Ok((journal, report))
+    }
+}
+
+/// Brings a journal that 0.1 left in the folder `before` into `folder`, where that folder is root's. From
+/// one that a service owns nothing is taken, since its user may have written it: the text says what to do.
+fn bring_over(before: &Path, folder: &StateFolder) -> Result<Option<String>, Error> {
+    let old = match StateFolder::open(before) {
+        Ok(old) => old,
+        // Whoever owns it can lay anything there: it is only told of, and never in the way.
+        Err(error) if files::exists(&before.join(JOURNAL)) => {
+            let file = before.join(JOURNAL);
+            let file = file.display();
+            return Ok(Some(format!(
+                "{file}: a journal of an older version is not put back, because others than root may \
+                 have written it ({error}); a reboot undoes its settings, or look at it, put back by \
+                 hand what is yours, and `rm {file}`"
+            )));
+        }
+        Err(_) => return Ok(None),
+    };
+    let Ok(Ok(_lock)) = old.lock(LOCK) else { return Ok(None) };
+    if folder.read_text(JOURNAL, JOURNAL_BYTES_MAX)?.is_some() {
+        return Ok(None);
+    }
+    if let Some(text) = old.read_text(JOURNAL, JOURNAL_BYTES_MAX)? {
+        folder.replace_durable(JOURNAL, text.as_bytes(), 0o600)?;
+        old.remove_durable(JOURNAL)?;
+    }
+    Ok(None)
 }
 
 impl Drop for Journal {

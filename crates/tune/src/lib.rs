@@ -8,6 +8,7 @@
 //! somebody else changed it meanwhile. `src/journal/tests.rs` holds it at every step of a simulated
 //! machine, `tests/kill.rs` with a killed process on a real one.
 
+mod allowed;
 mod check;
 mod dirty_limit;
 mod error;

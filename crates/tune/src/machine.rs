@@ -6,12 +6,15 @@
 //! touches a file, but for the lock. Test: `src/journal/tests.rs`.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use baro_sys::files;
+use baro_sys::state::StateFolder;
 
 use crate::text::JOURNAL_BYTES_MAX;
 
+/// The journal's name in its folder.
+pub(crate) const JOURNAL: &str = "journal";
 /// Far more than the kernel puts into a file of settings (a page).
 const SETTING_BYTES_MAX: u64 = 64 * 1024;
 
@@ -22,48 +25,58 @@ pub(crate) trait Machine: fmt::Debug + Send {
     fn list(&self, path: &str) -> Result<Vec<String>, baro_sys::Error>;
     /// Writes a setting's file.
     fn write(&mut self, path: &str, text: &str) -> Result<(), baro_sys::Error>;
-    /// The text of the journal.
-    fn load(&self, journal: &Path) -> Result<String, baro_sys::Error>;
+    /// The text of the journal, if there is one.
+    fn load(&self) -> Result<Option<String>, baro_sys::Error>;
     /// Replaces the journal durably and at once.
-    fn save(&mut self, journal: &Path, text: &str) -> Result<(), baro_sys::Error>;
+    fn save(&mut self, text: &str) -> Result<(), baro_sys::Error>;
     /// Removes the journal durably.
-    fn remove(&mut self, journal: &Path) -> Result<(), baro_sys::Error>;
+    fn remove(&mut self) -> Result<(), baro_sys::Error>;
 }
 
-/// This machine, or a fake one below a directory.
+/// The files of this machine, or of a fake one below a directory.
+#[derive(Debug)]
+pub(crate) struct Root(pub(crate) PathBuf);
+
+impl Root {
+    fn place(&self, path: &str) -> PathBuf {
+        self.0.join(path.trim_start_matches('/'))
+    }
+
+    /// The text of a file.
+    pub(crate) fn read(&self, path: &str) -> Result<String, baro_sys::Error> {
+        files::read_text(&self.place(path), SETTING_BYTES_MAX)
+    }
+}
+
+/// A machine and the folder of its journal.
 #[derive(Debug)]
 pub(crate) struct Host {
-    pub(crate) root: PathBuf,
-}
-
-impl Host {
-    fn place(&self, path: &str) -> PathBuf {
-        self.root.join(path.trim_start_matches('/'))
-    }
+    pub(crate) root: Root,
+    pub(crate) folder: StateFolder,
 }
 
 impl Machine for Host {
     fn read(&self, path: &str) -> Result<String, baro_sys::Error> {
-        files::read_text(&self.place(path), SETTING_BYTES_MAX)
+        self.root.read(path)
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, baro_sys::Error> {
-        files::list(&self.place(path))
+        files::list(&self.root.place(path))
     }
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), baro_sys::Error> {
-        files::write_setting(&self.place(path), text)
+        files::write_setting(&self.root.place(path), text)
     }
 
-    fn load(&self, journal: &Path) -> Result<String, baro_sys::Error> {
-        files::read_text(journal, JOURNAL_BYTES_MAX)
+    fn load(&self) -> Result<Option<String>, baro_sys::Error> {
+        self.folder.read_text(JOURNAL, JOURNAL_BYTES_MAX)
     }
 
-    fn save(&mut self, journal: &Path, text: &str) -> Result<(), baro_sys::Error> {
-        files::write_durable(journal, text.as_bytes())
+    fn save(&mut self, text: &str) -> Result<(), baro_sys::Error> {
+        self.folder.replace_durable(JOURNAL, text.as_bytes(), 0o600)
     }
 
-    fn remove(&mut self, journal: &Path) -> Result<(), baro_sys::Error> {
-        files::remove_durable(journal)
+    fn remove(&mut self) -> Result<(), baro_sys::Error> {
+        self.folder.remove_durable(JOURNAL)
     }
 }

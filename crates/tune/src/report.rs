@@ -14,6 +14,9 @@ pub struct Report {
     pub settings: Vec<Undone>,
     /// The journal itself could not be replaced, or one of an earlier boot was damaged and dropped.
     pub journal: Option<Error>,
+    /// A journal of an older version that was left where it is, and what to do about it. No failure:
+    /// whoever can write there could else make every verb fail. Not in the text of the report.
+    pub before: Option<String>,
 }
 
 impl Report {

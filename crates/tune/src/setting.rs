@@ -1,10 +1,11 @@
 //! One setting as the caller states it, checked and resolved to a target and the state wanted.
 //!
-//! Only files below /proc/sys and /sys are taken, here and when a journal is read, so that a
-//! doctored journal cannot make root write elsewhere. Invariant: no text that passes here holds a
+//! Only what `src/allowed.rs` names is taken, here and when a journal is read, so that a journal that
+//! somebody else wrote cannot make root write elsewhere. Invariant: no text that passes here holds a
 //! control character, which is what the journal's lines rest on. Tests: below, and the damaged
 //! journals in `src/text.rs`.
 
+use crate::allowed::{self, EXPECTED};
 use crate::error::Error;
 use crate::form::{Form, PAIRS, Target, canonical};
 
@@ -62,6 +63,12 @@ impl Setting {
 
     /// What is to be read and written, and the state that is wanted of it.
     pub(crate) fn resolve(&self) -> Result<(Target, String), Error> {
+        let (target, wanted) = self.target()?;
+        check(&self.path, EXPECTED, &self.value, allowed::is_allowed(&target, &wanted))?;
+        Ok((target, wanted))
+    }
+
+    fn target(&self) -> Result<(Target, String), Error> {
         check_path(&self.path)?;
         check_text(&self.path, &self.value)?;
         let value = canonical(&self.value);
@@ -92,7 +99,7 @@ impl Setting {
 }
 
 /// Refuses a path outside the settings of the machine.
-pub(crate) fn check_path(path: &str) -> Result<(), Error> {
+fn check_path(path: &str) -> Result<(), Error> {
     check_text(path, path)?;
     let below = path.strip_prefix("/proc/sys/").or(path.strip_prefix("/sys/"));
     let plain = |name: &str| !name.is_empty() && name != "." && name != "..";
@@ -120,6 +127,9 @@ mod tests {
     fn refuses_what_is_no_setting() {
         let subtree = "/sys/fs/cgroup/a/cgroup.subtree_control";
         for setting in [
+            Setting::new("/proc/sys/kernel/core_pattern", "core"),
+            Setting::new("/sys/kernel/uevent_helper", "/bin/true"),
+            Setting::new("/proc/sys/vm/swappiness", "a lot"),
             Setting::new("/etc/passwd", "x"),
             Setting::new("/sys/../etc/passwd", "x"),
             Setting::new("/proc/sys//vm", "x"),

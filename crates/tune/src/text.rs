@@ -11,13 +11,13 @@
 //! `line <key> <unset>`, `member <name>` or `pair`, see `src/form.rs`. Oldest first; undone from
 //! the last to the first. The file is only ever replaced whole, so no line can be half written.
 //! Invariant: any damage is an error which names the line, never a panic and never a setting
-//! that was not written here. Tests: below.
+//! that Barograph does not set. Tests: below.
 
 use std::path::Path;
 
+use crate::allowed::is_allowed;
 use crate::error::Error;
 use crate::form::{Form, Target};
-use crate::setting::check_path;
 
 const MAGIC: &str = "barograph-tune";
 const VERSION: &str = "1";
@@ -128,7 +128,6 @@ impl<'a> Reader<'a> {
             "moving" => true,
             _ => return Err(damaged()),
         };
-        check_path(path).map_err(|_| damaged())?;
         let form = match form.split_once(' ') {
             None if *form == "whole" => Form::Whole,
             None if *form == "pair" => Form::Pair,
@@ -140,6 +139,14 @@ impl<'a> Reader<'a> {
             _ => return Err(damaged()),
         };
         let target = Target { path: (*path).to_owned(), form };
+        // Well sealed, and not of our making: what it would have us write is none of our settings.
+        if !is_allowed(&target, was) {
+            return Err(Error::Foreign {
+                file: self.file.to_path_buf(),
+                line: number,
+                name: target.name(),
+            });
+        }
         Ok(Entry { target, was: (*was).to_owned(), now: (*now).to_owned(), moving })
     }
 
@@ -176,8 +183,13 @@ mod tests {
         vec![
             entry(target("/proc/sys/vm/dirty_bytes", Form::Pair), "ratio 20", "bytes 9", false),
             entry(target("/sys/fs/cgroup/a/io.max", line), "", "wbps=5", true),
-            entry(target("/sys/x", Form::Member { name: "io".into() }), "-io", "+io", false),
-            entry(target("/sys/a b", Form::Whole), "128", "512", false),
+            entry(
+                target("/sys/fs/cgroup/cgroup.subtree_control", Form::Member { name: "io".into() }),
+                "-io",
+                "+io",
+                false,
+            ),
+            entry(target("/sys/block/a/queue/nr_requests", Form::Whole), "128", "512", false),
         ]
     }
 
@@ -229,20 +241,28 @@ mod tests {
 
     #[test]
     fn a_well_sealed_line_that_makes_no_sense_is_damaged() {
+        let journal = |body: &str| {
+            let text = sealed(format!("{MAGIC}\t{VERSION}\tboot")) + &sealed(body.to_owned());
+            let crc = crc32c::crc32c(format!("{text}end\t1").as_bytes());
+            text + &format!("end\t1\t{crc:08x}\n")
+        };
+        for body in [
+            "put\t/proc/sys/vm/swappiness\twhole\t1\t2",
+            "set\t/sys/fs/cgroup/a/io.max\tline 8:0\t1\t2",
+            "set\t/proc/sys/vm/swappiness\tround\t1\t2",
+            "set\t/proc/sys/vm/swappiness\twhole\t1",
+        ] {
+            let error = parse(&journal(body)).unwrap_err();
+            assert!(matches!(error, Error::Damaged { line: 2, .. }), "{body}: {error}");
+        }
         for body in [
             "set\t/etc/passwd\twhole\t1\t2",
             "set\t/sys/../etc/passwd\twhole\t1\t2",
-            "put\t/sys/x\twhole\t1\t2",
-            "set\t/sys/x\tline 8:0\t1\t2",
-            "set\t/sys/x\tround\t1\t2",
-            "set\t/sys/x\twhole\t1",
+            "moving\t/proc/sys/kernel/core_pattern\twhole\t|/tmp/x\ty",
+            "set\t/proc/sys/vm/swappiness\twhole\ta lot\t2",
         ] {
-            let head = sealed(format!("{MAGIC}\t{VERSION}\tboot"));
-            let text = head + &sealed(body.to_owned());
-            let end =
-                format!("end\t1\t{:08x}\n", crc32c::crc32c(format!("{text}end\t1").as_bytes()));
-            let error = parse(&(text + &end)).unwrap_err();
-            assert!(matches!(error, Error::Damaged { line: 2, .. }), "{body}: {error}");
+            let error = parse(&journal(body)).unwrap_err();
+            assert!(matches!(error, Error::Foreign { line: 2, .. }), "{body}: {error}");
         }
         let newer = sealed(format!("{MAGIC}\t2\tboot"));
         let error = parse(&newer).unwrap_err().to_string();

@@ -140,13 +140,15 @@ fn a_damaged_journal_is_refused_named_and_left_as_it_is() {
 fn what_cannot_be_journalled_is_not_set() {
     let place = Place::new("unwritable");
     let (mut journal, _) = Journal::open(&place.options()).unwrap();
-    // A directory in the place of the temporary file: root's rights do not help.
-    let blocked = place.0.join("state/tune/journal.tmp");
+    // A directory in the place of the journal: root's rights do not help.
+    let blocked = place.journal();
     fs::create_dir(&blocked).unwrap();
     let error = journal.apply(&Setting::new(SWAPPINESS, "5")).unwrap_err();
-    assert!(error.to_string().contains("journal.tmp"), "{error}");
+    assert!(error.to_string().contains("rename to journal"), "{error}");
     assert_eq!(place.text(SWAPPINESS), "60\n");
     fs::remove_dir(&blocked).unwrap();
+    let left: Vec<_> = fs::read_dir(place.0.join("state/tune")).unwrap().collect();
+    assert_eq!(left.len(), 1, "the lock alone: {left:?}");
     drop(journal);
     place.assert_as_found();
 }
@@ -155,9 +157,12 @@ fn what_cannot_be_journalled_is_not_set() {
 fn a_missing_setting_is_an_error_and_not_a_new_file() {
     let place = Place::new("missing");
     let (mut journal, _) = Journal::open(&place.options()).unwrap();
-    let error = journal.apply(&Setting::new("/proc/sys/vm/swapiness", "5")).unwrap_err();
-    assert!(error.to_string().contains("/proc/sys/vm/swapiness: read: No such file"), "{error}");
-    assert!(!place.at("/proc/sys/vm/swapiness").exists());
+    let error = journal.apply(&Setting::new("/proc/sys/vm/min_free_kbytes", "5")).unwrap_err();
+    assert!(
+        error.to_string().contains("/proc/sys/vm/min_free_kbytes: read: No such file"),
+        "{error}"
+    );
+    assert!(!place.at("/proc/sys/vm/min_free_kbytes").exists());
     assert!(!place.journal().exists());
 }
 

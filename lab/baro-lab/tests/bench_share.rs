@@ -176,7 +176,7 @@ fn completions_of_a_file_are_counted() {
 /// Control groups and run directories of the bench with this process id.
 fn left_of(pid: u32) -> Vec<String> {
     let begin = format!("baro-bench-{pid}-");
-    let dirs = ["/sys/fs/cgroup/blkio", "/sys/fs/cgroup", "/run/barograph"];
+    let dirs = ["/sys/fs/cgroup/blkio", "/sys/fs/cgroup", "/run/barograph-root/bench"];
     let names = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with(&begin) || *name == format!("bench-{pid}")).collect()

@@ -20,8 +20,8 @@ pub(super) const PREFIX: &str = "baro-stand-";
 pub(super) const LOCK: &str = "lock";
 pub(super) const IMAGE: &str = "image";
 pub(super) const MOUNT: &str = "mnt";
-/// The journal of settings.
-pub(super) const SETTINGS: &str = "settings";
+/// The journal of settings is in root's folders, whoever owns that of the stand.
+const SETTINGS: &str = "stands";
 
 /// How long somebody may keep the file system busy before it is unmounted lazily.
 const BUSY_TRIES: u32 = 50;
@@ -34,14 +34,12 @@ pub(super) fn dismantle(dir: &Path) -> Vec<String> {
     unmount(&dir.join(MOUNT), &mut complaints);
     detach(dir, &mut complaints);
     remove_groups(dir, &mut complaints);
-    let settings = dir.join(SETTINGS);
+    if let Err(error) = Journal::remove_folder(&state_dir(dir)) {
+        complaints.push(error.to_string());
+    }
     let removals = [
         files::remove(&dir.join(IMAGE)),
         files::remove_empty_folder(&dir.join(MOUNT)),
-        // Of whoever was killed while the journal was being replaced.
-        files::remove(&settings.join("journal.tmp")),
-        files::remove(&settings.join("lock")),
-        files::remove_empty_folder(&settings),
         files::remove(&dir.join(LOCK)),
         files::remove_empty_folder(dir),
     ];
@@ -68,7 +66,7 @@ pub fn remove_leftovers(parent: &Path) {
             continue;
         }
         say!("bench: removing what a killed run left in {}", dir.display());
-        let state_dir = dir.join(SETTINGS);
+        let state_dir = state_dir(&dir);
         if files::exists(&state_dir) {
             // Opening it undoes; what cannot be undone keeps its journal, and so its folder.
             let on_conflict = OnConflict::Overwrite;
@@ -82,6 +80,12 @@ pub fn remove_leftovers(parent: &Path) {
             say!("bench: {complaint}");
         }
     }
+}
+
+/// Where the journal of the stand in `dir` is: by its name alone, so that a stand of the same name, made
+/// once the process of a killed one is gone, puts back what that one had set.
+pub(super) fn state_dir(dir: &Path) -> PathBuf {
+    Options::state_dir_of(SETTINGS).join(group_name(dir))
 }
 
 /// What the stand's control groups are called.

@@ -3,7 +3,7 @@
 //! What goes wrong is said and is no failure: a recording is worth more than its settings. They are
 //! put back when this is dropped, or after a crash by the next who opens the journal.
 
-use super::tune::options;
+use super::tune::{options, tell_before};
 use crate::failure::Result;
 use crate::size;
 use baro_sys::identity::FileSystem;
@@ -48,6 +48,7 @@ impl ShortQueue {
             }
             if self.journal.is_none() {
                 let (journal, undone) = Journal::open(&options(None, OnConflict::Leave))?;
+                tell_before(&undone);
                 if !undone.settings.is_empty() {
                     say!("baro: settings that a crash had left were put back:");
                     baro_command::say_lines(&undone.to_string());

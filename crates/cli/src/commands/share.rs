@@ -41,10 +41,15 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
 #[derive(Clone, Debug, Args)]
 struct Folders {
     /// Folder of the groups, on a tmpfs
-    #[arg(long, value_name = "DIR", default_value = "/run/barograph/share", hide = true)]
+    #[arg(long, value_name = "DIR", default_value = "/run/barograph-share", hide = true)]
     run_dir: PathBuf,
     /// Folder of the journal of settings
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/barograph/tune/share", hide = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/var/lib/barograph-root/tune/share",
+        hide = true
+    )]
     state_dir: PathBuf,
 }
 

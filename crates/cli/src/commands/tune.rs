@@ -11,7 +11,7 @@ mod show;
 mod undo;
 
 use crate::failure::{Outcome, Result};
-use baro_tune::{OnConflict, Options};
+use baro_tune::{OnConflict, Options, Report};
 use clap::Subcommand;
 use std::path::PathBuf;
 
@@ -33,6 +33,13 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
         Command::Apply(arguments) => apply::run(arguments),
         Command::Undo(arguments) => undo::run(arguments),
         Command::Show(arguments) => show::run(arguments),
+    }
+}
+
+/// Says on stderr what is to be known of a journal that an older version left.
+pub(super) fn tell_before(report: &Report) {
+    if let Some(before) = &report.before {
+        eprintln!("baro: {before}");
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::failure::Result;
 use baro_sys::files;
+use baro_sys::state::StateFolder;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -12,6 +13,9 @@ use std::process::{Command, Stdio};
 pub(super) const UNITS: &str = "etc/systemd/system";
 /// What enabling makes.
 pub(super) const WANTED: &str = "multi-user.target.wants";
+/// Units are read by everybody.
+const UNIT_MODE: u32 = 0o644;
+const FOLDER_MODE: u32 = 0o755;
 /// A unit is a page or two.
 const UNIT_BYTES_MAX: u64 = 1 << 20;
 
@@ -32,6 +36,38 @@ pub(super) fn look(path: &Path, marker: &str) -> Result<There> {
     let text = files::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
     let ours = !path.is_symlink() && text.lines().next() == Some(marker);
     Ok(if ours { There::Ours } else { There::Foreign })
+}
+
+/// Makes or replaces a file of systemd's, in a folder that nobody else writes: root carries out what is in it.
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
+    let (folder, name) = parts(path)?;
+    let folder = StateFolder::make_all(folder, FOLDER_MODE)?;
+    Ok(folder.replace_durable(name, text.as_bytes(), UNIT_MODE)?)
+}
+
+/// Removes such a file or link; one that is not there is no error.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    let (folder, name) = parts(path)?;
+    match StateFolder::open(folder) {
+        Err(error) if error.is_missing() => Ok(()),
+        folder => Ok(folder?.remove_durable(name)?),
+    }
+}
+
+/// Removes the folder of such files if nothing is left in it.
+pub(super) fn remove_if_empty(path: &Path) {
+    if let Ok((folder, name)) = parts(path)
+        && let Ok(folder) = StateFolder::open(folder)
+    {
+        let _ = folder.remove_folder(name);
+    }
+}
+
+fn parts(path: &Path) -> Result<(&Path, &str)> {
+    match (path.parent(), path.file_name().and_then(|name| name.to_str())) {
+        (Some(folder), Some(name)) => Ok((folder, name)),
+        _ => Err(format!("{}: expected the path of a file", path.display()).into()),
+    }
 }
 
 /// Calls `systemctl` with each, about the unit `name`; or says what to call.

@@ -176,11 +176,11 @@ impl RingFolder {
         let bytes = Ring::memory_bytes(Ring::capacity_for(capacity));
         let name = format!("{producer:016x}{ending}");
         let memory = match &self.place {
-            Some(place) => match SharedMemory::create_in(&place.own, &name, bytes) {
+            Some(place) => match SharedMemory::create_in(&place.own, &name, bytes, 0o600) {
                 // Whoever left the last ring has taken the folder along.
                 Err(error) if error.is_missing() => {
                     let again = Place::make(place.base.clone(), self.home.store)?;
-                    SharedMemory::create_in(&again.own, &name, bytes)?
+                    SharedMemory::create_in(&again.own, &name, bytes, 0o600)?
                 }
                 made => made?,
             },

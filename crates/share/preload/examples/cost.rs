@@ -94,8 +94,6 @@ fn main() {
         pieces[at..at + 8].copy_from_slice(&(1u64 << 20).to_ne_bytes());
     }
     fs::write(directory.join(layout::PIECES_FILE), pieces).unwrap();
-    fs::write(directory.join(layout::COUNTERS_FILE), layout::fresh(layout::COUNTERS_MAGIC))
-        .unwrap();
     let mut child = Command::new(&program);
     child.arg(batches.to_string()).env(DIRECTORY, &directory).env("LD_PRELOAD", &library);
     let status = child.env(layout::DIRECTORY_VARIABLE, &directory).status().unwrap();

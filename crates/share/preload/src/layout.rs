@@ -1,20 +1,23 @@
-//! The two files that the controller and the interposer share, byte by byte. Pure, and needs
-//! nothing else of this crate, so that the controller can include this file by path.
+//! What the controller and the interposer share, byte by byte: a file of sizes and a segment of counters.
+//! Pure, and needs nothing else of this crate, so that the controller can include this file by path.
 //!
-//! The controller makes both in one directory and names it in `BARO_SHARE`. All numbers have the
-//! machine's byte order. Offsets are held by `test offsets_stay_where_they_are`.
+//! The controller makes the file in a directory and names that in `BARO_SHARE`; the file names the
+//! segment. Programs of any user write the counters, so they are no file: who may write a file may
+//! shorten it, and that would end whoever has it mapped. All numbers have the machine's byte order.
+//! Offsets are held by `test offsets_stay_where_they_are`.
 
-/// The environment variable that names the directory of both files.
+/// The environment variable that names the directory of the file.
 pub const DIRECTORY_VARIABLE: &str = "BARO_SHARE";
 /// Sizes of pieces, written by the controller, mapped read-only by every program.
 pub const PIECES_FILE: &str = "pieces";
-/// What programs count, mapped writable by all that may write the file.
+/// What programs counted until 0.1: read still, made and mapped no more.
 pub const COUNTERS_FILE: &str = "counters";
-/// The size of either file. It must not shrink while a program lives.
+/// The size of the file and of the segment. The file's folder and the file are its maker's alone, so that
+/// it does not shrink while a program lives.
 pub const FILE_BYTES: usize = 4096;
 /// The first bytes of [`PIECES_FILE`].
 pub const PIECES_MAGIC: [u8; 8] = *b"baropcs1";
-/// The first bytes of [`COUNTERS_FILE`].
+/// The first bytes of the counters.
 pub const COUNTERS_MAGIC: [u8; 8] = *b"baroctr1";
 /// A file of another version is not used.
 pub const VERSION: u32 = 1;
@@ -29,6 +32,13 @@ pub const WRITE_PIECE_AT: usize = 72;
 pub const WEIGHT_AT: usize = 80;
 /// Who is killed while a weight is given leaves two that differ, of which the group has one.
 pub const WEIGHT_BEFORE_SHIFT: u32 = 16;
+/// Where the number of the segment of counters is, a `u64`, and 1 more than it; 0: nothing is counted.
+pub const SEGMENT_AT: usize = 88;
+/// Where a random `u64` is that the segment has too, at [`SEGMENT_TOKEN_AT`]: by the number alone a program
+/// that sees other segments, as in a container, could take another's.
+pub const TOKEN_AT: usize = 96;
+/// Where it is in the segment.
+pub const SEGMENT_TOKEN_AT: usize = 16;
 /// Where the first counter is; each is a `u64`, in the order of [`Counter::ALL`].
 pub const COUNTERS_AT: usize = 64;
 /// No piece is smaller, whatever the controller asks for.
@@ -38,7 +48,7 @@ pub const PIECE_BYTES_MIN: u64 = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Counter {
-    /// Programs that mapped the files; one that becomes another by exec counts again.
+    /// Programs that found the counters; one that becomes another by exec counts again.
     Processes,
     /// Calls and requests that were cut.
     CallsCut,
@@ -115,7 +125,7 @@ impl Counter {
         }
     }
 
-    /// Where it is in [`COUNTERS_FILE`], in bytes.
+    /// Where it is among the counters, in bytes.
     pub const fn offset(self) -> usize {
         COUNTERS_AT + 8 * self as usize
     }
@@ -142,7 +152,7 @@ mod tests {
     #[test]
     fn offsets_stay_where_they_are() {
         assert_eq!((VERSION_AT, READ_PIECE_AT, WRITE_PIECE_AT, FILE_BYTES), (8, 64, 72, 4096));
-        assert_eq!(WEIGHT_AT, 80);
+        assert_eq!((WEIGHT_AT, SEGMENT_AT, TOKEN_AT, SEGMENT_TOKEN_AT), (80, 88, 96, 16));
         for (index, counter) in Counter::ALL.iter().enumerate() {
             assert_eq!(counter.offset(), 64 + 8 * index, "{}", counter.name());
         }

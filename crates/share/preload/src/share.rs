@@ -1,7 +1,8 @@
-//! The files of the controller, mapped when the library is loaded: the size of a piece now, and
-//! the counters.
+//! What is the controller's, mapped when the library is loaded: the file with the size of a piece now, and
+//! the segment of counters that it names.
 //!
-//! Until then, and wherever a file is missing, short or foreign, memory of our own stands in: sizes
+//! Neither can be shortened by another user: the file is its maker's alone, a segment has its size for
+//! ever. Until then, and wherever one is missing, short or foreign, memory of our own stands in: sizes
 //! of 0, which cut nothing, and counters that nobody reads. So no call has to ask whether it is mapped.
 //! Held by `test without_the_files_nothing_is_cut` (`tests/families.rs`).
 
@@ -51,7 +52,7 @@ pub(crate) fn count(counter: Counter, more: u64) {
     unsafe { (*COUNTED.load(Relaxed).add(counter as usize)).fetch_add(more, Relaxed) };
 }
 
-/// Maps the files, once, before `main` if the loader runs us in time.
+/// Maps the file and attaches the counters, once, before `main` if the loader runs us in time.
 #[cfg(not(test))]
 pub(crate) fn map() {
     // SAFETY: the name ends with 0.
@@ -61,25 +62,44 @@ pub(crate) fn map() {
     }
     // SAFETY: the environment holds strings that end with 0.
     let directory = unsafe { CStr::from_ptr(directory) }.to_bytes();
-    let read_only = libc::PROT_READ;
-    if let Some(start) = map_file(directory, b"/pieces\0", layout::PIECES_MAGIC, read_only) {
+    if let Some(start) = map_file(directory, b"/pieces\0", layout::PIECES_MAGIC) {
         PIECES.store(start.wrapping_byte_add(layout::READ_PIECE_AT), Relaxed);
+        // SAFETY: the whole file was mapped, and stays so.
+        unsafe { attach(start) };
     }
-    let writable = libc::PROT_READ | libc::PROT_WRITE;
-    if let Some(start) = map_file(directory, b"/counters\0", layout::COUNTERS_MAGIC, writable) {
-        COUNTED.store(start.wrapping_byte_add(layout::COUNTERS_AT), Relaxed);
-        count(Counter::Processes, 1);
+}
+
+/// Attaches the segment of counters that a mapped file of sizes names, if it is that one.
+///
+/// # Safety
+/// `pieces` points to a whole mapped file.
+#[cfg(not(test))]
+unsafe fn attach(pieces: *mut AtomicU64) {
+    // SAFETY: inside the map, and aligned.
+    let number = |at: usize| unsafe { (*pieces.wrapping_byte_add(at)).load(Relaxed) };
+    let Some(id) = number(layout::SEGMENT_AT).checked_sub(1) else { return };
+    let Ok(id) = c_int::try_from(id) else { return };
+    // SAFETY: attached where the kernel chooses; no segment is smaller than a page, which holds all that is
+    // looked at. It is never detached once it is used.
+    unsafe {
+        let start = libc::shmat(id, ptr::null(), 0);
+        if start as isize == -1 {
+            return;
+        }
+        let head: [u8; 12] = ptr::read(start.cast());
+        let token: u64 = ptr::read(start.wrapping_byte_add(layout::SEGMENT_TOKEN_AT).cast());
+        if !layout::is_valid(head, layout::COUNTERS_MAGIC) || token != number(layout::TOKEN_AT) {
+            libc::shmdt(start);
+            return;
+        }
+        COUNTED.store(start.wrapping_byte_add(layout::COUNTERS_AT).cast(), Relaxed);
     }
+    count(Counter::Processes, 1);
 }
 
 /// Maps one file of `directory` if it is what it should be. `name` begins with `/` and ends with 0.
 #[cfg(not(test))]
-fn map_file(
-    directory: &[u8],
-    name: &[u8],
-    magic: [u8; 8],
-    protection: c_int,
-) -> Option<*mut AtomicU64> {
+fn map_file(directory: &[u8], name: &[u8], magic: [u8; 8]) -> Option<*mut AtomicU64> {
     const PATH_BYTES: usize = 4096;
     let mut path = [0u8; PATH_BYTES];
     let (head, rest) = path.split_at_mut_checked(directory.len())?;
@@ -89,14 +109,14 @@ fn map_file(
         ptr::copy_nonoverlapping(directory.as_ptr(), head.as_mut_ptr(), directory.len());
         ptr::copy_nonoverlapping(name.as_ptr(), tail.as_mut_ptr(), name.len());
     }
-    let access = if protection & libc::PROT_WRITE != 0 { libc::O_RDWR } else { libc::O_RDONLY };
     // SAFETY: the path ends with 0; a fresh descriptor is closed below and nowhere else.
     unsafe {
-        let fd = libc::open(path.as_ptr().cast(), access | libc::O_CLOEXEC | libc::O_NONBLOCK);
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let fd = libc::open(path.as_ptr().cast(), flags);
         if fd < 0 {
             return None;
         }
-        let start = map_descriptor(fd, magic, protection);
+        let start = map_descriptor(fd, magic);
         libc::close(fd);
         start
     }
@@ -105,19 +125,21 @@ fn map_file(
 /// # Safety
 /// `fd` is open.
 #[cfg(not(test))]
-unsafe fn map_descriptor(fd: c_int, magic: [u8; 8], protection: c_int) -> Option<*mut AtomicU64> {
+unsafe fn map_descriptor(fd: c_int, magic: [u8; 8]) -> Option<*mut AtomicU64> {
     let bytes = layout::FILE_BYTES;
     // SAFETY: `state` is as large as the kernel fills it; the map is checked before it is read, and
-    // a file that is long enough now stays so by the contract with the controller.
+    // a file that is long enough now stays so, since nobody may shorten it but root and this user.
     unsafe {
         let mut state: libc::stat64 = core::mem::zeroed();
         let is_file = libc::fstat64(fd, &raw mut state) == 0
             && state.st_mode & libc::S_IFMT == libc::S_IFREG
-            && state.st_size >= bytes as i64;
+            && state.st_size >= bytes as i64
+            && (state.st_uid == 0 || state.st_uid == libc::geteuid())
+            && state.st_mode & (libc::S_IWGRP | libc::S_IWOTH) == 0;
         if !is_file {
             return None;
         }
-        let start = libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, fd, 0);
+        let start = libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, fd, 0);
         if start == libc::MAP_FAILED {
             return None;
         }

@@ -7,6 +7,7 @@ mod place;
 use place::{Place, has, is_root, succeed};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -202,16 +203,53 @@ fn without_the_files_nothing_is_cut() {
         run(&place);
         assert_eq!(place.counted().get("calls_cut"), None, "{:?}", bad.map(|b| b.len()));
     }
+    // Whoever may write the file may shorten it, and would end the program.
     fs::write(&pieces, &good).unwrap();
-    fs::remove_file(place.share().join("counters")).unwrap();
-    run(&place);
+    for mode in [0o664, 0o646] {
+        fs::set_permissions(&pieces, fs::Permissions::from_mode(mode)).unwrap();
+        run(&place);
+        assert!(place.counted().is_empty(), "mode {mode:o}");
+    }
+    fs::set_permissions(&pieces, fs::Permissions::from_mode(0o644)).unwrap();
+    if is_root() {
+        std::os::unix::fs::chown(&pieces, Some(65_534), None).unwrap();
+        run(&place);
+        assert!(place.counted().is_empty(), "another user's");
+        std::os::unix::fs::chown(&pieces, Some(0), None).unwrap();
+    }
+    // No counters, a segment that is gone, and one that is another's.
+    for (at, number) in [
+        (place::layout::SEGMENT_AT, 0),
+        (place::layout::SEGMENT_AT, 1 << 30),
+        (place::layout::SEGMENT_AT, u64::MAX),
+        (place::layout::TOKEN_AT, place.counters.token ^ 1),
+    ] {
+        let mut bytes = good.clone();
+        bytes[at..at + 8].copy_from_slice(&u64::to_ne_bytes(number));
+        fs::write(&pieces, bytes).unwrap();
+        run(&place);
+        assert!(place.counted().is_empty(), "{at}: {number}");
+    }
     succeed(
         place.command(&program).env("BARO_SHARE", "x".repeat(5000)).arg(place.files()).arg("raw"),
     );
     place.set_pieces(0, 0);
-    fs::write(place.share().join("counters"), place::layout::fresh(*b"baroctr1")).unwrap();
     run(&place);
     assert_eq!(place.counted().into_iter().collect::<Vec<_>>(), [("processes", 1)]);
+}
+
+#[test]
+fn counters_that_others_empty_end_no_program() {
+    let Some(place) = Place::new("emptied") else { return };
+    let Some(program) = place.compile("families", &[]) else { return };
+    let mut child = place.command(&program).arg(place.files()).arg("members").spawn().unwrap();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        place.counters.punch();
+    };
+    assert!(status.success(), "{status}");
 }
 
 #[test]

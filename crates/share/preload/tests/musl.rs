@@ -23,7 +23,8 @@ fn a_dynamic_program_of_musl_starts_and_is_cut() {
     }
     for case in ["handlers", "cancelled", "executed", "stacks"] {
         succeed(place.command(&life).arg(place.files()).arg(case));
-        assert!(place.counted()["calls_cut"] >= 1, "{case}");
+        let counted = place.counted();
+        assert!(counted.get("calls_cut").is_some_and(|cut| *cut >= 1), "{case}: {counted:?}");
     }
 }
 

@@ -256,8 +256,8 @@ mod tests {
     fn a_file_that_is_cut_off_is_zeros_with_a_mark_and_said_to_be_lost() {
         let Some((here, folder)) = Here::new("cut") else { return };
         for left in [0, 4096, 8192, BYTES as u64 - 4096] {
-            let memory = SharedMemory::create_in(&folder, "one", BYTES).unwrap();
-            let other = SharedMemory::create_in(&folder, "other", BYTES).unwrap();
+            let memory = SharedMemory::create_in(&folder, "one", BYTES, 0o600).unwrap();
+            let other = SharedMemory::create_in(&folder, "other", BYTES, 0o600).unwrap();
             memory.mark_when_lost(64, 7);
             memory.write(100, b"here");
             other.write(100, b"there");
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_handed_on() {
         let Some((here, folder)) = Here::new("on") else { return };
-        let memory = SharedMemory::create_in(&folder, "one", BYTES).unwrap();
+        let memory = SharedMemory::create_in(&folder, "one", BYTES, 0o600).unwrap();
         let sent = exit_code_of(|| {
             // Twice: the handler that a Rust program starts with takes the first for a fault, and
             // only makes the next one the end.

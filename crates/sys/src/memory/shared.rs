@@ -94,14 +94,14 @@ impl SharedMemory {
         Ok(Self::own(map, None, PathBuf::new(), None, None))
     }
 
-    /// Makes the file `name` in `folder` with `bytes` of allocated zeros, readable by its owner only.
-    /// It must lie on a tmpfs. All of it is allocated here: a hole would be a SIGBUS when memory is
+    /// Makes the file `name` in `folder` with `bytes` of allocated zeros and these rights. It must lie
+    /// on a tmpfs. All of it is allocated here: a hole would be a SIGBUS when memory is
     /// short.
     ///
     /// # Errors
     /// The name is taken, or there is not enough memory.
-    pub fn create_in(folder: &StateFolder, name: &str, bytes: usize) -> Result<Self> {
-        let file = folder.create_file(name, 0o600)?;
+    pub fn create_in(folder: &StateFolder, name: &str, bytes: usize, mode: u32) -> Result<Self> {
+        let file = folder.create_file(name, mode)?;
         let path = folder.path().join(name);
         if let Err(error) = allocate(&file, &path, bytes) {
             let _ = folder.remove(name);
@@ -129,8 +129,8 @@ impl SharedMemory {
         Self::map_whole(file, &folder.path().join(name), Some((folder.clone(), name.to_owned())))
     }
 
-    /// Makes the file `path` as [`SharedMemory::create_in`] does, without asking who owns what leads
-    /// to it.
+    /// Makes the file `path`, for its owner only, as [`SharedMemory::create_in`] does, without asking who
+    /// owns what leads to it.
     ///
     /// # Errors
     /// As there.
@@ -257,6 +257,13 @@ impl SharedMemory {
         let Some(file) = &self.owner.file else { return Ok(()) };
         file.set_permissions(std::fs::Permissions::from_mode(mode))
             .map_err(|e| Error::new("set the mode", &self.owner.path, e))
+    }
+
+    /// The number of its file, by which maps in /proc show it.
+    #[must_use]
+    pub fn inode(&self) -> Option<u64> {
+        use std::os::unix::fs::MetadataExt;
+        Some(self.owner.file.as_ref()?.metadata().ok()?.ino())
     }
 
     /// Size in bytes.

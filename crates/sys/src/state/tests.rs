@@ -98,6 +98,7 @@ fn folders_and_files_that_others_write_are_refused() {
     let folder = StateFolder::make(&place.join("state"), 0o700).unwrap();
     folder.replace("file", b"text", 0o666).unwrap();
     assert!(refusal(folder.open_file("file")).contains("mode 0666"));
+    assert!(folder.open_anybodys("file").is_ok());
     let mode = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
     for open in [0o777, 0o770, 0o702] {
         mode(open);

@@ -195,18 +195,18 @@ impl Machine for Fake {
         kernel.write(path, text)
     }
 
-    fn load(&self, _: &Path) -> Result<String, baro_sys::Error> {
-        self.kernel().journal.clone().ok_or_else(|| errno("journal", ENOENT))
+    fn load(&self) -> Result<Option<String>, baro_sys::Error> {
+        Ok(self.kernel().journal.clone())
     }
 
-    fn save(&mut self, _: &Path, text: &str) -> Result<(), baro_sys::Error> {
+    fn save(&mut self, text: &str) -> Result<(), baro_sys::Error> {
         let mut kernel = self.kernel();
         kernel.step("journal")?;
         kernel.journal = Some(text.to_owned());
         Ok(())
     }
 
-    fn remove(&mut self, _: &Path) -> Result<(), baro_sys::Error> {
+    fn remove(&mut self) -> Result<(), baro_sys::Error> {
         let mut kernel = self.kernel();
         kernel.step("journal")?;
         kernel.journal = None;
@@ -481,7 +481,7 @@ fn a_journal_of_an_earlier_boot_is_dropped_and_reported() {
 #[test]
 fn a_full_journal_refuses_and_touches_nothing() {
     let fake = Fake::new(Some(20), "none");
-    let path = |number: usize| format!("{VM}knob{number}");
+    let path = |number: usize| format!("{QUEUE}knob{number}");
     for number in 0..=SETTINGS_MAX {
         fake.kernel().put(&path(number), 0);
     }

@@ -5,7 +5,7 @@
 
 use super::{Form, Snippet, comment, explain};
 use crate::check::{Circumstances, MountFacts, Need, Remedy, Verdict};
-use crate::machine::{Host, Machine};
+use crate::machine::Root;
 use std::fmt::Write;
 
 /// Options of which one is in force.
@@ -32,7 +32,7 @@ pub(super) fn snippet(needs: &[Need], here: &Circumstances) -> Snippet {
             &mut text,
             "UUID=... in place of the device's name stays right when names change (blkid).",
         );
-        let host = Host { root: here.root.clone() };
+        let host = Root(here.root.clone());
         let mounts = host.read("/proc/self/mountinfo").unwrap_or_default();
         let found = Line::of(&mounts, store);
         if !noted.is_empty() {

@@ -7,6 +7,7 @@
 
 use super::Folders;
 use super::profile;
+use crate::commands::tune::tell_before;
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_share::Done;
@@ -230,6 +231,7 @@ impl Control {
         let opened =
             Controller::open(&self.registry, &self.folders.state_dir, self.policy.clone())?;
         let Some((mut controller, report)) = opened else { return Ok(()) };
+        tell_before(&report);
         let text = report.to_string();
         if !text.is_empty() {
             say!("baro: settings that a crash had left were put back:");

@@ -8,7 +8,7 @@
 //! Held by `tests/share_install.rs`.
 
 use super::profile::{self, Group};
-use crate::commands::units::{There, UNITS, WANTED, look, plain, tell};
+use crate::commands::units::{self, There, UNITS, WANTED, look, plain, tell};
 use crate::failure::{Outcome, Result};
 use baro_share::member::find_interposer;
 use baro_sys::{files, schedule};
@@ -46,16 +46,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
                     --root DIR installs below a folder of your own"
             .into());
     }
-    let units = arguments.root.join(UNITS);
+    let folder = arguments.root.join(UNITS);
     let manager = is_here && Path::new("/run/systemd/system").exists();
     if arguments.remove {
-        return remove(arguments, manager, &units);
+        return remove(arguments, manager, &folder);
     }
     let groups = profile::groups(&arguments.profile)?;
-    let mut files = vec![(units.join(NAME), service(&arguments.profile, &groups)?)];
+    let mut files = vec![(folder.join(NAME), service(&arguments.profile, &groups)?)];
     for group in &groups {
         if let Some(unit) = &group.unit {
-            let dir = units.join(format!("{}.d", plain_unit(unit)?));
+            let dir = folder.join(format!("{}.d", plain_unit(unit)?));
             files.push((dir.join(DROP_IN), drop_in(&group.name)?));
         }
     }
@@ -73,12 +73,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     // Drop-ins of groups that the profile has no more.
-    remove_drop_ins(arguments, &units, &files)?;
+    remove_drop_ins(arguments, &folder, &files)?;
     for (path, text) in &files {
-        if let Some(dir) = path.parent() {
-            files::make_folders(dir)?;
-        }
-        files::write_durable(path, text.as_bytes())?;
+        units::write(path, text)?;
         out!("{}: written", path.display());
     }
     tell(manager, NAME, &[&["daemon-reload"], &["enable", NAME], &["restart", NAME]])?;
@@ -155,7 +152,7 @@ Wants={NAME}
 After={NAME}
 
 [Service]
-Environment=LD_PRELOAD={} BARO_SHARE=/run/barograph/share/{}
+Environment=LD_PRELOAD={} BARO_SHARE=/run/barograph-share/{}
 ",
         plain("the interposer", &interposer)?,
         group.replace('/', "+"),
@@ -163,43 +160,41 @@ Environment=LD_PRELOAD={} BARO_SHARE=/run/barograph/share/{}
 }
 
 /// Removes our drop-ins, but for those in `keep`.
-fn remove_drop_ins(arguments: &Arguments, units: &Path, keep: &[(PathBuf, String)]) -> Result<()> {
-    if !files::exists(units) {
+fn remove_drop_ins(arguments: &Arguments, folder: &Path, keep: &[(PathBuf, String)]) -> Result<()> {
+    if !files::exists(folder) {
         return Ok(());
     }
-    for name in files::list(units)?.iter().filter(|name| name.ends_with(".d")) {
-        let path = units.join(name).join(DROP_IN);
+    for name in files::list(folder)?.iter().filter(|name| name.ends_with(".d")) {
+        let path = folder.join(name).join(DROP_IN);
         if keep.iter().any(|(kept, _)| *kept == path) {
             continue;
         }
         match look(&path, MARKER)? {
             There::Nothing => continue,
             There::Foreign if !arguments.replace => return Err(foreign(&path).into()),
-            _ => files::remove_durable(&path)?,
+            _ => units::remove(&path)?,
         }
-        files::remove_if_empty(&units.join(name));
+        units::remove_if_empty(&folder.join(name));
         out!("{}: removed", path.display());
     }
     Ok(())
 }
 
-fn remove(arguments: &Arguments, manager: bool, units: &Path) -> Result<Outcome> {
-    let path = units.join(NAME);
+fn remove(arguments: &Arguments, manager: bool, folder: &Path) -> Result<Outcome> {
+    let path = folder.join(NAME);
     match look(&path, MARKER)? {
         There::Foreign if !arguments.replace => return Err(foreign(&path).into()),
         There::Nothing => out!("{}: not there", path.display()),
         _ => {
             tell(manager, NAME, &[&["disable", "--now", NAME]])?;
-            files::remove_durable(&path)?;
+            units::remove(&path)?;
             out!("{}: removed", path.display());
         }
     }
-    remove_drop_ins(arguments, units, &[])?;
+    remove_drop_ins(arguments, folder, &[])?;
     // Of an image nobody is told: what enabling there has made.
-    let wanted = units.join(WANTED).join(NAME);
-    if files::exists(&wanted) {
-        files::remove_durable(&wanted)?;
-    }
+    let wanted = folder.join(WANTED).join(NAME);
+    units::remove(&wanted)?;
     tell(manager, NAME, &[&["daemon-reload"]])?;
     Ok(Outcome::Done)
 }

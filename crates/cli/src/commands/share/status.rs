@@ -11,8 +11,8 @@ use baro_share::judge::{Judged, judge};
 use baro_share::pieces::{PieceFiles, Pieces};
 use baro_share::sampler::{DiskSeen, Sampler};
 use baro_share::{Registry, Version};
-use baro_sys::lock::LockFile;
 use baro_sys::{clock, termination};
+use baro_tune::Journal;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -58,8 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
         let seen = sampler.finish(true);
         let told: Vec<Told<'_>> =
             seen.iter().map(|disk| look(disk, sampler.version(), &dirs)).collect();
-        let controller = LockFile::holder(&arguments.folders.state_dir.join("lock"));
-        let controller = controller.ok().flatten().and_then(|holder| holder.pid);
+        let controller = Journal::holder(&arguments.folders.state_dir);
         match arguments.format {
             Format::Json => {
                 let disks: Vec<_> = told.iter().map(disk_json).collect();

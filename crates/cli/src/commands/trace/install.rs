@@ -8,10 +8,11 @@
 
 mod unit;
 
-use crate::commands::units::{There, UNITS, WANTED, look, plain, tell};
+use crate::commands::units::{self, There, UNITS, WANTED, look, plain, tell};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_sys::{files, schedule};
+use baro_sys::schedule;
+use baro_sys::state::StateFolder;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use unit::{MARKER, NAME, Unit};
@@ -29,7 +30,7 @@ pub(super) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..))]
     keep: u32,
     /// Where traces go; made if it is not there
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/barograph/traces")]
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/barograph-traces")]
     folder: PathBuf,
     /// Install below this folder, which becomes / of another machine
     #[arg(long, value_name = "DIR", default_value = "/")]
@@ -70,8 +71,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
                 .into(),
         );
     }
-    let units = arguments.root.join(UNITS);
-    let path = units.join(NAME);
+    let folder_of_units = arguments.root.join(UNITS);
+    let path = folder_of_units.join(NAME);
     let there = look(&path, MARKER)?;
     if there == There::Foreign && !arguments.replace {
         return Err(format!(
@@ -84,12 +85,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     let traces = arguments.root.join(folder.trim_start_matches('/'));
     let manager = is_here && Path::new("/run/systemd/system").exists();
     if arguments.remove {
-        return remove(manager, &units, &traces, there);
+        return remove(manager, &folder_of_units, &traces, there);
     }
     let text = text(arguments, folder)?;
     make_folder(&traces)?;
-    files::make_folders(&units)?;
-    files::write_durable(&path, text.as_bytes())?;
+    units::write(&path, &text)?;
     out!("{}: written", path.display());
     out!("{}: traces of calls that waited {}", traces.display(), arguments.over);
     // One that runs goes on with its old options until it is started anew.
@@ -111,36 +111,28 @@ fn text(arguments: &Arguments, folder: &str) -> Result<String> {
     .text())
 }
 
-/// Makes the folder for traces, for root and its group: they tell names of all processes.
+/// Makes the folder for traces, for root and its group: they tell names of all processes. Nobody else may
+/// put anything there, since root removes the oldest ones.
 fn make_folder(path: &Path) -> Result<()> {
-    if let Some(parent) = path.parent() {
-        files::make_folders(parent)?;
-    }
-    match files::make_folder_with(path, 0o750) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        result => result.map_err(|error| {
-            format!("{}: cannot make it: {}", path.display(), error.source).into()
-        }),
-    }
+    let Some(above) = path.parent() else { return Ok(()) };
+    StateFolder::make_all(above, 0o755)?;
+    StateFolder::make(path, 0o750)?;
+    Ok(())
 }
 
-fn remove(manager: bool, units: &Path, traces: &Path, there: There) -> Result<Outcome> {
-    let path = units.join(NAME);
+fn remove(manager: bool, folder: &Path, traces: &Path, there: There) -> Result<Outcome> {
+    let path = folder.join(NAME);
     if there == There::Nothing {
         out!("{}: not there", path.display());
     } else {
         tell(manager, NAME, &[&["disable", "--now", NAME]])?;
-        files::remove_durable(&path)?;
+        units::remove(&path)?;
         out!("{}: removed", path.display());
         tell(manager, NAME, &[&["daemon-reload"]])?;
     }
     // Of an image nobody is told: what enabling there has made.
-    let wanted = units.join(WANTED);
-    files::remove_durable(&wanted.join(NAME)).or_else(|error| match files::is_gone(&error) {
-        true => Ok(()),
-        false => Err(error),
-    })?;
-    files::remove_if_empty(traces);
+    units::remove(&folder.join(WANTED).join(NAME))?;
+    units::remove_if_empty(traces);
     if traces.is_dir() {
         out!("{}: the traces stay", traces.display());
     }

@@ -5,6 +5,7 @@ use super::recording::{BUFFER, Collector, Recorded, Recording, RingOptions, reco
 use crate::commands::{Format, print_json};
 use crate::failure::{Failure, Outcome, Result};
 use crate::size;
+use baro_sys::state::StateFolder;
 use baro_sys::{clock, files, termination};
 use baro_trace::collect::{CollectError, Summary};
 use clap::Args;
@@ -134,8 +135,12 @@ fn remove_older(folder: &Path, keep: usize) {
     });
     names.sort_unstable();
     let old = names.len().saturating_sub(keep.max(1));
-    for name in names.iter().take(old) {
-        let _ = files::remove(&folder.join(name));
+    if old == 0 {
+        return;
+    }
+    match StateFolder::open(folder) {
+        Ok(folder) => names.iter().take(old).for_each(|name| drop(folder.remove(name))),
+        Err(error) => eprintln!("baro: --keep: {error}; older traces stay"),
     }
 }
 

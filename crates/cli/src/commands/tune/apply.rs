@@ -7,8 +7,8 @@
 //! of the journal sees to it. Held by `tests/tune.rs`.
 
 use super::here::Here;
-use super::options;
 use super::rows::Row;
+use super::{options, tell_before};
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_sys::{clock, termination};
@@ -75,10 +75,12 @@ pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
     let options = options(arguments.state_dir.clone(), OnConflict::Leave);
     let options = Options { root: arguments.here.root.clone(), ..options };
     let (mut journal, undone) = Journal::open(&options)?;
+    tell_before(&undone);
     tell(&undone, "settings that a crash had left were put back");
     if arguments.keep {
         // Held beside it: one process at a time changes settings.
         let (mut kept, dropped) = Journal::open_kept(&options)?;
+        tell_before(&dropped);
         tell(&dropped, "settings were kept before a reboot");
         if let Err(error) = set(&mut kept, &mut rows) {
             let left = "; what is set already is kept: `baro tune undo` puts it back";

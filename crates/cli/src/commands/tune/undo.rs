@@ -3,7 +3,7 @@
 //! In this order, since a killed owner changed what it found kept. Held by
 //! `what_is_kept_stays_until_undo_also_below_another_that_is_killed`.
 
-use super::options;
+use super::{options, tell_before};
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_tune::{Journal, OnConflict, Options};
@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &Undo) -> Result<Outcome> {
         let (mut kept, dropped) = Journal::open_kept(&options)?;
         reports.extend([dropped, kept.undo_all(on_conflict)]);
     }
+    reports.iter().for_each(tell_before);
     let clean = reports.iter().all(baro_tune::Report::is_clean);
     match arguments.format {
         Format::Text if reports.iter().all(|report| report.settings.is_empty()) => {

@@ -1,11 +1,13 @@
-//! Where the tests run programs under the library: a directory that takes direct I/O, the two shared
-//! files, the library itself, and programs in C.
+//! Where the tests run programs under the library: a directory that takes direct I/O, the shared file and
+//! counters, the library itself, and programs in C.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests use files and programs")]
 #![allow(dead_code, unreachable_pub, reason = "not every test needs all of it")]
 
+mod counters;
 #[path = "../../src/layout.rs"]
 pub mod layout;
 
+use counters::Counters;
 use layout::Counter;
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +21,7 @@ pub const PIECE_BYTES: u64 = 64 * 1024;
 /// A directory for one test with the shared files in it; gone at the end.
 pub struct Place {
     pub root: PathBuf,
+    pub counters: Counters,
 }
 
 impl Place {
@@ -28,10 +31,8 @@ impl Place {
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         fs::create_dir_all(root.join("files")).unwrap();
-        let place = Place { root };
+        let place = Place { root, counters: Counters::new() };
         place.set_pieces(PIECE_BYTES, PIECE_BYTES);
-        fs::write(place.share().join(layout::COUNTERS_FILE), layout::fresh(layout::COUNTERS_MAGIC))
-            .unwrap();
         let direct = fs::OpenOptions::new()
             .write(true)
             .create(true)
@@ -59,6 +60,7 @@ impl Place {
         let mut bytes = layout::fresh(layout::PIECES_MAGIC);
         bytes[layout::READ_PIECE_AT..][..8].copy_from_slice(&read_bytes.to_ne_bytes());
         bytes[layout::WRITE_PIECE_AT..][..8].copy_from_slice(&write_bytes.to_ne_bytes());
+        self.counters.name_in(&mut bytes);
         let file = fs::OpenOptions::new()
             .write(true)
             .create(true)
@@ -70,13 +72,8 @@ impl Place {
 
     /// What was counted since the last call.
     pub fn counted(&self) -> BTreeMap<&'static str, u64> {
-        let path = self.share().join(layout::COUNTERS_FILE);
-        let bytes = fs::read(&path).unwrap();
-        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
-        let zero = layout::fresh(layout::COUNTERS_MAGIC);
-        std::os::unix::fs::FileExt::write_all_at(&file, &zero, 0).unwrap();
-        let value = |c: Counter| u64::from_ne_bytes(bytes[c.offset()..][..8].try_into().unwrap());
-        Counter::ALL.iter().map(|c| (c.name(), value(*c))).filter(|(_, v)| *v > 0).collect()
+        let value = |c: &Counter| (c.name(), self.counters.take(*c));
+        Counter::ALL.iter().map(value).filter(|(_, v)| *v > 0).collect()
     }
 
     /// A command that runs under the library.

@@ -14,16 +14,18 @@ use baro_bench_sys::calls;
 use baro_command::say;
 use baro_share::{Controller, Policy, Registry, observe};
 use baro_sys::disk::Disk;
-use baro_sys::lock::LockFile;
+use baro_sys::lock::{Holder, LockFile};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::place::Place;
+use baro_sys::state::StateFolder;
 use baro_sys::storage::Storage;
 use baro_sys::{clock, files, schedule};
+use baro_tune::Journal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Run directories of all runs are here, each with the id of its process.
-const RUN_DIR: &str = "/run/barograph";
+/// Run directories of all runs are here, where only root can put anything, each with the id of its process.
+const RUN_DIR: &str = "/run/barograph-root/bench";
 const RUN_PREFIX: &str = "bench-";
 const GROUPS: &str = "groups";
 const SETTINGS: &str = "settings";
@@ -74,16 +76,18 @@ impl Site {
         })?;
         let number = observe::queue(Path::new("/"), &queue.disk).map_err(refused)?.number;
         remove_leftovers();
-        let run_dir = Path::new(RUN_DIR).join(format!("{RUN_PREFIX}{}", std::process::id()));
-        files::make_folders(&run_dir)?;
-        let run_lock = take(&run_dir)?;
+        let runs = StateFolder::make_all(Path::new(RUN_DIR), 0o755)?;
+        let name = format!("{RUN_PREFIX}{}", std::process::id());
+        let run_dir = Path::new(RUN_DIR).join(&name);
+        let run_lock = runs.make_below(&name, 0o755)?.lock(LOCK)?;
+        let run_lock = run_lock.map_err(|holder| in_use(&run_dir, holder))?;
         let registry = Registry::open(&run_dir.join(GROUPS)).map_err(refused)?;
         let folder = dir.join(FOLDER);
         files::make_folders(&folder)?;
         let folder_lock = match take(&folder) {
             Ok(lock) => lock,
             Err(error) => {
-                let _ = files::remove_tree(&run_dir);
+                remove_run(&runs, &name);
                 return Err(error);
             }
         };
@@ -175,19 +179,33 @@ impl Drop for Site {
         self.remove_files();
         let _ = files::remove(&self.folder.join(LOCK));
         files::remove_if_empty(&self.folder);
-        let _ = files::remove_tree(&self.run_dir);
-        files::remove_if_empty(Path::new(RUN_DIR));
+        let name = self.run_dir.file_name().unwrap_or_default().to_string_lossy();
+        if let Ok(runs) = StateFolder::open(Path::new(RUN_DIR)) {
+            remove_run(&runs, &name);
+        }
     }
 }
 
 fn take(folder: &Path) -> Result<LockFile, BenchError> {
-    LockFile::take(&folder.join(LOCK))?.map_err(|holder| {
-        let by = holder.pid.map_or_else(String::new, |pid| format!(" by process {pid}"));
-        BenchError::Refused(format!(
-            "{}: is in use{by}: wait for it, or choose another --dir",
-            folder.display()
-        ))
-    })
+    LockFile::take(&folder.join(LOCK))?.map_err(|holder| in_use(folder, holder))
+}
+
+fn in_use(folder: &Path, holder: Holder) -> BenchError {
+    let by = holder.pid.map_or_else(String::new, |pid| format!(" by process {pid}"));
+    BenchError::Refused(format!(
+        "{}: is in use{by}: wait for it, or choose another --dir",
+        folder.display()
+    ))
+}
+
+/// Removes what a run has in its run directory, by its names; what is not undone keeps it.
+fn remove_run(runs: &StateFolder, name: &str) {
+    let Ok(run) = runs.below(name) else { return };
+    let settings = Journal::remove_folder(&run.path().join(SETTINGS));
+    if settings.is_ok() && run.remove_folder(GROUPS).is_ok() {
+        let _ = run.remove(LOCK);
+        let _ = runs.remove_folder(name);
+    }
 }
 
 fn write(path: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), BenchError> {
@@ -217,7 +235,8 @@ fn write(path: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), BenchError> {
 /// Undoes what killed runs left: settings, then control groups, then the run directory. What cannot
 /// be undone is said and stays for the next run.
 fn remove_leftovers() {
-    let names = files::list(Path::new(RUN_DIR)).unwrap_or_default();
+    let Ok(runs) = StateFolder::open(Path::new(RUN_DIR)) else { return };
+    let names = runs.list().unwrap_or_default();
     for name in names.iter().filter(|name| name.starts_with(RUN_PREFIX)) {
         let dir = Path::new(RUN_DIR).join(name);
         // One that is just beginning has its folder a moment before its lock.
@@ -228,23 +247,20 @@ fn remove_leftovers() {
             continue;
         }
         // Held while it is undone, so that two runs that begin at once do not undo it both.
-        let Some(_lock) = take_left(&dir, pid) else { continue };
+        let Some(_lock) = take_left(&runs, name, pid) else { continue };
         say!("bench: undoing what a killed run left ({})", dir.display());
         if let Err(error) = undo(&dir) {
             say!("bench: {error}; it is tried again by the next run");
             continue;
         }
-        let _ = files::remove_tree(&dir);
+        remove_run(&runs, name);
     }
 }
 
 /// The lock of what a killed run left; None if the run lives, or another one has just undone it.
-fn take_left(dir: &Path, pid: &str) -> Option<LockFile> {
+fn take_left(runs: &StateFolder, name: &str, pid: &str) -> Option<LockFile> {
     for _ in 0..UNDONE_TRIES {
-        if !files::exists(dir) {
-            return None;
-        }
-        match LockFile::take(&dir.join(LOCK)) {
+        match runs.below(name).ok()?.lock(LOCK) {
             Ok(Ok(lock)) => return Some(lock),
             Ok(Err(holder)) if holder.pid.is_some_and(|holder| holder.to_string() != pid) => {
                 clock::sleep_ns(UNDONE_PAUSE_NS);
