@@ -7,7 +7,7 @@
 //!
 //! Invariant: every file of a store is a regular file below its folder, or an error says what it is.
 //! Held by `what_is_no_regular_file_is_refused_and_waited_for_never` and the command line's
-//! `a_hostile_store_is_refused_by_every_verb`.
+//! `a_pipe_in_a_store_is_refused_by_every_verb`.
 
 mod below;
 mod locks;

@@ -228,7 +228,13 @@ pub(crate) fn refused(path: &Path, expected: &str, found: String) -> Error {
 }
 
 /// Opens `name` in `folder`, following no link.
-pub(crate) fn at(folder: Option<&File>, name: &OsStr, flags: i32, mode: u32, path: &Path) -> Result<File> {
+pub(crate) fn at(
+    folder: Option<&File>,
+    name: &OsStr,
+    flags: i32,
+    mode: u32,
+    path: &Path,
+) -> Result<File> {
     let text = CString::new(name.as_bytes())
         .map_err(|_| refused(path, "a name", "one with a zero byte".to_owned()))?;
     let below = folder.map_or(libc::AT_FDCWD, AsRawFd::as_raw_fd);

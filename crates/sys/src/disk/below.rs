@@ -46,7 +46,9 @@ pub(super) fn folder(above: &File, path: &Path, name: &str) -> Result<(File, Pat
         let flags = if parts.peek().is_none() { flags } else { AS_PLACE };
         folder = Some(at(folder.as_ref().or(Some(above)), OsStr::new(part), flags, 0, &path)?);
     }
-    folder.map(|folder| (folder, path.clone())).ok_or_else(|| refused(&path, "a name", String::new()))
+    folder
+        .map(|folder| (folder, path.clone()))
+        .ok_or_else(|| refused(&path, "a name", String::new()))
 }
 
 /// Makes the folder `name` and those above it; one that is there is no error, a link is.
@@ -56,9 +58,8 @@ pub(super) fn make_folders(above: &File, path: &Path, name: &str) -> Result<()> 
     for part in name.split('/').filter(|part| !part.is_empty()) {
         let (below, text) = (folder.as_ref().unwrap_or(above), plain(OsStr::new(part), &path)?);
         // SAFETY: an open descriptor and a name that ends with 0.
-        let made = unsafe {
-            libc::mkdirat(below.as_raw_fd(), text.as_ptr(), FOLDER_MODE as libc::mode_t)
-        };
+        let made =
+            unsafe { libc::mkdirat(below.as_raw_fd(), text.as_ptr(), FOLDER_MODE as libc::mode_t) };
         if made != 0 {
             let error = Error::last("make folder", &path);
             if error.errno() != Some(libc::EEXIST) {
@@ -125,7 +126,8 @@ impl Below {
     fn open_with(&self, flags: i32, direct: bool) -> Result<File> {
         let kept = if direct { libc::O_DIRECT } else { 0 };
         let all = flags | kept | libc::O_NONBLOCK;
-        let file = match at(Some(&self.folder), OsStr::new(&self.name), all, FILE_MODE, &self.path) {
+        let file = match at(Some(&self.folder), OsStr::new(&self.name), all, FILE_MODE, &self.path)
+        {
             // What a pipe without a reader, a device without a driver and a socket answer.
             Err(error) if error.errno() == Some(libc::ENXIO) => {
                 return Err(self.refused("a pipe, socket or device".to_owned()));
@@ -174,8 +176,7 @@ impl Below {
         let new = plain(OsStr::new(&to.name), &to.path)?;
         let (from_folder, to_folder) = (self.folder.as_raw_fd(), to.folder.as_raw_fd());
         // SAFETY: open descriptors and names that end with 0.
-        let done =
-            unsafe { libc::renameat(from_folder, old.as_ptr(), to_folder, new.as_ptr()) };
+        let done = unsafe { libc::renameat(from_folder, old.as_ptr(), to_folder, new.as_ptr()) };
         if done == 0 {
             return Ok(());
         }

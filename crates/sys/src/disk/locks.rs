@@ -10,8 +10,8 @@
 
 use super::Disk;
 use super::below::Below;
-use crate::lock::{Holder, LockFile, is_locked, try_lock, unlock};
 use crate::Result;
+use crate::lock::{Holder, LockFile, is_locked, try_lock, unlock};
 use std::fs::File;
 
 /// A byte of a file, held. Given back when dropped.

@@ -1,3 +1,5 @@
+//! A folder on a real file system: what is kept, what is refused, what is locked.
+
 use super::*;
 
 #[test]
