@@ -29,7 +29,7 @@ mod verify;
 
 use crate::failure::{Outcome, Result};
 pub(crate) use baro_command::{Format, print_json};
-use baro_sys::lock::LockFile;
+use baro_log::{Role, StoreLock};
 use clap::Subcommand;
 use std::path::Path;
 
@@ -38,7 +38,7 @@ const RATE_BESIDE_RECORDER: u64 = 64 << 20;
 
 /// Whether somebody records into a store.
 fn is_recorded(store: &Path) -> Result<bool> {
-    Ok(LockFile::holder(&store.join(baro_log::LOCK))?.is_some())
+    Ok(StoreLock::holder_at(store, Role::Recording)?.is_some())
 }
 
 #[derive(Debug, Subcommand)]

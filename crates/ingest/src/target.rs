@@ -5,11 +5,10 @@ use crate::error::{Error, Result};
 use crate::fed::Fed;
 use crate::refusal::Reason;
 use crate::types::Word;
-use baro_log::{Catalog, LOCK};
+use baro_log::{Catalog, Role, StoreLock};
 use baro_ondisk::Type;
 use baro_recorder::{Producer, Recorder, Refused, Trouble, attach};
 use baro_sys::clock;
-use baro_sys::lock::LockFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -224,7 +223,9 @@ impl<'a> Target<'a> {
         let trouble = match &self.writer {
             Writer::Here(recorder) => recorder.status().trouble,
             Writer::Elsewhere { store, .. } => {
-                let gone = LockFile::holder(&store.join(LOCK))?.is_none();
+                let gone = StoreLock::holder_at(store, Role::Recording)
+                    .map_err(baro_recorder::Error::Log)?
+                    .is_none();
                 if gone || self.producer.closed() {
                     return Err(Error::Gone);
                 }

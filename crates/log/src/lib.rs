@@ -23,6 +23,7 @@
 mod catalog;
 mod error;
 mod init;
+mod lock;
 mod logged;
 mod making;
 mod names;
@@ -37,6 +38,7 @@ mod walk;
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
 pub use error::{Error, Result};
 pub use init::{Geometry, blank_header, init, init_growing};
+pub use lock::{Role, StoreLock};
 pub use logged::Logged;
 pub use making::{Making, PIECE_BYTES, Step as MakingStep};
 pub use names::{

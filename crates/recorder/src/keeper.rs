@@ -9,6 +9,8 @@
 
 mod asking;
 mod growth;
+mod guard;
+mod holding;
 mod pinning;
 mod settled;
 mod thread;
@@ -16,13 +18,14 @@ mod thread;
 #[cfg(feature = "inspect")]
 pub use asking::{pin_in_store, release_in_store};
 pub use growth::Growth;
+pub(crate) use guard::{Findings, Guard};
 pub use pinning::{Moment, PinRequest};
 pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
 
 use crate::Result;
 use crate::writer::{Event, Now, PinStart, Retention, Trigger};
 use baro_log::{Making, MakingStep, PIECE_BYTES, Pins, Recovery};
-use baro_ondisk::{Identity, Pin};
+use baro_ondisk::{Identity, Pin, SegmentHeader};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
 
@@ -67,6 +70,24 @@ pub enum Tell {
     Settled(u64),
     /// Whether unsettled segments yield to new records from now on.
     UnsettledYield(bool),
+    /// An earlier session has left so many records in this segment.
+    Holds {
+        /// Its epoch.
+        epoch: u64,
+        /// Its file.
+        index: u32,
+        /// Records of its blocks.
+        records: u64,
+    },
+    /// Somebody has taken this segment away, cut it or written over it.
+    Lost {
+        /// Its file.
+        index: u32,
+        /// What was found.
+        why: String,
+    },
+    /// Nothing more is to be written, and why.
+    Stop(String),
 }
 
 /// What growth depends on.
@@ -132,6 +153,8 @@ pub struct Keeper<S: Storage> {
     settled: u64,
     settled_at_ns: u64,
     failures: u64,
+    /// Segments of earlier sessions whose records are not counted yet.
+    uncounted: Vec<(SegmentHeader, u32)>,
     /// The last pin of a trigger that was refused, and why.
     refused: Option<String>,
 }
@@ -170,6 +193,7 @@ impl<S: Storage> Keeper<S> {
             settled: 0,
             settled_at_ns: 0,
             failures: 0,
+            uncounted: Self::to_count(recovery, retention.keep_unsettled),
             refused: None,
         };
         keeper.resume(recovery.last_epoch, log);
@@ -226,6 +250,7 @@ impl<S: Storage> Keeper<S> {
             Event::CopyOut { epoch, index, dead_from } => {
                 self.copy = Some(CopyJob { epoch, index, dead_from });
             }
+            Event::Started { .. } => {}
             Event::Fired { trigger, realtime_ns, boottime_ns } => {
                 self.fired(trigger, Moment { realtime_ns, boottime_ns }, log);
             }
@@ -246,7 +271,7 @@ impl<S: Storage> Keeper<S> {
             self.start_growing(now.monotonic_ns, log);
         }
         if self.making.is_none() {
-            return Work::Idle;
+            return if self.count_one(log) { Work::More } else { Work::Idle };
         }
         self.step(now.monotonic_ns, log);
         Work::More

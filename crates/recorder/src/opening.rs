@@ -66,6 +66,8 @@ pub struct Opening {
     pub pins_damaged: Vec<(String, String)>,
     /// What was handed to the device since init.
     pub wear: Wear,
+    /// Bytes of the rings, where they are more than half of a log that recycles what is settled.
+    pub rings_over_half: Option<u64>,
     /// Time that the open took.
     pub took_ns: u64,
 }
@@ -117,6 +119,15 @@ impl Opening {
         }
         for reason in &self.rings_passed_over {
             said.push(format!("no rings are made or taken there: {reason}"));
+        }
+        if let Some(bytes) = self.rings_over_half {
+            said.push(format!(
+                "the rings hold up to {bytes} bytes and the log {}: what a killed recorder leaves in \
+                 them has to wait for settling before it can be recorded, and a source that cannot \
+                 wait takes the room of what is not settled; a smaller ring (--ring), or a larger \
+                 log (baro init --size)",
+                self.log_bytes
+            ));
         }
         for reason in &self.rings_refused {
             said.push(format!("a ring was not taken over: {reason}"));

@@ -1,18 +1,20 @@
 //! A store opened for recording.
 
-use crate::keeper::{Growth, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink};
+use crate::keeper::{
+    Growth, Guard, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink,
+};
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::writer::{
-    Command, Engine, FileDevice, Published, Start, Status, Trigger, WRITE_THREADS, WriterThread,
+    Command, Engine, FileDevice, Own, Published, Start, Status, Stored, Trigger, WRITE_THREADS,
+    WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
-use baro_log::{Catalog, Declared, Recovery, open_folder, recover};
+use baro_log::{Catalog, Declared, Recovery, Role, StoreLock, open_folder, recover};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Layout, Pin, StoreId, Type, WhenFull};
 use baro_sys::disk::Disk;
-use baro_sys::lock::LockFile;
 use baro_sys::memory::SharedMemory;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
@@ -42,7 +44,7 @@ pub struct Recorder {
     writer: WriterThread,
     keeper: KeeperThread,
     opening: Opening,
-    _lock: LockFile,
+    _lock: StoreLock,
 }
 
 /// How a recording ended.
@@ -55,6 +57,11 @@ pub struct Closed {
     /// Records that could not be made durable; where rings are files they wait there for the next
     /// open of the store, until the machine is shut down.
     pub left: u64,
+    /// Records that were durable and are not there any more: recycled before they were settled, or in
+    /// files that somebody removed, cut or replaced; as far as that is known.
+    pub lost_durable: u64,
+    /// What was found wrong with the store while recording, in sentences; empty if nothing was.
+    pub damage: Vec<String>,
 }
 
 impl Recorder {
@@ -69,7 +76,7 @@ impl Recorder {
         options.check()?;
         let disk = open_folder(path)?;
         baro_log::read_identity(&disk, path)?;
-        let lock = LockFile::take(&path.join(baro_log::LOCK))?
+        let lock = StoreLock::take(&disk, Role::Recording)?
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         schedule::raise_open_files();
         let recovery = recover(&disk, path)?;
@@ -93,6 +100,11 @@ impl Recorder {
         let (left, refused) = take_over(&rings, &recovery);
         opening.rings_refused = refused;
         opening.rings_taken_over = left.len() as u32;
+        let ring_bytes = options.ring_bytes as u64 * (left.len() as u64).max(1);
+        let recycles = recovery.identity.when_full == WhenFull::Recycle;
+        let over =
+            recycles && options.retention.keep_unsettled && ring_bytes > opening.log_bytes / 2;
+        opening.rings_over_half = over.then_some(ring_bytes);
         opening.records_taken_over = left.iter().map(RingReader::pending).sum();
         let widest = left.iter().map(RingReader::record_bytes_max).max().unwrap_or(0);
         let record_bytes = options.record_bytes_max.max(widest).min(RECORD_BYTES_MAX);
@@ -112,7 +124,7 @@ impl Recorder {
         opening.wear = recovery.wear;
         let boot_id = start.boot_id;
         let mut engine = Engine::new(start, &recovery)?;
-        left.into_iter().for_each(|ring| engine.add_ring(ring));
+        left.into_iter().for_each(|ring| engine.add_leftover(ring));
         opening.fifo = options.probe_fifo();
         opening.cpu = options.probe_cpu();
         opening.judge(facts, &options);
@@ -131,6 +143,7 @@ impl Recorder {
         let device = FileDevice::start(
             disk.clone(),
             access,
+            Own { store, session, last_epoch: recovery.last_epoch },
             move || scheduling.apply(),
             move |completion| {
                 let _ = done.send(Command::Done(completion));
@@ -138,7 +151,8 @@ impl Recorder {
         )?;
         let events = keeper_commands.clone();
         let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
-        let keeper = KeeperThread::start(keeper, (keeper_commands, keeper_queue), link)?;
+        let guard = Guard::new(disk.clone(), &recovery, session);
+        let keeper = KeeperThread::start(keeper, guard, (keeper_commands, keeper_queue), link)?;
         opening.took_ns = clock::monotonic_ns() - started_ns;
         Ok(Recorder {
             disk,
@@ -343,7 +357,25 @@ impl Recorder {
         ]
         .into_iter()
         .flatten()
+        .chain(kept.findings.said)
         .collect()
+    }
+
+    /// Records that were durable and are not there any more: see [`Closed::lost_durable`].
+    #[must_use]
+    pub fn lost_durable(&self) -> u64 {
+        let (published, findings) = (self.writer.published(), self.keeper.kept().findings);
+        let stored = published.stored.iter();
+        let taken = if findings.all {
+            published.durable_records.max(stored.map(|stored| stored.records).sum())
+        } else {
+            let lost = |stored: &Stored| {
+                let gone = findings.gone.iter().find(|gone| gone.epoch == stored.epoch);
+                gone.map_or(0, |gone| stored.records.saturating_sub(gone.readable))
+            };
+            stored.map(lost).sum()
+        };
+        taken + published.status.records_lost_unsettled
     }
 
     /// What [`Status::memory_bytes`] says: known here, since a ring counts once it is made.
@@ -380,13 +412,22 @@ impl Recorder {
     pub fn close(mut self) -> Closed {
         self.end();
         let published = self.writer.published();
-        Closed { status: published.status, rings: published.rings, left: published.left }
+        Closed {
+            status: published.status,
+            rings: published.rings,
+            left: published.left,
+            lost_durable: self.lost_durable(),
+            damage: self.keeper.kept().findings.said,
+        }
     }
 
     fn end(&mut self) {
-        self.keeper.end();
+        let last_look = self.keeper.end();
         let _ = self.commands.send(Command::Close);
         self.writer.join();
+        if let Some(last_look) = last_look {
+            last_look.look();
+        }
         self.rings.remove_if_empty();
     }
 }

@@ -14,7 +14,8 @@ mod status;
 mod thread;
 mod watch;
 
-pub(crate) use device::{FileDevice, WRITE_THREADS};
+pub(crate) use device::{FileDevice, Own, WRITE_THREADS};
+pub(crate) use engine::Stored;
 pub use engine::{Engine, Event, Now, PinRefusal, PinStart, Start};
 pub use retention::Retention;
 pub use status::{Status, Trouble};

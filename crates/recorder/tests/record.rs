@@ -132,3 +132,74 @@ fn the_second_recorder_is_refused_by_name() {
     let error = Recorder::open(&folder.0.join("none"), options()).unwrap_err();
     assert!(matches!(error, Error::Log(baro_log::Error::NotAStore { .. })), "{error}");
 }
+
+#[test]
+fn a_removed_lock_lets_nobody_else_in() {
+    let folder = Folder::new("unlocked");
+    folder.init(4, WhenFull::Recycle);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let lock = folder.0.join("lock");
+    // Whatever is done to it: the file `store` is locked too.
+    for put in [None, Some("1\n")] {
+        std::fs::remove_file(&lock).unwrap();
+        if let Some(text) = put {
+            std::fs::write(&lock, text).unwrap();
+        }
+        let error = Recorder::open(&folder.0, options()).unwrap_err();
+        assert!(matches!(error, Error::Busy { .. }), "{error}");
+        let told = |what: &str| recorder.complaints().iter().any(|said| said.contains(what));
+        let told = || told(if put.is_some() { "lock was replaced" } else { "lock was removed" });
+        assert!((0..1_000).any(|_| told() || {
+            baro_sys::clock::sleep_ns(5_000_000);
+            false
+        }));
+        // Versions that know the named lock only are kept out again.
+        if put.is_none() {
+            let held = || baro_sys::lock::LockFile::holder(&lock).unwrap().is_some();
+            assert!((0..1_000).any(|_| held() || {
+                baro_sys::clock::sleep_ns(5_000_000);
+                false
+            }));
+        }
+    }
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.lost_durable, closed.damage.len()), (0, 0, 2), "{closed:?}");
+    drop(Recorder::open(&folder.0, options()).unwrap());
+}
+
+#[test]
+fn a_log_that_another_writes_is_written_no_more() {
+    let folder = Folder::new("foreign");
+    folder.init(4, WhenFull::Recycle);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    producer.push_frame(1, 1, &[1; 1000]).unwrap();
+    assert!(recorder.wait_durable(&producer, 1, 5_000_000_000));
+    // As a second recorder starts the next segment, however it got past the locks.
+    let path = folder.0.join(segment_name(1));
+    let mut unit = std::fs::read(&path).unwrap();
+    let (header, _) = baro_ondisk::SegmentHeader::decode(&unit[..4096]).unwrap();
+    let session = 77 << 32;
+    let theirs = baro_ondisk::SegmentHeader { session, epoch: 2, ..header };
+    unit[..4096].copy_from_slice(&theirs.encode_with(&[], &baro_ondisk::Wear::default()).0);
+    std::fs::write(&path, &unit).unwrap();
+    for _ in 0..2_000 {
+        let _ = producer.push_frame(1, 2, &[2; 1000]);
+    }
+    let stopped = || {
+        recorder.status().stopped || {
+            baro_sys::clock::sleep_ns(5_000_000);
+            false
+        }
+    };
+    assert!((0..1_000).any(|_| stopped()), "{:?}", recorder.status());
+    let said = recorder.status().trouble.to_string();
+    assert!(said.contains("another recorder has written meanwhile"), "{said}");
+    assert!(said.contains("expected an epoch of at most 0, found 2 of session 0000004d"), "{said}");
+    drop(producer);
+    let closed = recorder.close();
+    assert!(closed.left > 0 && closed.status.stopped, "{closed:?}");
+    // Not a byte of theirs was written over, and nothing more was written anywhere.
+    assert!(std::fs::read(&path).unwrap() == unit, "it was written over");
+    assert!(read_all(&folder.0).len() < 2_000);
+}

@@ -61,6 +61,13 @@ pub enum Source {
         /// The epoch that both have.
         epoch: u64,
     },
+    /// Two recorders have written at the same time.
+    Mixed {
+        /// The session that began later.
+        later: u64,
+        /// The one that has written after it all the same.
+        earlier: u64,
+    },
 }
 
 impl Damage {
@@ -106,6 +113,14 @@ impl fmt::Display for Damage {
             }
             Source::Twice { epoch } => {
                 write!(f, "expected one segment of epoch {epoch}, found a second one")?;
+            }
+            Source::Mixed { later, earlier } => {
+                write!(
+                    f,
+                    "expected nothing of session {earlier:016x} after session {later:016x} began, \
+                     found a segment: two recorders have written at the same time, and either may \
+                     have written over what the other wrote"
+                )?;
             }
         }
         match self.loss {

@@ -25,12 +25,11 @@ use crate::catalog::write_dictionary_in_portions;
 use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
-use baro_log::{LOCK, MANIFEST, RUNS, RUNS_LOCK, run_name};
+use baro_log::{MANIFEST, RUNS, Role, StoreLock, run_name};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
 use baro_sys::disk::Disk;
-use baro_sys::lock::LockFile;
 use baro_sys::storage::{Storage, StorageFile};
 use pace::Pace;
 use std::collections::BTreeSet;
@@ -111,7 +110,7 @@ pub struct Settler<S: Storage = Disk> {
     store: Store<S>,
     options: SettleOptions,
     pace: Arc<Pace>,
-    lock: Option<LockFile>,
+    lock: Option<StoreLock>,
     /// Another process records into the store.
     foreign: bool,
     /// Runs that were found damaged when they were to be merged.
@@ -131,7 +130,7 @@ impl Settler<Disk> {
         let store = Store::open(path)?;
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
-        let lock = LockFile::take(&path.join(RUNS_LOCK))?
+        let lock = StoreLock::take(&store.storage, Role::Settling)?
             .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
         let damaged = BTreeSet::new();
         let mut settler =
@@ -145,14 +144,13 @@ impl Settler<Disk> {
     /// # Errors
     /// The operating system refuses: what was there before is there still.
     pub fn step(&mut self, extent: Extent) -> Result<Settled> {
-        let lock = self.store.path.join(LOCK);
-        let holder = LockFile::holder(&lock)?;
+        let holder = StoreLock::holder(&self.store.storage, Role::Recording)?;
         self.foreign = holder.is_some_and(|holder| holder.pid != Some(std::process::id()));
         let mut recording = holder.is_some();
         if !recording {
             // Sessions that are seen now, and nobody records then: they are over.
             self.store.refresh()?;
-            recording = LockFile::holder(&lock)?.is_some();
+            recording = StoreLock::holder(&self.store.storage, Role::Recording)?.is_some();
         }
         self.step_with(extent, recording)
     }
@@ -174,7 +172,7 @@ impl Settler<Disk> {
         self.commit(manifest)
     }
 
-    /// Lets others know something ([`LockFile::say`]); what cannot be written is not.
+    /// Lets others know something ([`StoreLock::say`]); what cannot be written is not.
     fn say(&self, line: &str) {
         if let Some(lock) = &self.lock {
             let _ = lock.say(line);

@@ -5,6 +5,7 @@
 //! `examples/verify_speed.rs`.
 
 mod runs;
+mod sessions;
 
 use crate::Result;
 use crate::damage::{Damage, Loss};
@@ -97,6 +98,7 @@ pub fn verify<S: Storage>(
     let total = log_bytes + store.runs.bytes();
     let mut ids = Vec::new();
     let mut damage = store.damage();
+    damage.extend(sessions::mixed(index));
     for found in store.catalog.check(|id| ids.push(id)) {
         if !damage.contains(&found) {
             damage.push(found);

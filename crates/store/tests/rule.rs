@@ -23,6 +23,7 @@ const STORE: StoreId = StoreId(*b"store id of test");
 /// attempts at the same block apart.
 struct Hand<'a> {
     folder: &'a Folder,
+    session: u64,
     epoch: u64,
     /// CRC of the block after which a segment may start.
     crcs: BTreeMap<u64, u32>,
@@ -44,7 +45,7 @@ impl Hand<'_> {
         let header = SegmentHeader {
             kind: SegmentKind::Log,
             store: STORE,
-            session: 1 << 32,
+            session: self.session,
             epoch: self.epoch,
             index,
             previous_crc: self.crcs.get(&blocks.start).copied().unwrap_or(0),
@@ -76,7 +77,7 @@ impl Hand<'_> {
             ));
             let start = BlockHeader {
                 store: STORE,
-                session: 1 << 32,
+                session: self.session,
                 epoch: self.epoch,
                 sequence,
                 durable: sequence.saturating_sub(lag),
@@ -135,7 +136,8 @@ fn blocks(range: std::ops::Range<u64>, version: u8) -> Vec<(u64, u8)> {
 #[test]
 fn a_restart_supersedes_what_it_repeats() {
     let (folder, epoch) = hand("restart", WhenFull::Stop);
-    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+    let mut hand =
+        Hand { session: 1 << 32, folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
     hand.segment(0, 0..10, 3, 1);
     hand.segment(1, 6..8, 3, 2);
     hand.segment(2, 6..9, 3, 3);
@@ -146,7 +148,8 @@ fn a_restart_supersedes_what_it_repeats() {
 #[test]
 fn a_dead_tail_stays_dead_without_the_header_that_superseded_it() {
     let (folder, epoch) = hand("dead", WhenFull::Recycle);
-    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+    let mut hand =
+        Hand { session: 1 << 32, folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
     hand.segment(0, 0..10, 3, 1);
     // What started again at block 6 has been recycled, by a segment whose header repeats it.
     hand.epoch += 1;
@@ -163,7 +166,13 @@ fn a_torn_tail_is_normal_and_what_follows_it_is_dead() {
     // In a header and in a payload; the block behind it is whole but never was durable.
     for at in [10, 130] {
         let (folder, epoch) = hand("torn", WhenFull::Stop);
-        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+        let mut hand = Hand {
+            session: 1 << 32,
+            folder: &folder,
+            epoch,
+            crcs: BTreeMap::new(),
+            dead: Vec::new(),
+        };
         let places = hand.segment(0, 0..10, 4, 1);
         hand.tear(0, places[8], at);
         let (found, damage, _) = live(&folder);
@@ -179,7 +188,13 @@ fn a_torn_tail_is_normal_and_what_follows_it_is_dead() {
 fn a_hole_that_was_durable_is_damage_and_reading_goes_on() {
     for at in [10, 130] {
         let (folder, epoch) = hand("hole", WhenFull::Stop);
-        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+        let mut hand = Hand {
+            session: 1 << 32,
+            folder: &folder,
+            epoch,
+            crcs: BTreeMap::new(),
+            dead: Vec::new(),
+        };
         let places = hand.segment(0, 0..20, 4, 1);
         hand.tear(0, places[8], at);
         let (found, damage, _) = live(&folder);
@@ -197,7 +212,8 @@ fn a_hole_that_was_durable_is_damage_and_reading_goes_on() {
 #[test]
 fn a_tail_that_a_later_segment_proves_durable_is_damage() {
     let (folder, epoch) = hand("proof", WhenFull::Stop);
-    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+    let mut hand =
+        Hand { session: 1 << 32, folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
     let places = hand.segment(0, 0..10, 4, 1);
     hand.segment(1, 10..14, 1, 1);
     hand.tear(0, places[9], 10);
@@ -210,7 +226,13 @@ fn a_tail_that_a_later_segment_proves_durable_is_damage() {
 fn missing_beginnings_are_normal_only_where_segments_are_recycled() {
     for when_full in [WhenFull::Stop, WhenFull::Recycle] {
         let (folder, epoch) = hand("begin", when_full);
-        let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+        let mut hand = Hand {
+            session: 1 << 32,
+            folder: &folder,
+            epoch,
+            crcs: BTreeMap::new(),
+            dead: Vec::new(),
+        };
         hand.segment(0, 0..4, 1, 1);
         hand.segment(1, 4..8, 1, 1);
         hand.segment(2, 8..12, 1, 1);
@@ -232,7 +254,8 @@ fn missing_beginnings_are_normal_only_where_segments_are_recycled() {
 #[test]
 fn wear_is_what_the_newest_header_counts_and_what_came_behind_it() {
     let (folder, epoch) = hand("wear", WhenFull::Stop);
-    let mut hand = Hand { folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+    let mut hand =
+        Hand { session: 1 << 32, folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
     // As a reader counts it, and as the next recorder does.
     let log_bytes = || {
         let read = Store::open(&folder.0).unwrap().info().unwrap().wear.log_bytes;
@@ -246,4 +269,33 @@ fn wear_is_what_the_newest_header_counts_and_what_came_behind_it() {
     // Of the next there is only the header, which would count what came before; by hand it has 0.
     hand.segment(1, 3..3, 1, 1);
     assert_eq!(log_bytes(), (unit, unit));
+}
+
+#[test]
+fn a_log_that_two_have_written_is_not_whole() {
+    let (folder, epoch) = hand("rule-mixed", WhenFull::Recycle);
+    let mut hand =
+        Hand { session: 1 << 32, folder: &folder, epoch, crcs: BTreeMap::new(), dead: Vec::new() };
+    // One after the other is as it should be.
+    hand.segment(0, 0..3, 1, 1);
+    hand.session = 2 << 32;
+    let first = std::mem::take(&mut hand.crcs);
+    hand.segment(1, 0..3, 1, 2);
+    let damage = || -> Vec<Damage> {
+        let report = verify(&Store::open(&folder.0).unwrap(), Access::Read, |_, _| {}).unwrap();
+        // The catalog of these stores is blank; that is not what is looked at.
+        report.damage.into_iter().filter(|damage| damage.file != "catalog").collect()
+    };
+    assert_eq!(damage(), []);
+    // The first goes on as if the second were not there, in a segment of its own: both chains are
+    // whole, and what either has recycled of the other leaves no hole.
+    hand.session = 1 << 32;
+    hand.crcs = first;
+    hand.segment(2, 3..5, 1, 1);
+    hand.segment(3, 5..6, 1, 1);
+    let damage = damage();
+    let said: Vec<String> = damage.iter().map(ToString::to_string).collect();
+    assert_eq!(damage.len(), 1, "{said:?}");
+    assert!(said[0].contains("two recorders have written at the same time"), "{said:?}");
+    assert!(damage[0].is_loss() && damage[0].file == segment_name(2), "{said:?}");
 }

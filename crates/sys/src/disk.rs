@@ -1,18 +1,35 @@
 //! The real [`Storage`]: a folder of a mounted file system.
 //!
+//! The folder is opened once and held: a store that is moved is gone on with where it is now, and no
+//! file of another that was put in its place is touched. What lies below is opened name by name
+//! ([`below`]): whoever may write in a store's folder cannot make a reader follow a link, wait for a
+//! pipe or write into somebody else's file. The path that the user gives may be a link.
+//!
 //! What is recorded is for whom it belongs to: a new store is readable by its owner alone, whatever the
 //! umask. Who lets others read it changes the rights of its files once (`chmod -R g+rX`); what is made
 //! later, also in a store of an earlier version, has the rights of the file that makes the folder a
-//! store. Invariant: a new file is readable by nobody who cannot read that one. Held by
-//! `what_is_recorded_is_private_until_its_owner_shares_it`.
+//! store.
+//!
+//! Invariants: every file of a store is a regular file below its folder, or an error says what it is; held
+//! by `what_is_no_regular_file_is_refused_and_waited_for_never` and the command line's
+//! `a_pipe_in_a_store_is_refused_by_every_verb`. A new file is readable by nobody who cannot read the
+//! store's own; held by `what_is_recorded_is_private_until_its_owner_shares_it`.
+
+mod below;
+mod locks;
+#[cfg(test)]
+mod tests;
+
+pub use locks::PartLock;
 
 use crate::storage::{Access, Storage, StorageFile};
 use crate::{Error, Result};
-use std::fs::{File, OpenOptions};
+use below::Below;
+use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A section of f2fs as `mkfs.f2fs` makes it; with its option `-s` it makes larger ones, which no
 /// call tells. Files fixed in place take more room than their size there, which is seen once they
@@ -22,23 +39,30 @@ const SECTION_BYTES: u64 = 2 << 20;
 /// The file by whose rights new ones go: a store's identity, by the name that the log gives it.
 const OWNER_SAYS: &str = "store";
 
-/// Rights of a new file in `folder`, less what the umask takes away.
-pub(crate) fn mode_in(folder: &Path) -> u32 {
-    let says = std::fs::symlink_metadata(folder.join(OWNER_SAYS));
-    let readable = says.map_or(0, |found| found.permissions().mode() & 0o444);
-    crate::files::PRIVATE | readable
-}
-
 /// Makes a folder, and those above it, with the rights that go with those of its files.
 fn make_folder(path: &Path, file_mode: u32) -> std::io::Result<()> {
-    let enter = (file_mode & 0o444) >> 2;
-    std::fs::DirBuilder::new().recursive(true).mode(file_mode | enter).create(path)
+    std::fs::DirBuilder::new().recursive(true).mode(below::folder_mode(file_mode)).create(path)
 }
 
-/// A folder on disk.
+/// A folder on disk. Clones share the descriptor.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    folder: PathBuf,
+    folder: Arc<File>,
+    /// By which it was opened, for messages.
+    path: PathBuf,
+}
+
+/// What a name in a [`Disk`] is now, or what the folder itself is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Device and inode: another file has another, whatever its name.
+    pub identity: (u64, u64),
+    /// Bytes of a file.
+    pub bytes: u64,
+    /// Names that it has; 0 once it was removed.
+    pub names: u64,
+    /// When its bytes were written last, nanoseconds of realtime.
+    pub modified_ns: i64,
 }
 
 /// A file of a [`Disk`].
@@ -67,12 +91,10 @@ impl Disk {
     /// # Errors
     /// It is missing or no folder.
     pub fn open(folder: &Path) -> Result<Self> {
-        let found = std::fs::metadata(folder).map_err(|e| Error::new("open folder", folder, e))?;
-        if !found.is_dir() {
-            let reason = std::io::Error::from_raw_os_error(libc::ENOTDIR);
-            return Err(Error::new("open folder", folder, reason));
-        }
-        Ok(Disk { folder: folder.to_owned() })
+        let path = folder.to_owned();
+        // A place, not a reader: who may go through the folder need not be able to list it.
+        let folder = below::place(folder)?;
+        Ok(Disk { folder: folder.into(), path })
     }
 
     /// Makes the folder, its parents too, durably, and opens it. Blocks for the device if one had
@@ -98,14 +120,52 @@ impl Disk {
         Self::open(folder)
     }
 
-    /// Where it is.
+    /// The path by which it was opened.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.path
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        if name.is_empty() { self.folder.clone() } else { self.folder.join(name) }
+    /// What the folder itself is now: it has no name any more once it was removed.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn found_here(&self) -> Result<Found> {
+        let found = self.folder.metadata().map_err(|e| Error::new("stat", &self.path, e))?;
+        Ok(Found::of(&found))
+    }
+
+    /// What `name` is now; a link is not followed.
+    ///
+    /// # Errors
+    /// The operating system's reason; `is_missing` if there is no such name.
+    pub fn found(&self, name: &str) -> Result<Found> {
+        Ok(Found::of(&self.below(name)?.metadata()?))
+    }
+
+    /// Rights of a new file.
+    fn new_mode(&self) -> u32 {
+        let says = self.below(OWNER_SAYS).and_then(|below| below.metadata());
+        crate::files::PRIVATE | says.map_or(0, |found| found.mode() & 0o444)
+    }
+
+    /// The folder in which `name` lies, and what it is called there.
+    fn below(&self, name: &str) -> Result<Below> {
+        Below::of(&self.folder, &self.path, name)
+    }
+
+    /// For calls that take a path: the folder that is held, wherever it is now.
+    fn held(&self) -> PathBuf {
+        below::held(&self.folder)
+    }
+}
+
+impl Found {
+    fn of(found: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let modified_ns = found.mtime().saturating_mul(1_000_000_000) + found.mtime_nsec();
+        let identity = (found.dev(), found.ino());
+        Found { identity, bytes: found.len(), names: found.nlink(), modified_ns }
     }
 }
 
@@ -113,77 +173,57 @@ impl Storage for Disk {
     type File = DiskFile;
 
     fn create(&self, name: &str) -> Result<DiskFile> {
-        let path = self.path(name);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(mode_in(&self.folder))
-            .open(&path)
-            .map_err(|e| Error::new("create", &path, e))?;
-        Ok(DiskFile::new(file, path))
+        let below = self.below(name)?;
+        Ok(DiskFile::new(below.create(self.new_mode())?, below.into_path()))
     }
 
     fn open(&self, name: &str, access: Access) -> Result<DiskFile> {
-        let path = self.path(name);
+        let below = self.below(name)?;
         let write = matches!(access, Access::Write | Access::WriteDirect);
         let direct = matches!(access, Access::ReadDirect | Access::WriteDirect);
-        let open =
-            |flags| OpenOptions::new().read(true).write(write).custom_flags(flags).open(&path);
-        let file = match open(if direct { libc::O_DIRECT } else { 0 }) {
+        let file = match below.open(write, direct) {
             // A reader takes the page cache where direct I/O is not to be had (tmpfs before 6.6).
-            Err(e) if access == Access::ReadDirect && e.raw_os_error() == Some(libc::EINVAL) => {
-                open(0)
+            Err(e) if access == Access::ReadDirect && e.errno() == Some(libc::EINVAL) => {
+                below.open(false, false)
             }
             other => other,
         };
-        let file = file.map_err(|e| Error::new("open", &path, e))?;
+        let (file, path) = (file?, below.into_path());
         // Who only reads needs no guard, and is not made to ask what file system it is.
         Ok(if write { DiskFile::new(file, path) } else { DiskFile { file, path, apart: None } })
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {
-        let path = self.path(folder);
-        let fail = |e| Error::new("list", &path, e);
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&path).map_err(fail)? {
-            if let Ok(name) = entry.map_err(fail)?.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        names.sort();
-        Ok(names)
+        let (folder, path) = below::folder(&self.folder, &self.path, folder)?;
+        crate::files::list(&below::held(&folder)).map_err(|e| Error::new("list", path, e.source))
     }
 
     fn create_folder(&self, name: &str) -> Result<()> {
-        let path = self.path(name);
-        make_folder(&path, mode_in(&self.folder)).map_err(|e| Error::new("make folder", &path, e))
+        below::make_folders(&self.folder, &self.path, name, self.new_mode())
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let path = self.path(from);
-        std::fs::rename(&path, self.path(to))
-            .map_err(|e| Error::new(format!("rename to {to}"), &path, e))
+        self.below(from)?.rename(&self.below(to)?)
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        crate::files::remove(&self.path(name))
+        self.below(name)?.remove()
     }
 
     fn available_bytes(&self) -> Result<Option<u64>> {
-        Ok(Some(crate::identity::FileSystem::of(&self.folder)?.available_bytes))
+        let found = crate::identity::FileSystem::of(&self.held());
+        let named = |e: Error| Error::new(e.operation, &self.path, e.source);
+        Ok(Some(found.map_err(named)?.available_bytes))
     }
 
     fn fixed_unit_bytes(&self) -> u64 {
-        let found = crate::identity::FileSystem::of(&self.folder);
+        let found = crate::identity::FileSystem::of(&self.held());
         if found.is_ok_and(|found| found.name() == "f2fs") { SECTION_BYTES } else { 1 }
     }
 
     fn sync_folder(&self, folder: &str) -> Result<()> {
-        let path = self.path(folder);
-        File::open(&path)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|e| Error::new("sync folder", &path, e))
+        let (folder, path) = below::folder(&self.folder, &self.path, folder)?;
+        folder.sync_all().map_err(|e| Error::new("sync folder", path, e))
     }
 }
 
@@ -238,55 +278,5 @@ impl StorageFile for DiskFile {
         let apart = self.apart.as_ref();
         let _alone = apart.map(|lock| lock.write().unwrap_or_else(PoisonError::into_inner));
         self.file.sync_data().map_err(|e| Error::new("sync", &self.path, e))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn where_they_are_kept_apart_a_write_waits_for_the_sync_under_way() {
-        let path = std::env::temp_dir().join(format!("baro-apart-{}", std::process::id()));
-        let file = File::create(&path).unwrap();
-        let file = DiskFile { file, path: path.clone(), apart: Some(RwLock::default()) };
-        let (ended, end) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            let syncing = file.apart.as_ref().unwrap().write().unwrap();
-            scope.spawn(|| {
-                file.write_at(0, b"later").unwrap();
-                ended.send(()).unwrap();
-            });
-            // Too short a wait would only let a fault pass, not invent one.
-            end.recv_timeout(std::time::Duration::from_millis(50)).unwrap_err();
-            assert_eq!(file.size_bytes().unwrap(), 0);
-            drop(syncing);
-            end.recv().unwrap();
-        });
-        file.sync_data().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"later");
-        std::fs::remove_file(&path).unwrap();
-    }
-
-    #[test]
-    fn files_keep_what_is_written_and_errors_name_the_file() {
-        let base = std::env::temp_dir().join(format!("baro-disk-{}", std::process::id()));
-        let folder = base.join("below/it");
-        assert!(Disk::open(&folder).unwrap_err().is_missing());
-        let disk = Disk::create(&folder).unwrap();
-        assert_eq!(Disk::create(&folder).unwrap().folder(), folder);
-        let file = disk.create("a").unwrap();
-        file.write_at(10, b"hello").unwrap();
-        file.sync_data().unwrap();
-        let mut bytes = [1; 20];
-        assert_eq!(file.read_at(0, &mut bytes).unwrap(), 15);
-        assert_eq!(&bytes[8..15], b"\0\0hello");
-        assert!(disk.create("a").is_err());
-        disk.rename("a", "b").unwrap();
-        disk.sync_folder("").unwrap();
-        assert_eq!(disk.list("").unwrap(), ["b"]);
-        let error = disk.open("a", Access::Read).unwrap_err();
-        assert!(error.is_missing() && error.to_string().contains("/a: open: "));
-        std::fs::remove_dir_all(&base).unwrap();
     }
 }

@@ -108,7 +108,7 @@ impl LockFile {
             .write(true)
             .create(true)
             .truncate(false)
-            .mode(crate::disk::mode_in(path.parent().unwrap_or(Path::new(""))))
+            .mode(crate::files::PRIVATE)
             .open(path)
             .map_err(|e| Error::new("open", path, e))?;
         Self::take_open(file, path)
@@ -160,7 +160,12 @@ impl LockFile {
             return Ok(None);
         }
         let mut file = File::open(path).map_err(|e| Error::new("open", path, e))?;
-        Ok(read(&mut file).1)
+        Ok(Self::said_in(&mut file))
+    }
+
+    /// The same of an open file.
+    pub(crate) fn said_in(file: &mut File) -> Option<String> {
+        if is_locked(file, 0) { read(file).1 } else { None }
     }
 }
 

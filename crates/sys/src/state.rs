@@ -245,7 +245,7 @@ impl StateFolder {
 }
 
 /// One component of a path, as the kernel takes it.
-fn plain(name: &OsStr, path: &Path) -> Result<CString> {
+pub(crate) fn plain(name: &OsStr, path: &Path) -> Result<CString> {
     let bytes = name.as_bytes();
     if bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.contains(&b'/') {
         return Err(refused(path, "one plain name", format!("{}", name.display())));
@@ -253,13 +253,19 @@ fn plain(name: &OsStr, path: &Path) -> Result<CString> {
     CString::new(bytes).map_err(|_| refused(path, "a name", "one with a zero byte".to_owned()))
 }
 
-fn refused(path: &Path, expected: &str, found: String) -> Error {
+pub(crate) fn refused(path: &Path, expected: &str, found: String) -> Error {
     let text = format!("expected {expected}, found {found}");
     Error::new("open", path, io::Error::new(io::ErrorKind::PermissionDenied, text))
 }
 
 /// Opens `name` in `folder`, following no link.
-fn at(folder: Option<&File>, name: &OsStr, flags: i32, mode: u32, path: &Path) -> Result<File> {
+pub(crate) fn at(
+    folder: Option<&File>,
+    name: &OsStr,
+    flags: i32,
+    mode: u32,
+    path: &Path,
+) -> Result<File> {
     let text = CString::new(name.as_bytes())
         .map_err(|_| refused(path, "a name", "one with a zero byte".to_owned()))?;
     let below = folder.map_or(libc::AT_FDCWD, AsRawFd::as_raw_fd);
@@ -276,6 +282,15 @@ fn at(folder: Option<&File>, name: &OsStr, flags: i32, mode: u32, path: &Path) -
         }
         error => Err(error),
     }
+}
+
+/// From now on calls on a file that was opened without waiting wait again; `flags` stay.
+pub(crate) fn waiting(file: &File, flags: i32, path: &Path) -> Result<()> {
+    // SAFETY: an open descriptor.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags) } != 0 {
+        return Err(Error::last("set the flags of", path));
+    }
+    Ok(())
 }
 
 /// A descriptor for reading and syncing of a folder that was opened as a place only.

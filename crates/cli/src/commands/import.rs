@@ -9,12 +9,11 @@ use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Imported, TimeUnit};
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
-use baro_log::LOCK;
+use baro_log::{Role, StoreLock};
 use baro_recorder::{Options, Recorder};
 use baro_sources::Sample;
 use baro_sources::csv::CsvParser;
 use baro_sources::influx::{InfluxParser, InfluxSample};
-use baro_sys::lock::LockFile;
 use baro_sys::{clock, files};
 use clap::{Args, ValueEnum};
 use reading::Reading;
@@ -165,7 +164,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// The store opened for recording; `None` where another process records into it.
 fn own_recorder(store: &Path) -> Result<Option<Recorder>> {
-    Ok(match LockFile::holder(&store.join(LOCK))? {
+    Ok(match StoreLock::holder_at(store, Role::Recording)? {
         Some(_) => None,
         None => Some(Recorder::open(store, Options::default())?),
     })

@@ -4,11 +4,11 @@ use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
+use baro_log::{Role, StoreLock};
 use baro_ondisk::WhenFull;
 use baro_recorder::inspect::{FoundRing, Look, RingSearch, rings_at};
 use baro_recorder::promises::Judged;
 use baro_store::{Info, Store};
-use baro_sys::lock::LockFile;
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -29,11 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let info = store.info()?;
     let wear = Wear::new(&info, arguments.tbw);
     let around = Around {
-        recorder_pid: LockFile::holder(&arguments.store.join(baro_log::LOCK))?
+        recorder_pid: StoreLock::holder_at(&arguments.store, Role::Recording)?
             .and_then(|holder| holder.pid),
-        settler_pid: LockFile::holder(&arguments.store.join(baro_log::RUNS_LOCK))?
+        settler_pid: StoreLock::holder_at(&arguments.store, Role::Settling)?
             .and_then(|holder| holder.pid),
-        settling_stopped: LockFile::said(&arguments.store.join(baro_log::RUNS_LOCK))?,
+        settling_stopped: StoreLock::said_at(&arguments.store, Role::Settling)?,
         rings: rings_at(&arguments.store, info.identity.store, None),
         judged: promises::at(&arguments.store, Look::Read),
     };

@@ -223,7 +223,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     report::print(arguments.format, &opening, memory_bytes, &recording, &settled)?;
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     let unsettled = recording.closed.status.segments_lost_unsettled > 0;
-    Ok(Outcome::lost_if(recording.lost() > 0 || bad || unsettled))
+    let damaged = !recording.closed.damage.is_empty();
+    Ok(Outcome::lost_if(recording.lost() > 0 || bad || unsettled || damaged))
 }
 
 /// Rings for other processes: their paths are told, and their producers' ids kept.
@@ -289,7 +290,7 @@ impl Recording {
     pub(crate) fn lost(&self) -> u64 {
         let refused: u64 =
             self.closed.rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
-        refused.max(self.closed.status.lost) + self.closed.left
+        refused.max(self.closed.status.lost) + self.closed.left + self.closed.lost_durable
     }
 }
 
@@ -333,6 +334,7 @@ fn record_with(
         }
         while clock::monotonic_ns() < end_ns
             && termination::requested().is_none()
+            && !recorder.status().stopped
             && !(attached.is_empty() && running.iter().all(|thread| thread.is_finished()))
         {
             tick(&recorder, clock::monotonic_ns() - started_ns);
@@ -345,15 +347,26 @@ fn record_with(
             tick(&recorder, clock::monotonic_ns() - started_ns);
             clock::sleep_ns(10_000_000);
         }
-        running
+        let ended: Vec<Result<Fed>> = running
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err("a source's thread ended".into())))
-            .collect::<Result<Vec<Fed>>>()
+            .collect();
+        Ok::<_, crate::failure::Failure>(ended)
     })?;
-    await_settling(&recorder, || tick(&recorder, clock::monotonic_ns() - started_ns));
+    let (fed, failed): (Vec<_>, Vec<_>) = fed.into_iter().partition(Result::is_ok);
+    let failed = failed.into_iter().find_map(Result::err);
+    let fed: Vec<Fed> = fed.into_iter().flatten().collect();
+    if failed.is_none() {
+        await_settling(&recorder, || tick(&recorder, clock::monotonic_ns() - started_ns));
+    }
     let elapsed_ns = clock::monotonic_ns() - started_ns;
     let growth = recorder.growth();
-    Ok(Recording { elapsed_ns, growth, closed: recorder.close(), fed, attached, alone })
+    let closed = recorder.close();
+    match failed {
+        // Where the store was taken away, that is why: what is lost with it is told instead.
+        Some(failed) if closed.damage.is_empty() => Err(failed),
+        _ => Ok(Recording { elapsed_ns, growth, closed, fed, attached, alone }),
+    }
 }
 
 /// Settling that makes no progress for this long is not waited for.

@@ -8,13 +8,12 @@ use super::{Keeper, Log, Moment, PinRequest, Tell, View};
 use crate::writer::{Engine, Now, PinRefusal, PinStart, Retention, Start};
 use crate::{Error, Result};
 use baro_log::{
-    LOCK, PINS, Pins, Recovery, list_folder, numbered, open_folder, pin_name, read_identity,
-    read_message, recover, remove_if_there, write_pin,
+    PINS, Pins, Recovery, Role, StoreLock, list_folder, numbered, open_folder, pin_name,
+    read_identity, read_message, recover, remove_if_there, write_pin,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Pin, PinState};
 use baro_sys::disk::Disk;
-use baro_sys::lock::LockFile;
 use baro_sys::storage::Storage;
 use baro_sys::{clock, identity};
 use std::path::Path;
@@ -107,7 +106,7 @@ pub fn pin_in_store(path: &Path, request: &PinRequest) -> Result<Pin> {
         name: request.name.clone(),
         ..Pin::default()
     };
-    let holder = match LockFile::take(&path.join(LOCK))? {
+    let holder = match StoreLock::take(&disk, Role::Recording)? {
         Ok(_lock) => return pin_at_rest(&disk, path, id, request),
         Err(holder) => holder,
     };
@@ -139,7 +138,7 @@ pub fn release_in_store(path: &Path, id: u64) -> Result<()> {
     if !Pins::read(&disk, store)?.pins.contains_key(&id) {
         return Err(Error::NoPin { id });
     }
-    let holder = match LockFile::take(&path.join(LOCK))? {
+    let holder = match StoreLock::take(&disk, Role::Recording)? {
         Ok(_lock) => {
             let recovery = recover(&disk, path)?;
             let (mut keeper, mut engine) = at_rest(&disk, &recovery)?;
@@ -149,11 +148,11 @@ pub fn release_in_store(path: &Path, id: u64) -> Result<()> {
     };
     let name = pin_name(id, "release");
     match disk.create(&name) {
-        Err(error) if !baro_sys::files::exists(&path.join(&name)) => return Err(error.into()),
+        Err(error) if disk.found(&name).is_err() => return Err(error.into()),
         _ => {}
     }
     let give_up_ns = clock::monotonic_ns() + ANSWER_NS;
-    while baro_sys::files::exists(&path.join(&name)) {
+    while disk.found(&name).is_ok() {
         if clock::monotonic_ns() > give_up_ns {
             remove_if_there(&disk, &name)?;
             return Err(Error::NoAnswer { path: path.to_owned(), pid: holder.pid });

@@ -4,7 +4,7 @@
 //! a quarter of a device's time whatever the device; only when the writer has no segment left to
 //! start does growth go at full speed.
 
-use super::{Growth, Keeper, Log, Moment, PinRequest, Tell, View, Work};
+use super::{Findings, Growth, Guard, Keeper, Log, Moment, PinRequest, Tell, View, Work};
 use crate::writer::{Command, Event, PinStart, Published, Trigger, now};
 use crate::{Error, Result};
 use baro_ondisk::Pin;
@@ -37,6 +37,7 @@ pub(crate) struct Kept {
     pub(crate) pins: Vec<Pin>,
     pub(crate) copy_stopped: Option<String>,
     pub(crate) refused: Option<String>,
+    pub(crate) findings: Findings,
 }
 
 /// The engine behind its thread.
@@ -68,7 +69,7 @@ impl Log for WriterLink {
 
 #[derive(Debug)]
 pub(crate) struct KeeperThread {
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<(Guard, Vec<u64>)>>,
     commands: Sender<KeeperCommand>,
     kept: Arc<Mutex<Kept>>,
 }
@@ -76,16 +77,17 @@ pub(crate) struct KeeperThread {
 impl KeeperThread {
     pub(crate) fn start<S: Storage>(
         keeper: Keeper<S>,
+        guard: Guard,
         (commands, queue): (Sender<KeeperCommand>, Receiver<KeeperCommand>),
         link: WriterLink,
     ) -> baro_sys::Result<Self> {
         let kept = Arc::new(Mutex::new(Kept::default()));
-        publish(&keeper, &kept);
+        publish(&keeper, &guard, &kept);
         let shared = Arc::clone(&kept);
         let thread = std::thread::Builder::new()
             .name("baro-keeper".to_owned())
             .stack_size(256 << 10)
-            .spawn(move || run(keeper, &queue, link, &shared))
+            .spawn(move || run(keeper, guard, &queue, link, &shared))
             .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
         Ok(KeeperThread { thread: Some(thread), commands, kept })
     }
@@ -98,12 +100,29 @@ impl KeeperThread {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the thread; what it was making is made anew at the next open. Waits for one step.
-    pub(crate) fn end(&mut self) {
+    /// Ends the thread; what it was making is made anew at the next open. Waits for one step. What is
+    /// returned looks at the store once more when the writer has ended.
+    pub(crate) fn end(&mut self) -> Option<LastLook> {
         let _ = self.commands.send(KeeperCommand::Close);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let (guard, pins) = self.thread.take()?.join().ok()?;
+        Some(LastLook { guard, pins, kept: Arc::clone(&self.kept) })
+    }
+}
+
+/// What is left of a keeper that has ended.
+#[derive(Debug)]
+pub(crate) struct LastLook {
+    guard: Guard,
+    pins: Vec<u64>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl LastLook {
+    /// Looks at the store; for when all is written.
+    pub(crate) fn look(mut self) {
+        self.guard.last_look(&self.pins);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.findings.clone_from(self.guard.findings());
     }
 }
 
@@ -114,12 +133,19 @@ const REST_MAX_NS: u64 = 1_000_000_000;
 
 fn run<S: Storage>(
     mut keeper: Keeper<S>,
+    mut guard: Guard,
     queue: &Receiver<KeeperCommand>,
     mut link: WriterLink,
     shared: &Mutex<Kept>,
-) {
+) -> (Guard, Vec<u64>) {
     let mut due_ns = 0;
     loop {
+        let pins: Vec<u64> = keeper.pins().map(|pin| pin.id).collect();
+        let (tells, found) = guard.look(clock::monotonic_ns(), &pins);
+        tells.into_iter().for_each(|what| link.tell(what));
+        if found {
+            publish(&keeper, &guard, shared);
+        }
         if clock::monotonic_ns() >= due_ns {
             let begun_ns = clock::monotonic_ns();
             let growth = keeper.growth().clone();
@@ -133,38 +159,48 @@ fn run<S: Storage>(
                     Work::Idle => IDLE_NS,
                 };
             if work == Work::Idle || growth != *keeper.growth() {
-                publish(&keeper, shared);
+                guard.grown(keeper.growth().grown);
+                publish(&keeper, &guard, shared);
             }
         }
         let wait_ns = due_ns.saturating_sub(clock::monotonic_ns());
         match queue.recv_timeout(Duration::from_nanos(wait_ns)) {
-            Ok(KeeperCommand::Event(event)) => keeper.event(event, &mut link),
+            Ok(KeeperCommand::Event(event)) => {
+                if let Event::Started { index, epoch } = event {
+                    guard.started(index, epoch);
+                }
+                keeper.event(event, &mut link);
+            }
             Ok(KeeperCommand::Pin(id, request, moment, reply)) => {
                 let granted = keeper.pin(id, &request, moment, &mut link);
-                publish(&keeper, shared);
+                publish(&keeper, &guard, shared);
                 let _ = reply.send(granted);
                 continue;
             }
             Ok(KeeperCommand::Release(id, reply)) => {
                 let released = keeper.release(id, &mut link);
-                publish(&keeper, shared);
+                publish(&keeper, &guard, shared);
                 let _ = reply.send(released);
                 continue;
             }
             Ok(KeeperCommand::Watch(trigger)) => keeper.watch(trigger, &mut link),
             Err(RecvTimeoutError::Timeout) => continue,
-            Ok(KeeperCommand::Close) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(KeeperCommand::Close) | Err(RecvTimeoutError::Disconnected) => {
+                let pins = keeper.pins().map(|pin| pin.id).collect();
+                return (guard, pins);
+            }
         }
-        publish(&keeper, shared);
+        publish(&keeper, &guard, shared);
     }
 }
 
-fn publish<S: Storage>(keeper: &Keeper<S>, shared: &Mutex<Kept>) {
+fn publish<S: Storage>(keeper: &Keeper<S>, guard: &Guard, shared: &Mutex<Kept>) {
     let kept = Kept {
         growth: keeper.growth().clone(),
         pins: keeper.pins().cloned().collect(),
         copy_stopped: keeper.copy_stopped().map(str::to_owned),
         refused: keeper.refused().map(str::to_owned),
+        findings: guard.findings().clone(),
     };
     *shared.lock().unwrap_or_else(PoisonError::into_inner) = kept;
 }

@@ -229,6 +229,22 @@ impl Choice {
         }
     }
 
+    /// Why the next segment would have to be one that is not settled, or none; `None` if another is
+    /// free.
+    pub(crate) fn why_held(&self, busy: &[u32], running_ns: i64) -> Option<NoNext> {
+        let room = self.started.len() < self.segments_max || self.when_full == WhenFull::Stop;
+        let free = (room && !self.blank.is_empty())
+            || (self.when_full == WhenFull::Recycle
+                && self.reusable(busy, running_ns, false).is_some());
+        if free || self.when_full == WhenFull::Stop { None } else { Some(self.why(running_ns)) }
+    }
+
+    /// This segment is never started again.
+    pub(crate) fn forbid(&mut self, index: u32) {
+        self.blank.retain(|other| *other != index);
+        self.started.retain(|other| other.index != index);
+    }
+
     fn why(&self, running_ns: i64) -> NoNext {
         if self.to_come > 0 {
             return NoNext::Growing;

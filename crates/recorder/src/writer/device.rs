@@ -5,6 +5,8 @@
 //! the bench before that changes.
 
 use baro_log::segment_name;
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{SegmentHeader, StoreId};
 use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -65,6 +67,7 @@ pub(crate) const WRITE_THREADS: usize = 8;
 struct Files<S: Storage> {
     storage: S,
     access: Access,
+    own: Own,
     open: Mutex<HashMap<u32, Used<S::File>>>,
 }
 
@@ -80,6 +83,8 @@ impl<S: Storage> Files<S> {
             return Ok(Arc::clone(file));
         }
         let file = Arc::new(self.storage.open(&segment_name(segment), self.access)?);
+        // Blocks of a segment that was never used do not wait for its header.
+        self.own.check(&*file, segment)?;
         if open.len() >= OPEN_FILES_MAX {
             let oldest = open.iter().min_by_key(|(_, (used, _))| *used).map(|(index, _)| *index);
             oldest.and_then(|index| open.remove(&index));
@@ -91,9 +96,13 @@ impl<S: Storage> Files<S> {
     fn run(&self, operation: Operation) -> Completion {
         match operation {
             Operation::Write { ticket, segment, offset, bytes, buffer } => {
-                let result = self
-                    .get(segment)
-                    .and_then(|f| f.write_at(offset, buffer.get(..bytes).unwrap_or(&buffer)));
+                let result = self.get(segment).and_then(|file| {
+                    let written = buffer.get(..bytes).unwrap_or(&buffer);
+                    if offset == 0 {
+                        self.own.check(&*file, segment)?;
+                    }
+                    file.write_at(offset, written)
+                });
                 Completion { ticket, buffer: Some(buffer), result }
             }
             Operation::Sync { ticket, segment } => {
@@ -101,6 +110,47 @@ impl<S: Storage> Files<S> {
                 Completion { ticket, buffer: None, result }
             }
         }
+    }
+}
+
+/// What was tried when another recorder's header was found.
+const FOREIGN: &str = "start a segment that another recorder has written meanwhile";
+
+/// Whether that is why an operation failed.
+pub(crate) fn is_foreign(error: &baro_sys::Error) -> bool {
+    error.operation == FOREIGN
+}
+
+/// Whose log it is, to find out that another recorder writes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Own {
+    pub(crate) store: StoreId,
+    pub(crate) session: u64,
+    /// The highest epoch that was there when the store was opened.
+    pub(crate) last_epoch: u64,
+}
+
+impl Own {
+    /// Before anything is written to a segment: what is in its place must be what was there at the
+    /// open of the store, or of this session. Anything newer is another recorder's, who has got past
+    /// the locks.
+    fn check(&self, file: &impl StorageFile, segment: u32) -> Result<()> {
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        let read = file.read_at(0, &mut unit)?;
+        // What is no header was none before, or is damage: neither is another recorder.
+        let Ok((found, _)) = SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) else {
+            return Ok(());
+        };
+        let Own { store, session, last_epoch } = *self;
+        if found.store != store || found.session == session || found.epoch <= last_epoch {
+            return Ok(());
+        }
+        let said = format!(
+            "expected an epoch of at most {last_epoch}, found {} of session {:016x}; stop one of \
+             the two, then look with: baro verify",
+            found.epoch, found.session
+        );
+        Err(baro_sys::Error::new(FOREIGN, segment_name(segment), std::io::Error::other(said)))
     }
 }
 
@@ -121,10 +171,11 @@ impl FileDevice {
     pub(crate) fn start<S: Storage>(
         storage: S,
         access: Access,
+        own: Own,
         prepare: impl Fn() + Clone + Send + 'static,
         complete: impl Fn(Completion) + Clone + Send + 'static,
     ) -> Result<Self> {
-        let files = Arc::new(Files { storage, access, open: Mutex::new(HashMap::new()) });
+        let files = Arc::new(Files { storage, access, own, open: Mutex::new(HashMap::new()) });
         let mut device = FileDevice { writes: None, syncs: None, threads: Vec::new() };
         let (writes, write_queue) = channel();
         let (syncs, sync_queue) = channel();

@@ -10,10 +10,13 @@
 
 mod fill;
 mod launch;
+mod leftovers;
 mod outcome;
 mod pins;
+mod stored;
 
 pub use pins::{Event, PinRefusal, PinStart};
+pub(crate) use stored::Stored;
 
 use super::choose::Choice;
 use super::device::Device;
@@ -96,6 +99,12 @@ pub struct Engine {
     choice: Choice,
     rings: Vec<RingReader>,
     first_ring: usize,
+    /// Of rings that an earlier recorder left: what had been offered to them then.
+    leftovers: Vec<Option<u64>>,
+    /// What those hold waits for settling.
+    leftovers_wait: bool,
+    /// The block being filled holds records that cannot wait.
+    filling_live: bool,
     builder: BlockBuilder,
     /// Samples of the block being filled, in order of arrival.
     stage: SampleStage,
@@ -132,6 +141,9 @@ pub struct Engine {
     events: Vec<Event>,
     /// Wear up to this session.
     wear: Wear,
+    stored: Vec<Stored>,
+    /// Why nothing is written any more.
+    stopped: Option<String>,
     own_sequence: u64,
     own_durable: (u64, i64),
     logged_durable: Logged,
@@ -176,6 +188,9 @@ impl Engine {
             choice,
             rings: Vec::new(),
             first_ring: 0,
+            leftovers: Vec::new(),
+            leftovers_wait: false,
+            filling_live: false,
             builder: BlockBuilder::new(CHUNKS_MAX),
             stage: SampleStage::new(section_room(start.block_bytes)),
             loose_bytes: 0,
@@ -195,6 +210,8 @@ impl Engine {
             dead: recovery.dead.clone(),
             durable_block: 0,
             durable_crc: 0,
+            stored: Vec::with_capacity(recovery.identity.segments as usize),
+            stopped: None,
             own_sequence: 0,
             own_durable: (0, 0),
             logged_durable: Logged::default(),
@@ -274,6 +291,11 @@ impl Engine {
             self.start_again();
         }
         self.rings.iter_mut().for_each(RingReader::look);
+        if self.has_stopped() {
+            self.say_stopped();
+            return poll_at;
+        }
+        self.look_at_leftovers();
         if !self.open_pins.is_empty() {
             self.end_pins();
         }

@@ -32,7 +32,7 @@ impl Engine {
     /// The ring is another store's.
     pub fn take_over(&mut self, producer: &Producer, skip_below: u64) -> Result<()> {
         let ring = Ring::attach(producer.memory(), Some(self.store()))?;
-        self.add_ring(RingReader::new(ring, skip_below)?);
+        self.add_leftover(RingReader::new(ring, skip_below)?);
         Ok(())
     }
 }

@@ -103,6 +103,11 @@ pub struct Status {
     pub unsettled_from_epoch: u64,
     /// Segments recycled although their samples were in no run.
     pub segments_lost_unsettled: u32,
+    /// Records in them, as far as that is known.
+    pub records_lost_unsettled: u64,
+    /// Nothing is written any more: the store is gone, or another process writes it; `trouble` says
+    /// which.
+    pub stopped: bool,
     /// The oldest segment is older than what is to be kept, as of the last attempt to start one.
     pub may_reuse: bool,
     /// Why there is no progress.

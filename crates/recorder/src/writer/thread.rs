@@ -1,7 +1,7 @@
 //! The thread that drives the engine on a real machine.
 
 use super::device::{Completion, FileDevice};
-use super::engine::{Engine, Now, PinRefusal, PinStart};
+use super::engine::{Engine, Now, PinRefusal, PinStart, Stored};
 use super::status::{Status, Trouble};
 use crate::keeper::{KeeperCommand, Tell};
 use crate::ring::{RingReader, RingReport};
@@ -39,6 +39,10 @@ pub(crate) struct Published {
     pub(crate) rings: Vec<RingReport>,
     /// Records that could not be made durable before the end; they stay in ring files.
     pub(crate) left: u64,
+    /// What the segments in use hold.
+    pub(crate) stored: Vec<Stored>,
+    /// Records that this session has made durable.
+    pub(crate) durable_records: u64,
 }
 
 /// How the thread is scheduled.
@@ -133,7 +137,8 @@ fn run(
             let trouble = &engine.status().trouble;
             let full = matches!(trouble, Trouble::LogFull | Trouble::Held { .. });
             let late = clock::monotonic_ns() > since_ns + CLOSE_NS;
-            if engine.idle() || (engine.stuck() && (full || late)) {
+            let ended = full || late || engine.has_stopped();
+            if engine.idle() || (engine.stuck() && ended) {
                 drop(device);
                 break;
             }
@@ -176,6 +181,13 @@ fn publish(engine: &Engine, shared: &Mutex<Published>) {
     published.status.clone_from(engine.status());
     published.rings.clear();
     published.rings.extend(engine.rings().iter().map(RingReader::report));
+    if published.durable_records != engine.durable_records()
+        || published.stored.len() != engine.stored().len()
+    {
+        published.durable_records = engine.durable_records();
+        published.stored.clear();
+        published.stored.extend_from_slice(engine.stored());
+    }
 }
 
 /// Removes rings that are empty and have no producer; others wait for the next writer.

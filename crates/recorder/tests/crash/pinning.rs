@@ -413,6 +413,15 @@ fn what_is_younger_than_is_to_be_kept_is_refused_room_and_counted() {
     world.close().unwrap();
 }
 
+/// Writes a manifest that says what is settled: all below an epoch, and a part of it.
+fn settle_through(world: &mut World, epoch: u64) {
+    let settled = Settled { epoch, end: u64::MAX };
+    let manifest = Manifest { store: STORE, settled, ..Manifest::default() };
+    world.disk.create_folder(RUNS).unwrap();
+    let file = world.disk.create(MANIFEST).unwrap();
+    file.write_at(0, &manifest.encode()).unwrap();
+}
+
 #[test]
 fn what_is_not_settled_is_not_recycled() {
     let plan = Plan { segments: 4, init_segments: 0, pins: 1_000_000, keep_ns: 0, ..pinned(3) };
@@ -423,17 +432,74 @@ fn what_is_not_settled_is_not_recycled() {
     let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
     assert_eq!((status.trouble, status.segments_started), (held, 4));
     // Whoever settles says so in the manifest: the first two epochs, and a part of the third.
-    let settled = Settled { epoch: 3, end: u64::MAX };
-    let manifest = Manifest { store: STORE, settled, ..Manifest::default() };
-    world.disk.create_folder(RUNS).unwrap();
-    let file = world.disk.create(MANIFEST).unwrap();
-    file.write_at(0, &manifest.encode()).unwrap();
+    settle_through(&mut world, 3);
     run_for(&mut world, 2_000_000_000);
     world.run(400, true).unwrap();
     let status = world.engine.as_ref().unwrap().status().clone();
     let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
     assert_eq!((status.trouble, status.segments_started), (held, 6));
     world.close().unwrap();
+}
+
+/// A log of four segments that are all full of what is in no run.
+fn unsettled(seed: u64) -> World {
+    let plan = Plan { segments: 4, init_segments: 0, pins: 1_000_000, keep_ns: 0, ..pinned(seed) };
+    let mut world = World::new(seed, Plan { keep_unsettled: true, cuts: Cuts::Never, ..plan });
+    world.open().unwrap();
+    world.run(600, true).unwrap();
+    let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
+    assert_eq!(world.engine.as_ref().unwrap().status().trouble, held);
+    world
+}
+
+#[test]
+fn what_a_killed_recorder_left_waits_for_settling() {
+    let mut world = unsettled(3);
+    let waiting: u64 = world.producers.iter().map(|p| p.report().used_bytes).sum();
+    assert!(waiting > 0);
+    world.kill();
+    world.open().unwrap();
+    // Other sources cannot wait; what is in the rings can.
+    world.engine.as_mut().unwrap().tell(Tell::UnsettledYield(true));
+    world.run(400, false).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
+    assert_eq!((status.trouble, status.segments_started), (held, 0));
+    assert_eq!((status.segments_lost_unsettled, status.records_lost_unsettled), (0, 0));
+    assert_eq!(world.producers.iter().map(|p| p.report().used_bytes).sum::<u64>(), waiting);
+    // Once it is settled they are drained.
+    settle_through(&mut world, 5);
+    run_for(&mut world, 2_000_000_000);
+    world.run(400, false).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    assert_eq!((status.trouble, status.segments_lost_unsettled), (Trouble::None, 0));
+    assert_eq!(world.producers.iter().map(|p| p.report().used_bytes).sum::<u64>(), 0);
+    world.close().unwrap();
+}
+
+#[test]
+fn what_is_recycled_unsettled_is_counted() {
+    let mut world = unsettled(3);
+    let before = world.engine.as_ref().unwrap().status().records;
+    // One recorder that knows what it wrote, and the next, whose keeper counts it.
+    for again in [false, true] {
+        if again {
+            world.kill();
+            world.open().unwrap();
+            run_for(&mut world, 2_000_000_000);
+        }
+        world.engine.as_mut().unwrap().tell(Tell::UnsettledYield(true));
+        let started = |world: &World| world.engine.as_ref().unwrap().status().clone();
+        for _ in 0..400 {
+            if started(&world).segments_lost_unsettled > 0 {
+                break;
+            }
+            world.run(1, true).unwrap();
+        }
+        let status = started(&world);
+        assert_eq!(status.segments_lost_unsettled, 1, "{status:?}");
+        assert!((1..before).contains(&status.records_lost_unsettled), "{status:?} of {before}");
+    }
 }
 
 #[test]

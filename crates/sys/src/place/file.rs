@@ -81,12 +81,24 @@ impl PlaceFile {
     }
 }
 
+/// Opens a file or folder that may be anything: a link is not followed, a pipe not waited for.
+pub(super) fn open_to_look(path: &Path, flags: i32) -> std::io::Result<File> {
+    let flags = flags | libc::O_NONBLOCK | libc::O_NOFOLLOW;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return Ok(file);
+    }
+    let said = "expected a file or folder, found a pipe, socket or device";
+    Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, said))
+}
+
 /// Flags and extents of the file at `path`; `None` each where the file system has no such thing.
 ///
 /// # Errors
 /// The file cannot be opened.
 pub fn file_flags(path: &Path) -> Result<(Option<PlaceFile>, Option<Extents>)> {
-    let file = File::open(path).map_err(|e| Error::new("open", path, e))?;
+    let file = open_to_look(path, 0).map_err(|e| Error::new("open", path, e))?;
     let mut flags: libc::c_long = 0;
     // SAFETY: the descriptor is open, the kernel writes at most a long.
     let rc = unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &raw mut flags) };
@@ -199,8 +211,7 @@ impl DirectIo {
     /// page cache and be written through it (btrfs with checksums); see [`try_direct_write`].
     #[must_use]
     pub fn of_reads(path: &Path) -> Self {
-        let open = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
-        let file = match open {
+        let file = match open_to_look(path, libc::O_DIRECT) {
             Err(error) => return Self::not_opened(&error),
             Ok(file) => file,
         };

@@ -54,7 +54,7 @@ impl FixedFile {
     /// It cannot be opened, or does not lie on f2fs.
     pub fn of(path: &Path) -> Result<Self> {
         let fail = |e| Error::new("ask for the pin", path, e);
-        let file = File::open(path).map_err(fail)?;
+        let file = super::file::open_to_look(path, 0).map_err(fail)?;
         if !on_f2fs(&file).map_err(fail)? {
             return Err(fail(io::Error::from_raw_os_error(libc::ENOTTY)));
         }

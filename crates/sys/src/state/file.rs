@@ -6,7 +6,9 @@
 //! Invariant: a file that is replaced holds all of its old or all of its new bytes after a kill or a
 //! power cut. Held by `state/tests.rs` and the tests of baro-tune.
 
-use super::{OTHERS, OTHERS_WRITE, PERMISSIONS, StateFolder, at, check_owner, plain, refused};
+use super::{
+    OTHERS, OTHERS_WRITE, PERMISSIONS, StateFolder, at, check_owner, plain, refused, waiting,
+};
 use crate::lock::{Holder, LockFile};
 use crate::{Error, Result};
 use std::ffi::OsStr;
@@ -191,12 +193,8 @@ impl StateFolder {
         };
         let file = at(Some(&self.folder), OsStr::new(name), flags | libc::O_NONBLOCK, mode, &path)?;
         self.check_file(&file, &path, how)?;
+        waiting(&file, 0, &path)?;
         // SAFETY: an open descriptor.
-        let cleared = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) };
-        if cleared != 0 {
-            return Err(Error::last("set the flags of", &path));
-        }
-        // SAFETY: as above.
         if how == Open::New && unsafe { libc::fchmod(file.as_raw_fd(), mode as libc::mode_t) } != 0
         {
             return Err(Error::last("set the mode of", &path));

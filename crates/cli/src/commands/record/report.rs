@@ -166,6 +166,15 @@ fn print_text(recording: &Recording) {
             recording.closed.left
         );
     }
+    for damage in &recording.closed.damage {
+        out!("DAMAGE {damage}");
+    }
+    if recording.closed.lost_durable > 0 {
+        out!(
+            "{} of the lost records had been durable: they are not in the store any more",
+            recording.closed.lost_durable
+        );
+    }
     out!(
         "to the device: {} for {} of records ({} padding), {} syncs",
         show_bytes(status.device_bytes),
@@ -256,7 +265,7 @@ fn as_json(
     let refused = |pick: fn(&baro_recorder::RingReport) -> u64| -> u64 {
         recording.closed.rings.iter().map(pick).sum()
     };
-    json!({
+    let mut report = json!({
         "path": opening.path,
         "file_system": opening.file_system,
         "file_system_for_itself": recording.alone,
@@ -298,5 +307,8 @@ fn as_json(
         "longest_sync_ns": status.longest_sync_ns,
         "longest_durable_ns": status.longest_durable_ns,
         "ring_covers_ns": covers_ns(recording),
-    })
+    });
+    report["lost_durable"] = json!(recording.closed.lost_durable);
+    report["damage"] = json!(recording.closed.damage);
+    report
 }

@@ -15,7 +15,7 @@ impl Engine {
     /// Takes records into the block being filled; true if it is full.
     pub(super) fn fill(&mut self) -> bool {
         if self.filling.is_none() {
-            if self.rings.iter_mut().all(|ring| ring.next() == Next::Empty) {
+            if !self.has_more() {
                 return false;
             }
             self.filling = self.free.pop();
@@ -23,6 +23,7 @@ impl Engine {
         let Some(mut buffer) = self.filling.take() else { return false };
         if self.builder.is_empty() {
             self.filling_since_ns = self.now.monotonic_ns;
+            self.filling_live = false;
         }
         let mut full = !self.note_clock(&mut buffer);
         let count = self.rings.len();
@@ -31,12 +32,18 @@ impl Engine {
                 break;
             }
             let at = (self.first_ring + offset) % count;
+            if self.waits(at) {
+                continue;
+            }
+            let live = !self.can_wait(at);
             let Engine { rings, builder, stage, loose_bytes, status, watches, events, now, .. } =
                 self;
             if let Some(ring) = rings.get_mut(at) {
                 let mut look = Looking { watches, events, now: *now };
                 let mut target = Target { builder, stage, loose_bytes, buffer: &mut buffer };
+                let before = ring.sequence();
                 full = !target.take_all(ring, now.realtime_ns, status, &mut look);
+                self.filling_live |= live && ring.sequence() != before;
                 if full {
                     // The others come first next time.
                     self.first_ring = (at + 1) % count;

@@ -82,8 +82,8 @@ impl Engine {
         self.limit_pins();
         let running_ns = self.running_base_ns.saturating_add(self.now.boottime_ns);
         let patience_ns = self.start.durable_within_ns / 2;
-        let urgent = self.hurry()
-            || self.now.monotonic_ns >= self.filling_since_ns.saturating_add(patience_ns);
+        let urgent = self.pressed(patience_ns);
+        let lost = self.choice.lost_unsettled();
         let NextSegment { index, untouched } =
             match self.choice.next(&busy, self.epoch + 1, running_ns, urgent) {
                 Ok(next) => next,
@@ -105,6 +105,7 @@ impl Engine {
                     return false;
                 }
             };
+        self.forget_stored(index, self.choice.lost_unsettled() > lost);
         let Some(mut unit) = self.free_units.pop() else { return false };
         self.epoch += 1;
         let header = SegmentHeader {

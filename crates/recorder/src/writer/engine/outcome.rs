@@ -1,9 +1,9 @@
 //! What the engine makes of operations that have ended: what is written, what is durable, and what
 //! has to be done again after a failure.
 
-use super::{Engine, Now, RETRY_NS, Syncing};
+use super::{Engine, Event, Now, RETRY_NS, Syncing};
 use crate::ring::RingReader;
-use crate::writer::device::Completion;
+use crate::writer::device::{Completion, is_foreign};
 use crate::writer::flight::Logged;
 use crate::writer::status::{Status, Trouble};
 use baro_ondisk::DeadTail;
@@ -58,11 +58,15 @@ impl Engine {
                 // Of this file's earlier lives nothing is left.
                 let gone = |t: &DeadTail| t.index == flight.segment && t.epoch < flight.epoch;
                 self.dead.retain(|tail| !gone(tail));
+                let (index, epoch) = (flight.segment, flight.epoch);
+                self.events.push(Event::Started { index, epoch });
             } else {
                 self.durable_block = flight.next_block;
                 self.durable_crc = flight.crc;
                 self.durable_segment = Some(flight.segment);
                 self.durable_epoch = flight.epoch;
+                let more = flight.logged.records - self.logged_durable.records;
+                self.note_stored(flight.epoch, flight.segment, more);
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.logged_durable = flight.logged;
                 self.status.durable_blocks = self.durable_block;
@@ -89,6 +93,9 @@ impl Engine {
     pub(super) fn fail(&mut self, error: &baro_sys::Error) {
         self.status.failures += 1;
         self.status.trouble = Trouble::Device { error: error.to_string() };
+        if is_foreign(error) {
+            self.stop(&error.to_string());
+        }
         if !self.failing {
             self.failing = true;
             self.status.segments_suspect += 1;

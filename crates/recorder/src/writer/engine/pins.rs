@@ -36,6 +36,13 @@ pub enum Event {
         /// Blocks of this sequence and later ones in it are dead.
         dead_from: u64,
     },
+    /// A segment has been started, durably.
+    Started {
+        /// Its file.
+        index: u32,
+        /// Its epoch.
+        epoch: u64,
+    },
     /// A watched series has gone beyond its limit.
     Fired {
         /// Number of the trigger.
@@ -193,6 +200,9 @@ impl Engine {
                 self.note_choice();
             }
             Tell::UnsettledYield(yields) => self.choice.set_unsettled_yield(yields),
+            Tell::Holds { epoch, index, records } => self.note_stored(epoch, index, records),
+            Tell::Lost { index, why } => self.lose_segment(index, &why),
+            Tell::Stop(why) => self.stop(&why),
             Tell::Watch(number, trigger) => self.watches.push(Watch::new(number, trigger)),
         }
     }

@@ -1,0 +1,154 @@
+//! Whether the store is still what is written: looked at a few times a second while recording, and
+//! once more when all is written.
+//!
+//! A write to a file that somebody has removed, cut or put another in place of succeeds, and so does
+//! its sync. So the names are asked what they are now, segments in use for their header too. What is
+//! wrong is said, what was durable in it counts as lost, and nothing more goes there; recording goes on
+//! in what is left. It ends where nothing is: the folder is gone, or another recorder writes.
+//!
+//! Cost: a stat of each name, at most [`NAMES_MAX`] at once, and one header read; on the keeper's
+//! thread, never the writer's.
+//! Invariant: what was durable and has been taken away is told and counted. Held by
+//! `whatever_is_done_to_a_store_in_use_is_told_and_counted` (command line) and
+//! `a_store_that_is_deleted_while_recording_ends_in_a_report` (`tests/real`).
+
+mod names;
+mod segments;
+
+use super::Tell;
+use baro_log::{IDENTITY, Recovery, Role};
+use baro_ondisk::StoreId;
+use baro_sys::disk::Disk;
+use baro_sys::lock::LockFile;
+use names::Names;
+pub(crate) use segments::Gone;
+use segments::Segments;
+
+/// Between two looks: what is found in two of them is told within a second.
+const LOOK_NS: u64 = 300_000_000;
+/// Names asked for at once: a larger log is gone round in turns.
+const NAMES_MAX: usize = 256;
+/// Findings that are kept as text; further ones count.
+const FINDINGS_MAX: usize = 32;
+
+/// What has been found so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Findings {
+    /// In sentences.
+    pub(crate) said: Vec<String>,
+    /// Segments that are not what was written.
+    pub(crate) gone: Vec<Gone>,
+    /// The folder was removed, and with it all that was written.
+    pub(crate) all: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    disk: Disk,
+    store: StoreId,
+    names: Names,
+    segments: Segments,
+    findings: Findings,
+    tells: Vec<Tell>,
+    /// The lock's file made anew after it was removed.
+    relocked: Option<LockFile>,
+    due_ns: u64,
+}
+
+impl Guard {
+    pub(crate) fn new(disk: Disk, recovery: &Recovery, session: u64) -> Self {
+        let store = recovery.identity.store;
+        let names = Names::new(&disk);
+        let segments = Segments::new(&disk, recovery, session);
+        let findings = Findings::default();
+        Guard {
+            disk,
+            store,
+            names,
+            segments,
+            findings,
+            tells: Vec::new(),
+            relocked: None,
+            due_ns: 0,
+        }
+    }
+
+    /// A segment has been started, durably.
+    pub(crate) fn started(&mut self, index: u32, epoch: u64) {
+        self.segments.started(index, epoch);
+    }
+
+    /// The log has so many segments now.
+    pub(crate) fn grown(&mut self, segments: u32) {
+        self.segments.grown(&self.disk, segments);
+    }
+
+    /// Looks if it is time; what the engine has to know then, and whether anything was found.
+    pub(crate) fn look(&mut self, now_ns: u64, pins: &[u64]) -> (Vec<Tell>, bool) {
+        if now_ns < self.due_ns {
+            return (Vec::new(), false);
+        }
+        self.due_ns = now_ns + LOOK_NS;
+        let before = self.findings.said.len();
+        self.look_now(pins, false);
+        (std::mem::take(&mut self.tells), self.findings.said.len() != before)
+    }
+
+    /// The last look, when all is written: at every name.
+    pub(crate) fn last_look(&mut self, pins: &[u64]) {
+        self.look_now(pins, true);
+    }
+
+    pub(crate) fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    fn look_now(&mut self, pins: &[u64], last: bool) {
+        if self.findings.all {
+            return;
+        }
+        match self.disk.found_here() {
+            Ok(found) if found.names == 0 => {
+                self.findings.all = true;
+                let why = "the store's folder was removed while recording".to_owned();
+                self.tells.push(Tell::Stop(why.clone()));
+                self.say(why);
+                return;
+            }
+            _ => {}
+        }
+        for said in self.names.look(&self.disk, self.store, pins) {
+            self.say(said);
+        }
+        self.hold_lock();
+        for (finding, why) in self.segments.look(&self.disk, last) {
+            match finding {
+                segments::Finding::Gone(gone) => {
+                    self.findings.gone.push(gone);
+                    self.tells.push(Tell::Lost { index: gone.index, why: why.clone() });
+                }
+                segments::Finding::Foreign => self.tells.push(Tell::Stop(why.clone())),
+            }
+            self.say(why);
+        }
+    }
+
+    /// Holds the lock's file again if somebody has removed it: versions that know no other lock must
+    /// not get in. Nothing is done where another has it: the file `store` decides.
+    fn hold_lock(&mut self) {
+        if self.disk.found(Role::Recording.file()).is_err_and(|error| error.is_missing())
+            && self.disk.found(IDENTITY).is_ok()
+            && let Ok(Ok(lock)) = self.disk.lock(Role::Recording.file())
+        {
+            self.relocked = Some(lock);
+            self.names.know(&self.disk, Role::Recording.file());
+        }
+    }
+
+    fn say(&mut self, what: String) {
+        if self.findings.said.len() < FINDINGS_MAX && !self.findings.said.contains(&what) {
+            self.findings.said.push(what);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The files of a store beside its segments: whether each is still the one that was there.
+//!
+//! The catalog only grows, the manifest only moves on, a run stays as long as the manifest names it, a
+//! pin as long as the keeper holds it. Invariant: what is said was found twice where another process
+//! may replace it meanwhile. Held by the tests named in [`super`].
+
+use baro_log::{CATALOG, FOLDER, IDENTITY, LOCK, MANIFEST, pin_name, read_settled, run_name};
+use baro_ondisk::{Manifest, StoreId};
+use baro_sys::disk::{Disk, Found};
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::BTreeSet;
+
+/// Names, and what is missing without them.
+const FILES: [(&str, &str); 4] = [
+    (IDENTITY, "without it this is no store: baro recover makes a new one of what is left"),
+    (LOCK, "another recorder could have written meanwhile: baro verify"),
+    (CATALOG, "names of series may be lost: baro verify"),
+    (FOLDER, "nothing that is written can be found again"),
+];
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Names {
+    /// What each of [`FILES`] was.
+    known: [Option<Found>; FILES.len()],
+    settled: u64,
+    /// What was said of pins and runs.
+    said: BTreeSet<String>,
+}
+
+impl Names {
+    pub(super) fn new(disk: &Disk) -> Self {
+        let known = FILES.map(|(name, _)| disk.found(name).ok());
+        Names { known, settled: 0, said: BTreeSet::new() }
+    }
+
+    /// From now on this file is what it is now.
+    pub(super) fn know(&mut self, disk: &Disk, name: &str) {
+        for (known, (file, _)) in self.known.iter_mut().zip(FILES) {
+            if file == name {
+                *known = disk.found(name).ok();
+            }
+        }
+    }
+
+    /// What is wrong and was not said before.
+    pub(super) fn look(&mut self, disk: &Disk, store: StoreId, pins: &[u64]) -> Vec<String> {
+        let mut said = Vec::new();
+        for (known, (name, without)) in self.known.iter_mut().zip(FILES) {
+            let now = match disk.found(name) {
+                Err(error) if !error.is_missing() => continue,
+                now => now.ok(),
+            };
+            said.extend(changed(name, known.as_ref(), now.as_ref(), without));
+            *known = now;
+        }
+        said.extend(self.runs(disk, store));
+        let gone = |id: &&u64| disk.found(&pin_name(**id, "pin")).is_err_and(|e| e.is_missing());
+        for id in pins.iter().filter(gone) {
+            let name = pin_name(*id, "pin");
+            said.extend(self.once(format!(
+                "{name} was removed while recording: what it pins is kept until this recorder ends"
+            )));
+        }
+        said
+    }
+
+    fn once(&mut self, what: String) -> Option<String> {
+        self.said.insert(what.clone()).then_some(what)
+    }
+
+    /// The manifest and the runs that it names.
+    fn runs(&mut self, disk: &Disk, store: StoreId) -> Vec<String> {
+        let mut said = Vec::new();
+        let settled = read_settled(disk, store).map_or(0, |settled| settled.epoch);
+        if settled < self.settled {
+            said.extend(self.once(format!(
+                "{MANIFEST} was removed, replaced or damaged while recording: samples in runs may \
+                 not be found"
+            )));
+        }
+        self.settled = self.settled.max(settled);
+        for name in missing_runs(disk, store) {
+            said.extend(
+                self.once(format!(
+                    "{name} was removed or cut while recording: its samples are lost"
+                )),
+            );
+        }
+        said
+    }
+}
+
+/// Runs that the manifest names and that are not there whole. Looked at twice: between a look at the
+/// manifest and one at a run, merging may have dropped it.
+fn missing_runs(disk: &Disk, store: StoreId) -> Vec<String> {
+    let named = |manifest: &Manifest| -> Vec<(String, u64)> {
+        manifest.runs.iter().map(|run| (run_name(run.id), run.bytes)).collect()
+    };
+    let missing = |(name, bytes): &(String, u64)| match disk.found(name) {
+        Ok(found) => found.bytes < *bytes,
+        Err(error) => error.is_missing(),
+    };
+    let read = || read_manifest(disk).filter(|manifest| manifest.store == store);
+    let Some(first) = read() else { return Vec::new() };
+    let once: Vec<_> = named(&first).into_iter().filter(|run| missing(run)).collect();
+    if once.is_empty() {
+        return Vec::new();
+    }
+    let Some(again) = read() else { return Vec::new() };
+    let again = named(&again);
+    let still = |run: &(String, u64)| again.contains(run) && missing(run);
+    once.into_iter().filter(still).map(|(name, _)| name).collect()
+}
+
+fn read_manifest(disk: &Disk) -> Option<Manifest> {
+    let file = disk.open(MANIFEST, Access::Read).ok()?;
+    let bytes = usize::try_from(file.size_bytes().ok()?).ok()?;
+    let mut manifest = vec![0; bytes.min(Manifest::BYTES_MAX)];
+    let read = file.read_at(0, &mut manifest).ok()?;
+    Manifest::decode(manifest.get(..read)?).ok()
+}
+
+/// What has happened to a file, if anything.
+fn changed(name: &str, was: Option<&Found>, now: Option<&Found>, without: &str) -> Option<String> {
+    let was = was?;
+    match now {
+        None => Some(format!("{name} was removed while recording: {without}")),
+        Some(now) if now.identity != was.identity => {
+            Some(format!("{name} was replaced by another file while recording: {without}"))
+        }
+        // A folder's size is nobody's matter, and that of a lock is its text's.
+        Some(now) if now.bytes < was.bytes && (name == CATALOG || name == IDENTITY) => {
+            let (before, after) = (was.bytes, now.bytes);
+            Some(format!(
+                "{name} was cut from {before} to {after} bytes while recording: {without}"
+            ))
+        }
+        Some(_) => None,
+    }
+}

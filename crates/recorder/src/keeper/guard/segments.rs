@@ -1,0 +1,209 @@
+//! The segments of the log: whether each is still the file that was written, whole, under this
+//! session's or an earlier header.
+//!
+//! Invariant: a header is judged by two reads: one alone may meet the write of the next. Held by the
+//! tests named in [`super`].
+
+use super::NAMES_MAX;
+use crate::keeper::holding::readable_in;
+use baro_log::{Recovery, segment_name};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{SegmentHeader, StoreId};
+use baro_sys::disk::{Disk, Found};
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::collections::BTreeMap;
+
+/// A segment that is not what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gone {
+    pub(crate) epoch: u64,
+    pub(crate) index: u32,
+    /// Records that can still be read of it.
+    pub(crate) readable: u64,
+}
+
+/// What was found of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Finding {
+    Gone(Gone),
+    /// Another recorder writes the log.
+    Foreign,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    was: Found,
+    /// 0 of one that was never started.
+    epoch: u64,
+    /// Its header was not what it should be at the last look.
+    doubted: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Segments {
+    store: StoreId,
+    session: u64,
+    bytes: u64,
+    /// Highest epoch at the open.
+    last_epoch: u64,
+    known: BTreeMap<u32, Segment>,
+    /// How many there were when they were counted last.
+    count: u32,
+    /// Where the next look begins in a log of more than [`NAMES_MAX`].
+    from: u32,
+}
+
+impl Segments {
+    pub(super) fn new(disk: &Disk, recovery: &Recovery, session: u64) -> Self {
+        let mut segments = Segments {
+            store: recovery.identity.store,
+            session,
+            bytes: recovery.identity.segment_bytes,
+            last_epoch: recovery.last_epoch,
+            known: BTreeMap::new(),
+            count: 0,
+            from: 0,
+        };
+        segments.grown(disk, recovery.segments.grown);
+        for (header, _) in &recovery.segments.started {
+            segments.started(header.index, header.epoch);
+        }
+        // A segment whose header was damaged before is not said to be damaged now.
+        for (index, _) in &recovery.segments.damaged {
+            segments.started(*index, 0);
+        }
+        segments
+    }
+
+    pub(super) fn started(&mut self, index: u32, epoch: u64) {
+        if let Some(segment) = self.known.get_mut(&index) {
+            (segment.epoch, segment.doubted) = (epoch, false);
+        }
+    }
+
+    pub(super) fn grown(&mut self, disk: &Disk, count: u32) {
+        for index in self.count..count {
+            if let Ok(was) = disk.found(&segment_name(index)) {
+                self.known.insert(index, Segment { was, epoch: 0, doubted: false });
+            }
+        }
+        self.count = self.count.max(count);
+    }
+
+    /// What is wrong, with why; each segment once.
+    pub(super) fn look(&mut self, disk: &Disk, all: bool) -> Vec<(Finding, String)> {
+        let newest = self.known.values().map(|segment| segment.epoch).max().unwrap_or(0);
+        let most = if all { usize::MAX } else { NAMES_MAX };
+        let (before, behind): (Vec<u32>, Vec<u32>) =
+            self.known.keys().copied().partition(|index| *index < self.from);
+        let mut indexes: Vec<u32> = behind.into_iter().chain(before).take(most).collect();
+        self.from = indexes.last().map_or(0, |last| last + 1);
+        // The one that is written and the one before it are in every turn.
+        let written = |segment: &Segment| newest > 0 && segment.epoch + 1 >= newest;
+        let written = self.known.iter().filter(|(_, segment)| written(segment));
+        indexes.extend(written.map(|(index, _)| *index));
+        indexes.sort_unstable();
+        indexes.dedup();
+        let mut found = Vec::new();
+        for index in indexes {
+            let Some((finding, why)) = self.look_at(disk, index, all) else { continue };
+            self.known.remove(&index);
+            found.push((finding, why));
+        }
+        found
+    }
+
+    fn look_at(&mut self, disk: &Disk, index: u32, last: bool) -> Option<(Finding, String)> {
+        let name = segment_name(index);
+        let segment = self.known.get_mut(&index)?;
+        let (was, epoch) = (segment.was, segment.epoch);
+        let now = match disk.found(&name) {
+            Err(error) if !error.is_missing() => return None,
+            now => now.ok(),
+        };
+        let what = match now {
+            None => "was removed".to_owned(),
+            Some(now) if now.identity != was.identity => "was replaced by another file".to_owned(),
+            Some(now) if now.bytes < self.bytes => {
+                format!("was cut from {} to {} bytes", self.bytes, now.bytes)
+            }
+            Some(now) => {
+                // What is written has another time at each look; a segment that is not, the same.
+                let touched = now.modified_ns != was.modified_ns;
+                segment.was = now;
+                if !(last || touched || segment.doubted) || epoch == 0 {
+                    return None;
+                }
+                let header = self.header(disk, index, epoch);
+                let segment = self.known.get_mut(&index)?;
+                match header {
+                    Header::Ours => {
+                        segment.doubted = false;
+                        return None;
+                    }
+                    Header::Foreign(session) => {
+                        let why = format!(
+                            "{name} was written by another recorder (session {session:016x}): \
+                             nothing more is written; stop one of the two, then look with: baro \
+                             verify"
+                        );
+                        return Some((Finding::Foreign, why));
+                    }
+                    // Once may be the write of the next header, under way.
+                    Header::Damaged if !segment.doubted && !last => {
+                        segment.doubted = true;
+                        return None;
+                    }
+                    Header::Damaged => "was written over".to_owned(),
+                }
+            }
+        };
+        let readable = self.readable(disk, index, epoch);
+        let why = format!("{name} {what} while recording: nothing more goes to it");
+        Some((Finding::Gone(Gone { epoch, index, readable }), why))
+    }
+
+    fn header(&self, disk: &Disk, index: u32, epoch: u64) -> Header {
+        let Some((found, _)) = read_header(disk, index) else {
+            // As it may be read beside the write of the next one.
+            let again = read_header(disk, index).map(|(found, _)| self.judge(&found, index, epoch));
+            return again.unwrap_or(Header::Damaged);
+        };
+        self.judge(&found, index, epoch)
+    }
+
+    fn judge(&self, found: &SegmentHeader, index: u32, epoch: u64) -> Header {
+        match () {
+            () if found.store != self.store || found.index != index => Header::Damaged,
+            // The next life of this segment may have begun, which is told once it is durable.
+            () if found.session == self.session || found.epoch == epoch => Header::Ours,
+            () if found.epoch > self.last_epoch => Header::Foreign(found.session),
+            () => Header::Damaged,
+        }
+    }
+
+    /// Records that are still there of the epoch that was written.
+    fn readable(&self, disk: &Disk, index: u32, epoch: u64) -> u64 {
+        match read_header(disk, index) {
+            Some((header, crc)) if header.store == self.store && header.epoch == epoch => {
+                readable_in(disk, header, crc)
+            }
+            _ => 0,
+        }
+    }
+}
+
+enum Header {
+    Ours,
+    Foreign(u64),
+    Damaged,
+}
+
+fn read_header(disk: &Disk, index: u32) -> Option<(SegmentHeader, u32)> {
+    let file = disk.open(&segment_name(index), Access::ReadDirect).ok()?;
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES).ok()?;
+    let read = file.read_at(0, &mut unit).ok()?;
+    SegmentHeader::decode(unit.get(..read)?).ok()
+}

@@ -1,0 +1,86 @@
+//! How many records each segment holds, so that it can be said what is lost with one: recycled before
+//! it was settled, or taken away by somebody; and the end of writing into a store that is not the
+//! recorder's any more.
+//!
+//! Invariant: a record that was durable and is given up is counted. Held by
+//! `what_is_recycled_unsettled_is_counted` (`tests/crash`) and the command line's
+//! `whatever_is_done_to_a_store_in_use_is_told_and_counted`.
+
+use super::Engine;
+use crate::writer::status::Trouble;
+
+/// What is known of a segment in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) epoch: u64,
+    pub(crate) index: u32,
+    /// Durable records.
+    pub(crate) records: u64,
+}
+
+impl Engine {
+    /// So many more records of this epoch are durable.
+    pub(super) fn note_stored(&mut self, epoch: u64, index: u32, records: u64) {
+        match self.stored.iter_mut().rev().find(|stored| stored.epoch == epoch) {
+            Some(stored) => stored.records += records,
+            None => self.stored.push(Stored { epoch, index, records }),
+        }
+    }
+
+    /// A segment is started anew: what it held is given up. `unsettled`: though it was in no run.
+    pub(super) fn forget_stored(&mut self, index: u32, unsettled: bool) {
+        let held = self.stored.iter().filter(|stored| stored.index == index);
+        let records: u64 = held.map(|stored| stored.records).sum();
+        self.stored.retain(|stored| stored.index != index);
+        if unsettled {
+            self.status.records_lost_unsettled += records;
+        }
+    }
+
+    /// What is known of the segments in use.
+    pub(crate) fn stored(&self) -> &[Stored] {
+        &self.stored
+    }
+
+    /// Records that this session has made durable.
+    pub(crate) fn durable_records(&self) -> u64 {
+        self.logged_durable.records
+    }
+
+    /// Somebody has taken this segment away or written over it: nothing more goes to it.
+    pub(super) fn lose_segment(&mut self, index: u32, why: &str) {
+        self.choice.forbid(index);
+        self.note_choice();
+        if self.segment.as_ref().is_some_and(|segment| segment.index == index) {
+            let source = std::io::Error::other(why.to_owned());
+            let name = baro_log::segment_name(index);
+            self.fail(&baro_sys::Error::new("look at what was written", name, source));
+            self.choice.forbid(index);
+        }
+        // The newest durable block's segment is never reused: one alone cannot be recycled.
+        let least = if self.choice.held_max().is_some() { 2 } else { 1 };
+        if self.choice.usable() < least {
+            self.stop("too few segments of the log are left to write to");
+        }
+    }
+
+    /// Nothing more is written: the store is gone, or another process writes it.
+    pub(super) fn stop(&mut self, why: &str) {
+        self.stopped.get_or_insert_with(|| why.to_owned());
+        self.status.stopped = true;
+    }
+
+    /// Whether nothing is going to be written any more.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// As long as it is stopped that is the trouble, whatever else failed.
+    pub(super) fn say_stopped(&mut self) {
+        if let Some(why) = &self.stopped
+            && !matches!(&self.status.trouble, Trouble::Device { error } if error == why)
+        {
+            self.status.trouble = Trouble::Device { error: why.clone() };
+        }
+    }
+}
