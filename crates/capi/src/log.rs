@@ -8,8 +8,8 @@
 //! Invariant: hands out what the store's reader hands out, each record once (`tests/read.rs`).
 
 use baro_log::{
-    Blocks, Catalog, Error, Extent, Found, FoundHeader, Pins, Result, Segments, Walk, judge,
-    kept_epochs, kept_name, open_folder, read_identity, segment_name,
+    Blocks, Catalog, Error, Extent, Found, FoundHeader, KEPT, Pins, Proof, Result, Segments, Walk,
+    judge, kept_epochs, kept_name, open_folder, read_identity, rebuild, segment_name,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
@@ -138,17 +138,27 @@ impl LogReader {
         let mut parts = Vec::new();
         for session in started.chunk_by(|a, b| a.header.session == b.header.session) {
             let (mut found, mut extents) = (Vec::new(), Vec::new());
-            for (at, started) in session.iter().enumerate() {
+            let mut proof = Proof::default();
+            // The last first: what is later proves what was before.
+            for (at, started) in session.iter().enumerate().rev() {
                 // What is two segments behind the session's end was durable before it went on.
                 let proven = at + 2 < session.len();
-                let (part, extent) = match self.extent(&mut blocks, started, proven) {
+                let known = proof.of(&started.header, &segments.ends, &segments.dead);
+                let (part, extent) = match self.extent(
+                    &mut blocks,
+                    started,
+                    (proven, at + 1 == session.len(), known),
+                ) {
                     // A copy that was released a moment ago.
                     Err(Error::System(error)) if error.is_missing() => continue,
                     other => other?,
                 };
+                proof.pass(&extent);
                 found.push(part);
                 extents.push(extent.capped(&segments.dead));
             }
+            found.reverse();
+            extents.reverse();
             for (mut part, verdict) in found.into_iter().zip(judge(&extents)) {
                 let hole = verdict.hole.filter(|hole| !(self.recycles && hole.epochs_missing));
                 self.counts.damaged += hole.map_or(0, |hole| hole.blocks.end - hole.blocks.start);
@@ -165,15 +175,24 @@ impl LogReader {
 
     /// Adds segments that were copied out of the log and are not in it any more. One that cannot
     /// be read is left out: its blocks are missing then, which counts as damage where it is any.
-    fn add_kept(&self, identity: &Identity, started: &mut Vec<Started>) -> Result<()> {
+    fn add_kept(&mut self, identity: &Identity, started: &mut Vec<Started>) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         let in_log: BTreeSet<u64> = started.iter().map(|part| part.header.epoch).collect();
         for epoch in kept_epochs(&self.disk)?.difference(&in_log) {
             let name = kept_name(*epoch);
             let Ok(file) = self.disk.open(&name, Access::ReadDirect) else { continue };
             let read = file.read_at(0, &mut unit)?;
-            let Ok((header, crc)) = SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) else {
-                continue;
+            let decoded = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+            let (header, crc) = if let Ok(decoded) = decoded {
+                decoded
+            } else {
+                // Its blocks tell what its header would.
+                let (mut blocks, place) = (Blocks::new()?, (0, identity.segment_bytes));
+                let Some(found) = rebuild(&file, &mut blocks, identity.store, place)? else {
+                    self.counts.damaged += 1;
+                    continue;
+                };
+                (found.header, found.crc)
             };
             if header.epoch == *epoch && header.store == identity.store {
                 started.push(Started { name, header, crc });
@@ -183,22 +202,35 @@ impl LogReader {
     }
 
     fn extent(
-        &self,
+        &mut self,
         blocks: &mut Blocks,
         started: &Started,
-        proven: bool,
+        (proven, at_end, known): (bool, bool, u64),
     ) -> Result<(Part, Extent)> {
         let Started { name, header, crc } = started.clone();
         let file = self.disk.open(&name, Access::ReadDirect)?;
         let mut walk = blocks.walk(&file, header, crc);
-        let (mut durable, mut jumps) = (0, Vec::new());
+        let (mut durable, mut jumps) = (known, Vec::new());
+        // A copy ends behind its last block.
+        let whole_bytes = if name.starts_with(KEPT) { file.size_bytes()? } else { 0 };
+        walk.set_durable(known);
         loop {
             match step(&mut walk, proven)? {
                 Ok(block) => durable = block.durable.max(durable),
                 Err(End::Full) => break,
                 Err(End::Tail(_)) => {
                     let from = walk.scan().offset();
-                    let Some((at, block)) = walk.find_proof()? else { break };
+                    let of_copy = from + UNIT_BYTES as u64 <= whole_bytes;
+                    if of_copy {
+                        walk.set_durable(u64::MAX);
+                    }
+                    let Some((at, block)) = walk.find_proof()? else {
+                        // What is missing up to a later segment is counted as its hole.
+                        let last = known.saturating_sub(walk.scan().sequence());
+                        let missing = if of_copy { last.max(1) } else { last };
+                        self.counts.damaged += if of_copy || at_end { missing } else { 0 };
+                        break;
+                    };
                     walk.resume(at, &block);
                     jumps.push((from, at, block));
                 }

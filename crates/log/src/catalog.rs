@@ -80,6 +80,8 @@ pub struct Catalog {
     names: NameParser,
     /// Where the next block goes; not used by a reader.
     scan: Scan,
+    /// The last block is the mark of an end in order, or there is no block.
+    marked: bool,
     padding_bytes: u64,
 }
 
@@ -98,6 +100,7 @@ impl Catalog {
             table: SeriesTable::default(),
             names: NameParser::new(),
             scan: walk.scan().clone(),
+            marked: true,
             padding_bytes: 0,
         };
         catalog.table.expect(names_covered(storage));
@@ -106,6 +109,7 @@ impl Catalog {
             match walk.next_block()? {
                 Found::Block(block) => {
                     catalog.padding_bytes = block.header.padding_bytes;
+                    catalog.marked = block.header.is_end_mark();
                     for chunk in block.chunks() {
                         for record in chunk.map_err(|e| damaged(e.at(offset)))?.records() {
                             let record = record.map_err(|e| damaged(e.at(offset)))?;
@@ -368,6 +372,25 @@ impl Catalog {
             writer.add(&declaration)?;
         }
         (self.scan, self.padding_bytes) = writer.finish()?;
+        self.marked = false;
+        Ok(())
+    }
+
+    /// Marks the end of a session that is closed in order: all that is declared is durable, so what
+    /// is missing later is damage. Writes a block unless the last one is such a mark, and syncs
+    /// nothing: a mark that a crash takes away leaves things as they were. Whoever calls this has
+    /// synced what [`Catalog::read`] found.
+    ///
+    /// # Errors
+    /// The device is full or fails; what is declared stays so.
+    pub fn mark_end<S: Storage>(&mut self, storage: &S, session: u64) -> Result<()> {
+        if self.marked {
+            return Ok(());
+        }
+        let (scan, padding_bytes) = (self.scan.clone(), self.padding_bytes);
+        let writer = CatalogWriter::open(storage, session, scan, padding_bytes)?;
+        (self.scan, self.padding_bytes) = writer.mark_end()?;
+        self.marked = true;
         Ok(())
     }
 }

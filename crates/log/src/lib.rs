@@ -28,6 +28,7 @@ mod logged;
 mod making;
 mod names;
 mod pins;
+mod rebuilt;
 mod recover;
 mod running;
 mod series;
@@ -46,9 +47,10 @@ pub use names::{
     PINS, RUNS, RUNS_LOCK, kept_name, numbered, pin_name, run_name, segment_name,
 };
 pub use pins::{Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin};
+pub use rebuilt::{Rebuilt, rebuild};
 pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
-pub use session::{Extent, Hole, Verdict, dead_from, judge};
+pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
 pub use settled::read_settled;
 pub use walk::{Blocks, Found, FoundHeader, Walk};

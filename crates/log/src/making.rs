@@ -219,6 +219,9 @@ fn live_end<F: StorageFile>(
 ) -> Result<u64> {
     let mut blocks = Blocks::new()?;
     let mut walk = blocks.walk(file, header, crc);
+    if dead_from < u64::MAX && dead_from > header.first_block {
+        walk.set_durable(dead_from);
+    }
     let mut end = walk.scan().offset();
     loop {
         match walk.next_header()? {

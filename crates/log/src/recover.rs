@@ -4,12 +4,13 @@
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
 use super::names::{IDENTITY, segment_name};
-use super::session::{Extent, dead_from, judge};
+use super::rebuilt::rebuild;
+use super::session::{Extent, Proof, dead_from, judge};
 use super::settled::last_settled_epoch;
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BLOCK_HEADER_BYTES, DeadTail, Identity, SegmentHeader, SegmentKind, Wear};
+use baro_ondisk::{BLOCK_HEADER_BYTES, DeadTail, End, Identity, SegmentHeader, SegmentKind, Wear};
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -26,8 +27,13 @@ pub struct Segments {
     /// Indexes whose header is not valid, and why. After a crash this may be the segment that was
     /// being started; it holds nothing durable then.
     pub damaged: Vec<(u32, baro_ondisk::Error)>,
+    /// Indexes whose header is not valid either, but whose blocks prove themselves: among the
+    /// started ones by what these tell.
+    pub rebuilt: Vec<(u32, baro_ondisk::Error)>,
     /// What the newest header says of blocks that are valid and dead all the same.
     pub dead: Vec<DeadTail>,
+    /// What all headers say of where segments end.
+    pub ends: Vec<DeadTail>,
     /// Segment files that are there; fewer than the geometry says while the log grows.
     pub grown: u32,
     /// What the newest header says of the store's wear.
@@ -54,7 +60,8 @@ pub struct Recovery {
     /// over and over eats the log.
     pub empty: Option<u32>,
     /// Blocks that are valid and must stay dead: those which the newest header names, and those of
-    /// the tail that do not count. Headers that are written from now on repeat them.
+    /// the tail that do not count; and where the tail's segments end. Headers that are written from
+    /// now on repeat them.
     pub dead: Vec<DeadTail>,
     /// Sequence after the last record found of each producer.
     pub producers: BTreeMap<u64, u64>,
@@ -103,6 +110,8 @@ impl Segments {
         let mut newest = 0;
         let mut to_come = None;
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        let mut blocks = Blocks::new()?;
+        let mut candidates = Vec::new();
         for index in 0..identity.segments {
             let file = match storage.open(&segment_name(index), Access::ReadDirect) {
                 // One that is to come, if those behind it are to come too.
@@ -121,6 +130,7 @@ impl Segments {
                 .and_then(|found| check_segment(found, identity, index));
             match header {
                 Ok((header, crc)) if header.started() => {
+                    found.ends.extend(SegmentHeader::dead_tails(&unit));
                     if header.epoch > newest {
                         newest = header.epoch;
                         found.dead = SegmentHeader::dead_tails(&unit).collect();
@@ -129,8 +139,25 @@ impl Segments {
                     found.started.push((header, crc));
                 }
                 Ok(_) => found.blank.push(index),
-                Err(error) => found.damaged.push((index, error)),
+                Err(error) => {
+                    let place = (index, identity.segment_bytes);
+                    let rebuilt = rebuild(&file, &mut blocks, identity.store, place)?;
+                    candidates.extend(rebuilt);
+                    found.damaged.push((index, error));
+                }
             }
+        }
+        // What is rebuilt and counts was started too, and proves others of its session.
+        candidates.sort_by_key(|rebuilt| std::cmp::Reverse(rebuilt.header.epoch));
+        for rebuilt in candidates {
+            let twice = found.started.iter().any(|(h, _)| h.epoch == rebuilt.header.epoch);
+            let valid = found.started.iter().map(|(header, _)| header);
+            if twice || !rebuilt.counts(valid, &found.ends) {
+                continue;
+            }
+            found.started.push(rebuilt.among(&found.started));
+            let at = found.damaged.iter().position(|(index, _)| *index == rebuilt.index);
+            found.rebuilt.extend(at.map(|at| found.damaged.remove(at)));
         }
         found.started.sort_by_key(|(header, _)| header.epoch);
         Ok(found)
@@ -195,10 +222,13 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         .collect();
     let mut blocks = Blocks::new()?;
     let mut tails = Vec::new();
-    let mut superseded_from = u64::MAX;
+    let (mut superseded_from, mut proof) = (u64::MAX, Proof::default());
     for (header, crc) in tail {
         let dead_from = superseded_from.min(dead_from(&recovery.dead, header.epoch));
-        tails.push(read_tail(storage, &mut blocks, header, crc, dead_from)?);
+        let known = proof.of(&header, &recovery.segments.ends, &recovery.dead);
+        let tail = read_tail(storage, &mut blocks, header, crc, (dead_from, known))?;
+        proof.pass(&tail.extent);
+        tails.push(tail);
         superseded_from = header.first_block;
     }
     // The newest header counts what came before it.
@@ -226,11 +256,16 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         recovery.tail_blocks += verdict.live.end - verdict.live.start;
         let Extent { epoch, end, .. } = tail.extent;
         if verdict.live.end < end.min(dead_from(&recovery.dead, epoch)) {
-            let (end, index) = (verdict.live.end, tail.index);
-            recovery.dead.push(DeadTail { epoch, end, index });
+            let (end, index, end_only) = (verdict.live.end, tail.index, false);
+            recovery.dead.push(DeadTail { epoch, end, index, end_only });
         }
         if verdict.live.is_empty() {
             continue;
+        }
+        // What was found is durable now: should less be found later, that is damage and no tear.
+        if dead_from(&recovery.dead, epoch) == u64::MAX {
+            let (end, index, end_only) = (verdict.live.end, tail.index, true);
+            recovery.dead.push(DeadTail { epoch, end, index, end_only });
         }
         for (producer, next) in tail.producers {
             let known = recovery.producers.entry(producer).or_default();
@@ -260,7 +295,7 @@ fn read_tail<S: Storage>(
     blocks: &mut Blocks,
     header: SegmentHeader,
     crc: u32,
-    dead_from: u64,
+    (dead_from, known): (u64, u64),
 ) -> Result<Tail> {
     let name = segment_name(header.index);
     let file = storage.open(&name, Access::Write)?;
@@ -270,7 +305,24 @@ fn read_tail<S: Storage>(
     let mut producers = BTreeMap::new();
     let (mut durable, mut bytes, mut padding_bytes) = (0, UNIT_BYTES, 0);
     let (mut payload_bytes, mut last_block_ns) = (0, None);
-    while let Found::Block(block) = walk.next_block()? {
+    walk.set_durable(known);
+    let mut damaged = false;
+    loop {
+        let block = match walk.next_block()? {
+            Found::Block(block) => block,
+            // Past damage, as readers go: what is behind it was durable, and must not be taken from
+            // the rings again.
+            Found::End(End::Tail(_)) => {
+                let first = walk.scan().sequence() == header.first_block;
+                match walk.find_proof()? {
+                    Some((at, block)) => walk.resume(at, &block),
+                    None => break,
+                }
+                damaged |= first;
+                continue;
+            }
+            Found::End(End::Full) => break,
+        };
         durable = block.header.durable.max(durable);
         let block_bytes = block.header.block_bytes();
         bytes += block_bytes;
@@ -288,8 +340,8 @@ fn read_tail<S: Storage>(
         }
     }
     let (epoch, first_block) = (header.epoch, header.first_block);
+    let durable = durable.max(known);
     let extent = Extent { epoch, first_block, end: walk.scan().sequence(), durable };
-    let damaged = extent.end == first_block && walk.skip_damage()?.is_some();
     Ok(Tail {
         index: header.index,
         extent,

@@ -14,7 +14,7 @@
 //! still holds is either skipped or logged again, never both and never neither (tests of the
 //! simulator, the recorder's `tests/crash`).
 
-use baro_ondisk::DeadTail;
+use baro_ondisk::{DeadTail, SegmentHeader};
 use std::ops::Range;
 
 /// One segment of a session, as its header and a scan of it tell.
@@ -27,7 +27,8 @@ pub struct Extent {
     /// Sequence after the last valid block ([`Scan::sequence`](baro_ondisk::Scan::sequence) at the
     /// end of the walk); the first block if there is none.
     pub end: u64,
-    /// Highest `durable` field among its valid blocks, 0 if there are none.
+    /// Highest `durable` field among its valid blocks, 0 if there are none; or how far its own
+    /// blocks are known to have been durable ([`known_end`]), if that is more.
     pub durable: u64,
 }
 
@@ -43,11 +44,67 @@ impl Extent {
     }
 }
 
+/// Blocks below this are known to have been durable, of the segment of `epoch` that begins at
+/// `first_block`: an entry whose end is above it was made when they had been synced, by the writer
+/// or by a recovery. 0 if nothing is known.
+#[must_use]
+pub fn known_end(dead: &[DeadTail], epoch: u64, first_block: u64) -> u64 {
+    let end = dead_from(dead, epoch);
+    if end == u64::MAX || end <= first_block { 0 } else { end }
+}
+
 /// The first dead block in the segment of this epoch.
 #[must_use]
 pub fn dead_from(dead: &[DeadTail], epoch: u64) -> u64 {
     let of_epoch = dead.iter().filter(|tail| tail.epoch == epoch);
     of_epoch.map(|tail| tail.end).min().unwrap_or(u64::MAX)
+}
+
+/// What the later segments of a session prove of those before: the last is looked at first.
+#[derive(Clone, Copy, Debug)]
+pub struct Proof {
+    durable: u64,
+    cap: u64,
+    later: u32,
+    /// Epoch of the segment passed last.
+    next_epoch: u64,
+}
+
+impl Default for Proof {
+    fn default() -> Self {
+        Proof { durable: 0, cap: u64::MAX, later: 0, next_epoch: 0 }
+    }
+}
+
+impl Proof {
+    /// Blocks below this that belong to the segment were durable; 0 if nothing is known. `ends` are
+    /// what all headers of the log tell, `dead` what the newest does.
+    #[must_use]
+    pub fn of(&self, header: &SegmentHeader, ends: &[DeadTail], dead: &[DeadTail]) -> u64 {
+        // A segment is started when all before its predecessor is durable. Where epochs are missing
+        // next, what was between may have been recycled, and only a header tells.
+        let by_order = if self.later > 1 { self.cap } else { 0 };
+        let next = header.epoch + 1 == self.next_epoch;
+        let by_later = if next { self.durable.max(by_order) } else { 0 };
+        let known = by_later.max(known_end(ends, header.epoch, header.first_block));
+        known.min(self.cap).min(dead_from(dead, header.epoch))
+    }
+
+    /// Goes on to the segment before one of this extent.
+    pub fn pass(&mut self, extent: &Extent) {
+        self.next_epoch = extent.epoch;
+        self.durable = self.durable.max(extent.durable);
+        if extent.first_block < self.cap {
+            self.cap = extent.first_block;
+            self.later += 1;
+        }
+    }
+
+    /// Blocks of the session below this were durable.
+    #[must_use]
+    pub fn durable(&self) -> u64 {
+        self.durable
+    }
 }
 
 /// What counts of one segment.
@@ -97,6 +154,7 @@ pub fn judge(segments: &[Extent]) -> Vec<Verdict> {
             // a recovery had judged, and what it found dead is named by a header.
             let proven = epochs_missing
                 || later.len() > 1
+                || before.durable > before.end
                 || later.iter().any(|(_, s)| s.durable > before.end);
             if !proven {
                 break;
@@ -143,8 +201,12 @@ mod tests {
     #[test]
     fn a_dead_segment_leaves_no_hole_when_what_superseded_it_is_recycled() {
         // Epoch 5 failed before a block of it was durable; 6, which began at 13, was recycled.
-        let dead =
-            [DeadTail { epoch: 5, end: 13, index: 4 }, DeadTail { epoch: 4, end: 13, index: 3 }];
+        let dead = [(5, 4), (4, 3)].map(|(epoch, index)| DeadTail {
+            epoch,
+            end: 13,
+            index,
+            end_only: false,
+        });
         let segments = [extent(4, 12..15, 8), extent(5, 17..18, 8), extent(9, 25..29, 25)];
         let verdicts = judge(&segments.map(|segment| segment.capped(&dead)));
         let hole = Some(Hole { blocks: 13..25, epochs_missing: true });
@@ -158,6 +220,47 @@ mod tests {
         assert_eq!(live(&segments), [0..10, 12..12]);
         // A segment that lost its own tail, and a header behind it.
         assert_eq!(live(&[extent(1, 0..10, 8), extent(2, 12..12, 0)]), [0..10, 12..12]);
+    }
+
+    #[test]
+    fn an_end_that_a_header_tells_proves_what_is_missing_before_it() {
+        let tail = |epoch, end| DeadTail { epoch, end, index: 0, end_only: true };
+        let dead = [tail(1, 10), tail(2, 12)];
+        assert_eq!((known_end(&dead, 1, 0), known_end(&dead, 3, 0)), (10, 0));
+        // Of a segment that is dead from its first block on nothing is known.
+        assert_eq!(known_end(&dead, 2, 12), 0);
+        let told = judge(&[extent(1, 0..8, 10), extent(2, 10..12, 7)]);
+        assert_eq!(told[1].hole, Some(Hole { blocks: 8..10, epochs_missing: false }));
+        assert_eq!(live(&[extent(1, 0..8, 7), extent(2, 10..12, 7)]), [0..8, 10..10]);
+    }
+
+    #[test]
+    fn later_segments_prove_the_end_of_the_one_before_them_and_of_no_other() {
+        let header = |epoch, first_block| SegmentHeader {
+            kind: baro_ondisk::SegmentKind::Log,
+            store: baro_ondisk::StoreId::default(),
+            session: 1,
+            epoch,
+            index: 0,
+            previous_crc: 0,
+            segment_bytes: 1 << 20,
+            first_block,
+            realtime_ns: 0,
+            boottime_ns: 0,
+            boot_id: [0; 16],
+        };
+        let mut proof = Proof::default();
+        assert_eq!(proof.of(&header(9, 40), &[], &[]), 0);
+        proof.pass(&extent(9, 40..50, 47));
+        // Block 47 was durable, but of these only those before the next segment are of this one.
+        assert_eq!(proof.of(&header(8, 30), &[], &[]), 40);
+        // Epoch 8 is not there: whatever it held was recycled with it.
+        assert_eq!(proof.of(&header(7, 20), &[], &[]), 0);
+        let end = [DeadTail { epoch: 7, end: 28, index: 0, end_only: true }];
+        assert_eq!(proof.of(&header(7, 20), &end, &[]), 28);
+        // Dead blocks were never durable as far as anybody cares.
+        let dead = [DeadTail { epoch: 8, end: 33, index: 0, end_only: false }];
+        assert_eq!(proof.of(&header(8, 30), &[], &dead), 33);
     }
 
     #[test]

@@ -81,6 +81,11 @@ impl<F: StorageFile> Walk<'_, F> {
         self.at_once = bytes.next_multiple_of(UNIT_BYTES);
     }
 
+    /// Blocks below `sequence` are known to have been durable: see [`Scan::set_durable`].
+    pub fn set_durable(&mut self, sequence: u64) {
+        self.scan.set_durable(sequence);
+    }
+
     /// Where the walk is.
     #[must_use]
     pub fn scan(&self) -> &Scan {

@@ -150,6 +150,13 @@ impl BlockHeader {
         Ok(header)
     }
 
+    /// Whether it is the mark at the end of a session that was closed in order: no records, and all
+    /// before it was durable.
+    #[must_use]
+    pub fn is_end_mark(&self) -> bool {
+        self.records == 0 && self.chunks == 0 && self.durable == self.sequence
+    }
+
     /// Bytes of bodies, section and chunk table.
     #[must_use]
     pub fn payload_bytes(&self) -> usize {

@@ -4,7 +4,8 @@
 use crate::block::{BLOCK_HEADER_BYTES, BlockHeader, CHUNK_ENTRY_BYTES};
 use crate::bytes::put;
 use crate::limits::{
-    BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_BYTES_MAX, RECORD_HEAD_BYTES_MAX, round_up_to_unit,
+    BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_BYTES_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES,
+    round_up_to_unit,
 };
 use crate::record::{SAME_LENGTH, SAME_STREAM};
 use crate::section::Encoded;
@@ -258,6 +259,25 @@ impl BlockBuilder {
         self.clear();
         header
     }
+}
+
+/// Writes the mark at the end of a session, a block without records, to the first unit of `block`.
+/// `header` as for [`BlockBuilder::finish`], all blocks before it durable; returns the finished one.
+pub fn end_mark(block: &mut [u8], header: BlockHeader) -> BlockHeader {
+    let padding_bytes = (UNIT_BYTES - BLOCK_HEADER_BYTES) as u64;
+    let mut header = BlockHeader {
+        durable: header.sequence,
+        time_min_ns: i64::MAX,
+        time_max_ns: i64::MIN,
+        padding_bytes: header.padding_bytes + padding_bytes,
+        ..header
+    };
+    if let Some(unit) = block.get_mut(..UNIT_BYTES) {
+        unit.fill(0);
+    }
+    header.payload_crc = crc32c(0, &[]);
+    header.crc = header.encode(block);
+    header
 }
 
 /// Writes the head of a record and returns the offset of its payload.

@@ -33,7 +33,7 @@ mod segment;
 mod varint;
 
 pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
-pub use build::BlockBuilder;
+pub use build::{BlockBuilder, end_mark};
 pub use catalog::{Declaration, DeclarationBatch, Type};
 pub use crc::crc32c;
 pub use dictionary::{

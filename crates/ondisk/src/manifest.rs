@@ -55,6 +55,9 @@ pub struct Manifest {
     pub generation: u64,
     /// How far the log is settled.
     pub settled: Settled,
+    /// Blocks of the log that were damaged or missing when they were to be settled: what they held
+    /// is in no run.
+    pub lost_blocks: u64,
     /// Number of the next run.
     pub next_run: u64,
     /// The runs, the oldest data first: of two samples of one series and time that of the later
@@ -82,6 +85,7 @@ impl Manifest {
         put(&mut bytes, 48, &self.settled.end.to_le_bytes());
         put(&mut bytes, 56, &self.next_run.to_le_bytes());
         put(&mut bytes, 64, &(self.runs.len() as u32).to_le_bytes());
+        put(&mut bytes, 72, &self.lost_blocks.to_le_bytes());
         for (at, run) in self.runs.iter().enumerate() {
             let at = HEAD_BYTES + at * ENTRY_BYTES;
             put(&mut bytes, at, &run.id.to_le_bytes());
@@ -147,6 +151,7 @@ impl Manifest {
             generation: u64_at(bytes, 32),
             settled: Settled { epoch: u64_at(bytes, 40), end: u64_at(bytes, 48) },
             next_run: u64_at(bytes, 56),
+            lost_blocks: u64_at(bytes, 72),
             runs: (0..runs).map(run).collect(),
         };
         if let Some(last) = manifest.runs.iter().map(|run| run.id).max()
@@ -206,6 +211,7 @@ mod tests {
             store: StoreId([7; 16]),
             generation: 3,
             settled: Settled { epoch: 9, end: 77 },
+            lost_blocks: 5,
             next_run: 200,
             runs: (0..150).map(|id| run(id, (id % 3) as u8)).collect(),
         }

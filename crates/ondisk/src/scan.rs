@@ -15,6 +15,7 @@ pub struct Scan {
     offset: u64,
     sequence: u64,
     previous_crc: u32,
+    durable: u64,
 }
 
 /// What the bytes at the scan's offset hold.
@@ -48,6 +49,7 @@ impl Scan {
             sequence: header.first_block,
             offset: UNIT_BYTES as u64,
             previous_crc: crc,
+            durable: 0,
             header,
         }
     }
@@ -74,6 +76,18 @@ impl Scan {
     #[must_use]
     pub fn session(&self) -> u64 {
         self.session
+    }
+
+    /// Blocks of the session below `sequence` that belong to this segment were durable, as something
+    /// outside of it tells: a later segment, a header, the size of a copy.
+    pub fn set_durable(&mut self, sequence: u64) {
+        self.durable = sequence;
+    }
+
+    /// Whether the block that is next was durable by what [`Scan::set_durable`] has said.
+    #[must_use]
+    pub fn expects_more(&self) -> bool {
+        self.sequence < self.durable
     }
 
     /// The segment has become longer than its header says, as a catalog may.
@@ -173,10 +187,11 @@ impl Scan {
 
     /// Whether a block found in a later unit of the same segment (its first bytes in `bytes`)
     /// proves that blocks from [`Scan::sequence`] on were once durable: then what ended the scan
-    /// is damage and no crash's tail. Returns that block's header.
+    /// is damage and no crash's tail. Returns that block's header. Any later block is proof where
+    /// [`Scan::expects_more`].
     #[must_use]
     pub fn proves_damage(&self, bytes: &[u8]) -> Option<BlockHeader> {
-        self.follows(bytes).filter(|header| header.durable > self.sequence)
+        self.follows(bytes).filter(|header| header.durable.max(self.durable) > self.sequence)
     }
 
     /// The header of a later block of the same session and epoch, if `bytes` start with one.

@@ -46,6 +46,9 @@ const MAGIC: &[u8; 8] = b"BAROSEG1";
 /// A segment in which blocks stay dead from one on, although they are valid: what a failed write or
 /// sync left, or a crash behind a hole. Each header repeats all of them, because the header that
 /// superseded such blocks may be recycled before they are. `docs/format.md`, "Dead tails".
+///
+/// Where an end is above the segment's first block it says too that all blocks below were durable:
+/// a later look that finds fewer has found damage, and no crash's tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadTail {
     /// Epoch of the segment.
@@ -54,11 +57,29 @@ pub struct DeadTail {
     pub end: u64,
     /// Number of its file: a durable header of a later epoch there ends the entry's use.
     pub index: u32,
+    /// Nothing dead is known behind the end: the entry only tells where the segment ends. The first
+    /// to be left out where there is no room.
+    pub end_only: bool,
 }
 
 impl DeadTail {
     /// Entries for which a header has room.
     pub const MAX: usize = (WEAR_AT - ENTRIES_AT) / ENTRY_BYTES;
+
+    /// Those for which a header has room: the newest, and none that is needed goes for one that
+    /// only tells an end.
+    fn kept(all: &[DeadTail]) -> impl Iterator<Item = &DeadTail> {
+        let ends = all.iter().filter(|tail| tail.end_only).count();
+        let dead = all.len() - ends;
+        let mut skip_dead = dead.saturating_sub(Self::MAX);
+        let mut skip_ends = ends.saturating_sub(Self::MAX - dead.min(Self::MAX));
+        all.iter().filter(move |tail| {
+            let skip = if tail.end_only { &mut skip_ends } else { &mut skip_dead };
+            let taken = *skip == 0;
+            *skip = skip.saturating_sub(1);
+            taken
+        })
+    }
 }
 
 /// What the writers of a store have handed to its device since init, up to a header. Each header
@@ -124,14 +145,16 @@ impl SegmentHeader {
         put(&mut unit, 72, &self.realtime_ns.to_le_bytes());
         put(&mut unit, 80, &self.boottime_ns.to_le_bytes());
         put(&mut unit, 88, &self.boot_id);
-        let dead = dead.get(dead.len().saturating_sub(DeadTail::MAX)..).unwrap_or(&[]);
-        put(&mut unit, 104, &(dead.len() as u32).to_le_bytes());
-        for (number, tail) in dead.iter().enumerate() {
-            let at = ENTRIES_AT + number * ENTRY_BYTES;
+        let mut count = 0;
+        for tail in DeadTail::kept(dead) {
+            let at = ENTRIES_AT + count * ENTRY_BYTES;
             put(&mut unit, at, &tail.epoch.to_le_bytes());
             put(&mut unit, at + 8, &tail.end.to_le_bytes());
             put(&mut unit, at + 16, &tail.index.to_le_bytes());
+            put(&mut unit, at + 20, &u32::from(tail.end_only).to_le_bytes());
+            count += 1;
         }
+        put(&mut unit, 104, &(count as u32).to_le_bytes());
         put(&mut unit, WEAR_AT, &wear.log_bytes.to_le_bytes());
         put(&mut unit, WEAR_AT + 8, &wear.padding_bytes.to_le_bytes());
         put(&mut unit, WEAR_AT + 16, &wear.payload_bytes.to_le_bytes());
@@ -185,7 +208,8 @@ impl SegmentHeader {
         let entry = move |number: usize| {
             let at = ENTRIES_AT + number * ENTRY_BYTES;
             let (epoch, end) = (u64_at(bytes, at), u64_at(bytes, at + 8));
-            DeadTail { epoch, end, index: u32_at(bytes, at + 16) }
+            let end_only = u32_at(bytes, at + 20) & 1 == 1;
+            DeadTail { epoch, end, index: u32_at(bytes, at + 16), end_only }
         };
         (0..count.min(DeadTail::MAX)).map(entry)
     }
@@ -236,7 +260,12 @@ mod tests {
         let (plain, _) = HEADER.encode();
         assert!(SegmentHeader::dead_tails(&plain).next().is_none());
         assert!(SegmentHeader::dead_tails(&plain[..100]).next().is_none());
-        let tail = |n: u32| DeadTail { epoch: u64::from(n), end: 1 << 40 | 5, index: n % 7 };
+        let tail = |n: u32| DeadTail {
+            epoch: u64::from(n),
+            end: 1 << 40 | 5,
+            index: n % 7,
+            end_only: false,
+        };
         let tails: [DeadTail; 200] = core::array::from_fn(|n| tail(n as u32));
         let wear = Wear { log_bytes: 5, padding_bytes: 4, payload_bytes: 3, other_bytes: u64::MAX };
         for count in [1, DeadTail::MAX, 200] {
@@ -246,6 +275,12 @@ mod tests {
             let kept = &tails[count.saturating_sub(DeadTail::MAX)..count];
             assert!(SegmentHeader::dead_tails(&bytes).eq(kept.iter().copied()));
         }
+        // Those that only tell an end make room first, the oldest of them first.
+        let mixed = tails.map(|tail| DeadTail { end_only: tail.epoch % 2 == 0, ..tail });
+        let (bytes, _) = HEADER.encode_with(&mixed, &wear);
+        let left_out = mixed.iter().filter(|tail| tail.end_only).nth(200 - DeadTail::MAX).unwrap();
+        let kept = mixed.iter().filter(|t| !t.end_only || t.epoch >= left_out.epoch).copied();
+        assert!(SegmentHeader::dead_tails(&bytes).eq(kept));
         let (mut bad, _) = HEADER.encode();
         put(&mut bad, 104, &(DeadTail::MAX as u32 + 1).to_le_bytes());
         seal_unit(&mut bad);

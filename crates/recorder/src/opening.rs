@@ -81,11 +81,14 @@ impl Opening {
             device: file_system.map_or((0, 0), |found| found.device),
             log_bytes: recovery.identity.segment_bytes * u64::from(recovery.identity.segments),
             segments_blank: recovery.segments.blank.len() as u32,
-            segments_damaged: recovery.segments.damaged.len() as u32,
+            segments_damaged: (recovery.segments.damaged.len() + recovery.segments.rebuilt.len())
+                as u32,
             damaged_because: recovery
                 .segments
                 .damaged
-                .first()
+                .iter()
+                .chain(&recovery.segments.rebuilt)
+                .next()
                 .map(|(index, error)| format!("{}: {error}", baro_log::segment_name(*index))),
             segments_scanned: recovery.scanned_segments,
             tail_blocks: recovery.tail_blocks,
@@ -106,8 +109,8 @@ impl Opening {
             self.promises.iter().filter(open).map(ToString::to_string).collect();
         if let Some(reason) = &self.damaged_because {
             said.push(format!(
-                "segments without a valid header, passed over: {}, the first is {reason}; a crash \
-                 while a segment was being started leaves one such, else it is damage: baro verify",
+                "segments without a valid header: {}, the first is {reason}; a crash while a \
+                 segment was being started leaves one such, else it is damage: baro verify",
                 self.segments_damaged
             ));
         }

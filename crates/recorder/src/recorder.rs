@@ -425,6 +425,10 @@ impl Recorder {
         let last_look = self.keeper.end();
         let _ = self.commands.send(Command::Close);
         self.writer.join();
+        // A mark only: without it nothing is lost but the proof that all is there.
+        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = catalog.mark_end(&self.disk, self.session);
+        drop(catalog);
         if let Some(last_look) = last_look {
             last_look.look();
         }

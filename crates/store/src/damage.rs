@@ -19,6 +19,11 @@ pub enum Loss {
     Samples(u64),
     /// Which runs there are: their samples are not read.
     Manifest,
+    /// Blocks of the log that were damaged when they were settled: in no run, and gone from the log
+    /// sooner or later.
+    Unsettled(u64),
+    /// A pin: what it keeps may be recycled.
+    Pin,
     /// The identity: everything else may still be readable.
     Identity,
     /// A segment file; what it held shows as missing blocks if anything later was durable.
@@ -56,6 +61,8 @@ pub enum Source {
         /// Block sequence that does.
         found: u64,
     },
+    /// What was found earlier, and is told from then on.
+    Earlier,
     /// Two files claim to be the same segment.
     Twice {
         /// The epoch that both have.
@@ -93,6 +100,10 @@ impl Damage {
     pub fn next_step(&self) -> &'static str {
         match self.loss {
             Loss::Nothing => "none needed; recording goes on and reuses the segment",
+            Loss::Unsettled(_) => {
+                "none; this stays told, since those samples are not there any more"
+            }
+            Loss::Pin => "pin the window again (baro pin), then remove the file",
             Loss::Identity => "copy what is readable into a new store: baro recover STORE NEW",
             _ => {
                 "check the device (smartctl, dmesg); copy what is readable: baro recover STORE NEW"
@@ -111,6 +122,7 @@ impl fmt::Display for Damage {
             Source::Sequence { expected, found } => {
                 write!(f, "expected block {expected} of the session, found block {found}")?;
             }
+            Source::Earlier => f.write_str("damage that a settling met")?,
             Source::Twice { epoch } => {
                 write!(f, "expected one segment of epoch {epoch}, found a second one")?;
             }
@@ -127,6 +139,11 @@ impl fmt::Display for Damage {
             Loss::Blocks(count) => write!(f, "; {count} durable blocks missing"),
             Loss::Records(count) => write!(f, "; at least {count} records unreadable"),
             Loss::Samples(count) => write!(f, "; {count} samples unreadable"),
+            Loss::Unsettled(count) => {
+                write!(f, "; {count} blocks were damaged when they were settled: in no run")?;
+                Ok(())
+            }
+            Loss::Pin => f.write_str("; what it keeps may be recycled"),
             Loss::Manifest => f.write_str("; the samples of the runs are not read"),
             Loss::Declarations => f.write_str("; declarations may be missing"),
             Loss::Identity => f.write_str("; the identity is lost"),

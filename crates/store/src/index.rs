@@ -2,6 +2,10 @@
 //! where a later block proves that they were durable; only the unproven tail of a session is read
 //! in full, since only there may a crash have torn something.
 //!
+//! Which blocks were durable is known from the later ones of the session, from the mark at its end,
+//! from what later headers tell of ends, and of a copy from its size; so what is missing there is
+//! named, and reading goes on behind it.
+//!
 //! Memory: one entry for each segment, whatever the number of blocks, and one for each block of
 //! an unproven tail.
 //! Invariant: what is live is what [`baro_log::judge`] says, as recovery sees it too.
@@ -9,10 +13,10 @@
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::segments::{SegmentFile, SegmentRef, Segments};
-use baro_log::{Blocks, Extent, FoundHeader, Verdict, judge};
+use baro_log::{Blocks, Extent, FoundHeader, Proof, Verdict, judge};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Block, BlockHeader, DeadTail, End, Error as Format, Scan, WhenFull,
+    BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, SegmentHeader, WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -65,7 +69,8 @@ pub(crate) struct Index {
 
 /// A block that nothing later proves durable.
 struct Unproven {
-    segment: usize,
+    /// Epoch of its segment.
+    segment: u64,
     sequence: u64,
     place: BlockPlace,
 }
@@ -77,6 +82,8 @@ pub(crate) struct Indexer<'a, S: Storage> {
     blocks: Blocks,
     out: Index,
     patience: Patience,
+    /// Epochs of which the end is missing and told, and where they end instead.
+    told: Vec<(u64, u64)>,
 }
 
 impl Index {
@@ -88,11 +95,12 @@ impl Index {
     ) -> Result<Self> {
         let (blocks, out) = (Blocks::new()?, Index::default());
         let patience = Patience::new(when_full);
-        let mut indexer = Indexer { storage, access, when_full, blocks, out, patience };
+        let mut indexer =
+            Indexer { storage, access, when_full, blocks, out, patience, told: Vec::new() };
         let mut by_session: Vec<SegmentRef> = segments.started.clone();
         by_session.sort_by_key(|s| (s.header.session, s.header.epoch));
         for session in by_session.chunk_by(|a, b| a.header.session == b.header.session) {
-            indexer.session(session, &segments.dead)?;
+            indexer.session(session, segments)?;
         }
         indexer.out.segments.sort_by_key(|s| s.segment.header.epoch);
         Ok(indexer.out)
@@ -100,28 +108,33 @@ impl Index {
 }
 
 impl<S: Storage> Indexer<'_, S> {
-    fn session(&mut self, session: &[SegmentRef], dead: &[DeadTail]) -> Result<()> {
+    fn session(&mut self, session: &[SegmentRef], segments: &Segments) -> Result<()> {
+        let dead = segments.dead.as_slice();
         let mut found: Vec<(SegmentIndex, Extent)> = Vec::new();
         let mut unproven = Vec::new();
-        let mut durable = 0;
-        for segment in session.iter().copied() {
-            if let Some(entry) = self.segment(segment, found.len(), &mut unproven)? {
-                durable = durable.max(entry.1.durable);
-                unproven.retain(|u: &Unproven| u.sequence >= durable);
+        let mut proof = Proof::default();
+        // The last first: what is later proves what was before.
+        for segment in session.iter().rev().copied() {
+            let known = proof.of(&segment.header, &segments.ends, dead);
+            if let Some(entry) = self.segment(segment, known, &mut unproven)? {
+                proof.pass(&entry.1);
+                unproven.retain(|u: &Unproven| u.sequence >= proof.durable());
                 found.push(entry);
             }
         }
+        found.reverse();
+        unproven.sort_by_key(|u| (u.segment, u.sequence));
         self.check_unproven(&mut found, &unproven)?;
         let extents: Vec<Extent> = found.iter().map(|(_, e)| e.capped(dead)).collect();
         let verdicts = judge(&extents);
-        let mut before: Option<(SegmentFile, u64)> = None;
+        let mut before: Option<(SegmentFile, u64, u64)> = None;
         for ((mut index, extent), verdict) in found.into_iter().zip(verdicts) {
             self.hole(&index.segment, &verdict, before)?;
             let live = verdict.live.end - verdict.live.start;
             let read = extent.end - extent.first_block;
             self.out.dead_blocks += read.saturating_sub(live);
             if live > 0 {
-                before = Some((index.segment.file, verdict.live.end));
+                before = Some((index.segment.file, extent.epoch, verdict.live.end));
                 index.live = verdict.live;
                 self.out.segments.push(index);
             }
@@ -134,7 +147,7 @@ impl<S: Storage> Indexer<'_, S> {
         &mut self,
         segment: &SegmentRef,
         verdict: &Verdict,
-        before: Option<(SegmentFile, u64)>,
+        before: Option<(SegmentFile, u64, u64)>,
     ) -> Result<()> {
         let recycles = self.when_full == WhenFull::Recycle;
         let (expected, found) = match (&verdict.hole, before) {
@@ -150,7 +163,10 @@ impl<S: Storage> Indexer<'_, S> {
             }
             _ => return Ok(()),
         };
-        if let Some((file, _)) = before
+        if before.is_some_and(|(_, epoch, end)| self.told.contains(&(epoch, end))) {
+            return Ok(());
+        }
+        if let Some((file, ..)) = before
             && self.patience.recycled_file(self.storage, self.access, file, segment)?
         {
             return Ok(());
@@ -161,11 +177,12 @@ impl<S: Storage> Indexer<'_, S> {
         Ok(())
     }
 
-    /// Walks the headers of one segment; `None` if it has been recycled meanwhile.
+    /// Walks the headers of one segment, of which the blocks below `known` were durable; `None` if
+    /// it has been recycled meanwhile.
     fn segment(
         &mut self,
         segment: SegmentRef,
-        number: usize,
+        known: u64,
         unproven: &mut Vec<Unproven>,
     ) -> Result<Option<(SegmentIndex, Extent)>> {
         let name = segment.file.name();
@@ -184,11 +201,18 @@ impl<S: Storage> Indexer<'_, S> {
             made_ns: (i64::MAX, i64::MIN),
             durable: 0,
         };
-        let mut durable = 0;
+        let mut durable = known;
         let mut damage = Vec::new();
         let mut tried_at = 0;
         let mut tail = None;
+        let number = segment.header.epoch;
         let mut walk = self.blocks.walk(&file, segment.header, segment.crc);
+        walk.set_durable(known);
+        // A copy of a segment ends behind its last block.
+        let whole_bytes = match segment.file {
+            SegmentFile::Log(_) => 0,
+            SegmentFile::Kept(_) => file.size_bytes()?,
+        };
         loop {
             let offset = walk.scan().offset();
             let source = match walk.next_header() {
@@ -209,8 +233,25 @@ impl<S: Storage> Indexer<'_, S> {
                     break;
                 }
             };
+            let of_copy = offset + UNIT_BYTES as u64 <= whole_bytes;
+            if of_copy {
+                walk.set_durable(u64::MAX);
+            }
             let Some((at, header)) = walk.find_proof()? else {
-                tail = Some((walk.scan().clone(), source));
+                if !walk.scan().expects_more() {
+                    tail = Some((walk.scan().clone(), source));
+                    break;
+                }
+                // Nothing follows, and yet it was durable. A writer may have written it since, as
+                // below.
+                if tried_at != offset {
+                    tried_at = offset;
+                    continue;
+                }
+                let sequence = walk.scan().sequence();
+                let missing = if of_copy { 1 } else { known - sequence };
+                self.told.push((segment.header.epoch, sequence));
+                damage.push(Damage::format(&name, source, Loss::Blocks(missing)));
                 break;
             };
             // A writer may have written it since: looked at once more before it counts.
@@ -263,7 +304,8 @@ impl<S: Storage> Indexer<'_, S> {
         let durable = found.iter().map(|(_, extent)| extent.durable).max().unwrap_or(0);
         let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
         for block in unproven.iter().filter(|u| u.sequence >= durable) {
-            let Some((index, extent)) = found.get_mut(block.segment) else { continue };
+            let is = |(_, extent): &&mut (_, Extent)| extent.epoch == block.segment;
+            let Some((index, extent)) = found.iter_mut().find(is) else { continue };
             if block.sequence >= extent.end {
                 continue;
             }
@@ -411,7 +453,7 @@ fn is_later_header<F: StorageFile>(
     unit: &mut AlignedBuffer,
 ) -> Result<bool> {
     let read = file.read_at(0, unit)?;
-    let found = baro_ondisk::SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+    let found = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
     Ok(found.is_ok_and(|(h, _)| h.epoch > segment.header.epoch && h.store == segment.header.store))
 }
 

@@ -105,6 +105,8 @@ pub(crate) fn read_segment<S: Storage>(
     let name = segment.file.name();
     let file = storage.open(&name, access)?;
     let mut walk = buffer.walk(&file, segment.header, segment.crc);
+    // The index has judged: what follows below the end is live, whatever is missing before it.
+    walk.set_durable(live.end);
     loop {
         let (offset, sequence) = (walk.scan().offset(), walk.scan().sequence());
         if sequence >= live.end {

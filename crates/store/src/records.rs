@@ -180,6 +180,7 @@ impl<S: Storage> Sweep<'_, S> {
         };
         let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
         let mut walk = self.headers.walk(&file, segment.header, segment.crc);
+        walk.set_durable(live.end);
         while walk.scan().sequence() < live.end {
             let offset = walk.scan().offset();
             match walk.next_header()? {

@@ -84,6 +84,13 @@ fn unreadable(file: &str, offset: u64, error: &baro_sys::Error, loss: Loss) -> D
     Damage { file: file.to_owned(), offset, source, loss }
 }
 
+/// What earlier settlings met of damage: it stays told when the blocks have been recycled.
+fn lost(manifest: &Manifest) -> Option<Damage> {
+    let (file, offset, source) = (MANIFEST.to_owned(), 72, Source::Earlier);
+    let loss = Loss::Unsettled(manifest.lost_blocks);
+    (manifest.lost_blocks > 0).then_some(Damage { file, offset, source, loss })
+}
+
 impl<F: StorageFile> Runs<F> {
     /// Opens the runs that count now; those that `before` has open are taken from there.
     ///
@@ -99,7 +106,10 @@ impl<F: StorageFile> Runs<F> {
             let mut found = Runs::default();
             match read_manifest(storage, store)? {
                 Ok(None) => return Ok(found),
-                Ok(Some(manifest)) => found.manifest = manifest,
+                Ok(Some(manifest)) => {
+                    found.damage.extend(lost(&manifest));
+                    found.manifest = manifest;
+                }
                 Err(damage) => {
                     found.damage.push(damage);
                     return Ok(found);

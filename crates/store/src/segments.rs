@@ -1,16 +1,15 @@
 //! The segment files as their headers tell: which are started, in which order, and which are
 //! damaged, missing, foreign or in the wrong place. A damaged header is no reason to give up the
-//! blocks behind it: the first block tells the same, and its chain proves it.
+//! blocks behind it: the first block tells the same ([`baro_log::rebuild`]).
 //!
-//! Held by `tests/hostile.rs`.
+//! Held by `tests/hostile.rs` and `tests/rot.rs`.
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
-use baro_log::{Blocks, FoundHeader, kept_epochs, kept_name, segment_name};
+use baro_log::{Blocks, Rebuilt, kept_epochs, kept_name, rebuild, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BlockHeader, DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What,
-    WhenFull,
+    DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What, WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -58,6 +57,8 @@ pub(crate) struct Segments {
     pub(crate) damage: Vec<Damage>,
     /// Of the newest header: blocks that are valid and dead all the same.
     pub(crate) dead: Vec<DeadTail>,
+    /// Of all headers: where segments end, as the writer or a recovery has found it.
+    pub(crate) ends: Vec<DeadTail>,
     /// Epoch of that header; 0 if there is none.
     pub(crate) newest_epoch: u64,
 }
@@ -66,7 +67,8 @@ impl Segments {
     /// Those of this epoch and later ones.
     pub(crate) fn since(&self, epoch: u64) -> Segments {
         let started = self.started.iter().filter(|s| s.header.epoch >= epoch).copied().collect();
-        Segments { started, dead: self.dead.clone(), ..Segments::default() }
+        let (dead, ends) = (self.dead.clone(), self.ends.clone());
+        Segments { started, dead, ends, ..Segments::default() }
     }
 }
 
@@ -95,6 +97,7 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
     let mut waits = HEADER_WAITS;
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let mut blocks = Blocks::new()?;
+    let mut headless = Vec::new();
     let mut to_come = Vec::new();
     for index in 0..identity.segments {
         let name = segment_name(index);
@@ -122,12 +125,13 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
             waits -= 1;
             baro_sys::clock::sleep_ns(HEADER_WAIT_NS);
         }
-        if let Some(segment) = look(&place, &mut unit, &mut blocks, &mut found)? {
+        if let Some(segment) = look(&place, &mut unit, &mut blocks, &mut found, &mut headless)? {
             found.started.push(segment);
         }
     }
+    count_headless(&mut found, headless, identity.when_full);
     let in_log: BTreeSet<u64> = found.started.iter().map(|s| s.header.epoch).collect();
-    read_kept(storage, identity, access, &in_log, &mut found)?;
+    read_kept((storage, access), identity, &in_log, &mut found, &mut blocks)?;
     let misplaced = |s: &SegmentRef| s.file != SegmentFile::Log(s.header.index);
     found.started.sort_by_key(|s| (s.header.epoch, misplaced(s)));
     let mut twice = Vec::new();
@@ -149,20 +153,21 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
 
 /// Segments that were copied out of the log and are not in it any more.
 fn read_kept<S: Storage>(
-    storage: &S,
+    (storage, access): (&S, Access),
     identity: &Identity,
-    access: Access,
     in_log: &BTreeSet<u64>,
     found: &mut Segments,
+    blocks: &mut Blocks,
 ) -> Result<()> {
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     for epoch in kept_epochs(storage)?.difference(in_log).copied() {
         let file = SegmentFile::Kept(epoch);
-        let read = match storage.open(&file.name(), access).and_then(|f| f.read_at(0, &mut unit)) {
+        let opened = match storage.open(&file.name(), access) {
             // Released meanwhile.
             Err(error) if error.is_missing() => continue,
             other => other?,
         };
+        let read = opened.read_at(0, &mut unit)?;
         match SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) {
             Ok((header, _)) if header.epoch != epoch || header.store != identity.store => {
                 let (field, offset) = ("epoch", 40);
@@ -174,10 +179,47 @@ fn read_kept<S: Storage>(
             Ok((header, crc)) => found.started.push(SegmentRef { file, header, crc }),
             Err(source) => {
                 found.damage.push(Damage::format(&file.name(), source, Loss::Segment));
+                // A copy is made of what counts, so its blocks prove themselves.
+                let place = (0, identity.segment_bytes);
+                let rebuilt = rebuild(&opened, blocks, identity.store, place)?;
+                let header = rebuilt.filter(|rebuilt| rebuilt.header.epoch == epoch);
+                let of = |Rebuilt { header, crc, .. }| SegmentRef { file, header, crc };
+                found.started.extend(header.map(of));
             }
         }
     }
     Ok(())
+}
+
+/// A segment whose header is damaged, as its blocks tell.
+struct Headless {
+    rebuilt: Rebuilt,
+    /// The header is what a power cut may leave.
+    torn: bool,
+    /// Its place in the list of damage.
+    damage: usize,
+}
+
+/// Takes in those whose blocks are proven, by themselves, by a later segment or by what a later
+/// header tells of their end.
+fn count_headless(found: &mut Segments, mut headless: Vec<Headless>, when_full: WhenFull) {
+    headless.sort_by_key(|one| std::cmp::Reverse(one.rebuilt.header.epoch));
+    for Headless { rebuilt, torn, damage } in headless {
+        let others = found.started.iter().map(|segment| &segment.header);
+        if !rebuilt.counts(others, &found.ends) {
+            continue;
+        }
+        let file = SegmentFile::Log(rebuilt.index);
+        let (header, crc) = (rebuilt.header, rebuilt.crc);
+        found.started.push(SegmentRef { file, header, crc });
+        // A power cut while a segment is started anew leaves a torn header, and where segments are
+        // recycled the blocks of its earlier life behind it. Should any be missing, that is told
+        // where blocks are counted.
+        let may_be_cut = torn && when_full == WhenFull::Recycle;
+        if let Some(damage) = found.damage.get_mut(damage).filter(|_| !may_be_cut) {
+            damage.loss = Loss::Segment;
+        }
+    }
 }
 
 /// Damaged headers for which a moment is waited: a writer has at most a few in the making.
@@ -202,6 +244,7 @@ fn look<F: StorageFile>(
     unit: &mut AlignedBuffer,
     blocks: &mut Blocks,
     found: &mut Segments,
+    headless: &mut Vec<Headless>,
 ) -> Result<Option<SegmentRef>> {
     let Place { file, name, index, identity } = *place;
     let read = match file.read_at(0, unit) {
@@ -226,15 +269,14 @@ fn look<F: StorageFile>(
     let (header, crc) = match decoded {
         Ok(decoded) => decoded,
         Err(source) => {
-            let rebuilt = rebuild(place, unit, blocks)?;
+            let segment = (index, identity.segment_bytes);
+            let rebuilt = rebuild(file, blocks, identity.store, segment)?;
             let torn = matches!(source, Format::Mismatch { field: "CRC", .. });
-            // A power cut while a segment is started anew leaves a torn header, and where segments
-            // are recycled the blocks of its earlier life behind it, which prove themselves. Should
-            // any be missing, that is told where blocks are counted.
-            let may_be_cut = rebuilt.is_none() || identity.when_full == WhenFull::Recycle;
-            let loss = if torn && may_be_cut { Loss::Nothing } else { Loss::Segment };
+            let damage = found.damage.len();
+            headless.extend(rebuilt.map(|rebuilt| Headless { rebuilt, torn, damage }));
+            let loss = if torn { Loss::Nothing } else { Loss::Segment };
             found.damage.push(Damage::format(name, source, loss));
-            return Ok(rebuilt);
+            return Ok(None);
         }
     };
     let wrong = belongs(&header, identity, index);
@@ -249,6 +291,7 @@ fn look<F: StorageFile>(
         found.blank += 1;
         return Ok(None);
     }
+    found.ends.extend(SegmentHeader::dead_tails(unit));
     if header.epoch > found.newest_epoch {
         found.newest_epoch = header.epoch;
         found.dead = SegmentHeader::dead_tails(unit).collect();
@@ -278,40 +321,4 @@ fn belongs(header: &SegmentHeader, identity: &Identity, index: u32) -> Option<Fo
         expected,
         found,
     })
-}
-
-/// The header as the blocks behind it tell; `None` if there are none of this store, or if nothing
-/// proves that they were ever durable: then it is what a crash leaves of a segment being started,
-/// which recovery does not count either.
-fn rebuild<F: StorageFile>(
-    place: &Place<'_, F>,
-    unit: &mut AlignedBuffer,
-    blocks: &mut Blocks,
-) -> Result<Option<SegmentRef>> {
-    let Ok(read) = place.file.read_at(UNIT_BYTES as u64, unit) else { return Ok(None) };
-    let Ok(first) = BlockHeader::decode(unit.get(..read).unwrap_or(&[])) else { return Ok(None) };
-    if first.store != place.identity.store {
-        return Ok(None);
-    }
-    let header = SegmentHeader {
-        kind: SegmentKind::Log,
-        store: first.store,
-        session: first.session,
-        epoch: first.epoch,
-        index: place.index,
-        previous_crc: 0,
-        segment_bytes: place.identity.segment_bytes,
-        first_block: first.sequence,
-        realtime_ns: first.realtime_ns,
-        boottime_ns: first.boottime_ns,
-        boot_id: [0; 16],
-    };
-    let mut walk = blocks.walk(place.file, header, first.previous_crc);
-    while let FoundHeader::Block(block) = walk.next_header()? {
-        if block.durable > first.sequence {
-            let file = SegmentFile::Log(place.index);
-            return Ok(Some(SegmentRef { file, header, crc: first.previous_crc }));
-        }
-    }
-    Ok(None)
 }

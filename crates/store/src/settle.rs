@@ -22,7 +22,7 @@ pub use retention::{Dropped, RunRetention};
 pub use thread::{Settling, SettlingOptions, SettlingState, SettlingStatus};
 
 use crate::catalog::write_dictionary_in_portions;
-use crate::damage::Damage;
+use crate::damage::{Damage, Loss};
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
 use baro_log::{MANIFEST, RUNS, Role, StoreLock, run_name};
@@ -226,7 +226,7 @@ impl<S: Storage> Settler<S> {
         // Of a session that goes on more blocks may follow in a segment that seems to be its last.
         let recording = recording || self.store.last_session() != known;
         let mut report = Settled::default();
-        if let Some(damage) = self.store.runs.damage.iter().find(|d| d.file == MANIFEST) {
+        if let Some(damage) = self.store.runs.damage.iter().find(|d| d.loss == Loss::Manifest) {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
         report.damage.extend(self.store.runs.damage.iter().cloned());

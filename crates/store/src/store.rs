@@ -174,7 +174,11 @@ impl<S: Storage> Store<S> {
         let index = index.map_or(&[][..], |index| &index.damage);
         let parts =
             [&self.opening, &self.catalog.opening, &self.segments.damage, &self.runs.damage];
-        parts.into_iter().flatten().chain(index).cloned().collect()
+        let pins = self.pins.damaged.iter().map(|(file, why)| {
+            let source = Source::Unreadable(format!("is no valid pin: {why}"));
+            Damage { file: file.clone(), offset: 0, source, loss: Loss::Pin }
+        });
+        parts.into_iter().flatten().chain(index).cloned().chain(pins).collect()
     }
 
     /// Which blocks of the log are live. Reads the headers of all blocks once.

@@ -49,6 +49,7 @@ impl<S: Storage> Store<S> {
             let file = self.storage.open(&name, self.access)?;
             let mut blocks: Vec<BlockPlace> = Vec::new();
             let mut walk = headers.walk(&file, entry.segment.header, entry.segment.crc);
+            walk.set_durable(entry.live.end);
             while walk.scan().sequence() < entry.live.end {
                 let offset = walk.scan().offset();
                 match walk.next_header()? {

@@ -154,7 +154,7 @@ fn a_dead_tail_stays_dead_without_the_header_that_superseded_it() {
     // What started again at block 6 has been recycled, by a segment whose header repeats it.
     hand.epoch += 1;
     hand.crcs.insert(9, 0);
-    hand.dead.push(DeadTail { epoch: epoch + 1, end: 6, index: 0 });
+    hand.dead.push(DeadTail { epoch: epoch + 1, end: 6, index: 0, end_only: false });
     hand.segment(2, 9..12, 0, 2);
     hand.segment(1, 12..14, 0, 2);
     let expected = [blocks(0..6, 1), blocks(9..14, 2)].concat();

@@ -40,5 +40,12 @@ fn seed() -> Manifest {
     };
     let settled = Settled { epoch: 9, end: 77 };
     let runs = (0..90).map(run).collect();
-    Manifest { store: StoreId([7; 16]), generation: 3, settled, next_run: 200, runs }
+    Manifest {
+        store: StoreId([7; 16]),
+        generation: 3,
+        settled,
+        lost_blocks: 0,
+        next_run: 200,
+        runs,
+    }
 }

@@ -62,7 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// Says what is damaged, and what that makes of the exit code.
 fn told(store: &Store) -> Outcome {
-    let damage = store.catalog().damage();
+    let mut damage = store.catalog().damage();
+    for found in store.damage_so_far() {
+        if !damage.contains(&found) {
+            damage.push(found);
+        }
+    }
     damage.iter().for_each(|found| say!("damage: {found}"));
     Outcome::lost_if(damage.iter().any(baro_store::Damage::is_loss))
 }

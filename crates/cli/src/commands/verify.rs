@@ -101,7 +101,12 @@ pub(crate) fn verify_and_print(store: &Store, access: Access, pace: ReadPace) ->
         report.lost.unknown
     );
     for tail in &report.tails {
-        out!("torn by a crash, normal: {} at offset {}", tail.file, tail.offset);
+        out!(
+            "ends without a mark, as a crash leaves it: {} at offset {}; nothing shows that more was \
+             durable",
+            tail.file,
+            tail.offset
+        );
     }
     for name in &report.runs_unnamed {
         out!("left by a settling that was killed, normal: {name}");

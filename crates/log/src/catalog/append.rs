@@ -10,7 +10,7 @@ use crate::{Error, Result};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNIT_BYTES, round_up_to_unit};
 use baro_ondisk::{
     BlockBuilder, BlockHeader, Declaration, DeclarationBatch, End, Kind, Scan, SegmentHeader, Step,
-    Type,
+    Type, end_mark,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -154,7 +154,13 @@ impl<F: StorageFile> CatalogWriter<F> {
             return Ok(());
         }
         self.records = 0;
-        let start = BlockHeader {
+        let start = self.block_header();
+        let header = self.builder.finish(&mut self.buffer, start);
+        self.put(&header)
+    }
+
+    fn block_header(&self) -> BlockHeader {
+        BlockHeader {
             store: self.scan.header().store,
             session: self.session,
             epoch: self.scan.header().epoch,
@@ -163,8 +169,11 @@ impl<F: StorageFile> CatalogWriter<F> {
             previous_crc: self.scan.previous_crc(),
             padding_bytes: self.padding_bytes,
             ..BlockHeader::default()
-        };
-        let header = self.builder.finish(&mut self.buffer, start);
+        }
+    }
+
+    /// Writes the block of this header, which is in the buffer.
+    fn put(&mut self, header: &BlockHeader) -> Result<()> {
         self.padding_bytes = header.padding_bytes;
         let (offset, bytes) = (self.scan.offset(), round_up_to_unit(header.block_bytes()));
         if offset + bytes as u64 > self.scan.header().segment_bytes {
@@ -203,6 +212,18 @@ impl<F: StorageFile> CatalogWriter<F> {
         self.file.sync_data()?;
         self.scan.set_segment_bytes(new);
         Ok(())
+    }
+
+    /// Writes the mark of an end in order behind what is durable. Returns as [`CatalogWriter::finish`],
+    /// without a sync.
+    ///
+    /// # Errors
+    /// As [`CatalogWriter::add`]; then there is no mark.
+    pub fn mark_end(mut self) -> Result<(Scan, u64)> {
+        let start = self.block_header();
+        let header = end_mark(&mut self.buffer, start);
+        self.put(&header)?;
+        Ok((self.scan, self.padding_bytes))
     }
 
     /// Writes what is left and makes all durable. Returns where the next block goes, and the

@@ -106,6 +106,39 @@ fn damage_in_durable_data_is_told_from_a_torn_tail() {
     assert!(matches!(scan.step(&segment[7 * UNIT_BYTES..]), Step::Block(_)));
 }
 
+/// Of the last block before a mark, and of the mark itself.
+#[test]
+fn a_mark_tells_an_end_from_a_tear() {
+    let mut segment = vec![0; SEGMENT_BYTES];
+    write(&mut segment, header(1, 1), 1, |_| 0);
+    let (_, _, scan) = walk(&segment);
+    let (mark, before) = (2 * UNIT_BYTES, UNIT_BYTES + 200);
+    let start = BlockHeader {
+        store: header(1, 1).store,
+        session: 1,
+        epoch: 1,
+        sequence: 1,
+        previous_crc: scan.previous_crc(),
+        padding_bytes: 7,
+        ..BlockHeader::default()
+    };
+    let made = crate::end_mark(&mut segment[mark..], start);
+    assert!(made.is_end_mark() && made.padding_bytes == 7 + 4096 - 128);
+    assert_eq!(made.block_bytes(), UNIT_BYTES);
+    assert_eq!(walk(&segment).0, [0, 1]);
+    segment[before] ^= 1;
+    let (sequences, _, scan) = walk(&segment);
+    assert!(sequences.is_empty());
+    assert_eq!(scan.proves_damage(&segment[mark..]), Some(made));
+    segment[before] ^= 1;
+    segment[mark + 60] ^= 1;
+    let (sequences, _, mut scan) = walk(&segment);
+    // Nothing is missing but the mark, unless something else tells of it.
+    assert_eq!((sequences.as_slice(), scan.expects_more()), ([0].as_slice(), false));
+    scan.set_durable(2);
+    assert!(scan.expects_more());
+}
+
 #[test]
 fn asks_for_the_bytes_it_needs() {
     let mut segment = vec![0; SEGMENT_BYTES];

@@ -184,8 +184,11 @@ impl<S: Storage> Keeper<S> {
         Ok(())
     }
 
-    /// Removes copies that no pin covers.
+    /// Removes copies that no pin covers; none while a pin cannot be read, which may be theirs.
     fn drop_copies(&mut self, log: &mut impl Log) {
+        if !self.pins.damaged.is_empty() {
+            return;
+        }
         let kept = self.pins.kept.iter().copied();
         let unused: Vec<u64> = kept.filter(|epoch| !self.pins.covers(*epoch)).collect();
         for epoch in unused {

@@ -6,7 +6,7 @@
 
 use super::retention::Retention;
 use baro_log::{Recovery, Span, spans};
-use baro_ondisk::{SegmentHeader, WhenFull};
+use baro_ondisk::{DeadTail, SegmentHeader, WhenFull};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The segment to be started.
@@ -15,6 +15,9 @@ pub(crate) struct Next {
     pub(crate) index: u32,
     /// There never was a header but the blank one of init.
     pub(crate) untouched: bool,
+    /// Where the segment before it ends, which stays while this one is recycled: only its header
+    /// told.
+    pub(crate) end: Option<DeadTail>,
 }
 
 /// Why no segment can be started.
@@ -34,6 +37,8 @@ struct Started {
     index: u32,
     /// 0 if its header is damaged.
     epoch: u64,
+    session: u64,
+    first_block: u64,
     span: Span,
     /// It holds samples, or may.
     samples: bool,
@@ -102,6 +107,8 @@ impl Choice {
         let damaged = |(index, _): &(u32, _)| Started {
             index: *index,
             epoch: 0,
+            session: 0,
+            first_block: 0,
             span: nothing,
             samples: false,
         };
@@ -109,7 +116,14 @@ impl Choice {
         let used = headers.iter().zip(spans);
         // What earlier sessions have put there only settling finds out.
         let samples = true;
-        let used = used.map(|(h, span)| Started { index: h.index, epoch: h.epoch, span, samples });
+        let used = used.map(|(h, span)| Started {
+            index: h.index,
+            epoch: h.epoch,
+            session: h.session,
+            first_block: h.first_block,
+            span,
+            samples,
+        });
         started.extend(used.filter(|segment| *empty != Some(segment.index)));
         let all = identity.segments as usize;
         let kept = retention.keep_bytes.map_or(all, |bytes| {
@@ -136,12 +150,13 @@ impl Choice {
         self.started.back().map(|segment| segment.index)
     }
 
-    /// The next segment, which is then the newest and has `epoch`. Segments in `busy` are passed
+    /// The next segment, which is then the newest and has the epoch of `place`, beside its session and
+    /// the sequence of its first block. Segments in `busy` are passed
     /// over. `urgent`: records have waited long enough for unsettled ones to yield, if they do.
     pub(crate) fn next(
         &mut self,
         busy: &[u32],
-        epoch: u64,
+        (epoch, session, first_block): (u64, u64, u64),
         running_ns: i64,
         urgent: bool,
     ) -> Result<Next, NoNext> {
@@ -152,7 +167,7 @@ impl Choice {
                 self.blank.pop_front();
                 let at = self.untouched.iter().position(|other| *other == index);
                 at.map(|at| self.untouched.swap_remove(at));
-                Next { index, untouched: at.is_some() }
+                Next { index, untouched: at.is_some(), end: None }
             }
             None if recycles => {
                 let yields = urgent && self.retention.unsettled_yield && self.to_come == 0;
@@ -163,7 +178,16 @@ impl Choice {
                 });
                 let at = found.ok_or_else(|| self.why(running_ns))?;
                 let segment = self.started.remove(at).ok_or(NoNext::Full)?;
-                Next { index: segment.index, untouched: false }
+                let before = |s: &&Started| {
+                    s.epoch + 1 == segment.epoch && s.epoch > 0 && s.session == segment.session
+                };
+                let end = self.started.iter().find(before).map(|before| DeadTail {
+                    epoch: before.epoch,
+                    end: segment.first_block,
+                    index: before.index,
+                    end_only: true,
+                });
+                Next { index: segment.index, untouched: false, end }
             }
             None if self.to_come > 0 => return Err(NoNext::Growing),
             None => return Err(NoNext::Full),
@@ -174,7 +198,8 @@ impl Choice {
             before.span.ends_ns = running_ns;
         }
         let span = Span { starts_ns: running_ns, ends_ns: i64::MAX };
-        self.started.push_back(Started { index: next.index, epoch, span, samples: false });
+        let (index, samples) = (next.index, false);
+        self.started.push_back(Started { index, epoch, session, first_block, span, samples });
         Ok(next)
     }
 

@@ -8,6 +8,7 @@
 //! - after a failed write or sync nothing more goes to that segment: what was not durable is read
 //!   from the rings again and written to another one.
 
+mod end;
 mod fill;
 mod launch;
 mod leftovers;
@@ -154,6 +155,8 @@ pub struct Engine {
     attempts: u32,
     retry_at_ns: u64,
     closing: bool,
+    /// The session's end is marked, or cannot be.
+    marked: bool,
     now: Now,
     io_ns: u64,
     status: Status,
@@ -221,6 +224,7 @@ impl Engine {
             attempts: 0,
             retry_at_ns: 0,
             closing: false,
+            marked: false,
             now: Now { boottime_ns: start.boottime_ns, ..Now::default() },
             io_ns: 0,
             status: Status { session: start.session, ..Status::default() },
@@ -271,12 +275,14 @@ impl Engine {
             && self.writes == 0
             && self.syncing.is_none()
             && self.rings.iter().all(RingReader::drained)
+            && !self.wants_mark()
     }
 
     /// Whether a stop would leave records in the rings: the log is full or the device fails.
     #[must_use]
     pub fn stuck(&self) -> bool {
-        self.writes == 0 && self.syncing.is_none() && self.status.trouble != Trouble::None
+        let waits = self.writes > 0 || self.syncing.is_some() || self.wants_mark();
+        !waits && self.status.trouble != Trouble::None
     }
 
     /// Does what can be done now; returns when to call again at the latest (monotonic). A
@@ -318,6 +324,7 @@ impl Engine {
         if !self.builder.is_empty() && self.due() && self.writes == 0 {
             blocks += u64::from(self.seal(device));
         }
+        self.mark_end(device);
         self.sync(device);
         if blocks > 1 {
             // Input faster than a block per poll: look again before the ring fills.

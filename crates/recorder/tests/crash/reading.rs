@@ -2,7 +2,7 @@
 
 use crate::ledger::{Form, Ledger, payload, samples};
 use baro_log::{
-    Blocks, Extent, Found, Pins, Segments, judge, kept_name, read_identity, segment_name,
+    Blocks, Extent, Found, Pins, Proof, Segments, judge, kept_name, read_identity, segment_name,
 };
 use baro_ondisk::{Block, Gap, Kind, Record, SampleColumns, Samples, SegmentHeader};
 use baro_sys::sim::SimDisk;
@@ -86,6 +86,7 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
             extents.push(Extent { epoch, first_block, end, durable }.capped(&segments.dead));
             seen.push(records);
         }
+        contents.damage.extend(claimed(&extents, &started[from..], &segments));
         let mut own = 0;
         for (rank, (verdict, records)) in (from..).zip(judge(&extents).into_iter().zip(seen)) {
             // Behind segments that could not be recycled when it was their turn.
@@ -141,6 +142,20 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
     Ok(contents)
 }
 
+/// Claims of a session's segments and of headers that more was durable than is there.
+fn claimed(extents: &[Extent], started: &[Opened], segments: &Segments) -> Vec<String> {
+    let mut proof = Proof::default();
+    let mut told = Vec::new();
+    for (extent, (header, _, name)) in extents.iter().zip(started).rev() {
+        let known = proof.of(header, &segments.ends, &segments.dead);
+        if known > extent.end {
+            told.push(format!("{name}: blocks to {known} were durable, found {extent:?}"));
+        }
+        proof.pass(extent);
+    }
+    told
+}
+
 /// Where epochs are missing, because what came after a pinned segment was recycled: there the
 /// sequences of each producer may jump, once.
 #[derive(Debug, Default)]
@@ -162,7 +177,8 @@ impl Order {
     }
 }
 
-type Started = Vec<(SegmentHeader, u32, String)>;
+type Opened = (SegmentHeader, u32, String);
+type Started = Vec<Opened>;
 
 /// The segments of the log, and those that were copied out of it and are not in it any more.
 fn with_kept(disk: &SimDisk, segments: &Segments, pins: &Pins) -> Result<Started, String> {

@@ -9,7 +9,7 @@ use baro_ondisk::limits::{
 };
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Scan,
-    SegmentHeader, SegmentKind, Settled, Type,
+    SegmentHeader, SegmentKind, Settled, Type, end_mark,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -77,8 +77,7 @@ impl<'a, T: Storage> Copy<'a, T> {
             self.buffer = AlignedBuffer::unlocked(bytes)?;
         }
         self.clocks = (source.realtime_ns, source.boottime_ns);
-        let left = self.segment.as_ref().map_or(0, |s| self.identity.segment_bytes - s.offset);
-        if left < bytes as u64 { self.start_segment() } else { Ok(()) }
+        if self.left() < bytes as u64 { self.start_segment() } else { Ok(()) }
     }
 
     /// Puts the section behind the records since [`Copy::start_block`].
@@ -107,7 +106,7 @@ impl<'a, T: Storage> Copy<'a, T> {
     fn start_session(&mut self, session: u64) -> Result<()> {
         if self.session != session {
             self.seal()?;
-            self.end_segment()?;
+            self.end_session()?;
             self.session = session;
             (self.sequence, self.durable, self.previous_crc, self.padding_bytes) = (0, 0, 0, 0);
         }
@@ -121,8 +120,7 @@ impl<'a, T: Storage> Copy<'a, T> {
         let RecordRef { producer, sequence, time_ns, kind, stream, payload, .. } = *record;
         // A full block, then too small a buffer, then a full segment: each can happen once.
         for _ in 0..4 {
-            let left = self.segment.as_ref().map_or(0, |s| self.identity.segment_bytes - s.offset);
-            let room = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let room = self.buffer.len().min(usize::try_from(self.left()).unwrap_or(usize::MAX));
             let block = self.buffer.get_mut(..room).unwrap_or(&mut []);
             let fill = |to: &mut [u8]| to.copy_from_slice(payload);
             let length = payload.len();
@@ -145,25 +143,14 @@ impl<'a, T: Storage> Copy<'a, T> {
     /// Writes and syncs what is left; returns the last session.
     pub(super) fn finish(mut self) -> Result<u64> {
         self.seal()?;
-        self.end_segment()?;
+        self.end_session()?;
         Ok(self.session)
     }
 
     fn seal(&mut self) -> Result<()> {
+        let start = self.block_header();
         let Some(segment) = self.segment.as_mut().filter(|_| !self.builder.is_empty()) else {
             return Ok(());
-        };
-        let start = BlockHeader {
-            store: self.identity.store,
-            session: self.session,
-            epoch: u64::from(self.segments),
-            sequence: self.sequence,
-            durable: self.durable,
-            realtime_ns: self.clocks.0,
-            boottime_ns: self.clocks.1,
-            previous_crc: self.previous_crc,
-            padding_bytes: self.padding_bytes,
-            ..BlockHeader::default()
         };
         let header = self.builder.finish(&mut self.buffer, start);
         let bytes = header.block_bytes();
@@ -185,6 +172,44 @@ impl<'a, T: Storage> Copy<'a, T> {
             self.durable = self.sequence;
         }
         Ok(())
+    }
+
+    /// Ends the segment and marks the end of its session, as a recorder does that is closed.
+    fn end_session(&mut self) -> Result<()> {
+        let Some(segment) = &self.segment else { return Ok(()) };
+        segment.file.sync_data()?;
+        self.durable = self.sequence;
+        if self.durable > 0 && segment.offset + UNIT_BYTES as u64 <= self.identity.segment_bytes {
+            let start = self.block_header();
+            let header = end_mark(&mut self.buffer, start);
+            let unit = self.buffer.get(..UNIT_BYTES).unwrap_or(&self.buffer);
+            segment.file.write_at(segment.offset, unit)?;
+            self.sequence += 1;
+            self.previous_crc = header.crc;
+            self.padding_bytes = header.padding_bytes;
+        }
+        self.end_segment()
+    }
+
+    fn block_header(&self) -> BlockHeader {
+        BlockHeader {
+            store: self.identity.store,
+            session: self.session,
+            epoch: u64::from(self.segments),
+            sequence: self.sequence,
+            durable: self.durable,
+            realtime_ns: self.clocks.0,
+            boottime_ns: self.clocks.1,
+            previous_crc: self.previous_crc,
+            padding_bytes: self.padding_bytes,
+            ..BlockHeader::default()
+        }
+    }
+
+    /// Bytes of the segment that are left for blocks: a unit is kept for the mark.
+    fn left(&self) -> u64 {
+        let left = |segment: &Segment<T::File>| self.identity.segment_bytes - segment.offset;
+        self.segment.as_ref().map_or(0, left).saturating_sub(UNIT_BYTES as u64)
     }
 
     fn start_segment(&mut self) -> Result<()> {
@@ -243,6 +268,8 @@ pub(super) fn declare<S: Storage, T: Storage>(
         let (id, kind, unit, layout) = (*id, *kind, "", None);
         writer.add(&Declaration { id, kind, name: &name, unit, layout })?;
     }
-    writer.finish()?;
+    let (scan, padding_bytes) = writer.finish()?;
+    CatalogWriter::open(target, session.max(1), scan, padding_bytes)?.mark_end()?;
+    open(target, CATALOG)?.sync_data()?;
     Ok(())
 }

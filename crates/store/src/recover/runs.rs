@@ -51,7 +51,10 @@ pub(super) fn copy<S: Storage, T: Storage>(
             copied.samples += entry.samples;
         }
     }
-    if copied.damage.is_empty() && store.runs.damage.is_empty() {
+    // What was lost before stays told.
+    manifest.lost_blocks = store.runs.manifest.lost_blocks;
+    let earlier = |damage: &Damage| matches!(damage.loss, Loss::Unsettled(_));
+    if copied.damage.is_empty() && store.runs.damage.iter().all(earlier) {
         manifest.settled = mark;
     }
     write_manifest(target, &manifest)?;

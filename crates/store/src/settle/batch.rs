@@ -2,7 +2,9 @@
 
 use super::pace::Pace;
 use super::{Extent, SettleOptions};
+use crate::damage::{Damage, Loss};
 use crate::read::Notes;
+use crate::segments::SegmentRef;
 use crate::unsettled::{LogPart, TextSample, samples_of, texts_of};
 use crate::{Result, Store};
 use baro_ondisk::Settled;
@@ -20,6 +22,8 @@ pub(super) struct Batch {
     /// It was cut off by the memory given.
     pub(super) full: bool,
     pub(super) notes: Notes,
+    /// Blocks of segments that are settled whole now which were damaged or missing.
+    pub(super) lost_blocks: u64,
 }
 
 /// Bytes of blocks read from rest to rest.
@@ -106,7 +110,24 @@ pub(super) fn take<S: Storage>(
         // The next open starts a segment of its own: this one is settled whole.
         batch.settled = Settled { epoch: last.segment.header.epoch + 1, end: 0 };
     }
+    let index = store.recent()?.damage.iter();
+    let met = index.chain(&batch.notes.damage);
+    batch.lost_blocks = met.map(|damage| lost(store, damage, batch.settled.epoch)).sum();
     Ok(batch)
+}
+
+/// Blocks that this damage takes from what is settled once that has come to `epoch`: told when the
+/// segment is settled whole, since until then it is looked at again.
+fn lost<S: Storage>(store: &Store<S>, damage: &Damage, epoch: u64) -> u64 {
+    let before = store.settled().epoch;
+    let of = |segment: &&SegmentRef| segment.file.name() == damage.file;
+    let found = store.segments.started.iter().find(of).map(|segment| segment.header.epoch);
+    match damage.loss {
+        _ if !found.is_some_and(|found| (before..epoch).contains(&found)) => 0,
+        Loss::Blocks(blocks) => blocks,
+        Loss::Records(_) | Loss::Samples(_) => 1,
+        _ => 0,
+    }
 }
 
 impl Batch {

@@ -29,7 +29,7 @@ impl<S: Storage> Settler<S> {
         recording: bool,
         report: &mut Settled,
     ) -> Result<bool> {
-        let Batch { mut parts, mut texts, settled, full, notes, .. } = {
+        let Batch { mut parts, mut texts, settled, full, notes, mut lost_blocks, .. } = {
             let batch = take(&self.store, &self.options, &self.pace, recording)?;
             let empty = batch.parts.is_empty() && batch.texts.is_empty();
             if !batch.enough(extent, &self.options) && !empty {
@@ -37,6 +37,7 @@ impl<S: Storage> Settler<S> {
             }
             batch
         };
+        report.damage.extend(self.store.recent()?.damage.iter().cloned());
         report.damage.extend(notes.damage);
         let before = self.store.settled();
         if parts.is_empty() && texts.is_empty() {
@@ -44,6 +45,7 @@ impl<S: Storage> Settler<S> {
             if settled.epoch > before.epoch {
                 let mut manifest = self.store.runs.manifest.clone();
                 manifest.settled = settled;
+                manifest.lost_blocks = manifest.lost_blocks.saturating_add(lost_blocks);
                 self.commit(manifest)?;
             }
             return Ok(false);
@@ -53,9 +55,13 @@ impl<S: Storage> Settler<S> {
         parts.retain(|part| part.pieces() > 0);
         last_of_each(&mut texts);
         let (run, parts) = self.write_run(0, parts, &texts)?;
-        report.damage.extend(parts.into_iter().flat_map(|part| part.damage));
+        let undecoded = parts.into_iter().flat_map(|part| part.damage);
+        let told = report.damage.len();
+        report.damage.extend(undecoded);
+        lost_blocks += (report.damage.len() - told) as u64;
         let mut manifest = self.store.runs.manifest.clone();
         manifest.settled = settled;
+        manifest.lost_blocks = manifest.lost_blocks.saturating_add(lost_blocks);
         manifest.next_run = run.id + 1;
         if run.samples > 0 {
             manifest.runs.push(run);

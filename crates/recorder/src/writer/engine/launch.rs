@@ -6,8 +6,9 @@ use crate::writer::choose::{Next as NextSegment, NoNext};
 use crate::writer::device::{Device, Operation};
 use crate::writer::flight::Flight;
 use crate::writer::status::Trouble;
+use baro_log::dead_from;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BlockHeader, SegmentHeader, SegmentKind, Wear};
+use baro_ondisk::{SegmentHeader, SegmentKind, Wear};
 use baro_sys::memory::AlignedBuffer;
 
 impl Engine {
@@ -23,7 +24,9 @@ impl Engine {
             debug_assert!(made, "room was kept for {} samples", self.stage.len());
         }
         let bytes = baro_ondisk::limits::round_up_to_unit(self.builder.used_bytes()) as u64;
-        let room = |segment: &Segment| segment.offset + bytes <= self.segment_bytes;
+        // A unit is left for the mark of the session's end.
+        let room =
+            |segment: &Segment| segment.offset + bytes + UNIT_BYTES as u64 <= self.segment_bytes;
         if !self.segment.as_ref().is_some_and(room) && !self.start_segment(device) {
             return false;
         }
@@ -31,34 +34,19 @@ impl Engine {
             return false;
         };
         let Some(mut buffer) = self.filling.take() else { return false };
-        let header = BlockHeader {
-            store: self.store,
-            session: self.start.session,
-            epoch: segment.epoch,
-            sequence: self.next_block,
-            durable: self.durable_block,
-            realtime_ns: self.now.realtime_ns,
-            boottime_ns: self.now.boottime_ns,
-            previous_crc: self.previous_crc,
-            padding_bytes: self.padding_bytes,
-            ..BlockHeader::default()
-        };
+        let (index, offset, epoch) = (segment.index, segment.offset, segment.epoch);
+        segment.offset += bytes;
+        let header = self.block_header(epoch);
         let header = self.builder.finish(&mut buffer, header);
+        debug_assert_eq!(header.block_bytes() as u64, bytes);
         self.stage.clear();
         let samples_bytes = u64::from(header.section_bytes) + std::mem::take(&mut self.loose_bytes);
         if samples_bytes > 0 {
             self.choice.note_samples();
             self.status.sample_bytes += samples_bytes;
         }
-        let (offset, bytes) = (segment.offset, header.block_bytes());
-        let index = segment.index;
-        segment.offset += bytes as u64;
-        self.status.blocks += 1;
-        self.status.records += u64::from(header.records);
-        self.status.padding_bytes += header.padding_bytes - self.padding_bytes;
-        self.padding_bytes = header.padding_bytes;
-        self.next_block += 1;
-        self.previous_crc = header.crc;
+        let bytes = header.block_bytes();
+        self.note_block(&header);
         let mut positions = self.flights.positions();
         positions.extend(self.rings.iter().map(RingReader::position));
         let since_ns = self.filling_since_ns;
@@ -84,8 +72,9 @@ impl Engine {
         let patience_ns = self.start.durable_within_ns / 2;
         let urgent = self.pressed(patience_ns);
         let lost = self.choice.lost_unsettled();
-        let NextSegment { index, untouched } =
-            match self.choice.next(&busy, self.epoch + 1, running_ns, urgent) {
+        let place = (self.epoch + 1, self.start.session, self.next_block);
+        let NextSegment { index, untouched, end } =
+            match self.choice.next(&busy, place, running_ns, urgent) {
                 Ok(next) => next,
                 Err(why) => {
                     if why == NoNext::Growing {
@@ -121,6 +110,11 @@ impl Engine {
             boottime_ns: self.now.boottime_ns,
             boot_id: self.start.boot_id,
         };
+        // Unless its end is told already: of blocks that a crash or a failure took.
+        self.dead.extend(end.filter(|end| {
+            let known = |epoch| dead_from(&self.dead, epoch);
+            known(end.epoch) == u64::MAX && known(end.epoch + 1) > end.end
+        }));
         let (bytes, crc) = header.encode_with(&self.dead, &self.wear_now());
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;

@@ -170,7 +170,8 @@ impl Engine {
         // tell of damage.
         for flight in self.flights.iter() {
             if self.dead.last().is_none_or(|tail| tail.epoch != flight.epoch) {
-                self.dead.push(DeadTail { epoch: flight.epoch, end, index: flight.segment });
+                let (epoch, index, end_only) = (flight.epoch, flight.segment, false);
+                self.dead.push(DeadTail { epoch, end, index, end_only });
             }
         }
     }
