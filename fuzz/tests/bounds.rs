@@ -111,35 +111,51 @@ fn texts_of_any_shape_are_read_in_proportion() {
     for (name, input) in shapes() {
         check(&format!("csv, {name}"), input, |bytes| {
             let mut parser = CsvParser::new();
-            bytes
-                .chunks(PIECE_BYTES)
-                .for_each(|piece| parser.feed(piece, |item| drop(black_box(item))));
-            parser.finish(|item| drop(black_box(item)));
+            bytes.chunks(PIECE_BYTES).for_each(|piece| {
+                parser.feed(piece, |item| {
+                    let _ = black_box(item);
+                })
+            });
+            parser.finish(|item| {
+                let _ = black_box(item);
+            });
         });
         check(&format!("json, {name}"), input, |bytes| {
             let mut parser = JsonParser::new();
-            bytes
-                .chunks(PIECE_BYTES)
-                .for_each(|piece| parser.feed(piece, |item| drop(black_box(item))));
-            parser.finish(|item| drop(black_box(item)));
+            bytes.chunks(PIECE_BYTES).for_each(|piece| {
+                parser.feed(piece, |item| {
+                    let _ = black_box(item);
+                })
+            });
+            parser.finish(|item| {
+                let _ = black_box(item);
+            });
         });
         check(&format!("influx, {name}"), input, |bytes| {
             let mut parser = InfluxParser::new(1_000);
-            bytes
-                .chunks(PIECE_BYTES)
-                .for_each(|piece| parser.feed(piece, |item| drop(black_box(item))));
-            parser.finish(|item| drop(black_box(item)));
+            bytes.chunks(PIECE_BYTES).for_each(|piece| {
+                parser.feed(piece, |item| {
+                    let _ = black_box(item);
+                })
+            });
+            parser.finish(|item| {
+                let _ = black_box(item);
+            });
         });
         check(&format!("frames, {name}"), input, |bytes| {
             let mut framer = LengthFramer::new(64 << 10);
-            bytes
-                .chunks(PIECE_BYTES)
-                .for_each(|piece| framer.feed(piece, |item| drop(black_box(item))));
+            bytes.chunks(PIECE_BYTES).for_each(|piece| {
+                framer.feed(piece, |item| {
+                    let _ = black_box(item);
+                })
+            });
             let _ = black_box(framer.finish());
         });
         check(&format!("datagrams, {name}"), input, |bytes| {
             for piece in bytes.chunks(60_000) {
-                datagram::read(piece, |item| drop(black_box(item)));
+                datagram::read(piece, |item| {
+                    let _ = black_box(item);
+                });
             }
         });
     }

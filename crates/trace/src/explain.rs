@@ -23,7 +23,9 @@ mod index;
 mod io;
 mod json;
 mod limits;
+mod mounts;
 pub mod place;
+mod slept;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -61,7 +63,7 @@ pub struct Knowledge {
     places: Vec<Place>,
     index: index::Index,
     /// Lines of `mountinfo` by device, the first of each.
-    mounts: BTreeMap<String, calls::Mount>,
+    mounts: BTreeMap<String, mounts::Mount>,
     /// Tasks with a sleep of write-back.
     flushers: Vec<i32>,
 }
@@ -216,7 +218,7 @@ impl Knowledge {
         };
         let flushers = line.tasks.iter().filter(|(_, task)| task.waits.iter().any(flushes));
         let flushers = flushers.map(|(pid, _)| *pid).collect();
-        let (index, mounts) = (index::Index::of(&line), calls::mounts_by_device(&facts));
+        let (index, mounts) = (index::Index::of(&line), mounts::mounts_by_device(&facts));
         Self {
             line,
             symbols,

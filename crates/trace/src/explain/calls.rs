@@ -1,6 +1,8 @@
 //! Which calls were slow, and what is told of each.
 
 use super::chain::{Span, Steps, Walk};
+use super::mounts::mount;
+use super::slept::Slept;
 use super::{Cause, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
 use crate::calls;
 use crate::record::Device;
@@ -125,59 +127,6 @@ fn is_kernel_task(task: &Task) -> bool {
     NAMES.iter().any(|name| task.name.as_bytes().starts_with(name))
 }
 
-/// When a task did not run: all of it, and without sleeps that signals end.
-struct Slept {
-    all: Times,
-    hard: Times,
-}
-
-impl Slept {
-    fn of(task: &Task, end_ns: u64) -> Self {
-        let times = |counts: &dyn Fn(&Wait) -> bool| {
-            let mut times = Times::default();
-            for wait in task.waits.iter().filter(|wait| counts(wait)) {
-                times.add(wait.begin_ns, wait.end_ns.unwrap_or(end_ns));
-            }
-            times
-        };
-        Self { all: times(&|_| true), hard: times(&|one| one.kind != WaitKind::Interruptible) }
-    }
-}
-
-/// Times one after the other, and how much of them is in any span. Where those of a damaged trace go
-/// back, what is there twice counts once.
-#[derive(Default)]
-struct Times {
-    begins_ns: Vec<u64>,
-    ends_ns: Vec<u64>,
-    /// Of all before each, and in the end of all.
-    sums_ns: Vec<u64>,
-}
-
-impl Times {
-    fn add(&mut self, begin_ns: u64, end_ns: u64) {
-        let begin_ns = begin_ns.max(self.ends_ns.last().copied().unwrap_or(0));
-        if begin_ns < end_ns {
-            self.begins_ns.push(begin_ns);
-            self.ends_ns.push(end_ns);
-            let sum_ns = self.sums_ns.last().map_or(0, |sum_ns| *sum_ns);
-            self.sums_ns.push(sum_ns + (end_ns - begin_ns));
-        }
-    }
-
-    fn within(&self, span: Span) -> u64 {
-        self.until(span.end_ns).saturating_sub(self.until(span.begin_ns))
-    }
-
-    /// How much there is before a time.
-    fn until(&self, time_ns: u64) -> u64 {
-        let begun = self.begins_ns.partition_point(|begin_ns| *begin_ns < time_ns);
-        let Some(last) = begun.checked_sub(1) else { return 0 };
-        let at = |all: &[u64]| all.get(last).copied().unwrap_or(0);
-        at(&self.sums_ns).saturating_sub(at(&self.ends_ns).saturating_sub(time_ns))
-    }
-}
-
 /// The file systems of a task's open files, as far as its calls tell.
 type Files = HashMap<i32, HashMap<u64, Device>>;
 
@@ -289,40 +238,6 @@ fn files_of(task: &Task) -> HashMap<u64, Device> {
         }
     }
     files
-}
-
-/// Where a device is mounted, by the lines of `mountinfo`.
-pub(super) fn mount(known: &Knowledge, device: Device) -> Option<String> {
-    known.mounts.get(&device.to_string()).map(|one| one.path.clone())
-}
-
-/// A line of `mountinfo`.
-#[derive(Clone, Debug)]
-pub(super) struct Mount {
-    pub(super) path: String,
-    pub(super) kind: String,
-    pub(super) options: String,
-}
-
-/// Lines of `mountinfo`, by device; of several of one device the first.
-pub(super) fn mounts_by_device(facts: &BTreeMap<String, String>) -> BTreeMap<String, Mount> {
-    let text = facts.get("/proc/self/mountinfo").map_or("", String::as_str);
-    let mut mounts = BTreeMap::new();
-    for line in text.lines() {
-        let Some((device, mount)) = mount_of(line) else { continue };
-        mounts.entry(device).or_insert(mount);
-    }
-    mounts
-}
-
-fn mount_of(line: &str) -> Option<(String, Mount)> {
-    let (before, after) = line.split_once(" - ")?;
-    let mut words = before.split(' ');
-    let (device, path) = (words.nth(2)?, words.nth(1)?);
-    let mut words = after.split(' ');
-    let kind = words.next()?.to_owned();
-    let options = words.nth(1).unwrap_or("").to_owned();
-    Some((device.to_owned(), Mount { path: path.to_owned(), kind, options }))
 }
 
 fn notes(known: &Knowledge, slow: usize, explained: usize) -> Vec<String> {
