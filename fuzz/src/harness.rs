@@ -1,11 +1,35 @@
 //! Runs a target over mutated inputs. Input `i` is a pure function of corpus, seed and `i`: a
 //! find repeats by itself, and several processes can share the work by seeds.
+//!
+//! A find is a panic, and what takes more memory or more allocations than docs/limits.md grants to an
+//! input of its size. Both are counted where the program has the measuring allocator.
 
 use crate::Target;
 use crate::mutate::mutate;
 use crate::rng::Rng;
+use baro_sys::counters::{Memory, measured};
 use std::fmt;
 use std::panic::catch_unwind;
+
+/// Memory of a reader: so much, and so many bytes for each of its input.
+const MEMORY_BYTES: i64 = 64 << 20;
+const MEMORY_TIMES: i64 = 4;
+/// Allocations, which stand for its steps: of all readers an analysis of a trace makes most, for each
+/// node of a chain a few.
+const ALLOCATIONS: i64 = 1 << 21;
+const ALLOCATIONS_PER_BYTE: i64 = 64;
+
+/// What is beyond the bounds of an input of so many bytes.
+fn beyond(bytes: usize, took: Memory) -> Option<String> {
+    let bytes = bytes as i64;
+    let (memory, allocations) =
+        (MEMORY_BYTES + MEMORY_TIMES * bytes, ALLOCATIONS + ALLOCATIONS_PER_BYTE * bytes);
+    if took.peak_bytes > memory {
+        return Some(format!("memory: {} bytes, expected at most {memory}", took.peak_bytes));
+    }
+    let much = took.count > allocations;
+    much.then(|| format!("steps: {} allocations, expected at most {allocations}", took.count))
+}
 
 /// A target with its inputs.
 #[derive(Debug)]
@@ -15,7 +39,7 @@ pub struct Fuzzer {
     seed: u64,
 }
 
-/// An input at which the target panicked.
+/// An input at which the target panicked, or took too much.
 #[derive(Debug)]
 pub struct Failure {
     /// The target's name.
@@ -26,7 +50,7 @@ pub struct Failure {
     pub iteration: u64,
     /// The bytes.
     pub input: Vec<u8>,
-    /// What the panic said.
+    /// What the panic said, or what was beyond its bounds.
     pub message: String,
 }
 
@@ -35,7 +59,7 @@ impl fmt::Display for Failure {
         let Failure { target, seed, iteration, input, message } = self;
         write!(
             f,
-            "{target}: panic \"{message}\" at {} input bytes, seed {seed}, iteration {iteration}",
+            "{target}: \"{message}\" at {} input bytes, seed {seed}, iteration {iteration}",
             input.len()
         )
     }
@@ -68,7 +92,7 @@ impl Fuzzer {
     /// Tries the input of one iteration.
     ///
     /// # Errors
-    /// The target panicked.
+    /// The target panicked, or took too much.
     pub fn try_iteration(&self, iteration: u64) -> Result<(), Failure> {
         let input = self.input(iteration);
         self.attempt(&input).map_err(|message| self.failure(self.seed, iteration, input, message))
@@ -77,7 +101,7 @@ impl Fuzzer {
     /// Tries every input as it is, unmutated. Returns how many there are.
     ///
     /// # Errors
-    /// The target panicked.
+    /// The target panicked, or took too much.
     pub fn replay(&self) -> Result<usize, Failure> {
         for input in &self.inputs {
             self.attempt(input).map_err(|message| self.failure(0, 0, input.clone(), message))?;
@@ -87,10 +111,12 @@ impl Fuzzer {
 
     fn attempt(&self, input: &[u8]) -> Result<(), String> {
         let fuzz_one = self.target.fuzz_one;
-        catch_unwind(|| fuzz_one(input)).map_err(|panic| {
+        let (done, took) = measured(|| catch_unwind(|| fuzz_one(input)));
+        done.map_err(|panic| {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-        })
+        })?;
+        beyond(input.len(), took).map_or(Ok(()), Err)
     }
 
     fn failure(&self, seed: u64, iteration: u64, input: Vec<u8>, message: String) -> Failure {
@@ -138,6 +164,15 @@ mod tests {
         let again = Fuzzer::new(TARGET, Vec::new(), 3).try_iteration(found.iteration).unwrap_err();
         assert_eq!((again.input, again.message), (found.input.clone(), found.message));
         assert!(Fuzzer::new(TARGET, vec![found.input], 3).replay().is_err());
+    }
+
+    #[test]
+    fn what_is_beyond_its_bounds_is_a_find() {
+        let took = |peak_bytes, count| Memory { peak_bytes, count, ..Memory::default() };
+        assert_eq!(beyond(100, took((64 << 20) + 400, 1 << 21)), None);
+        let memory = beyond(100, took((64 << 20) + 401, 1)).unwrap();
+        assert_eq!(memory, "memory: 67109265 bytes, expected at most 67109264");
+        assert!(beyond(0, took(0, (1 << 21) + 1)).unwrap().starts_with("steps: "));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! `baro-fuzz [TARGET] [--seconds N] [--seed K] [--only I]`: fuzzes one target or all, for a time.
 //! Started by `cargo xtask fuzz`, which builds it with overflow checks.
 //!
-//! A find is written to `fuzz/artifacts/`. What no panic announces leaves a trace too: before each
+//! A find is a panic, or memory and steps beyond docs/limits.md. It is written to `fuzz/artifacts/`. What no panic announces leaves a trace too: before each
 //! input its number goes to a file (for an abort), and a watchdog ends an input that hangs.
 #![allow(clippy::disallowed_methods, reason = "a tool beside the product: reads files and a clock")]
 
 use baro_fuzz::{Failure, Fuzzer, TARGETS, Target};
+use baro_sys::counters::MeasuringAllocator;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: MeasuringAllocator = MeasuringAllocator;
 
 const USAGE: &str = "[TARGET] [--seconds N] [--seed K] [--only I] | --write-seeds [FOLDER]";
 const HANG: Duration = Duration::from_secs(10);

@@ -4,9 +4,11 @@ mod blk;
 mod dictionary;
 mod input;
 mod manifest;
+mod parquet;
 mod payloads;
 mod runs;
 mod segment;
+mod selector;
 mod trace;
 
 use crate::Target;
@@ -39,4 +41,6 @@ pub const TARGETS: &[Target] = &[
     trace::EXPLAIN,
     blk::BLKTRACE,
     blk::BLKPARSE,
+    parquet::PARQUET,
+    selector::SELECTOR,
 ];

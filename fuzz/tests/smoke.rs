@@ -2,12 +2,18 @@
 //! mutations from a fixed seed. Longer runs: `cargo xtask fuzz`.
 #![allow(clippy::disallowed_methods, reason = "test code reads its corpus")]
 
-use baro_fuzz::{Fuzzer, TARGETS, unpack};
+use baro_fuzz::{Fuzzer, TARGETS, Target, unpack};
+use baro_sys::counters::MeasuringAllocator;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[global_allocator]
+static ALLOCATOR: MeasuringAllocator = MeasuringAllocator;
+
 const ITERATIONS: u64 = 30_000;
+/// Of those that read files fewer.
+const SLOW: &[(&str, u64)] = &[("parquet", 1_500)];
 
 fn corpus_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
@@ -28,11 +34,30 @@ fn corpus_replays_and_mutations_do_not_panic() {
         let corpus = paths.iter().flat_map(inputs).collect();
         let fuzzer = Fuzzer::new(*target, corpus, 1);
         let failed = fuzzer.replay().err();
-        let failed = failed.or_else(|| (0..ITERATIONS).find_map(|i| fuzzer.try_iteration(i).err()));
+        let slow = SLOW.iter().find(|(name, _)| *name == target.name);
+        let iterations = slow.map_or(ITERATIONS, |(_, iterations)| *iterations);
+        let failed = failed.or_else(|| (0..iterations).find_map(|i| fuzzer.try_iteration(i).err()));
         if let Some(failure) = failed {
             panic!("{failure}\nrepeat and save: cargo xtask fuzz {}", target.name);
         }
     }
+}
+
+#[test]
+fn memory_and_steps_are_counted() {
+    fn greedy(bytes: &[u8]) {
+        let more = usize::from(bytes.first().copied().unwrap_or(0)) << 20;
+        std::hint::black_box(vec![1_u8; more]);
+    }
+    let target = Target {
+        name: "greedy",
+        fuzz_one: greedy,
+        seeds: || vec![vec![10], vec![200]],
+        fix_up: |_| {},
+    };
+    let failure = Fuzzer::new(target, Vec::new(), 1).replay().unwrap_err();
+    assert_eq!(failure.input, [200]);
+    assert!(failure.message.starts_with("memory: 2097152"), "{failure}");
 }
 
 #[test]

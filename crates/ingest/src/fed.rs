@@ -30,6 +30,8 @@ pub struct Fed {
     pub series: usize,
     /// New ones among these, declared by their first sample.
     pub declared: u64,
+    /// How often it waited for the device to declare them.
+    pub declarations: u64,
     /// Records refused by the ring.
     pub refused: u64,
     /// Periods in which the source itself came too late.
@@ -66,6 +68,7 @@ impl Fed {
             bytes: 0,
             series: 0,
             declared: 0,
+            declarations: 0,
             refused: 0,
             missed: 0,
             bad: 0,

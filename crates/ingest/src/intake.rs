@@ -1,14 +1,15 @@
 //! Samples by name on their way into a ring: ids are looked up or declared, values become what the
 //! table of types says, and samples go together into records.
 //!
-//! There are two manners. As they come: a record has the samples of one time, and a new series is
-//! declared at its first sample, since nobody knows when the next one comes. Together: many are
-//! held back, new series are declared at once, since each declaration waits for the device, and a
-//! record has samples of many times. A value that does not fit its series is refused with its line,
-//! never guessed.
+//! There are two manners. As they come: what one read has brought is pushed before the next, since
+//! nobody knows when that comes, and a record has the samples of one time. Together: many are held
+//! back, and a record has samples of many times. In both all new series that are held are declared at
+//! once, since each declaration waits for the device; who sends names pays for the bytes, not for a
+//! sync of each. A value that does not fit its series is refused with its line, never guessed.
 //!
-//! Invariant: what is taken is pushed or counted as refused, and costs no other sample. Held by
-//! `tests/sources.rs` and `tests/import.rs` of the command line.
+//! Invariant: what is taken is pushed or counted as refused, and costs no other sample; what is known
+//! waits for no declaration. Held by `tests/sources.rs` and `tests/import.rs` of the command line, and
+//! by `tests/names.rs`.
 
 use crate::error::Result;
 use crate::fed::Fed;
@@ -24,6 +25,9 @@ use std::collections::HashMap;
 
 /// Samples of one time that go into one record.
 const ONE_TIME_MAX: usize = 4096;
+/// Bytes of a name that is looked up at most: longer than any can be that is declared, whatever spaces
+/// and escapes it is written with.
+const NAME_LOOKED_UP_BYTES_MAX: usize = 4 * NAME_BYTES_MAX;
 /// Samples held back at most: enough that declarations and times come together.
 const HELD_MAX: usize = 65_536;
 /// Bytes of texts held back at most.
@@ -125,6 +129,11 @@ impl<'a> Intake<'a> {
         if self.stopped() {
             return Ok(());
         }
+        if row.series.len() > NAME_LOOKED_UP_BYTES_MAX {
+            let reason = Reason::NameTooLong { bytes: row.series.len() };
+            self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
+            return Ok(());
+        }
         match self.names.get(row.series) {
             Some((slot, kind)) => self.fit(row, slot, kind, tell),
             None => self.take_first(row, tell),
@@ -134,8 +143,12 @@ impl<'a> Intake<'a> {
     /// Takes the first sample of a series.
     fn take_first(&mut self, row: &Row<'_>, tell: &mut Tell<'_>) -> Result<()> {
         if let Some((id, kind)) = self.target.declared(row.series) {
+            let before = self.names.len();
             let slot = self.names.add(row.series, id, kind);
-            self.fed.series += 1;
+            self.fed.series += self.names.len() - before;
+            return self.fit(row, slot, kind, tell);
+        }
+        if let Some((slot, kind)) = self.names.get_canonical(row.series) {
             return self.fit(row, slot, kind, tell);
         }
         let kind = row.types.declares(row.value);
@@ -143,27 +156,23 @@ impl<'a> Intake<'a> {
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
             return Ok(());
         }
-        if self.manner.gather == Gather::AsTheyCome {
-            // What came before must not wait for the device.
-            self.flush(tell)?;
-        }
         self.new_left -= 1;
         let slot = self.names.add_new(row.series, kind);
-        self.fit(row, slot, kind, tell)?;
-        match self.manner.gather {
-            Gather::AsTheyCome => self.declare(tell),
-            Gather::Together => Ok(()),
-        }
+        self.fit(row, slot, kind, tell)
     }
 
-    fn may_be_new<'r>(&self, row: &Row<'r>, kind: Type) -> std::result::Result<(), Reason<'r>> {
+    fn may_be_new<'r>(&mut self, row: &Row<'r>, kind: Type) -> std::result::Result<(), Reason<'r>> {
         self.target.may_declare()?;
         if self.new_left == 0 {
             return Err(Reason::NoMore);
         }
-        // Among many, one name too many would make all of them be declared one by one.
-        if self.manner.gather == Gather::Together && row.series.len() > NAME_BYTES_MAX {
-            return Err(Reason::NameTooLong { bytes: row.series.len() });
+        // Among many, one that cannot be declared would cost the others syncs of their own.
+        let bytes = self.names.canonical(row.series).len();
+        if bytes > NAME_BYTES_MAX {
+            return Err(Reason::NameTooLong { bytes });
+        }
+        if bytes == 0 {
+            return Err(Reason::NoName);
         }
         fit(kind, row.value).map(drop).map_err(Reason::Misfit)
     }
@@ -179,11 +188,8 @@ impl<'a> Intake<'a> {
             }
         };
         let (time_ns, line) = (row.time_ns, row.line);
-        if self.manner.gather == Gather::AsTheyCome
-            && let Some(last) = self.held.last()
-            && (last.time_ns != time_ns || self.held.len() >= ONE_TIME_MAX)
-        {
-            self.flush(tell)?;
+        if self.manner.gather == Gather::AsTheyCome {
+            self.push_if_much(tell)?;
         }
         let held = match fit {
             Fit::Word(word) => Held::Word(word),
@@ -229,12 +235,36 @@ impl<'a> Intake<'a> {
     /// # Errors
     /// Nothing more can be declared or pushed.
     pub fn flush(&mut self, tell: &mut Tell<'_>) -> Result<()> {
+        if self.manner.gather == Gather::AsTheyCome && self.names.has_new() {
+            // What is known does not wait for the device; of each series the order stays.
+            let held = std::mem::take(&mut self.held);
+            let is_known = |one: &HeldSample| self.names.id(one.slot).is_some();
+            let (known, new): (Vec<HeldSample>, _) = held.into_iter().partition(is_known);
+            self.push(&known)?;
+            self.held = new;
+        }
         self.declare(tell)?;
         let mut held = std::mem::take(&mut self.held);
+        self.push(&held)?;
+        self.texts.clear();
+        held.clear();
+        self.held = held;
+        Ok(())
+    }
+
+    /// Pushes samples in their order: of several of one series and time the last counts.
+    fn push(&mut self, held: &[HeldSample]) -> Result<()> {
         self.columns.clear();
-        // In their order: of several samples of one series and time the last counts.
-        for one in &held {
+        let mut last_ns = None;
+        for one in held {
             let Some(id) = self.names.id(one.slot) else { continue };
+            let other_time = last_ns.replace(one.time_ns).is_some_and(|last| last != one.time_ns);
+            if self.manner.gather == Gather::AsTheyCome
+                && (other_time || self.columns.len() >= ONE_TIME_MAX)
+            {
+                self.target.push_at_once(&mut self.fed, &self.columns)?;
+                self.columns.clear();
+            }
             match one.held {
                 Held::Word(word) => self.columns.push(one.time_ns, id, word),
                 Held::Text { start, end } => {
@@ -244,33 +274,28 @@ impl<'a> Intake<'a> {
             }
         }
         match self.manner.gather {
-            Gather::AsTheyCome => self.target.push_at_once(&mut self.fed, &self.columns)?,
-            Gather::Together => self.target.push_timed(&mut self.fed, &self.columns)?,
+            Gather::AsTheyCome => self.target.push_at_once(&mut self.fed, &self.columns),
+            Gather::Together => self.target.push_timed(&mut self.fed, &self.columns),
         }
-        self.texts.clear();
-        held.clear();
-        self.held = held;
-        Ok(())
     }
 
-    /// Declares all new series at once; where that is refused, one by one, to know which.
+    /// Declares all new series at once; where that is refused, by halves, to know which.
     fn declare(&mut self, tell: &mut Tell<'_>) -> Result<()> {
         let wanted = self.names.wanted();
         if wanted.is_empty() {
             return Ok(());
         }
         let mut found: Vec<std::result::Result<u32, String>> = Vec::new();
-        match self.target.declare(&wanted) {
-            Ok(ids) => found.extend(ids.into_iter().map(Ok)),
-            Err(error @ baro_recorder::Error::System(_)) => return Err(error.into()),
-            Err(error) if wanted.len() == 1 => found.push(Err(error.to_string())),
-            Err(_) => {
-                for one in wanted.chunks(1) {
-                    found.push(match self.target.declare(one) {
-                        Ok(ids) => ids.first().copied().ok_or_else(String::new),
-                        Err(error @ baro_recorder::Error::System(_)) => return Err(error.into()),
-                        Err(error) => Err(error.to_string()),
-                    });
+        let mut left = vec![wanted.as_slice()];
+        while let Some(some) = left.pop() {
+            self.fed.declarations += 1;
+            match self.target.declare(some) {
+                Ok(ids) => found.extend(ids.into_iter().map(Ok)),
+                Err(error @ baro_recorder::Error::System(_)) => return Err(error.into()),
+                Err(error) if some.len() <= 1 => found.push(Err(error.to_string())),
+                Err(_) => {
+                    let (first, second) = some.split_at(some.len() / 2);
+                    left.extend([second, first]);
                 }
             }
         }

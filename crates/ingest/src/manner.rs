@@ -21,7 +21,7 @@ pub struct Row<'a> {
 /// How samples are gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gather {
-    /// Those of one time go into one record, pushed when the time changes.
+    /// All that one read has brought is pushed together, in records of one time each.
     AsTheyCome,
     /// Many are held back, until [`Intake::push_if_much`](crate::Intake::push_if_much).
     Together,
@@ -39,7 +39,7 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// Samples as they come; at most `new_max` new series.
+    /// Samples as they come, pushed by [`Intake::flush`](crate::Intake::flush) after each read; at most `new_max` new series.
     #[must_use]
     pub fn as_they_come(new_max: usize) -> Self {
         Manner { gather: Gather::AsTheyCome, new_max, strict: false }

@@ -3,10 +3,13 @@
 //!
 //! A name is looked up once. New ones are kept until they are declared, and one that could not be
 //! declared is forgotten, so that a later sample tries again and names that nobody may declare fill
-//! no memory.
+//! no memory. Names that differ in their labels' order alone are one series.
 
-use baro_ondisk::Type;
+use baro_ondisk::{NameParser, Type};
 use std::collections::HashMap;
+
+/// Names that are remembered for series that have another, canonical one.
+const ALIASES_MAX: usize = 65_536;
 
 /// A series of the input.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,9 @@ pub(crate) struct Undeclared {
 pub(crate) struct Names {
     places: HashMap<String, u32>,
     slots: Vec<Slot>,
+    /// Places of those that were declared when they were met, by id.
+    by_id: HashMap<u32, u32>,
+    parser: NameParser,
     /// Those to be declared, with their places.
     new: Vec<(u32, String)>,
 }
@@ -46,14 +52,62 @@ impl Names {
 
     /// Adds one that is declared.
     pub(crate) fn add(&mut self, name: &str, id: u32, kind: Type) -> u32 {
-        self.insert(name, Slot { kind, id: Some(id) })
+        match self.by_id.get(&id).copied() {
+            Some(place) => {
+                self.remember(name, place);
+                place
+            }
+            None => {
+                let place = self.insert(name, Slot { kind, id: Some(id) });
+                self.by_id.insert(id, place);
+                place
+            }
+        }
+    }
+
+    /// One that has been met by its canonical name.
+    pub(crate) fn get_canonical(&mut self, name: &str) -> Option<(u32, Type)> {
+        let canonical = self.parser.canonical(name);
+        if canonical == name {
+            return None;
+        }
+        let place = *self.places.get(canonical)?;
+        let Slot { kind, id } = *self.slots.get(place as usize)?;
+        // One that cannot be declared is forgotten by the one name it has.
+        if id.is_some() {
+            self.remember(name, place);
+        }
+        Some((place, kind))
+    }
+
+    /// The same series by another name. Of these there is no end: labels have many orders.
+    fn remember(&mut self, name: &str, place: u32) {
+        if self.places.len() < self.slots.len() + ALIASES_MAX {
+            self.places.insert(name.to_owned(), place);
+        }
     }
 
     /// Adds one that is to be declared.
     pub(crate) fn add_new(&mut self, name: &str, kind: Type) -> u32 {
-        let place = self.insert(name, Slot { kind, id: None });
-        self.new.push((place, name.to_owned()));
+        let name = self.parser.canonical(name).to_owned();
+        let place = self.insert(&name, Slot { kind, id: None });
+        self.new.push((place, name));
         place
+    }
+
+    /// The form of a name in which it is declared.
+    pub(crate) fn canonical<'n>(&'n mut self, name: &'n str) -> &'n str {
+        self.parser.canonical(name)
+    }
+
+    /// How many series have been met.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether any is to be declared.
+    pub(crate) fn has_new(&self) -> bool {
+        !self.new.is_empty()
     }
 
     fn insert(&mut self, name: &str, slot: Slot) -> u32 {
@@ -79,7 +133,10 @@ impl Names {
         let mut undeclared = HashMap::new();
         for ((place, name), found) in std::mem::take(&mut self.new).into_iter().zip(found) {
             match (found, self.slots.get_mut(place as usize)) {
-                (Ok(id), Some(slot)) => slot.id = Some(id),
+                (Ok(id), Some(slot)) => {
+                    slot.id = Some(id);
+                    self.by_id.entry(id).or_insert(place);
+                }
                 (Ok(_), None) => {}
                 (Err(said), _) => {
                     self.places.remove(&name);

@@ -34,6 +34,8 @@ pub enum Reason<'a> {
         /// Bytes of the name.
         bytes: usize,
     },
+    /// There is no name.
+    NoName,
     /// The series is new, and the recorder refuses to declare it; its words.
     Undeclarable(&'a str),
     /// The series is new, and only the process that records can declare it.
@@ -49,6 +51,7 @@ impl fmt::Display for Reason<'_> {
             Reason::NameTooLong { bytes } => {
                 write!(f, "expected a name of at most {NAME_BYTES_MAX} bytes, found {bytes} bytes")
             }
+            Reason::NoName => f.write_str("expected the name of a series, found nothing"),
             Reason::Undeclarable(said) => {
                 write!(f, "expected a series that can be declared, found {said}")
             }
@@ -76,7 +79,8 @@ impl Refusal<'_> {
     /// The same as a complaint of a source: with the name as it was written, and where the recorder
     /// refused a declaration, in its words alone, which name the series.
     pub(crate) fn complaint(&self) -> String {
-        let Refusal { line, series, reason } = self;
+        let Refusal { line, reason, .. } = self;
+        let series: String = self.series.chars().take(NAME_CHARS_MAX).collect();
         match reason {
             Reason::Undeclarable(said) => format!("line {line}: {said}"),
             Reason::NoMore => format!("line {line}: series {series:?}: {reason}"),

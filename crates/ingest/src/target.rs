@@ -60,6 +60,10 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    pub(crate) fn len(&self) -> usize {
+        self.series.len()
+    }
+
     pub(crate) fn clear(&mut self) {
         self.times_ns.clear();
         self.series.clear();

@@ -311,6 +311,16 @@ impl<F: StorageFile> Catalog<F> {
         dictionary.map_or(0, |found| found.header.highest_id).max(table.highest_id())
     }
 
+    /// Bytes of its file, all of which are written when it is made or grows; where it has holes, as
+    /// somebody made it longer, twice what is used.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let whole = |file: &F| file.is_written(0, self.bytes).unwrap_or(true);
+        match self.file.as_ref().is_none_or(whole) {
+            true => self.bytes,
+            false => self.used_bytes().saturating_mul(2).min(self.bytes),
+        }
+    }
+
     /// Bytes used in the catalog's file.
     pub(crate) fn used_bytes(&self) -> u64 {
         let read = self.whole.get().unwrap_or_else(|| self.tail());

@@ -198,7 +198,7 @@ fn geometry<S: Storage>(store: &Store<S>) -> Result<Geometry> {
     let identity = &store.identity;
     let needed = store.index()?.segments.len() as u32 + 2;
     let names = store.catalog.len() as u64 * 16;
-    let catalog_bytes = store.catalog.bytes.max(names).div_ceil(SEGMENT_BYTES_MIN).max(1);
+    let catalog_bytes = store.catalog.held_bytes().max(names).div_ceil(SEGMENT_BYTES_MIN).max(1);
     let guessed = store.damage().iter().any(|damage| damage.loss == crate::Loss::Identity);
     Ok(Geometry {
         segment_bytes: identity.segment_bytes,

@@ -217,6 +217,13 @@ fn open_run<S: Storage>(
     let footer_bytes = RunIndex::FOOTER_BYTES;
     let footer = part(bytes.saturating_sub(footer_bytes as u64), footer_bytes)?;
     let place = RunIndex::footer(bytes, &footer).map_err(run)?;
+    // An index of gigabytes that nobody wrote is not read to be told from one.
+    if !file.is_written(place.offset, place.bytes as u64)? {
+        let (what, offset) = (baro_runs::What::Index, place.offset);
+        let (field, expected) = ("index", place.bytes as u64);
+        let found = 0;
+        return Err(run(baro_runs::Error::Truncated { what, field, offset, expected, found }));
+    }
     let index = part(place.offset, place.bytes)?;
     let header = part(0, UNIT_BYTES)?;
     let index = RunIndex::decode(&header, &index, &footer).map_err(run)?;

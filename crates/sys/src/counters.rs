@@ -10,6 +10,7 @@
 
 mod allocations;
 mod interrupts;
+mod memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod syscalls;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -18,6 +19,7 @@ mod syscalls;
 
 pub use allocations::{CountingAllocator, allocations, counting};
 pub use interrupts::InterruptCounter;
+pub use memory::{MeasuringAllocator, Memory, measured};
 pub use syscalls::SyscallCounter;
 
 /// Resource counters of one thread, as the kernel keeps them since the thread began.

@@ -227,6 +227,15 @@ impl Storage for Disk {
     }
 }
 
+/// Where data or a hole begins, from `offset` on. Positions of the descriptor are used by nobody else.
+fn seek(file: &File, offset: u64, whence: libc::c_int) -> std::io::Result<u64> {
+    let invalid = |_| std::io::Error::from_raw_os_error(libc::ENXIO);
+    let offset = i64::try_from(offset).map_err(invalid)?;
+    // SAFETY: plain call on an open descriptor.
+    let found = unsafe { libc::lseek64(file.as_raw_fd(), offset, whence) };
+    u64::try_from(found).map_err(|_| std::io::Error::last_os_error())
+}
+
 impl StorageFile for DiskFile {
     fn size_bytes(&self) -> Result<u64> {
         let found = self.file.metadata().map_err(|e| Error::new("stat", &self.path, e))?;
@@ -264,6 +273,25 @@ impl StorageFile for DiskFile {
             }
         }
         Ok(done)
+    }
+
+    fn next_data(&self, offset: u64) -> Result<Option<u64>> {
+        match seek(&self.file, offset, libc::SEEK_DATA) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            // No file system in use here is without it since 3.8; others read all.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(Some(offset)),
+            Err(error) => Err(Error::new("seek data", &self.path, error)),
+        }
+    }
+
+    fn is_written(&self, offset: u64, bytes: u64) -> Result<bool> {
+        match seek(&self.file, offset, libc::SEEK_HOLE) {
+            Ok(found) => Ok(found >= offset.saturating_add(bytes)),
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(bytes == 0),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(true),
+            Err(error) => Err(Error::new("seek hole", &self.path, error)),
+        }
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {

@@ -109,6 +109,24 @@ pub trait StorageFile: Debug + Send + Sync + 'static {
     /// The operating system's reason.
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize>;
 
+    /// The first place from `offset` on where there may be anything but zeros that nobody wrote; None if
+    /// there is none up to the end. Where the file system cannot tell, that is `offset`.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn next_data(&self, offset: u64) -> Result<Option<u64>> {
+        Ok(Some(offset))
+    }
+
+    /// Whether there is no hole in these bytes: what nobody wrote need not be read to be told so.
+    /// Where the file system cannot tell, there is none.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn is_written(&self, _offset: u64, _bytes: u64) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Writes all of `bytes`. Not durable before [`StorageFile::sync_data`].
     ///
     /// # Errors

@@ -115,13 +115,26 @@ impl Udp {
     /// # Errors
     /// The operating system's reason.
     pub fn receive(&mut self, buffer: &mut [u8], timeout_ns: u64) -> Result<Option<Datagram>> {
-        let fail = |e| Error::new("receive", place(self.address), e);
         if self.timeout_ns != timeout_ns {
             // The kernel counts in microseconds, and takes 0 for ever.
             let timeout = Duration::from_nanos(timeout_ns.max(1000));
+            let fail = |e| Error::new("receive", place(self.address), e);
             self.socket.set_read_timeout(Some(timeout)).map_err(fail)?;
             self.timeout_ns = timeout_ns;
         }
+        self.receive_with(buffer, 0)
+    }
+
+    /// Copies a datagram that is there already to `buffer`; does not wait.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn receive_at_once(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>> {
+        self.receive_with(buffer, libc::MSG_DONTWAIT)
+    }
+
+    fn receive_with(&mut self, buffer: &mut [u8], flags: libc::c_int) -> Result<Option<Datagram>> {
+        let fail = |e| Error::new("receive", place(self.address), e);
         // u64: aligned for the kernel's headers.
         let mut control = [0_u64; CONTROL_BYTES / 8];
         let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -133,7 +146,7 @@ impl Udp {
         message.msg_controllen = CONTROL_BYTES as _;
         // SAFETY: open descriptor; all pointers in `message` are to live, writable memory of the
         // lengths given.
-        let received = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, 0) };
+        let received = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, flags) };
         if received < 0 {
             let error = std::io::Error::last_os_error();
             return match error.kind() {

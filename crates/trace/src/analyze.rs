@@ -149,7 +149,9 @@ impl<'a> Source<'a> {
         let folder = format!("/proc/fs/jbd2/{}-", self.devices.get(&device)?);
         let of_folder =
             |path: &str| path.strip_prefix(&folder).is_some_and(|rest| rest.ends_with("/info"));
-        let (_, text) = self.facts.iter().find(|(path, _)| of_folder(path))?;
+        let near = self.facts.range(folder.clone()..);
+        let mut near = near.take_while(|(path, _)| path.starts_with(&folder));
+        let (_, text) = near.find(|(path, _)| of_folder(path))?;
         let (_, rest) = text.split_once("each up to ")?;
         rest.split_whitespace().next()?.parse().ok()
     }

@@ -19,10 +19,13 @@ mod calls;
 mod cause;
 mod chain;
 mod drawn;
+mod index;
 mod io;
 mod json;
 mod limits;
+mod mounts;
 pub mod place;
+mod slept;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -58,6 +61,11 @@ pub struct Knowledge {
     pub focus: BTreeSet<i32>,
     /// Places of the stacks, by their number.
     places: Vec<Place>,
+    index: index::Index,
+    /// Lines of `mountinfo` by device, the first of each.
+    mounts: BTreeMap<String, mounts::Mount>,
+    /// Tasks with a sleep of write-back.
+    flushers: Vec<i32>,
 }
 
 /// What is told.
@@ -86,6 +94,8 @@ pub struct Explanation {
     pub causes: Vec<(Cause, u64, u64)>,
     /// What makes the answer less certain.
     pub notes: Vec<String>,
+    /// What it cost: spans of the trace that were looked at, and nodes that were made of them.
+    pub steps: u64,
 }
 
 /// A call that was late.
@@ -199,9 +209,29 @@ impl Knowledge {
         focus: BTreeSet<i32>,
     ) -> Self {
         let place = |addresses: &[u64]| Place::of(addresses.iter().map(|one| symbols.name(*one)));
-        let places = line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();
+        let places: Vec<Place> =
+            line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();
         let machine = Machine { arch: arch.clone(), ..Machine::default() };
-        Self { line, symbols, facts, devices, machine, arch, focus, places }
+        let flushes = |wait: &crate::timeline::Wait| {
+            let place = wait.stack.and_then(|stack| places.get(stack.index()));
+            place.is_some_and(|place| place.is_flusher)
+        };
+        let flushers = line.tasks.iter().filter(|(_, task)| task.waits.iter().any(flushes));
+        let flushers = flushers.map(|(pid, _)| *pid).collect();
+        let (index, mounts) = (index::Index::of(&line), mounts::mounts_by_device(&facts));
+        Self {
+            line,
+            symbols,
+            facts,
+            devices,
+            machine,
+            arch,
+            focus,
+            places,
+            index,
+            mounts,
+            flushers,
+        }
     }
 
     /// Explains the calls that waited longest.
@@ -222,6 +252,33 @@ impl Knowledge {
             next = self.line.tasks.get(&pid).and_then(|task| task.parent);
         }
         false
+    }
+
+    /// All tasks in focus; each is looked at once, however long the way to where it comes from.
+    #[must_use]
+    pub fn all_in_focus(&self) -> BTreeSet<i32> {
+        let mut known: BTreeMap<i32, bool> = BTreeMap::new();
+        for pid in self.line.tasks.keys() {
+            let mut way = Vec::new();
+            let mut next = Some(*pid);
+            let found = loop {
+                let Some(pid) = next else { break false };
+                if let Some(known) = known.get(&pid) {
+                    break *known;
+                }
+                // Till the end is known, a way back to here leads nowhere.
+                known.insert(pid, false);
+                way.push(pid);
+                if self.focus.is_empty() || self.focus.contains(&pid) {
+                    break true;
+                }
+                next = self.line.tasks.get(&pid).and_then(|task| task.parent);
+            };
+            known.extend(way.into_iter().map(|pid| (pid, found)));
+        }
+        let found = |(pid, is): (i32, bool)| is.then_some(pid);
+        let of_line = known.into_iter().filter_map(found);
+        of_line.filter(|pid| self.line.tasks.contains_key(pid)).collect()
     }
 
     /// Name and pid of a task.

@@ -77,7 +77,8 @@ const TABLE: &[Row] = &[
                          ("mcap", "writes MCAP as its authors define it; without compression, \
                                    which is C"),
                          ("parquet", "writes and reads Parquet as its authors define it; of the \
-                                      compressions only Snappy, which is Rust"), JSON] },
+                                      compressions only Snappy, which is Rust"), JSON,
+                         ("snap", "looks into a page before `parquet` does, which has it already")] },
     Row { package: "baro-command", in_house: &["baro-show"], in_house_tests: &[],
           third_party: &[("clap", "how results are printed is an option of every verb"), JSON] },
     Row { package: "baro-bench-sys", in_house: &["baro-sys"], in_house_tests: &[],
@@ -101,7 +102,7 @@ const TABLE: &[Row] = &[
                          SERDE, ("toml", "the settings file, with the line of each key")] },
     Row { package: "baro-fuzz",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-runs", "baro-store",
-                      "baro-sources", "baro-trace"],
+                      "baro-sources", "baro-trace", "baro-export"],
           in_house_tests: &[], third_party: &[] },
     Row { package: "baro-lab",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources",

@@ -5,10 +5,17 @@
 //! column for each series, named as it; nulls are no samples. `time` is a timestamp of any unit, or
 //! an integer in the unit given.
 //!
-//! Invariant: memory is that of one row group's pages and one batch, and a file that is none of
-//! this is an error that says what it has. The reader of the `parquet` crate checks what it reads,
-//! but is not ours: a panic of it on a hostile file becomes an error here. Held by
-//! `tests/forms.rs`.
+//! Invariant: a file that is none of this is an error that says what it has, and one that would take
+//! much memory is refused before it is read (`read/bound.rs`). The reader of the `parquet` crate checks
+//! what it reads, but is not ours: it makes room by numbers of the file, so these are looked at first
+//! (`read/footer.rs`, `read/pages.rs`), and a panic of it becomes an error here. Held by
+//! `tests/forms.rs` and `tests/bounds.rs`.
+
+mod bound;
+mod compact;
+mod delta;
+mod footer;
+mod pages;
 
 use crate::{Error, Result};
 use arrow_array::cast::AsArray;
@@ -17,16 +24,23 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, TimeUnit as ArrowUnit};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray};
+use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
+use footer::Footer;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::Compression;
+use parquet::file::reader::Length;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-/// Rows read at once.
-const BATCH_ROWS: usize = 8192;
+/// How much of a name an error quotes.
+const SHOWN_CHARS_MAX: usize = 60;
 const EXPECTED: &str = "columns series (text), time and value (long), or time and one column for \
                         each series (wide), where time is a timestamp or an integer";
 
@@ -124,8 +138,12 @@ fn read(
     unit: TimeUnit,
     each: &mut impl FnMut(Imported<'_>) -> ControlFlow<()>,
 ) -> Result<u64> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
-    let groups = builder.metadata().row_groups().iter();
+    let room_bytes = bound::room_bytes(file.len());
+    let footer = Footer::read(&file, room_bytes)?;
+    // Types are those of the file's own schema: what a writer says of Arrow's beside it is not needed.
+    let plain = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let metadata = ArrowReaderMetadata::load(&file, plain())?;
+    let groups = metadata.metadata().row_groups().iter();
     let mut compressions = groups.flat_map(|group| group.columns()).map(|c| c.compression());
     let built_in =
         |one: &Compression| matches!(one, Compression::UNCOMPRESSED | Compression::SNAPPY);
@@ -133,10 +151,23 @@ fn read(
         let found = format!("{other}");
         return Err(Error::Layout { found, expected: EXPECTED_COMPRESSION });
     }
+    if metadata.metadata().row_groups().iter().all(|group| group.num_rows() == 0) {
+        return Ok(0);
+    }
+    let layout = Layout::of(metadata.schema(), unit)?;
+    let schema = metadata.metadata().file_metadata().schema_descr_ptr();
+    let is_wanted = |leaf: &usize| layout.fields.contains(&schema.get_column_root_idx(*leaf));
+    let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
+    let rows_at_once =
+        bound::rows_at_once(&file, metadata.metadata(), &leaves, room_bytes, footer.memory_bytes)?;
+    let mask = ProjectionMask::leaves(&schema, leaves);
+    let views = plain().with_schema(Arc::new(layout.views(metadata.schema())));
+    let metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), views)?;
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
     let mut rows = 0;
-    for batch in builder.with_batch_size(BATCH_ROWS).build()? {
+    for batch in builder.with_projection(mask).with_batch_size(rows_at_once).build()? {
         let batch = batch?;
-        let columns = Columns::of(&batch, unit)?;
+        let columns = Columns::of(&batch, &layout)?;
         for at in 0..batch.num_rows() {
             if columns.row(at, rows + at as u64 + 1, each).is_break() {
                 return Ok(rows + at as u64 + 1);
@@ -147,93 +178,101 @@ fn read(
     Ok(rows)
 }
 
-/// Columns of a batch by what they are for.
-struct Columns<'a> {
-    time: (&'a ArrayRef, i64),
-    /// Long: names of the rows, the place of each in them, `None` for null.
-    series: Option<(Texts<'a>, Vec<Option<usize>>)>,
-    values: Vec<(&'a str, &'a ArrayRef)>,
+/// Which columns of a file are for what; others are not read.
+struct Layout {
+    /// Places of all that are read, in the order of the file.
+    fields: BTreeSet<usize>,
+    time: usize,
+    time_unit_ns: i64,
+    series: Option<usize>,
+    values: Vec<usize>,
 }
 
-/// A column of text in any of its forms.
-struct Texts<'a>(&'a dyn Array);
-
-impl<'a> Texts<'a> {
-    fn is(kind: &DataType) -> bool {
-        matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-    }
-
-    fn get(&self, at: usize) -> Option<&'a str> {
-        let array = self.0;
-        if array.is_null(at) {
-            return None;
-        }
-        Some(match array.data_type() {
-            DataType::Utf8 => array.as_string::<i32>().value(at),
-            DataType::LargeUtf8 => array.as_string::<i64>().value(at),
-            DataType::Utf8View => array.as_string_view().value(at),
-            _ => return None,
-        })
-    }
-}
-
-fn names(array: &ArrayRef) -> Option<(Texts<'_>, Vec<Option<usize>>)> {
-    let rows = 0..array.len();
-    if Texts::is(array.data_type()) {
-        return Some((Texts(array), rows.map(|at| (!array.is_null(at)).then_some(at)).collect()));
-    }
-    let dictionary = array.as_any_dictionary_opt()?;
-    if !Texts::is(dictionary.values().data_type()) {
-        return None;
-    }
-    if dictionary.values().is_empty() {
-        return Some((Texts(dictionary.values()), rows.map(|_| None).collect()));
-    }
-    let keys = dictionary.normalized_keys();
-    let places = keys.into_iter().zip(rows);
-    let places = places.map(|(key, at)| (!dictionary.keys().is_null(at)).then_some(key));
-    Some((Texts(dictionary.values()), places.collect()))
-}
-
-impl<'a> Columns<'a> {
-    fn of(batch: &'a RecordBatch, unit: TimeUnit) -> Result<Self> {
-        let schema = batch.schema_ref();
+impl Layout {
+    fn of(schema: &Schema, unit: TimeUnit) -> Result<Self> {
         let wrong = || {
             let all = schema.fields().iter().take(20);
-            let all = all.map(|field| format!("{} ({})", field.name(), field.data_type()));
+            let all = all.map(|field| format!("{} ({})", shown(field.name()), field.data_type()));
             let found = all.collect::<Vec<_>>().join(", ");
             Error::Layout { found: format!("columns {found}"), expected: EXPECTED }
         };
+        let kind = |at: usize| schema.fields().get(at).map(|field| field.data_type());
         let place = |name: &str| schema.fields().iter().position(|field| field.name() == name);
-        let at = |at: usize| batch.columns().get(at).ok_or_else(wrong);
-        let time_at = place("time").ok_or_else(wrong)?;
-        let time = at(time_at)?;
-        let time_unit_ns = match time.data_type() {
-            DataType::Timestamp(ArrowUnit::Nanosecond, _) => 1,
-            DataType::Timestamp(ArrowUnit::Microsecond, _) => 1_000,
-            DataType::Timestamp(ArrowUnit::Millisecond, _) => 1_000_000,
-            DataType::Timestamp(ArrowUnit::Second, _) => 1_000_000_000,
-            DataType::Int64 => unit.ns(),
+        let time = place("time").ok_or_else(wrong)?;
+        let time_unit_ns = match kind(time) {
+            Some(DataType::Timestamp(ArrowUnit::Nanosecond, _)) => 1,
+            Some(DataType::Timestamp(ArrowUnit::Microsecond, _)) => 1_000,
+            Some(DataType::Timestamp(ArrowUnit::Millisecond, _)) => 1_000_000,
+            Some(DataType::Timestamp(ArrowUnit::Second, _)) => 1_000_000_000,
+            Some(DataType::Int64) => unit.ns(),
             _ => return Err(wrong()),
         };
         let is_value = |name: &str| name == "value" || name.starts_with("value_");
         let has_values = schema.fields().iter().any(|field| is_value(field.name()));
-        let series = match place("series").filter(|_| has_values) {
-            Some(place) => Some(names(at(place)?).ok_or_else(wrong)?),
-            None => None,
+        let series = place("series").filter(|_| has_values);
+        let of_values = |(at, field): (usize, &Arc<Field>)| match series {
+            Some(_) => is_value(field.name()).then_some(at),
+            None => (at != time).then_some(at),
         };
-        let named = schema.fields().iter().map(|field| field.name().as_str());
-        let mut values: Vec<_> = named.zip(batch.columns()).collect();
-        if series.is_some() {
-            values.retain(|(name, _)| is_value(name));
-        } else {
-            values.remove(time_at);
-        }
-        let known = values.iter().all(|(_, array)| is_known(array.data_type()));
-        if values.is_empty() || !known {
+        let values: Vec<usize> = schema.fields().iter().enumerate().filter_map(of_values).collect();
+        let known = values.iter().all(|at| kind(*at).is_some_and(is_known));
+        let named = series.is_none_or(|at| kind(at).is_some_and(is_text));
+        if values.is_empty() || !known || !named {
             return Err(wrong());
         }
-        Ok(Columns { time: (time, time_unit_ns), series, values })
+        let fields = values.iter().copied().chain(series).chain([time]).collect();
+        Ok(Layout { fields, time, time_unit_ns, series, values })
+    }
+
+    /// The schema, with texts as views into their pages.
+    fn views(&self, schema: &Schema) -> Schema {
+        let field = |field: &Arc<Field>| match is_text(field.data_type()) {
+            true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+            false => field.clone(),
+        };
+        Schema::new_with_metadata(
+            schema.fields().iter().map(field).collect::<Vec<_>>(),
+            schema.metadata().clone(),
+        )
+    }
+}
+
+/// So much of a name as an error has room for.
+fn shown(name: &str) -> String {
+    name.chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+/// Columns of a batch by what they are for.
+struct Columns<'a> {
+    time: (&'a ArrayRef, i64),
+    /// Long: the names of the rows.
+    series: Option<&'a StringViewArray>,
+    values: Vec<(&'a str, &'a ArrayRef)>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(batch: &'a RecordBatch, layout: &Layout) -> Result<Self> {
+        let other = || Error::Layout {
+            found: "a batch of other columns".to_owned(),
+            expected: "the columns that were asked for",
+        };
+        let places: HashMap<usize, usize> =
+            layout.fields.iter().enumerate().map(|(place, field)| (*field, place)).collect();
+        let at = |field: usize| {
+            let place = *places.get(&field)?;
+            let name = batch.schema_ref().fields().get(place)?.name().as_str();
+            Some((name, batch.columns().get(place)?))
+        };
+        let time = at(layout.time).ok_or_else(other)?.1;
+        let series = match layout.series {
+            Some(field) => {
+                Some(at(field).and_then(|(_, one)| one.as_string_view_opt()).ok_or_else(other)?)
+            }
+            None => None,
+        };
+        let values = layout.values.iter().map(|field| at(*field).ok_or_else(other));
+        let values = values.collect::<Result<_>>()?;
+        Ok(Columns { time: (time, layout.time_unit_ns), series, values })
     }
 
     fn row(
@@ -250,7 +289,7 @@ impl<'a> Columns<'a> {
             }
             Some(Some(time_ns)) => time_ns,
         };
-        let Some((texts, places)) = &self.series else {
+        let Some(names) = self.series else {
             for (series, array) in &self.values {
                 if let Some(value) = value_of(array, at) {
                     each(Imported::Sample { row, series, time_ns, value })?;
@@ -258,7 +297,7 @@ impl<'a> Columns<'a> {
             }
             return ControlFlow::Continue(());
         };
-        let name = places.get(at).copied().flatten().and_then(|place| texts.get(place));
+        let name = (!names.is_null(at)).then(|| names.value(at));
         let Some(series) = name.filter(|name| !name.is_empty()) else {
             return each(refused("expected the name of a series, found nothing"));
         };
@@ -290,10 +329,14 @@ fn time_of(array: &ArrayRef, at: usize) -> Option<i64> {
     })
 }
 
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
 fn is_known(kind: &DataType) -> bool {
     use DataType as T;
     kind.is_integer()
-        || Texts::is(kind)
+        || is_text(kind)
         || matches!(kind, T::Float32 | T::Float64 | T::Boolean | T::Null)
 }
 
@@ -314,6 +357,7 @@ fn value_of(array: &ArrayRef, at: usize) -> Option<Value<'_>> {
         T::UInt16 => Value::Integer(array.as_primitive::<UInt16Type>().value(at).into()),
         T::UInt8 => Value::Integer(array.as_primitive::<UInt8Type>().value(at).into()),
         T::Boolean => Value::Boolean(array.as_boolean().value(at)),
-        _ => return Texts(array).get(at).map(Value::Text),
+        T::Utf8View => Value::Text(array.as_string_view().value(at)),
+        _ => return None,
     })
 }

@@ -5,7 +5,11 @@ use super::{Catalog, fault};
 use crate::damage::{Damage, Source};
 use baro_ondisk::{Error as Format, What};
 use baro_sys::storage::StorageFile;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
+
+/// Damages of the dictionary that are told: each of its pages may be one.
+const DAMAGE_MAX: usize = 100;
 
 impl<F: StorageFile> Catalog<F> {
     /// Reads both files whole and calls `each` with every id; returns what is wrong with them, and
@@ -37,13 +41,20 @@ impl<F: StorageFile> Catalog<F> {
                     let known = known.map_or(0, |known| u64::from(known.id));
                     broken.push(differs(found.id, known, u64::from(found.id)));
                 }
-                if broken.len() > 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if broken.len() > DAMAGE_MAX {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             });
             match scanned {
                 Ok(_) => break,
                 Err(Broken { page: at, fault: found, .. }) => {
                     broken.push(fault(found));
                     page = at + 1;
+                    if broken.len() > DAMAGE_MAX {
+                        break;
+                    }
                 }
             }
         }
@@ -64,12 +75,7 @@ impl<F: StorageFile> Catalog<F> {
 }
 
 fn deduplicated(damage: Vec<Damage>) -> Vec<Damage> {
-    let mut once: Vec<Damage> = Vec::with_capacity(damage.len());
-    for found in damage {
-        let same = |known: &Damage| (&known.file, &known.source) == (&found.file, &found.source);
-        if !once.iter().any(same) {
-            once.push(found);
-        }
-    }
-    once
+    let mut known = HashSet::new();
+    let is_new = |found: &Damage| known.insert(format!("{} {:?}", found.file, found.source));
+    damage.into_iter().filter(is_new).collect()
 }

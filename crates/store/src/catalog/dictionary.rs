@@ -5,7 +5,7 @@
 
 use crate::damage::{Damage, Loss};
 use baro_log::{DICTIONARY, Declared};
-use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::limits::{LAYOUT_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{
     Declaration, DictionaryEntry, DictionaryHeader, DictionaryIndex, Error as Format, IdEntry,
     StoreId, Type, What, id_page, layout_at, name_page,
@@ -87,6 +87,11 @@ impl<F: StorageFile> Dictionary<F> {
         if expected != found {
             return Err(Format::Truncated { what, offset: found, expected, found }.into());
         }
+        // All of it was written once: where it has holes, what its header counts is not there.
+        if !file.is_written(0, header.file_bytes)? {
+            let found = 0;
+            return Err(Format::Truncated { what, offset: 0, expected, found }.into());
+        }
         Ok(Some(Dictionary { file, header, index: OnceLock::new(), kinds: OnceLock::new() }))
     }
 
@@ -95,8 +100,8 @@ impl<F: StorageFile> Dictionary<F> {
             return Ok(index);
         }
         // The header has been checked against the size of the file.
-        let mut bytes = vec![0; self.header.index_bytes as usize];
         let offset = self.header.index_offset();
+        let mut bytes = vec![0; self.header.index_bytes as usize];
         let read = self.file.read_at(offset, &mut bytes)?;
         let index = DictionaryIndex::decode(bytes.get(..read).unwrap_or(&[]), &self.header);
         let index = index.map_err(|error| error.at(offset))?;
@@ -151,7 +156,7 @@ impl<F: StorageFile> Dictionary<F> {
 
     fn layout(&self, (place, bytes): (u32, u32)) -> Read<baro_ondisk::Layout> {
         let offset = self.header.layouts_offset() + u64::from(place);
-        let mut buffer = vec![0; bytes as usize];
+        let mut buffer = vec![0; (bytes as usize).min(LAYOUT_BYTES_MAX + UNIT_BYTES)];
         let read = self.file.read_at(offset, &mut buffer)?;
         let layout = layout_at(buffer.get(..read).unwrap_or(&[]));
         Ok(layout.map_err(|error| error.at(offset))?)

@@ -114,9 +114,9 @@ impl Handles {
     pub fn of(source: &Source<'_>, options: &Options) -> Self {
         let mut open = BTreeMap::new();
         let mut longest = BTreeMap::new();
-        let mut kept: BTreeMap<Device, u64> = BTreeMap::new();
+        let mut kept: BTreeMap<Device, Vec<(i32, &Handle)>> = BTreeMap::new();
         for (pid, handle) in all(source) {
-            *kept.entry(handle.device).or_default() += 1;
+            kept.entry(handle.device).or_default().push((pid, handle));
             let open_ns = open_ns(handle, source.line.end_ns);
             let of_device = |map: &mut BTreeMap<Device, Best>, ns| {
                 map.entry(handle.device).or_default().offer(options.top, ns, (pid, *handle));
@@ -137,14 +137,15 @@ impl Handles {
             kinds.sort_by_key(|row| (std::cmp::Reverse(row.waits.sum_wait_ns), row.kind));
             let row = |(pid, handle)| row(source, journal, pid, handle);
             let mut longest: Vec<HandleRow> = longest.into_iter().map(row).collect();
-            find_holders(source, device, &mut longest);
+            let kept = kept.get(&device).map_or(&[][..], Vec::as_slice);
+            find_holders(source, kept, &mut longest);
             JournalHandles {
                 device: source.device_name(device),
                 waits: journal.handles,
                 kinds,
                 longest,
                 open: open.into_iter().map(row).collect(),
-                kept: kept.get(&device).copied().unwrap_or(0),
+                kept: kept.len() as u64,
             }
         });
         Self {
@@ -210,8 +211,8 @@ fn row(source: &Source<'_>, journal: &Journal, pid: i32, handle: Handle) -> Hand
     }
 }
 
-/// Finds who held open what the handles of `rows` waited for, in one pass over all handles.
-fn find_holders(source: &Source<'_>, device: Device, rows: &mut [HandleRow]) {
+/// Finds who held open what the handles of `rows` waited for, in one pass over all of their journal.
+fn find_holders(source: &Source<'_>, of_journal: &[(i32, &Handle)], rows: &mut [HandleRow]) {
     use super::Cause;
     // Locked transaction -> rows that waited for it, and when.
     let mut waited: BTreeMap<u32, Vec<(usize, u64, u64)>> = BTreeMap::new();
@@ -222,7 +223,7 @@ fn find_holders(source: &Source<'_>, device: Device, rows: &mut [HandleRow]) {
             }
         }
     }
-    for (pid, handle) in all(source).filter(|(_, handle)| handle.device == device) {
+    for (pid, handle) in of_journal.iter().copied() {
         for (index, begin_ns, end_ns) in waited.get(&handle.tid).into_iter().flatten() {
             let until_ns = handle.end_ns.unwrap_or(source.line.end_ns).min(*end_ns);
             let overlap_ns = until_ns.saturating_sub(handle.begin_ns.max(*begin_ns));

@@ -14,7 +14,7 @@ mod report;
 
 use super::{Options, Source, plot};
 use crate::record::Device;
-use crate::timeline::{Journal, Stage, Transaction};
+use crate::timeline::{Handle, Journal, Stage, Sync, Transaction};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -124,7 +124,12 @@ impl States {
     #[must_use]
     pub fn of(source: &Source<'_>, options: &Options) -> Self {
         let span = (source.line.begin_ns, source.line.end_ns);
-        let journal = |(device, journal)| of_journal(source, options, device, journal, span);
+        let asked = Asked::of(source);
+        let none = OfDevice::default();
+        let journal = |(device, journal)| {
+            let asked = asked.0.get(&device).unwrap_or(&none);
+            of_journal(source, options, (device, journal), asked, span)
+        };
         Self {
             head: super::show::head(source.line, "transactions"),
             head_json: super::show::head_json(source.line),
@@ -137,8 +142,8 @@ impl States {
 fn of_journal(
     source: &Source<'_>,
     options: &Options,
-    device: Device,
-    journal: &Journal,
+    (device, journal): (Device, &Journal),
+    asked: &OfDevice<'_>,
     span: (u64, u64),
 ) -> JournalStates {
     let mut found = JournalStates {
@@ -169,7 +174,7 @@ fn of_journal(
     }
     let mut shown: Vec<&Transaction> = longest.into_values().collect();
     shown.sort_by_key(|one| one.tid);
-    let whys = whys(source, device, &shown);
+    let whys = whys(source, asked, &shown);
     found.rows = shown
         .into_iter()
         .zip(whys)
@@ -203,8 +208,33 @@ impl JournalStates {
     }
 }
 
+/// What tasks asked of journals, by device: gathered once, however many journals there are.
+#[derive(Default)]
+struct Asked<'a>(BTreeMap<Device, OfDevice<'a>>);
+
+#[derive(Default)]
+struct OfDevice<'a> {
+    syncs: Vec<(i32, &'a Sync)>,
+    handles: Vec<(i32, &'a Handle)>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(source: &Source<'a>) -> Self {
+        let mut asked = Self::default();
+        for (pid, task) in &source.line.tasks {
+            for sync in &task.syncs {
+                asked.0.entry(sync.device).or_default().syncs.push((*pid, sync));
+            }
+            for handle in &task.handles {
+                asked.0.entry(handle.device).or_default().handles.push((*pid, handle));
+            }
+        }
+        asked
+    }
+}
+
 /// Why each of some transactions was committed: one pass over all syncs and handles.
-fn whys(source: &Source<'_>, device: Device, shown: &[&Transaction]) -> Vec<Why> {
+fn whys(source: &Source<'_>, asked: &OfDevice<'_>, shown: &[&Transaction]) -> Vec<Why> {
     // The latest sync before each commit that ended after it, and who asked for a handle.
     let mut syncs: Vec<Option<(u64, i32)>> = vec![None; shown.len()];
     let mut full: Vec<Option<(u64, i32)>> = vec![None; shown.len()];
@@ -220,26 +250,24 @@ fn whys(source: &Source<'_>, device: Device, shown: &[&Transaction]) -> Vec<Why>
             *best = Some((begin_ns, pid));
         }
     };
-    for (pid, task) in &source.line.tasks {
-        for sync in task.syncs.iter().filter(|sync| sync.device == device) {
-            let end_ns = sync.end_ns.unwrap_or(u64::MAX);
-            for (_, index) in within(sync.begin_ns, end_ns) {
-                let ended = shown.get(*index).and_then(|one| one.end_ns);
-                if ended.is_some_and(|at_ns| at_ns <= end_ns)
-                    && let Some(best) = syncs.get_mut(*index)
-                {
-                    later(best, sync.begin_ns, *pid);
-                }
+    for (pid, sync) in &asked.syncs {
+        let end_ns = sync.end_ns.unwrap_or(u64::MAX);
+        for (_, index) in within(sync.begin_ns, end_ns) {
+            let ended = shown.get(*index).and_then(|one| one.end_ns);
+            if ended.is_some_and(|at_ns| at_ns <= end_ns)
+                && let Some(best) = syncs.get_mut(*index)
+            {
+                later(best, sync.begin_ns, *pid);
             }
         }
-        for handle in task.handles.iter().filter(|handle| handle.device == device) {
-            let Some(asked_ns) = handle.asked_ns else { continue };
-            for (_, index) in within(asked_ns, handle.begin_ns) {
-                if shown.get(*index).is_some_and(|one| one.tid < handle.tid)
-                    && let Some(best) = full.get_mut(*index)
-                {
-                    later(best, asked_ns, *pid);
-                }
+    }
+    for (pid, handle) in &asked.handles {
+        let Some(asked_ns) = handle.asked_ns else { continue };
+        for (_, index) in within(asked_ns, handle.begin_ns) {
+            if shown.get(*index).is_some_and(|one| one.tid < handle.tid)
+                && let Some(best) = full.get_mut(*index)
+            {
+                later(best, asked_ns, *pid);
             }
         }
     }

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// Requests under way that are remembered: far more than the queues of all disks hold.
 pub const PENDING_MAX: usize = 1 << 16;
 
+/// Of the requests at one place, so many are looked at, from the oldest on: two are usual.
+const LOOK_MAX: usize = 256;
+
 /// A request that was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
@@ -60,12 +63,13 @@ impl<T> Places<T> {
 
     /// The oldest at this place for which `is` holds, to be changed.
     pub(super) fn find(&mut self, at: At, is: impl Fn(&T) -> bool) -> Option<&mut T> {
-        self.by_place.range_mut((at, 0)..=(at, u64::MAX)).map(|(_, value)| value).find(|v| is(v))
+        let here = self.by_place.range_mut((at, 0)..=(at, u64::MAX)).take(LOOK_MAX);
+        here.map(|(_, value)| value).find(|value| is(value))
     }
 
     /// Takes the oldest at this place for which `is` holds.
     pub(super) fn take(&mut self, at: At, is: impl Fn(&T) -> bool) -> Option<T> {
-        let mut here = self.by_place.range((at, 0)..=(at, u64::MAX));
+        let mut here = self.by_place.range((at, 0)..=(at, u64::MAX)).take(LOOK_MAX);
         let number = here.find(|(_, value)| is(value)).map(|((_, number), _)| *number)?;
         self.by_age.remove(&number);
         self.by_place.remove(&(at, number))

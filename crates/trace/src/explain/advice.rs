@@ -3,7 +3,7 @@
 //! Commands name the devices and present values of the traced machine. An advice that depends on a
 //! setting is given only where the trace says that the setting is not so already.
 
-use super::{Cause, Knowledge, SlowCall, calls};
+use super::{Cause, Knowledge, SlowCall};
 use crate::record::Device;
 
 /// A remedy.
@@ -208,9 +208,7 @@ pub(super) fn limit_of_device(known: &Knowledge, device: Option<Device>) -> Advi
 
 /// What a device wrote in two seconds of the trace, in whole MiB.
 fn two_seconds(known: &Knowledge, device: Device) -> Option<u64> {
-    let disk = known.line.disks.get(&device)?;
-    let bytes: u64 =
-        disk.requests.iter().filter(|one| one.is_write()).map(|one| u64::from(one.bytes)).sum();
+    let bytes = known.index.written_bytes(device);
     let seconds = known.line.duration_ns() as f64 / 1e9;
     let mib = (bytes as f64 / seconds.max(0.1) * 2.0) as u64 >> 20;
     (mib > 0).then(|| mib.clamp(4, 1024) << 20)
@@ -233,7 +231,6 @@ fn stops_f2fs(known: &Knowledge, device: Device) -> bool {
 
 /// File system and options.
 fn mounted(known: &Knowledge, device: Device) -> Option<(&str, &str)> {
-    let wanted = device.to_string();
-    let of = calls::mounts(known).find(|(device, ..)| *device == wanted);
-    of.map(|(_, _, kind, options)| (kind, options))
+    let mount = known.mounts.get(&device.to_string())?;
+    Some((&mount.kind, &mount.options))
 }

@@ -1,15 +1,21 @@
 //! Which calls were slow, and what is told of each.
 
-use super::chain::{Span, Walk};
+use super::chain::{Span, Steps, Walk};
+use super::mounts::mount;
+use super::slept::Slept;
 use super::{Cause, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
 use crate::calls;
 use crate::record::Device;
-use crate::timeline::{Task, Wait, WaitKind};
+use crate::timeline::{Handle, Task, Wait, WaitKind};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Calls that are explained at most, told or counted by their cause: each may take a millisecond.
 const EXPLAINED_MAX: usize = 2_000;
+/// Steps of all explaining: so many, and so many for each span of the trace. A call of a program that was
+/// in its journal's way takes some thousand, a node of its tree 16.
+const STEPS_MIN: u64 = 1 << 22;
+const STEPS_PER_SPAN: u64 = 1 << 8;
 /// Links that a chain is told with.
 const LINKS_MAX: usize = 16;
 
@@ -24,27 +30,44 @@ struct Candidate {
 
 pub(super) fn explain(known: &Knowledge, question: &Question) -> Explanation {
     let mut slow = Vec::new();
-    for (pid, task) in &known.line.tasks {
-        if *pid != 0 && known.in_focus(*pid) {
-            candidates(known, *pid, task, question.over_ns, &mut slow);
+    for pid in known.all_in_focus() {
+        if let Some(task) = known.line.tasks.get(&pid).filter(|_| pid != 0) {
+            candidates(known, pid, task, question.over_ns, &mut slow);
         }
     }
     slow.sort_by(|a, b| b.wait_ns.cmp(&a.wait_ns).then(a.span.begin_ns.cmp(&b.span.begin_ns)));
     let mut explanation = Explanation { slow_calls: slow.len() as u64, ..Explanation::default() };
     let mut causes: BTreeMap<Cause, (u64, u64)> = BTreeMap::new();
+    let steps_max = known.index.spans().saturating_mul(STEPS_PER_SPAN).saturating_add(STEPS_MIN);
+    let steps = Steps::new(steps_max);
+    let mut files = Files::default();
+    let mut explained_calls = 0;
     for (index, candidate) in slow.iter().take(EXPLAINED_MAX).enumerate() {
-        let call = explained(known, candidate);
+        if steps.over() {
+            break;
+        }
+        let is_told = index < question.top;
+        let call = explained(known, candidate, &steps, &mut files, is_told);
+        explained_calls += 1;
         let sum = causes.entry(call.root).or_default();
         sum.0 += call.wait_ns;
         sum.1 += 1;
-        if index < question.top {
+        if is_told {
             explanation.calls.push(call);
         }
     }
     explanation.causes =
         causes.into_iter().map(|(cause, (ns, count))| (cause, ns, count)).collect();
     explanation.causes.sort_by_key(|(_, ns, _)| Reverse(*ns));
-    explanation.notes = notes(known, slow.len());
+    explanation.notes = notes(known, slow.len(), explained_calls);
+    if steps.over() {
+        explanation.notes.push(
+            "what is behind these waits is much of the trace again and again: the last that was \
+             explained is cut short"
+                .to_owned(),
+        );
+    }
+    explanation.steps = steps.done();
     explanation
 }
 
@@ -52,6 +75,7 @@ pub(super) fn explain(known: &Knowledge, question: &Question) -> Explanation {
 fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut Vec<Candidate>) {
     let end_ns = known.line.end_ns;
     let mut covered: Vec<Span> = Vec::new();
+    let slept = Slept::of(task, end_ns);
     for call in &task.calls {
         let span = Span { begin_ns: call.begin_ns, end_ns: call.end_ns.unwrap_or(end_ns) };
         let name = calls::name(known.arch.as_deref(), call.number);
@@ -60,10 +84,10 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         if span.ns() < over_ns || !calls::is_storage(&name) {
             continue;
         }
-        let wait_ns = waited(task, span, end_ns, true);
+        let wait_ns = slept.all.within(span);
         // A pipe, a socket or a terminal that has nothing is no delay of storage: only sleeps that no
         // signal ends are, and waits for a processor.
-        let hard_ns = waited(task, span, end_ns, false);
+        let hard_ns = slept.hard.within(span);
         if wait_ns >= over_ns && hard_ns * 2 >= wait_ns {
             slow.push(Candidate { pid, call: name, fd: Some(call.args[0]), span, wait_ns });
         }
@@ -103,22 +127,17 @@ fn is_kernel_task(task: &Task) -> bool {
     NAMES.iter().any(|name| task.name.as_bytes().starts_with(name))
 }
 
-/// How long a task did not run within a time; with or without sleeps that signals end.
-fn waited(task: &Task, span: Span, end_ns: u64, interruptible: bool) -> u64 {
-    let from = task
-        .waits
-        .partition_point(|wait| wait.end_ns.is_some_and(|ended_ns| ended_ns <= span.begin_ns));
-    let within = task.waits[from..].iter().take_while(|wait| wait.begin_ns < span.end_ns);
-    let counted = within.filter(|wait| interruptible || wait.kind != WaitKind::Interruptible);
-    let whole =
-        |wait: &Wait| Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(end_ns) };
-    let sum: u64 = counted.map(|wait| whole(wait).within(span).ns()).sum();
-    // More only where the times of a damaged trace go back.
-    sum.min(span.ns())
-}
+/// The file systems of a task's open files, as far as its calls tell.
+type Files = HashMap<i32, HashMap<u64, Device>>;
 
-fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
-    let tree = Walk::new(known).waits(candidate.pid, candidate.span);
+fn explained(
+    known: &Knowledge,
+    candidate: &Candidate,
+    steps: &Steps,
+    files: &mut Files,
+    is_told: bool,
+) -> SlowCall {
+    let tree = Walk::new(known, steps).waits(candidate.pid, candidate.span);
     let unexplained: u64 = tree.iter().map(unexplained_ns).sum();
     let told: u64 = tree.iter().map(|node| node.ns).sum();
     let unexplained_ns = unexplained + candidate.wait_ns.saturating_sub(told);
@@ -129,10 +148,8 @@ fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
     let cause_of = |link: Option<&Link>| link.or(last).map_or(Cause::Unknown, |link| link.cause);
     let (cause, root) = (cause_of(structural().next()), cause_of(structural().next_back()));
     // Without an event in the call itself: whose journal's thread is on the way.
-    let journals = || known.line.journals.iter();
-    let of_thread = |pid: i32| journals().find(|(_, one)| one.thread == Some(pid));
-    let by_chain = || chain.iter().find_map(|link| of_thread(link.pid)).map(|(device, _)| *device);
-    let device = device(known, candidate).or_else(by_chain);
+    let by_chain = || chain.iter().find_map(|link| known.index.journal_of_thread(link.pid));
+    let device = device(known, candidate, files).or_else(by_chain);
     let mut call = SlowCall {
         pid: candidate.pid,
         comm: known.line.task_name(candidate.pid).map_or(String::new(), |name| name.to_string()),
@@ -149,7 +166,9 @@ fn explained(known: &Knowledge, candidate: &Candidate) -> SlowCall {
         root,
         advice: Vec::new(),
     };
-    call.advice = advice::of(known, &call);
+    if is_told {
+        call.advice = advice::of(known, &call);
+    }
     call
 }
 
@@ -181,53 +200,47 @@ fn chain(known: &Knowledge, tree: &[Node]) -> Vec<Link> {
 }
 
 /// The file system that a call was about, as far as events within it tell.
-fn device(known: &Knowledge, candidate: &Candidate) -> Option<Device> {
+fn device(known: &Knowledge, candidate: &Candidate, files: &mut Files) -> Option<Device> {
     let Candidate { pid, span, fd, .. } = candidate;
     let task = known.line.tasks.get(pid)?;
     let within = |at: u64| at >= span.begin_ns && at <= span.end_ns;
-    let sync = task.syncs.iter().find(|sync| within(sync.begin_ns));
-    let handle = task.handles.iter().find(|handle| within(handle.begin_ns));
+    let from = task.syncs.partition_point(|sync| sync.begin_ns < span.begin_ns);
+    let sync = task.syncs.get(from).filter(|sync| within(sync.begin_ns));
     let throttle = || {
-        let one = task.throttles.iter().find(|one| within(one.begin_ns))?;
+        let from = task.throttles.partition_point(|one| one.begin_ns < span.begin_ns);
+        let one = task.throttles.get(from).filter(|one| within(one.begin_ns))?;
         let bdi = one.bdi.to_string();
         let (major, minor) = bdi.split_once(':')?;
         Some(Device::new(major.parse().ok()?, minor.parse().ok()?))
     };
+    let handle = handle_from(task, *span);
     let by_event = sync.map(|one| one.device).or(handle.map(|one| one.device)).or_else(throttle);
     // The same file in an earlier call of the task.
     by_event.or_else(|| {
-        let fd = (*fd)?;
-        let same = task.calls.iter().filter(|call| call.args[0] == fd);
-        same.filter_map(|call| {
-            let end_ns = call.end_ns?;
-            let of_call = |at: u64| at >= call.begin_ns && at <= end_ns;
-            let handle = task.handles.iter().find(|handle| of_call(handle.begin_ns))?;
-            Some(handle.device)
-        })
-        .next()
+        let of_task = files.entry(*pid).or_insert_with(|| files_of(task));
+        of_task.get(&(*fd)?).copied()
     })
 }
 
-/// Where a device is mounted, by the lines of `mountinfo`.
-pub(super) fn mount(known: &Knowledge, device: Device) -> Option<String> {
-    let wanted = device.to_string();
-    mounts(known).find(|(of, ..)| *of == wanted).map(|(_, path, ..)| path.to_owned())
+/// The first handle that was given within a time.
+fn handle_from(task: &Task, span: Span) -> Option<&Handle> {
+    let from = task.handles.partition_point(|handle| handle.begin_ns < span.begin_ns);
+    task.handles.get(from).filter(|handle| handle.begin_ns <= span.end_ns)
 }
 
-/// Lines of `mountinfo`: device, path, file system, its options.
-pub(super) fn mounts(known: &Knowledge) -> impl Iterator<Item = (&str, &str, &str, &str)> {
-    let text = known.facts.get("/proc/self/mountinfo").map_or("", String::as_str);
-    text.lines().filter_map(|line| {
-        let (before, after) = line.split_once(" - ")?;
-        let mut words = before.split(' ');
-        let (device, path) = (words.nth(2)?, words.nth(1)?);
-        let mut words = after.split(' ');
-        let kind = words.next()?;
-        Some((device, path, kind, words.nth(1).unwrap_or("")))
-    })
+/// Of each file of a task the file system of the first handle in a call about it.
+fn files_of(task: &Task) -> HashMap<u64, Device> {
+    let mut files = HashMap::new();
+    for call in &task.calls {
+        let Some(end_ns) = call.end_ns else { continue };
+        if let Some(handle) = handle_from(task, Span { begin_ns: call.begin_ns, end_ns }) {
+            files.entry(call.args[0]).or_insert(handle.device);
+        }
+    }
+    files
 }
 
-fn notes(known: &Knowledge, slow: usize) -> Vec<String> {
+fn notes(known: &Knowledge, slow: usize, explained: usize) -> Vec<String> {
     let line = &known.line;
     let mut notes = Vec::new();
     if line.lost_events > 0 || line.lost_places > 0 {
@@ -255,12 +268,14 @@ fn notes(known: &Knowledge, slow: usize) -> Vec<String> {
     if known.arch.is_none() {
         notes.push("the trace does not say its architecture: calls have numbers only".to_owned());
     }
-    if slow > EXPLAINED_MAX {
-        notes.push(format!("of {slow} slow calls the {EXPLAINED_MAX} longest were explained"));
+    if slow > explained {
+        notes.push(format!("of {slow} slow calls the {explained} longest were explained"));
     }
-    let others: BTreeSet<&str> = mounts(known)
-        .filter(|(device, _, kind, _)| !device.starts_with("0:") && *kind != "ext4")
-        .map(|(_, _, kind, _)| kind)
+    let others: BTreeSet<&str> = known
+        .mounts
+        .iter()
+        .filter(|(device, mount)| !device.starts_with("0:") && mount.kind != "ext4")
+        .map(|(_, mount)| mount.kind.as_str())
         .collect();
     if !others.is_empty() && line.journals.is_empty() {
         let kinds: Vec<&str> = others.into_iter().collect();

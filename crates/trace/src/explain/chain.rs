@@ -6,10 +6,14 @@
 use super::{Cause, Knowledge, Node};
 use crate::record::Device;
 use crate::timeline::{Context, Handle, Stage, Wait, WaitKind};
+use std::cell::Cell;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// Links that a chain has at most: longer ones are cut, which costs no time that is counted.
 const DEPTH_MAX: usize = 10;
+/// Steps of making a node; one looked-at span is one.
+const NODE_STEPS: u64 = 16;
 /// Times shorter than this are not looked into.
 const SHORT_NS: u64 = 20_000;
 
@@ -19,6 +23,34 @@ pub(super) struct Walk<'a> {
     pub(super) known: &'a Knowledge,
     /// Tasks on the way, so that none is followed into itself.
     path: Vec<i32>,
+    steps: &'a Steps,
+}
+
+/// What explaining has cost, and may cost: what is behind a wait can be all of the trace, for each of
+/// its waits again.
+#[derive(Debug)]
+pub(super) struct Steps {
+    done: Cell<u64>,
+    most: u64,
+}
+
+impl Steps {
+    pub(super) fn new(most: u64) -> Self {
+        Self { done: Cell::new(0), most }
+    }
+
+    pub(super) fn add(&self, steps: u64) {
+        self.done.set(self.done.get().saturating_add(steps));
+    }
+
+    pub(super) fn done(&self) -> u64 {
+        self.done.get()
+    }
+
+    /// Whether no more is to be looked into.
+    pub(super) fn over(&self) -> bool {
+        self.done.get() > self.most
+    }
 }
 
 /// A time.
@@ -40,8 +72,13 @@ impl Span {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(known: &'a Knowledge) -> Self {
-        Self { known, path: Vec::new() }
+    pub(super) fn new(known: &'a Knowledge, steps: &'a Steps) -> Self {
+        Self { known, path: Vec::new(), steps }
+    }
+
+    /// Counts spans that are looked at.
+    pub(super) fn looked(&self, spans: u64) {
+        self.steps.add(spans);
     }
 
     /// What a task waited for within a time, alike waits together, the longest first.
@@ -56,6 +93,10 @@ impl<'a> Walk<'a> {
         let from =
             task.waits.partition_point(|wait| wait.end_ns.unwrap_or(end_ns) <= span.begin_ns);
         for wait in task.waits.iter().skip(from).take_while(|wait| wait.begin_ns < span.end_ns) {
+            self.looked(1);
+            if self.steps.over() {
+                break;
+            }
             let ended_ns = wait.end_ns.unwrap_or(end_ns);
             let slept_ns = match wait.kind {
                 WaitKind::Runnable => wait.begin_ns,
@@ -64,9 +105,11 @@ impl<'a> Walk<'a> {
             let slept = Span { begin_ns: wait.begin_ns, end_ns: slept_ns }.within(span);
             let ready = Span { begin_ns: slept_ns, end_ns: ended_ns }.within(span);
             if slept.ns() >= SHORT_NS {
+                self.looked(NODE_STEPS);
                 nodes.push(self.sleep(pid, wait, slept));
             }
             if ready.ns() >= SHORT_NS {
+                self.looked(NODE_STEPS);
                 nodes.push(self.ready(pid, wait, ready));
             }
         }
@@ -202,9 +245,10 @@ impl<'a> Walk<'a> {
     /// The commit waits for handles: of them the one that ended last.
     fn open_handles(&mut self, one: &mut Node, wait: &Wait, span: Span) {
         let known = self.known;
-        let journal = known.line.journals.iter().find(|(_, one_of)| one_of.thread == Some(one.pid));
-        let locked = journal
-            .and_then(|(device, journal)| Some((*device, journal.committing(span.begin_ns)?.tid)));
+        let device = known.index.journal_of_thread(one.pid);
+        let locked = device.and_then(|device| {
+            Some((device, known.index.committing(&known.line, device, span.begin_ns)?.tid))
+        });
         let open = |handle: &&Handle| {
             locked.is_none_or(|(device, tid)| handle.device == device && handle.tid == tid)
                 && handle.begin_ns < span.end_ns
@@ -214,11 +258,22 @@ impl<'a> Walk<'a> {
         let waker = wait.waker.filter(|by| by.context == Context::Task).map(|by| by.pid);
         let of_task = |pid: i32| {
             let task = known.line.tasks.get(&pid)?;
+            self.looked(task.handles.len() as u64);
             task.handles.iter().filter(open).min_by_key(|handle| handle.begin_ns).map(|h| (pid, *h))
         };
-        let holder = waker.and_then(of_task).or_else(|| {
-            let all = known.line.tasks.keys().filter_map(|pid| of_task(*pid));
-            all.min_by_key(|(_, handle)| handle.begin_ns)
+        let holder = waker.and_then(of_task).or_else(|| match locked {
+            Some((device, tid)) => {
+                let all = known.index.handles(&known.line, device, tid);
+                let all = all.inspect(|_| self.looked(1)).filter(|(_, handle)| open(handle));
+                all.min_by_key(|(_, handle)| handle.begin_ns).map(|(pid, handle)| (pid, *handle))
+            }
+            None => {
+                let all = known.line.tasks.keys().filter_map(|pid| {
+                    self.looked(1);
+                    of_task(*pid)
+                });
+                all.min_by_key(|(_, handle)| handle.begin_ns)
+            }
         });
         let Some((pid, handle)) = holder else {
             self.follow_waker(one, wait, span);
@@ -255,9 +310,10 @@ impl<'a> Walk<'a> {
 
     /// A wait of the journal's thread in a commit, by the stage that the commit was in.
     fn refine_commit(&self, thread: i32, span: Span, layers: &mut Vec<(Cause, String)>) {
-        let journals = || self.known.line.journals.values();
-        let Some(journal) = journals().find(|one| one.thread == Some(thread)) else { return };
-        let Some(transaction) = journal.committing(span.begin_ns) else { return };
+        let known = self.known;
+        let Some(device) = known.index.journal_of_thread(thread) else { return };
+        let committing = known.index.committing(&known.line, device, span.begin_ns);
+        let Some(transaction) = committing else { return };
         let has = |layers: &[(Cause, String)], cause| layers.iter().any(|(one, _)| *one == cause);
         match transaction.stage(span.begin_ns) {
             Some(Stage::Starting | Stage::Locked) if layers.is_empty() => {
@@ -286,8 +342,9 @@ impl<'a> Walk<'a> {
     fn locked_or_full(&self, pid: i32, wait: &Wait) -> Cause {
         let span = Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(wait.begin_ns) };
         let journal = self.journal_of(pid, wait, span);
-        let journal = journal.and_then(|(device, _)| self.known.line.journals.get(&device));
-        let running = journal.and_then(|journal| journal.running(wait.begin_ns));
+        let running = journal.and_then(|(device, _)| {
+            self.known.index.running(&self.known.line, device, wait.begin_ns)
+        });
         match running.and_then(|one| one.stage(wait.begin_ns)) {
             Some(Stage::Running | Stage::Starting) => {
                 // The thread sets the lock a moment after it says that it starts.
@@ -302,19 +359,20 @@ impl<'a> Walk<'a> {
     /// The journal that a wait was about, and its thread.
     pub(super) fn journal_of(&self, pid: i32, wait: &Wait, span: Span) -> Option<(Device, i32)> {
         let line = &self.known.line;
-        let by_thread = wait.waker.and_then(|waker| {
-            line.journals.iter().find(|(_, journal)| journal.thread == Some(waker.pid))
-        });
-        let device = by_thread.map(|(device, _)| *device).or_else(|| {
+        let by_thread = wait.waker.and_then(|waker| self.known.index.journal_of_thread(waker.pid));
+        let device = by_thread.or_else(|| {
             let task = line.tasks.get(&pid)?;
-            let handle = task.handles.iter().find(|handle| {
+            let soonest_ns = span.end_ns.saturating_sub(1_000_000);
+            let from = task.handles.partition_point(|handle| handle.begin_ns < soonest_ns);
+            let later = task.handles.get(from..).unwrap_or(&[]).iter();
+            let handle = later.inspect(|_| self.looked(1)).find(|handle| {
                 handle.asked_ns.is_some_and(|asked_ns| asked_ns <= span.begin_ns)
-                    && handle.begin_ns >= span.end_ns.saturating_sub(1_000_000)
+                    && handle.begin_ns >= soonest_ns
             });
-            let sync = task.syncs.iter().find(|sync| {
-                sync.begin_ns <= span.begin_ns
-                    && sync.end_ns.is_none_or(|end_ns| end_ns >= span.end_ns)
-            });
+            let before = task.syncs.partition_point(|sync| sync.begin_ns <= span.begin_ns);
+            // Syncs of one task do not overlap.
+            let sync = before.checked_sub(1).and_then(|last| task.syncs.get(last));
+            let sync = sync.filter(|sync| sync.end_ns.is_none_or(|end_ns| end_ns >= span.end_ns));
             handle.map(|one| one.device).or(sync.map(|one| one.device))
         });
         let device = device.or_else(|| {
@@ -338,8 +396,7 @@ impl<'a> Walk<'a> {
     /// The file system that a wait was about, if anything tells.
     fn device_of(&self, pid: i32, wait: &Wait, span: Span) -> Option<Device> {
         let journals = &self.known.line.journals;
-        let own = journals.iter().find(|(_, journal)| journal.thread == Some(pid));
-        own.map(|(device, _)| *device).or_else(|| {
+        self.known.index.journal_of_thread(pid).or_else(|| {
             // With one journal alone the file system of a wait would be a guess.
             let (device, _) = self.journal_of(pid, wait, span)?;
             (journals.len() > 1).then_some(device)
@@ -367,9 +424,8 @@ impl<'a> Walk<'a> {
                 journal.map_or(String::new(), |(device, _)| self.journal_evidence(device, span))
             }
             Cause::OrderedData => {
-                let journals = self.known.line.journals.iter();
-                let own = journals.into_iter().find(|(_, journal)| journal.thread == Some(pid));
-                own.map_or(String::new(), |(device, _)| self.ordered_evidence(*device, span))
+                let own = self.known.index.journal_of_thread(pid);
+                own.map_or(String::new(), |device| self.ordered_evidence(device, span))
             }
             _ => String::new(),
         }
@@ -402,9 +458,10 @@ pub(super) fn add(evidence: &mut String, more: &str) {
 pub(super) fn merge(mut nodes: Vec<Node>) -> Vec<Node> {
     nodes.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.begin_ns.cmp(&b.begin_ns)));
     let mut merged: Vec<Node> = Vec::new();
+    let mut places: HashMap<(i32, Cause), usize> = HashMap::new();
     for node in nodes {
-        let same = |one: &&mut Node| (one.pid, one.cause) == (node.pid, node.cause);
-        match merged.iter_mut().find(same) {
+        let place = *places.entry((node.pid, node.cause)).or_insert(merged.len());
+        match merged.get_mut(place) {
             Some(one) => {
                 one.ns += node.ns;
                 one.count += node.count;

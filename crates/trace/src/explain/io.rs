@@ -46,7 +46,8 @@ impl Walk<'_> {
         let about = about.and_then(|device| self.disk_of(device));
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
-        let works = disks.map(|(device, disk)| (*device, work(&disk.requests, span, woken_ns)));
+        let works = disks
+            .map(|(device, disk)| (*device, self.work(*device, &disk.requests, span, woken_ns)));
         let (device, work) =
             works.filter(|(_, work)| work.requests > 0).max_by_key(|(device, work)| {
                 (Some(*device) == about, work.ends_wait, work.busy_ns, work.bytes)
@@ -99,44 +100,47 @@ impl Walk<'_> {
         let others = own * 2 < work.bytes && top_pid != pid && work.requests > 4;
         (if others { Cause::DeviceQueue } else { Cause::Device }, evidence)
     }
-}
 
-/// What requests, in the order of their issue, were at a disk within a time.
-fn work(requests: &[Request], span: Span, woken_ns: u64) -> Work {
-    let mut work = Work::default();
-    let after = requests.partition_point(|one| one.issued_ns < span.end_ns);
-    let mut intervals: Vec<(u64, u64)> = Vec::new();
-    // Those that were queued before the end but issued after it are few and not far behind.
-    let behind = requests.iter().skip(after).take(64).filter(|one| one.begin_ns() < span.end_ns);
-    let before = requests
-        .iter()
-        .take(after)
-        .rev()
-        .take(LOOK_BACK_REQUESTS)
-        .take_while(|one| one.issued_ns + LOOK_BACK_NS > span.begin_ns);
-    for one in before.chain(behind) {
-        let done_ns = one.done_ns.unwrap_or(u64::MAX);
-        if done_ns <= span.begin_ns {
-            continue;
+    /// What requests, in the order of their issue, were at a disk within a time.
+    fn work(&self, device: Device, requests: &[Request], span: Span, woken_ns: u64) -> Work {
+        let mut work = Work::default();
+        let after = requests.partition_point(|one| one.issued_ns < span.end_ns);
+        let mut intervals: Vec<(u64, u64)> = Vec::new();
+        // Those that were queued before the end but issued after it are few and not far behind.
+        let behind =
+            requests.iter().skip(after).take(64).filter(|one| one.begin_ns() < span.end_ns);
+        let before = self
+            .known
+            .index
+            .requests(device, requests, after, span.begin_ns)
+            .take(LOOK_BACK_REQUESTS)
+            .take_while(|one| one.issued_ns + LOOK_BACK_NS > span.begin_ns);
+        self.looked(1);
+        for one in before.chain(behind) {
+            self.looked(1);
+            let done_ns = one.done_ns.unwrap_or(u64::MAX);
+            if done_ns <= span.begin_ns {
+                continue;
+            }
+            let there = Span { begin_ns: one.begin_ns(), end_ns: done_ns }.within(span);
+            intervals.push((there.begin_ns, there.end_ns));
+            work.requests += 1;
+            work.bytes += u64::from(one.bytes);
+            work.writes += u64::from(one.is_write());
+            *work.by_task.entry(one.pid).or_default() += u64::from(one.bytes);
+            if let Some(done_ns) = one.done_ns {
+                work.done += 1;
+                work.driver_ns += done_ns.saturating_sub(one.issued_ns);
+                work.ends_wait |= done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
+            }
         }
-        let there = Span { begin_ns: one.begin_ns(), end_ns: done_ns }.within(span);
-        intervals.push((there.begin_ns, there.end_ns));
-        work.requests += 1;
-        work.bytes += u64::from(one.bytes);
-        work.writes += u64::from(one.is_write());
-        *work.by_task.entry(one.pid).or_default() += u64::from(one.bytes);
-        if let Some(done_ns) = one.done_ns {
-            work.done += 1;
-            work.driver_ns += done_ns.saturating_sub(one.issued_ns);
-            work.ends_wait |= done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
+        intervals.sort_unstable();
+        let mut reached_ns = span.begin_ns;
+        for (begin_ns, end_ns) in intervals {
+            let begin_ns = begin_ns.max(reached_ns);
+            work.busy_ns += end_ns.saturating_sub(begin_ns);
+            reached_ns = reached_ns.max(end_ns);
         }
+        work
     }
-    intervals.sort_unstable();
-    let mut reached_ns = span.begin_ns;
-    for (begin_ns, end_ns) in intervals {
-        let begin_ns = begin_ns.max(reached_ns);
-        work.busy_ns += end_ns.saturating_sub(begin_ns);
-        reached_ns = reached_ns.max(end_ns);
-    }
-    work
 }

@@ -68,12 +68,14 @@ impl Walk<'_> {
     /// Why dirty data does not fall: the flusher waits, or the disk takes no more.
     pub(super) fn behind_limit(&mut self, pid: i32, span: Span) -> Vec<Node> {
         let mut flushers: Vec<(u64, i32)> = Vec::new();
-        for (flusher, task) in &self.known.line.tasks {
+        for flusher in &self.known.flushers {
+            let Some(task) = self.known.line.tasks.get(flusher) else { continue };
+            self.looked(1);
             let from = task
                 .waits
                 .partition_point(|wait| wait.end_ns.is_some_and(|end_ns| end_ns <= span.begin_ns));
             let within = task.waits[from..].iter().take_while(|wait| wait.begin_ns < span.end_ns);
-            let slept = within.filter(|wait| {
+            let slept = within.inspect(|_| self.looked(1)).filter(|wait| {
                 wait.kind == WaitKind::Sleep
                     && self.known.place(wait.stack).is_some_and(|place| place.is_flusher)
             });
@@ -131,8 +133,11 @@ impl Walk<'_> {
             one.commit_ns.is_some_and(|begin_ns| begin_ns < span.end_ns)
                 && one.end_ns.is_none_or(|end_ns| end_ns > span.begin_ns)
         };
-        let longest = journal.transactions.values().filter(overlaps).max_by_key(|one| {
-            one.end_ns.unwrap_or(span.end_ns).saturating_sub(one.commit_ns.unwrap_or(0))
+        let near = self.known.index.commits(&self.known.line, device, (span.begin_ns, span.end_ns));
+        // Of equally long ones the last.
+        let longest = near.inspect(|_| self.looked(1)).filter(overlaps).max_by_key(|one| {
+            let end_ns = one.end_ns.unwrap_or(span.end_ns);
+            (end_ns.saturating_sub(one.commit_ns.unwrap_or(0)), one.tid)
         });
         if let Some(one) = longest {
             let commit_ns = one.commit_ns.unwrap_or(span.begin_ns);
@@ -159,8 +164,9 @@ impl Walk<'_> {
     }
 
     pub(super) fn ordered_evidence(&self, device: Device, span: Span) -> String {
-        let Some(journal) = self.known.line.journals.get(&device) else { return String::new() };
-        let Some(one) = journal.committing(span.begin_ns) else { return String::new() };
+        let known = self.known;
+        let committing = known.index.committing(&known.line, device, span.begin_ns);
+        let Some(one) = committing else { return String::new() };
         let name = self.known.device_name(device);
         let mut text = format!("transaction {} of {name}: {} files", one.tid, one.data_files);
         if one.data_pages > 0 {

@@ -15,7 +15,9 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub(super) struct Nest {
     /// Of each row: ends of the spans that are open, the innermost last.
-    rows: Vec<Vec<u64>>,
+    /// Ends of the spans of each row, the outermost first, and how many of them are still open: those
+    /// behind are over, and nobody has asked for them yet.
+    rows: Vec<(Vec<u64>, usize)>,
     rows_max: usize,
 }
 
@@ -31,30 +33,34 @@ impl Nest {
         (begin_ns, end_ns): (u64, u64),
         mut closed: impl FnMut(u64),
     ) -> Option<usize> {
-        let fits = |row: &Vec<u64>| {
-            let open = row.iter().rev().find(|open_ns| **open_ns > begin_ns);
-            open.is_none_or(|open_ns| *open_ns >= end_ns)
+        let fits = |(row, open): &mut (Vec<u64>, usize)| {
+            let innermost = |open: usize| open.checked_sub(1).and_then(|last| row.get(last));
+            while innermost(*open).is_some_and(|open_ns| *open_ns <= begin_ns) {
+                *open -= 1;
+            }
+            innermost(*open).is_none_or(|open_ns| *open_ns >= end_ns)
         };
-        let index = match self.rows.iter().position(fits) {
+        let index = match self.rows.iter_mut().position(fits) {
             Some(index) => index,
             None if self.rows.len() < self.rows_max => {
-                self.rows.push(Vec::new());
+                self.rows.push((Vec::new(), 0));
                 self.rows.len() - 1
             }
             None => return None,
         };
-        let row = self.rows.get_mut(index)?;
+        let (row, open) = self.rows.get_mut(index)?;
         while let Some(open_ns) = row.pop_if(|open_ns| *open_ns <= begin_ns) {
             closed(open_ns);
         }
         row.push(end_ns);
+        *open = row.len();
         Some(index)
     }
 
     /// Ends of all spans that are open: (row, end), those of one row in order.
     pub(super) fn finish(self) -> impl Iterator<Item = (usize, u64)> {
         let rows = self.rows.into_iter().enumerate();
-        rows.flat_map(|(index, row)| row.into_iter().rev().map(move |end_ns| (index, end_ns)))
+        rows.flat_map(|(index, (row, _))| row.into_iter().rev().map(move |end_ns| (index, end_ns)))
     }
 }
 

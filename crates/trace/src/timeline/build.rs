@@ -14,7 +14,7 @@ use crate::event_set::EventSet;
 use crate::file::{Item, TraceFile};
 use crate::record::{Device, Name};
 use crate::schema::{KernelEvent, RqComplete, RqInsert, RqIssue, Schemas};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{Read, Seek};
 
 /// What is kept one by one; shorter spans are only counted.
@@ -72,6 +72,8 @@ pub struct Builder {
     issued: HashMap<(Device, u64), usize>,
     /// Sleeps that the probes told, with the calls that they were in.
     in_calls: BTreeMap<i32, Vec<probes::Slept>>,
+    /// Transactions whose data is being sent.
+    flushing: HashMap<Device, BTreeSet<u32>>,
     spans: u64,
 }
 
@@ -87,6 +89,7 @@ impl Builder {
             queued: HashMap::new(),
             issued: HashMap::new(),
             in_calls: BTreeMap::new(),
+            flushing: HashMap::new(),
             spans: 0,
         }
     }

@@ -18,6 +18,8 @@ use baro_sys::udp::{DATAGRAM_BYTES_MAX, Datagram, Udp};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Datagrams taken at once, as long as there are some: new series of all of them are declared together.
+const TOGETHER_MAX: usize = 256;
 const WAIT_NS: u64 = 20_000_000;
 /// How often drops are asked for.
 const COUNT_NS: u64 = 100_000_000;
@@ -124,17 +126,24 @@ pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Resu
     loop {
         let stopping = stop.load(Ordering::Relaxed);
         let wait_ns = if stopping { 1 } else { WAIT_NS };
-        match udp.receive(&mut buffer, wait_ns)? {
-            Some(datagram) => {
-                intake.fed.datagrams += 1;
-                let bytes = buffer.get(..datagram.bytes).unwrap_or(&[]);
-                intake.limit_new(series_max.saturating_sub(recorder.catalog_size().0));
-                take(&mut intake, channel, &datagram, bytes)?;
-                rest -= usize::from(stopping);
-            }
-            None if stopping => break,
-            None => {}
+        let mut next = udp.receive(&mut buffer, wait_ns)?;
+        if next.is_none() && stopping {
+            break;
         }
+        // Nothing is held now that is not declared.
+        intake.limit_new(series_max.saturating_sub(recorder.catalog_size().0));
+        let mut taken = 0;
+        while let Some(datagram) = next.take() {
+            intake.fed.datagrams += 1;
+            let bytes = buffer.get(..datagram.bytes).unwrap_or(&[]);
+            take(&mut intake, channel, &datagram, bytes)?;
+            rest = rest.saturating_sub(usize::from(stopping));
+            taken += 1;
+            if taken < TOGETHER_MAX && rest > 0 {
+                next = udp.receive_at_once(&mut buffer)?;
+            }
+        }
+        intake.flush(&mut |_| {})?;
         health.tell(&mut udp, &mut intake.fed, false);
         if rest == 0 {
             break;
@@ -167,6 +176,5 @@ fn take(
         Ok(_) => {}
         Err(error) => intake.fed.complain(|| format!("datagram {number}, {error}")),
     });
-    intake.flush(&mut |_| {})?;
     Ok(result?)
 }

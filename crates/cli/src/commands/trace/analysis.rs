@@ -56,8 +56,7 @@ pub(super) fn run_of_tasks(arguments: &OfTasks, analysis: Analysis) -> Result<Ou
     if arguments.system || !arguments.pid.is_empty() {
         known.focus = arguments.pid.iter().copied().collect();
     }
-    let all = known.line.tasks.keys().copied();
-    let tasks: BTreeSet<i32> = all.filter(|pid| known.in_focus(*pid)).collect();
+    let tasks = known.all_in_focus();
     let tasks = (!known.focus.is_empty()).then_some(&tasks);
     let source = Source { tasks, ..Source::from(&known) };
     show(common, &source, analysis, &Options::default())

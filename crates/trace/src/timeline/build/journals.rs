@@ -56,13 +56,20 @@ impl Builder {
                 self.transaction(event.dev, event.tid).locking_ns = Some(time_ns);
             }
             KernelEvent::CommitFlushing(event) => {
-                self.transaction(event.dev, event.tid).flushing_ns = Some(time_ns);
+                let transaction = self.transaction(event.dev, event.tid);
+                transaction.flushing_ns = Some(time_ns);
+                if transaction.end_ns.is_none() {
+                    self.flushing.entry(event.dev).or_default().insert(event.tid);
+                }
             }
             KernelEvent::CommitLogging(event) => {
                 self.transaction(event.dev, event.tid).logging_ns = Some(time_ns);
             }
             KernelEvent::EndCommit(event) => {
                 self.transaction(event.dev, event.tid).end_ns = Some(time_ns);
+                if let Some(flushing) = self.flushing.get_mut(&event.dev) {
+                    flushing.remove(&event.tid);
+                }
             }
             KernelEvent::DropTransaction(event) => {
                 self.transaction(event.dev, event.tid).dropped_ns = Some(time_ns);
@@ -127,9 +134,8 @@ impl Builder {
 
     /// The transaction whose data is being sent.
     fn flushing(&mut self, device: Device) -> Option<&mut Transaction> {
-        let transactions = &mut self.line.journals.get_mut(&device)?.transactions;
-        let sends = |one: &&mut Transaction| one.flushing_ns.is_some() && one.end_ns.is_none();
-        transactions.values_mut().rev().find(sends)
+        let tid = self.flushing.get(&device)?.last()?;
+        self.line.journals.get_mut(&device)?.transactions.get_mut(tid)
     }
 
     fn asks(&mut self, at: At, device: Device) {

@@ -216,11 +216,13 @@ impl Builder {
             sleeps.sort_unstable_by_key(|((begin_ns, _), _)| *begin_ns);
             let task: &mut Task = self.line.tasks.entry(pid).or_default();
             let mut last: Option<InCall> = None;
+            let mut syncs: Vec<u64> = task.syncs.iter().map(|sync| sync.begin_ns).collect();
+            syncs.sort_unstable();
             for ((begin_ns, end_ns), in_call) in sleeps {
-                let synced = task.syncs.iter().any(|sync| {
-                    let of_last = task.calls.last().and_then(|call| call.end_ns);
-                    of_last.is_some_and(|last_ns| sync.begin_ns > last_ns)
-                        && sync.begin_ns <= begin_ns
+                let of_last = task.calls.last().and_then(|call| call.end_ns);
+                let synced = of_last.is_some_and(|last_ns| {
+                    let next = syncs.partition_point(|sync_ns| *sync_ns <= last_ns);
+                    syncs.get(next).is_some_and(|sync_ns| *sync_ns <= begin_ns)
                 });
                 match task.calls.last_mut() {
                     Some(call)

@@ -1,0 +1,207 @@
+//! The pages of a column, by their headers: what each takes when it is read, before it is.
+//!
+//! A page says itself how large it is unpacked and how many values it has, and the `parquet` crate
+//! makes room for both. Only where lengths of texts are differences (`delta.rs`) a header does not
+//! tell; there the page is unpacked and its lengths are counted.
+
+use super::bound::{PAGE_BYTES_MAX, check};
+use super::compact::{Place, Seen, Walk};
+use super::delta::{self, Lengths};
+use super::footer::damaged;
+use crate::Result;
+use parquet::basic::Compression;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use std::fs::File;
+
+/// Bytes read for a header at first; and at most, for statistics with long texts.
+const HEADER_BYTES: usize = 512;
+const HEADER_BYTES_MAX: usize = 4 << 20;
+
+/// Numbers of the format.
+const DATA_PAGE: i32 = 0;
+const INDEX_PAGE: i32 = 1;
+const DICTIONARY_PAGE: i32 = 2;
+const DELTA_LENGTH_BYTE_ARRAY: i32 = 6;
+const DELTA_BYTE_ARRAY: i32 = 7;
+
+/// A page, as its readers will hold it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Rows; 0 of a dictionary.
+    pub(super) rows: u64,
+    /// Bytes that it takes from being read to being left.
+    pub(super) memory_bytes: u64,
+    /// Texts that are made anew of it: their sum, and the longest.
+    pub(super) made_bytes: u64,
+    pub(super) made_max_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Header {
+    kind: i32,
+    unpacked: i32,
+    packed: i32,
+    values: i32,
+    encoding: i32,
+    /// Of the second version: bytes of levels before the values.
+    levels: Option<(i32, i32)>,
+    is_packed: bool,
+}
+
+impl Header {
+    fn see(&mut self, place: Place, id: i16, seen: Seen) {
+        // As its reader takes it: of 32 bits.
+        let Seen::Number(number) = seen else { return };
+        let number = number as i32;
+        match (place, id) {
+            (Place::PageHeader, 1) => self.kind = number,
+            (Place::PageHeader, 2) => self.unpacked = number,
+            (Place::PageHeader, 3) => self.packed = number,
+            (Place::DataPage | Place::DictionaryPage | Place::DataPageV2, 1) => {
+                // Whichever of them it is read by.
+                self.values = self.values.max(number);
+            }
+            (Place::DataPage, 2) | (Place::DataPageV2, 4) => self.encoding = number,
+            (Place::DataPageV2, 5) => self.levels.get_or_insert_default().0 = number,
+            (Place::DataPageV2, 6) => self.levels.get_or_insert_default().1 = number,
+            (Place::DataPageV2, 7) => self.is_packed = number != 0,
+            _ => {}
+        }
+    }
+}
+
+/// Hands each page of a column's chunk to `each`. `room_bytes` is what one may take.
+pub(super) fn pages(
+    file: &File,
+    chunk: &ColumnChunkMetaData,
+    room_bytes: u64,
+    mut each: impl FnMut(Page),
+) -> Result<()> {
+    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+    let (Ok(mut at), Ok(bytes)) = (u64::try_from(start), u64::try_from(chunk.compressed_size()))
+    else {
+        return Err(damaged("a column at a place below 0"));
+    };
+    let end = at.checked_add(bytes).filter(|end| *end <= file.len());
+    let end = end.ok_or_else(|| damaged("a column that ends behind the file"))?;
+    let mut left = u64::try_from(chunk.num_values()).unwrap_or(0);
+    // Behind the last value some writers count bytes that are no page.
+    while at < end && left > 0 {
+        let (header, header_bytes) = header(file, at, end)?;
+        at += header_bytes as u64;
+        let (Ok(packed), Ok(_), Ok(values)) = (
+            u64::try_from(header.packed),
+            u64::try_from(header.unpacked),
+            u64::try_from(header.values),
+        ) else {
+            return Err(damaged("a page of less than no bytes"));
+        };
+        if packed > end - at {
+            return Err(damaged("a page that ends behind its column"));
+        }
+        if header.kind != INDEX_PAGE {
+            each(page(file, chunk, &header, at, room_bytes)?);
+            left = left.saturating_sub(if header.kind == DICTIONARY_PAGE { 0 } else { values });
+        }
+        at += packed;
+    }
+    Ok(())
+}
+
+fn header(file: &File, at: u64, end: u64) -> Result<(Header, usize)> {
+    let mut most = HEADER_BYTES;
+    loop {
+        let length = most.min(usize::try_from(end - at).unwrap_or(most));
+        let bytes = file.get_bytes(at, length)?;
+        let mut header = Header { is_packed: true, ..Header::default() };
+        let mut walk = Walk::new(&bytes);
+        let whole = walk.walk(Place::PageHeader, &mut |place, id, seen| {
+            header.see(place, id, seen);
+            Some(())
+        });
+        match whole {
+            Some(()) => return Ok((header, walk.at())),
+            None if length < most || most >= HEADER_BYTES_MAX => {
+                return Err(damaged("something that is no page"));
+            }
+            None => most *= 16,
+        }
+    }
+}
+
+fn page(
+    file: &File,
+    chunk: &ColumnChunkMetaData,
+    header: &Header,
+    at: u64,
+    room_bytes: u64,
+) -> Result<Page> {
+    let (packed, values) = (header.packed.max(0) as u64, header.values.max(0) as u64);
+    let unpacked = header.unpacked.max(0) as u64;
+    let is_packed = header.is_packed && chunk.compression() != Compression::UNCOMPRESSED;
+    let size = if is_packed { unpacked } else { packed };
+    // Both are there while it is unpacked.
+    let mut page = Page { memory_bytes: size.saturating_add(packed), ..Page::default() };
+    check(size, PAGE_BYTES_MAX.max(room_bytes), "a page")?;
+    check(page.memory_bytes, room_bytes, "a page")?;
+    let is_text = chunk.column_type() == parquet::basic::Type::BYTE_ARRAY;
+    if header.kind == DICTIONARY_PAGE {
+        // No value without a bit; a text has its length besides.
+        let least = if is_text { size / 4 } else { size.saturating_mul(8) };
+        if values > least {
+            return Err(damaged("a dictionary of more values than bytes"));
+        }
+        page.memory_bytes += values * 16;
+        return Ok(page);
+    }
+    page.rows = values;
+    if !is_text || !matches!(header.encoding, DELTA_LENGTH_BYTE_ARRAY | DELTA_BYTE_ARRAY) {
+        return Ok(page);
+    }
+    page.memory_bytes = page.memory_bytes.saturating_add(values * 8);
+    check(page.memory_bytes, room_bytes, "a page")?;
+    let bytes = file.get_bytes(at, packed as usize)?;
+    let lengths =
+        lengths(&bytes, header, is_packed, chunk).ok_or_else(|| damaged("a page of texts"))?;
+    if header.encoding == DELTA_BYTE_ARRAY {
+        (page.made_bytes, page.made_max_bytes) = (lengths.sum_bytes, lengths.max_bytes);
+        check(page.made_bytes, PAGE_BYTES_MAX, "the texts of a page")?;
+    }
+    Ok(page)
+}
+
+/// The lengths in a page whose texts' lengths are differences.
+fn lengths(
+    bytes: &[u8],
+    header: &Header,
+    is_packed: bool,
+    chunk: &ColumnChunkMetaData,
+) -> Option<Lengths> {
+    let levels = match header.levels {
+        Some((definition, repetition)) => {
+            usize::try_from(definition).ok()?.checked_add(usize::try_from(repetition).ok()?)?
+        }
+        None => 0,
+    };
+    let unpacked;
+    let mut values = bytes.get(levels..)?;
+    if is_packed {
+        let size = usize::try_from(header.unpacked).ok()?.checked_sub(levels)?;
+        let mut buffer = vec![0; size];
+        if size > 0 {
+            snap::raw::Decoder::new().decompress(values, &mut buffer).ok()?;
+        }
+        unpacked = buffer;
+        values = &unpacked;
+    }
+    if header.kind == DATA_PAGE && chunk.column_descr().max_def_level() > 0 {
+        let (length, rest) = values.split_first_chunk()?;
+        values = rest.get(u32::from_le_bytes(*length) as usize..)?;
+    }
+    let most = u64::try_from(header.values).ok()?;
+    match header.encoding {
+        DELTA_BYTE_ARRAY => delta::of_shared(values, most),
+        _ => delta::of_lengths(values, most),
+    }
+}

@@ -1,0 +1,91 @@
+//! New names cost a wait for the device for each read that brings some, not for each name; what is known
+//! waits for none of them.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value};
+use baro_log::{Geometry, init};
+use baro_ondisk::{StoreId, WhenFull};
+use baro_recorder::{Options, Recorder, Rings};
+use baro_sys::disk::Disk;
+use std::path::PathBuf;
+
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn recorder(name: &str) -> (Folder, Recorder) {
+    let path = std::env::temp_dir().join(format!("baro-names-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let folder = Folder(path);
+    let disk = Disk::create(&folder.0).unwrap();
+    let (segment_bytes, catalog_bytes, when_full) = (1 << 20, 1 << 20, WhenFull::Stop);
+    let geometry = Geometry { segment_bytes, segments: 16, catalog_bytes, when_full };
+    init(&disk, &folder.0, StoreId(*b"store id of test"), 1, &geometry, |_| {}).unwrap();
+    let options = Options { rings: Rings::Private, ..Options::default() };
+    let recorder = Recorder::open(&folder.0, options).unwrap();
+    (folder, recorder)
+}
+
+fn take(intake: &mut Intake<'_>, time_ns: i64, series: &str) {
+    let row = Row { line: 1, series, time_ns, value: Value::Float(1.0), types: Types::Numbers };
+    intake.take(&row, &mut |_| {}).unwrap();
+}
+
+#[test]
+fn new_names_of_one_read_are_declared_at_once() {
+    let (_folder, recorder) = recorder("at-once");
+    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let mut intake = Intake::new("test", target, Manner::as_they_come(usize::MAX)).unwrap();
+    // Three reads: of many names at one time, of many at many times, and of none that is new.
+    (0..3_000).for_each(|at| take(&mut intake, 7, &format!("one{at}")));
+    intake.flush(&mut |_| {}).unwrap();
+    assert_eq!((intake.fed.declarations, intake.fed.declared), (1, 3_000));
+    (0..3_000).for_each(|at| take(&mut intake, at, &format!("two{at}")));
+    intake.flush(&mut |_| {}).unwrap();
+    assert_eq!((intake.fed.declarations, intake.fed.declared), (2, 6_000));
+    (0..3_000).for_each(|at| take(&mut intake, 9_000 + at, &format!("one{at}")));
+    intake.flush(&mut |_| {}).unwrap();
+    assert_eq!((intake.fed.declarations, intake.fed.samples, intake.fed.bad), (2, 9_000, 0));
+}
+
+#[test]
+fn what_is_known_is_pushed_before_what_is_new_is_declared() {
+    let (_folder, recorder) = recorder("known");
+    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let mut intake = Intake::new("test", target, Manner::as_they_come(2)).unwrap();
+    take(&mut intake, 1, "known");
+    intake.flush(&mut |_| {}).unwrap();
+    let records = intake.fed.records;
+    // Two records of one time, that of the known series first; the third name is one too many.
+    ["known", "new", "known", "other"].map(|name| take(&mut intake, 2, name));
+    intake.flush(&mut |_| {}).unwrap();
+    assert_eq!((intake.fed.records - records, intake.fed.samples, intake.fed.bad), (2, 4, 1));
+}
+
+#[test]
+fn names_that_cannot_be_declared_cost_the_others_nothing() {
+    let (_folder, recorder) = recorder("bad");
+    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let mut intake = Intake::new("test", target, Manner::as_they_come(usize::MAX)).unwrap();
+    let long = "x".repeat(1_025);
+    let longer = "x".repeat(1 << 20);
+    for at in 0..500 {
+        take(&mut intake, 1, &format!("good{at}"));
+        [&long, &longer, ""].map(|name| take(&mut intake, 1, name));
+        // One series by two names, before it is declared.
+        take(&mut intake, 2, &format!("labels{{b=\"{at}\",a=\"1\"}}"));
+        take(&mut intake, 3, &format!("labels{{a=\"1\",b=\"{at}\"}}"));
+    }
+    intake.flush(&mut |_| {}).unwrap();
+    let fed = &intake.fed;
+    assert_eq!((fed.declarations, fed.declared, fed.bad, fed.samples), (1, 1_000, 1_500, 1_500));
+    assert!(fed.complaints.iter().all(|one| one.len() < 500), "{:?}", fed.complaints);
+    // And by another after that.
+    take(&mut intake, 4, "labels{ a=\"1\", b=\"7\" }");
+    intake.flush(&mut |_| {}).unwrap();
+    assert_eq!((intake.fed.declarations, intake.fed.series, intake.fed.samples), (1, 1_000, 1_501));
+}

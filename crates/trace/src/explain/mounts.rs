@@ -1,0 +1,39 @@
+//! Where devices are mounted, by the text of `mountinfo` in a trace, which is read once.
+
+use super::Knowledge;
+use crate::record::Device;
+use std::collections::BTreeMap;
+
+/// Where a device is mounted, by the lines of `mountinfo`.
+pub(super) fn mount(known: &Knowledge, device: Device) -> Option<String> {
+    known.mounts.get(&device.to_string()).map(|one| one.path.clone())
+}
+
+/// A line of `mountinfo`.
+#[derive(Clone, Debug)]
+pub(super) struct Mount {
+    pub(super) path: String,
+    pub(super) kind: String,
+    pub(super) options: String,
+}
+
+/// Lines of `mountinfo`, by device; of several of one device the first.
+pub(super) fn mounts_by_device(facts: &BTreeMap<String, String>) -> BTreeMap<String, Mount> {
+    let text = facts.get("/proc/self/mountinfo").map_or("", String::as_str);
+    let mut mounts = BTreeMap::new();
+    for line in text.lines() {
+        let Some((device, mount)) = mount_of(line) else { continue };
+        mounts.entry(device).or_insert(mount);
+    }
+    mounts
+}
+
+fn mount_of(line: &str) -> Option<(String, Mount)> {
+    let (before, after) = line.split_once(" - ")?;
+    let mut words = before.split(' ');
+    let (device, path) = (words.nth(2)?, words.nth(1)?);
+    let mut words = after.split(' ');
+    let kind = words.next()?.to_owned();
+    let options = words.nth(1).unwrap_or("").to_owned();
+    Some((device.to_owned(), Mount { path: path.to_owned(), kind, options }))
+}
