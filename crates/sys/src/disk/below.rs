@@ -129,8 +129,7 @@ impl Below {
     fn open_with(&self, flags: i32, direct: bool, mode: u32) -> Result<File> {
         let kept = if direct { libc::O_DIRECT } else { 0 };
         let all = flags | kept | libc::O_NONBLOCK;
-        let file = match at(Some(&self.folder), OsStr::new(&self.name), all, mode, &self.path)
-        {
+        let file = match at(Some(&self.folder), OsStr::new(&self.name), all, mode, &self.path) {
             // What a pipe without a reader, a device without a driver and a socket answer.
             Err(error) if error.errno() == Some(libc::ENXIO) => {
                 return Err(self.refused("a pipe, socket or device".to_owned()));

@@ -6,7 +6,6 @@ use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_trace::analyze::{self, Analysis, Options, Source};
 use clap::Args;
-use std::collections::BTreeSet;
 
 // Without groups of their own: subjects of several verbs would have the same.
 #[derive(Debug, Args)]
