@@ -61,7 +61,9 @@ fn what_is_known_is_pushed_before_what_is_new_is_declared() {
     intake.flush(&mut |_| {}).unwrap();
     let records = intake.fed.records;
     // Two records of one time, that of the known series first; the third name is one too many.
-    ["known", "new", "known", "other"].map(|name| take(&mut intake, 2, name));
+    for name in ["known", "new", "known", "other"] {
+        take(&mut intake, 2, name);
+    }
     intake.flush(&mut |_| {}).unwrap();
     assert_eq!((intake.fed.records - records, intake.fed.samples, intake.fed.bad), (2, 4, 1));
 }
@@ -75,7 +77,9 @@ fn names_that_cannot_be_declared_cost_the_others_nothing() {
     let longer = "x".repeat(1 << 20);
     for at in 0..500 {
         take(&mut intake, 1, &format!("good{at}"));
-        [&long, &longer, ""].map(|name| take(&mut intake, 1, name));
+        for name in [&*long, &*longer, ""] {
+            take(&mut intake, 1, name);
+        }
         // One series by two names, before it is declared.
         take(&mut intake, 2, &format!("labels{{b=\"{at}\",a=\"1\"}}"));
         take(&mut intake, 3, &format!("labels{{a=\"1\",b=\"{at}\"}}"));
