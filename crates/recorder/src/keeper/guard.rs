@@ -137,7 +137,8 @@ impl Guard {
     /// Holds the lock's file again if somebody has removed it: versions that know no other lock must
     /// not get in. Nothing is done where another has it: the file `store` decides.
     fn hold_lock(&mut self) {
-        if self.disk.found(Role::Recording.file()).is_err_and(|error| error.is_missing())
+        // Only once that was said: it may have been removed since.
+        if self.names.misses(Role::Recording.file())
             && self.disk.found(IDENTITY).is_ok()
             && let Ok(Ok(lock)) = self.disk.lock(Role::Recording.file())
         {

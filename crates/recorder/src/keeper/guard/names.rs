@@ -43,6 +43,11 @@ impl Names {
         }
     }
 
+    /// Whether this file was not there at the last look.
+    pub(super) fn misses(&self, name: &str) -> bool {
+        self.known.iter().zip(FILES).any(|(known, (file, _))| file == name && known.is_none())
+    }
+
     /// What is wrong and was not said before.
     pub(super) fn look(&mut self, disk: &Disk, store: StoreId, pins: &[u64]) -> Vec<String> {
         let mut said = Vec::new();
