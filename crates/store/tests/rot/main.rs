@@ -92,9 +92,7 @@ fn read(files: &Memory) -> Result<Seen, baro_store::Error> {
         samples.extend(batch.times_ns.iter().zip(bits).map(|(time_ns, bits)| (id, *time_ns, bits)));
         ControlFlow::Continue(())
     })?;
-    // What a query is told: the damage that has been met.
-    let mut damage = store.damage_so_far();
-    damage.extend(notes.read.damage);
+    let mut damage = notes.read.damage;
     let filter = Filter::all().data_only();
     let notes = store.records(Interval::ALL, &filter, &Reading::default(), |record| {
         if record.kind == Kind::Frame {
@@ -103,6 +101,8 @@ fn read(files: &Memory) -> Result<Seen, baro_store::Error> {
         ControlFlow::Continue(())
     })?;
     damage.extend(notes.damage);
+    // What has been met of damage by now, as commands tell it when they have read.
+    damage.extend(store.damage_so_far());
     damage.extend(store.catalog().damage());
     store.catalog().scan(|one| {
         names.push(format!("{} {} {:?} {}", one.id, one.name, one.kind, one.unit));
