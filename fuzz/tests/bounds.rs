@@ -1,6 +1,7 @@
 //! Readers of foreign text and bytes take memory and steps in proportion to their input, whatever shape
 //! it has: counted in bytes and allocations, never in time. docs/limits.md has the bounds; Parquet
 //! files, traces and stores have tests of their own beside their readers.
+#![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "a test reads its fixtures")]
 
 use baro_ondisk::NameParser;

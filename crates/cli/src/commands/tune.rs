@@ -39,7 +39,7 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
 /// Says on stderr what is to be known of a journal that an older version left.
 pub(super) fn tell_before(report: &Report) {
     if let Some(before) = &report.before {
-        eprintln!("baro: {before}");
+        say!("baro: {before}");
     }
 }
 

@@ -140,7 +140,7 @@ fn remove_older(folder: &Path, keep: usize) {
     }
     match StateFolder::open(folder) {
         Ok(folder) => names.iter().take(old).for_each(|name| drop(folder.remove(name))),
-        Err(error) => eprintln!("baro: --keep: {error}; older traces stay"),
+        Err(error) => say!("baro: --keep: {error}; older traces stay"),
     }
 }
 
