@@ -10,7 +10,7 @@ use baro_bench::stand::{Speed, Stand, StandSpec, remove_leftovers};
 use bed::{known, names, place};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -111,11 +111,13 @@ fn what_a_killed_stand_left_is_removed() {
     let slow = || settings().iter().any(|line| line.ends_with(" 7654321"));
     assert!(slow());
     // What is there if the kill came while the journal of settings was being replaced.
-    for name in names(&place).iter().filter(|name| name.starts_with("baro-stand-")) {
-        let torn = place.join(name).join("settings/journal.tmp");
-        std::fs::write(torn, "left by a kill").unwrap();
-    }
+    let journals = baro_tune::Options::state_dir_of("stands");
+    let stands = names(&place).into_iter().filter(|name| name.starts_with("baro-stand-"));
+    let own: Vec<PathBuf> = stands.map(|name| journals.join(name)).collect();
+    assert_eq!(own.len(), 1, "{own:?}");
+    std::fs::write(own[0].join(".journal.new-0123456789abcdef"), "left by a kill").unwrap();
     remove_leftovers(&place);
+    assert_eq!(own.iter().filter(|dir| dir.exists()).count(), 0);
     assert_eq!((known(&place), names(&place)), (Vec::new(), Vec::new()));
     assert!(!slow(), "{:?}", settings());
 }

@@ -28,6 +28,8 @@ pub(crate) struct SegmentIndex {
     pub(crate) segment: SegmentRef,
     /// Sequences of its live blocks.
     pub(crate) live: Range<u64>,
+    /// Behind the last of its blocks that is no mark of an end.
+    pub(crate) unmarked_end: u64,
     /// Earliest and latest record time of its blocks.
     pub(crate) times: (i64, i64),
     pub(crate) blocks: u64,
@@ -191,6 +193,7 @@ impl<S: Storage> Indexer<'_, S> {
         let mut index = SegmentIndex {
             segment,
             live: first..first,
+            unmarked_end: first,
             times: (i64::MAX, i64::MIN),
             blocks: 0,
             records: 0,
@@ -349,6 +352,9 @@ impl SegmentIndex {
     fn add(&mut self, header: &BlockHeader) {
         let bytes = header.block_bytes();
         self.blocks += 1;
+        if !header.is_end_mark() {
+            self.unmarked_end = header.sequence + 1;
+        }
         self.records += u64::from(header.records);
         self.bytes += bytes as u64;
         self.padding_bytes += (bytes - BLOCK_HEADER_BYTES - header.payload_bytes()) as u64;

@@ -166,7 +166,9 @@ impl<S: Storage> Store<S> {
             info.records += entry.records;
             info.block_bytes += entry.bytes;
             info.padding_bytes += entry.padding_bytes;
-            if !settled.covers(header.epoch, entry.live.end.saturating_sub(1)) {
+            // A mark alone holds nothing that could be settled.
+            let last = entry.live.end.min(entry.unmarked_end).checked_sub(1);
+            if last.is_some_and(|last| !settled.covers(header.epoch, last)) {
                 info.segments_unsettled += 1;
                 info.unsettled_bytes += entry.section_bytes;
             }

@@ -98,10 +98,17 @@ fn name(bytes: &[u8]) {
     let mut parser = NameParser::new();
     let canonical = parser.canonical(text).to_owned();
     assert_eq!(parser.canonical(&canonical), canonical);
-    assert!(parser.parse(&canonical) || canonical == text);
-    let label = |at: usize| parser.label_at(&canonical, at).map(|(label, _)| label.into_owned());
-    let labels: Vec<_> = (0..parser.len()).filter_map(label).collect();
-    assert!(labels.len() == parser.len() && labels.is_sorted());
+    // It means what the text means.
+    let [meant, found] = [text, &canonical].map(|text| {
+        parser.parse(text);
+        let labels: Vec<_> = (0..parser.len())
+            .filter_map(|at| parser.label_at(text, at))
+            .map(|(label, value)| (label.into_owned(), value.into_owned()))
+            .collect();
+        assert!(labels.len() == parser.len() && labels.is_sorted());
+        (parser.metric(text).into_owned(), labels)
+    });
+    assert_eq!(meant, found, "{text}");
 }
 
 pub(crate) fn declaration(payload: &[u8]) {

@@ -43,7 +43,8 @@ pub(super) struct Done {
     pub(super) seconds: Vec<(String, f64)>,
 }
 
-/// Runs the tests of `tier`; the error is the command that repeats the first failure.
+/// Runs the tests of `tier`, all of them whatever fails; the error is the commands that repeat what
+/// failed: who has waited for a run wants to know of every failure in it.
 pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Done, String> {
     let of_tier = programs.iter().filter(|program| moved.has_any(&program.name(), tier));
     let place = |program: &Program| COMPUTES.iter().position(|name| *name == program.name());
@@ -52,14 +53,11 @@ pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Don
     computes.sort_by_key(|program| place(program));
     let lanes = [Mutex::new(VecDeque::from(meets)), Mutex::new(VecDeque::from(computes))];
     let done = Mutex::new(Done::default());
-    let failed = Mutex::new(None);
+    let failed = Mutex::new(Vec::new());
     let work = |own: usize| {
         let take = |lane: usize| lanes[lane].lock().ok().and_then(|mut lane| lane.pop_front());
         // Who computes never takes what meets the machine: two of those at once disturb each other.
         while let Some(program) = take(own).or_else(|| take(1)) {
-            if failed.lock().is_ok_and(|failed| failed.is_some()) {
-                return;
-            }
             let begin = Instant::now();
             match one(program, moved, tier, if place(program).is_some() { NICE } else { 0 }) {
                 Ok(report) => {
@@ -72,7 +70,7 @@ pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Don
                 }
                 Err(repeat) => {
                     if let Ok(mut failed) = failed.lock() {
-                        failed.get_or_insert(repeat);
+                        failed.push(repeat);
                     }
                 }
             }
@@ -85,8 +83,10 @@ pub(super) fn run(programs: &[Program], moved: &Moved, tier: Tier) -> Result<Don
         }
     });
     match failed.into_inner() {
-        Ok(None) => done.into_inner().map_err(|_| "a lane of tests ended by a panic".to_owned()),
-        Ok(Some(repeat)) => Err(repeat),
+        Ok(failed) if failed.is_empty() => {
+            done.into_inner().map_err(|_| "a lane of tests ended by a panic".to_owned())
+        }
+        Ok(failed) => Err(failed.join("\n")),
         Err(_) => Err("a lane of tests ended by a panic".to_owned()),
     }
 }

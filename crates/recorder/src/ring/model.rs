@@ -121,7 +121,10 @@ impl State {
                 if found != pushed + 1 {
                     return Err(format!("at {} is {found}, not {}", self.at, pushed + 1));
                 }
-                self.gaps += pushed - self.expected;
+                let Some(gap) = pushed.checked_sub(self.expected) else {
+                    return Err(format!("{pushed} comes again behind {}", self.expected));
+                };
+                self.gaps += gap;
                 (self.expected, self.at) = (pushed + 1, self.at + 1);
             }
             _ => {

@@ -37,14 +37,15 @@ impl Recorded {
         }
     }
 
-    /// File, offset and bytes of the blocks in the log.
-    fn blocks(&self) -> Vec<(PathBuf, u64, usize)> {
-        let mut found = Vec::new();
+    /// File, offset and bytes of the blocks in the log: those with records, and marks of ends.
+    fn blocks(&self) -> [Vec<(PathBuf, u64, usize)>; 2] {
+        let mut found = [Vec::new(), Vec::new()];
         let store = Store::open(&self.place.store()).unwrap();
         let each = |live: &LiveBlock<'_>| {
             if matches!(live.file, SegmentFile::Log(_)) {
                 let bytes = live.block.header.block_bytes();
-                found.push((PathBuf::from(live.file.name()), live.offset, bytes));
+                let marks = usize::from(live.block.header.is_end_mark());
+                found[marks].push((PathBuf::from(live.file.name()), live.offset, bytes));
             }
             ControlFlow::Continue(())
         };
@@ -75,9 +76,11 @@ fn only_file(folder: &Path, ending: &str) -> PathBuf {
 #[test]
 fn what_is_missing_wrong_or_not_promised_is_found() {
     let recorded = Recorded::new("direct-100ms");
-    let blocks = recorded.blocks();
+    let [blocks, marks] = recorded.blocks();
     let (file, offset, bytes) = &blocks[blocks.len() / 2];
     let (last_file, last, last_bytes) = &blocks[blocks.len() - 1];
+    assert_eq!(marks.len(), 1);
+    let (mark_file, mark, mark_bytes) = &marks[0];
     let end = recorded.statement.slots[0].durable;
 
     recorded.found("damage: expected no loss", |store, _| {
@@ -86,8 +89,13 @@ fn what_is_missing_wrong_or_not_promised_is_found() {
     recorded.found("verify: expected no loss", |store, _| {
         change(&store.join(file), offset + 200, 1, |byte| *byte ^= 1);
     });
-    // For the product that is a torn tail and no damage: only the promise tells.
+    // The mark behind it shows that it was there.
+    recorded.found("damage: expected no loss", |store, _| {
+        change(&store.join(last_file), *last, *last_bytes, zero);
+    });
+    // For the product that is what a crash leaves and no damage: only the promise tells.
     recorded.found("durable records of producer", |store, _| {
+        change(&store.join(mark_file), *mark, *mark_bytes, zero);
         change(&store.join(last_file), *last, *last_bytes, zero);
     });
     recorded.found("durable records of producer 0", |_, said| said.slots[0].durable = end + 1);
@@ -162,7 +170,7 @@ fn pins_and_what_they_hold_are_missed() {
     });
     recorded.found("name of a pin", |_, said| said.pins[0].number += 100);
     // A segment in the middle of the log is gone, and the log has gone round.
-    let blocks = recorded.blocks();
+    let [blocks, _] = recorded.blocks();
     let (file, ..) = &blocks[blocks.len() * 3 / 4];
     recorded.found("", |store, _| {
         change(&store.join(file), 0, recorded.one.segment_bytes as usize, zero);
@@ -191,7 +199,7 @@ fn whatever_is_in_the_folder_the_judge_answers() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) % limit
     };
-    let blocks = recorded.blocks();
+    let [blocks, _] = recorded.blocks();
     let mut bad = 0;
     for round in 0..24 {
         let copy = recorded.place.copy();

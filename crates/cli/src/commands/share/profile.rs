@@ -66,7 +66,11 @@ fn parse(text: &str) -> std::result::Result<Vec<Group>, String> {
     let profile: Profile = toml::from_str(text).map_err(|error| {
         // Its own text has the place in its first line, and shows the file in the next ones.
         let told = error.to_string();
-        format!("{}: {}", told.lines().next().unwrap_or("TOML"), error.message())
+        let at = error.span().map_or(0, |span| span.start);
+        let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+        let line: String =
+            text.get(start..).unwrap_or("").lines().next().unwrap_or("").chars().take(60).collect();
+        format!("{} ({line}): {}", told.lines().next().unwrap_or("TOML"), error.message())
     })?;
     if profile.group.is_empty() {
         return Err("expected a table [[group]] for each group, found none".to_owned());

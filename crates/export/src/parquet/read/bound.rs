@@ -130,7 +130,7 @@ mod tests {
         let page = |rows, memory_bytes| Page { rows, memory_bytes, ..Page::default() };
         let pages = [page(0, 7), page(10, 100), page(1, 1), page(10, 50), page(10, 60), page(3, 5)];
         assert_eq!(held_bytes(&pages, 1), 100);
-        assert_eq!(held_bytes(&pages, 2), 107);
+        assert_eq!(held_bytes(&pages, 2), 110);
         assert_eq!(held_bytes(&pages, 3), 151);
         assert_eq!(held_bytes(&pages, 13), 211);
         assert_eq!(held_bytes(&pages, 1_000), 223);
