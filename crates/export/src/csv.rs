@@ -2,7 +2,7 @@
 //! that an export can be recorded again. Gaps and steps of the clock are comments.
 //!
 //! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, in quotes too, and
-//! names come from whoever sends samples. Such a name or text gets a `'` in front ([`guarded`]), which a
+//! names come from whoever sends samples. Such a name or text gets a `'` in front (`guarded`), which a
 //! spreadsheet shows as text and our own reader takes away again. Numbers stay as they are.
 //!
 //! Invariant: no name and no text begins a cell as a formula does, and the reader gives back every

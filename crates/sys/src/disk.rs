@@ -2,7 +2,7 @@
 //!
 //! The folder is opened once and held: a store that is moved is gone on with where it is now, and no
 //! file of another that was put in its place is touched. What lies below is opened name by name
-//! ([`below`]): whoever may write in a store's folder cannot make a reader follow a link, wait for a
+//! (`below`): whoever may write in a store's folder cannot make a reader follow a link, wait for a
 //! pipe or write into somebody else's file. The path that the user gives may be a link.
 //!
 //! What is recorded is for whom it belongs to: a new store is readable by its owner alone, whatever the
