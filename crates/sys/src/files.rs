@@ -74,6 +74,16 @@ pub fn open_to_write(path: &Path) -> Result<File> {
     opened.map_err(|e| Error::new("open", path, e))
 }
 
+/// As [`open_to_write`], past the page cache where that is to be had; a device, too.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn open_direct_to_write(path: &Path) -> Result<File> {
+    let open = |flags| OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+    let opened = open(libc::O_DIRECT).or_else(|_| open(0));
+    opened.map_err(|e| Error::new("open", path, e))
+}
+
 /// Opens a file, or makes a new one, so that each write goes to its end.
 ///
 /// # Errors

@@ -4,11 +4,9 @@
 
 use super::{Told, said};
 use crate::statement::{STATEMENT_BYTES, Statement};
-use baro_sys::clock;
-use baro_sys::disk::{Disk, DiskFile};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
-use std::fs::OpenOptions;
+use baro_sys::{clock, files};
+use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +21,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// Where statements go.
 #[derive(Debug)]
 pub(super) struct AckFile {
-    file: Option<DiskFile>,
+    file: Option<File>,
     bytes: u64,
     offset: u64,
     block: AlignedBuffer,
@@ -46,19 +44,16 @@ impl AckFile {
             bytes = file.as_mut().map_err(|e| format!("{}: {e}", path.display()))?;
             end = bytes.seek(SeekFrom::End(0)).map_err(fail)?;
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let disk = Disk::open(folder.unwrap_or(Path::new("."))).map_err(said)?;
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
         // Through the page cache a statement reaches the disk later: it still says what is true.
-        let file = disk.open(name, Access::WriteDirect).or_else(|_| disk.open(name, Access::Write));
+        let file = files::open_direct_to_write(path).map_err(said)?;
         let bytes = end / STATEMENT_BYTES as u64 * STATEMENT_BYTES as u64;
-        Ok(AckFile { file: Some(file.map_err(said)?), bytes, offset: 0, block })
+        Ok(AckFile { file: Some(file), bytes, offset: 0, block })
     }
 
     pub(super) fn write(&mut self, statement: &Statement) -> Result<(), String> {
         let Some(file) = &self.file else { return Ok(()) };
         self.block.iter_mut().zip(statement.encode()).for_each(|(place, byte)| *place = byte);
-        file.write_at(self.offset, &self.block).map_err(said)?;
+        files::write_at(file, &self.block, self.offset).map_err(said)?;
         self.offset += STATEMENT_BYTES as u64;
         if self.offset >= self.bytes {
             self.offset = 0;
