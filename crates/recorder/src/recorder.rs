@@ -371,7 +371,9 @@ impl Recorder {
         } else {
             let lost = |stored: &Stored| {
                 let gone = findings.gone.iter().find(|gone| gone.epoch == stored.epoch);
-                gone.map_or(0, |gone| stored.records.saturating_sub(gone.readable))
+                gone.map_or(0, |gone| {
+                    stored.records.saturating_sub(gone.readable_below(stored.end))
+                })
             };
             stored.map(lost).sum()
         };

@@ -125,8 +125,8 @@ impl Guard {
         for (finding, why) in self.segments.look(&self.disk, last) {
             match finding {
                 segments::Finding::Gone(gone) => {
-                    self.findings.gone.push(gone);
                     self.tells.push(Tell::Lost { index: gone.index, why: why.clone() });
+                    self.findings.gone.push(gone);
                 }
                 segments::Finding::Foreign => self.tells.push(Tell::Stop(why.clone())),
             }

@@ -43,18 +43,24 @@ fn records_in<S: Storage>(storage: &S, header: SegmentHeader, crc: u32) -> u64 {
     records
 }
 
-/// Records of the blocks of a segment that can be read, those behind a hole too.
-pub(super) fn readable_in<S: Storage>(storage: &S, header: SegmentHeader, crc: u32) -> u64 {
-    let Ok(file) = storage.open(&segment_name(header.index), Access::ReadDirect) else { return 0 };
-    let Ok(mut blocks) = Blocks::new() else { return 0 };
+/// Sequence and records of the blocks of a segment that can be read, of those behind a hole too.
+pub(super) fn readable_in<S: Storage>(
+    storage: &S,
+    header: SegmentHeader,
+    crc: u32,
+) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let Ok(file) = storage.open(&segment_name(header.index), Access::ReadDirect) else {
+        return found;
+    };
+    let Ok(mut blocks) = Blocks::new() else { return found };
     let mut walk = blocks.walk(&file, header, crc);
-    let mut records = 0;
     loop {
         while let Ok(Found::Block(block)) = walk.next_block() {
-            records += u64::from(block.header.records);
+            found.push((block.header.sequence, u64::from(block.header.records)));
         }
         if !matches!(walk.skip_damage(), Ok(Some(_))) {
-            return records;
+            return found;
         }
     }
 }

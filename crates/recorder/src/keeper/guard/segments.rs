@@ -15,16 +15,28 @@ use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;
 
 /// A segment that is not what was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gone {
     pub(crate) epoch: u64,
     pub(crate) index: u32,
-    /// Records that can still be read of it.
-    pub(crate) readable: u64,
+    /// Sequence and records of each block that can still be read of it; also of those that were not
+    /// durable when they were found, and count for nothing then.
+    pub(crate) readable: Vec<(u64, u64)>,
+}
+
+impl Gone {
+    /// Records that can be read in blocks below `end`.
+    pub(crate) fn readable_below(&self, end: u64) -> u64 {
+        self.readable
+            .iter()
+            .filter(|(sequence, _)| *sequence < end)
+            .map(|(_, records)| records)
+            .sum()
+    }
 }
 
 /// What was found of a segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Finding {
     Gone(Gone),
     /// Another recorder writes the log.
@@ -184,13 +196,13 @@ impl Segments {
         }
     }
 
-    /// Records that are still there of the epoch that was written.
-    fn readable(&self, disk: &Disk, index: u32, epoch: u64) -> u64 {
+    /// Blocks with their records that are still there of the epoch that was written.
+    fn readable(&self, disk: &Disk, index: u32, epoch: u64) -> Vec<(u64, u64)> {
         match read_header(disk, index) {
             Some((header, crc)) if header.store == self.store && header.epoch == epoch => {
                 readable_in(disk, header, crc)
             }
-            _ => 0,
+            _ => Vec::new(),
         }
     }
 }

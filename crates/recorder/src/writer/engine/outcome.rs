@@ -66,7 +66,7 @@ impl Engine {
                 self.durable_segment = Some(flight.segment);
                 self.durable_epoch = flight.epoch;
                 let more = flight.logged.records - self.logged_durable.records;
-                self.note_stored(flight.epoch, flight.segment, more);
+                self.note_stored(flight.epoch, flight.segment, more, flight.next_block);
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.logged_durable = flight.logged;
                 self.status.durable_blocks = self.durable_block;

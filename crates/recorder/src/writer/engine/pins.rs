@@ -200,7 +200,10 @@ impl Engine {
                 self.note_choice();
             }
             Tell::UnsettledYield(yields) => self.choice.set_unsettled_yield(yields),
-            Tell::Holds { epoch, index, records } => self.note_stored(epoch, index, records),
+            Tell::Holds { epoch, index, records } => {
+                // Of an earlier session: what has been recovered of it is durable.
+                self.note_stored(epoch, index, records, u64::MAX);
+            }
             Tell::Lost { index, why } => self.lose_segment(index, &why),
             Tell::Stop(why) => self.stop(&why),
             Tell::Watch(number, trigger) => self.watches.push(Watch::new(number, trigger)),

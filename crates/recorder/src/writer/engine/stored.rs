@@ -16,14 +16,16 @@ pub(crate) struct Stored {
     pub(crate) index: u32,
     /// Durable records.
     pub(crate) records: u64,
+    /// Behind the last durable block; what was written behind it has been written again elsewhere.
+    pub(crate) end: u64,
 }
 
 impl Engine {
-    /// So many more records of this epoch are durable.
-    pub(super) fn note_stored(&mut self, epoch: u64, index: u32, records: u64) {
+    /// So many more records of this epoch are durable, in blocks below `end`.
+    pub(super) fn note_stored(&mut self, epoch: u64, index: u32, records: u64, end: u64) {
         match self.stored.iter_mut().rev().find(|stored| stored.epoch == epoch) {
-            Some(stored) => stored.records += records,
-            None => self.stored.push(Stored { epoch, index, records }),
+            Some(stored) => (stored.records, stored.end) = (stored.records + records, end),
+            None => self.stored.push(Stored { epoch, index, records, end }),
         }
     }
 
