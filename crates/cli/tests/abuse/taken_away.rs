@@ -190,6 +190,13 @@ fn abuse(seed: u64) -> Option<&'static str> {
     Some(deed)
 }
 
+/// A log that goes round has passed on to its next segments then; what is left of the cut one is settled
+/// or read, not passed over.
+#[test]
+fn what_is_left_of_a_cut_segment_is_read() {
+    assert_eq!(abuse(23), Some("any segment is cut"));
+}
+
 #[test]
 fn whatever_is_done_to_a_store_in_use_is_told_and_counted() {
     let seeds = seeds(DEEDS.len() as u64);

@@ -69,6 +69,8 @@ pub(crate) struct Choice {
     untouched: Vec<u32>,
     /// Started ones, oldest first; reused only when the store recycles.
     started: VecDeque<Started>,
+    /// Started ones that somebody has taken away or written over: part of them may be there still.
+    taken: Vec<Started>,
     when_full: WhenFull,
     retention: Retention,
     /// Most segments in use at once.
@@ -133,6 +135,7 @@ impl Choice {
             blank,
             untouched,
             started,
+            taken: Vec::new(),
             when_full: identity.when_full,
             retention,
             segments_max: kept,
@@ -214,7 +217,11 @@ impl Choice {
     /// does not count here.
     pub(crate) fn unsettled(&self) -> (usize, Option<u64>) {
         let unsettled = || self.started.iter().filter(|segment| !self.is_settled(segment));
-        (unsettled().count(), unsettled().map(|segment| segment.epoch).min())
+        let first = unsettled().map(|segment| segment.epoch).min();
+        // What can still be read of one that was taken away is not passed over.
+        let taken = self.taken.iter().filter(|segment| !self.is_settled(segment));
+        let taken = taken.map(|segment| segment.epoch).min();
+        (unsettled().count(), first.into_iter().chain(taken).min())
     }
 
     /// Segments recycled although their samples were in no run.
@@ -267,6 +274,8 @@ impl Choice {
     /// This segment is never started again.
     pub(crate) fn forbid(&mut self, index: u32) {
         self.blank.retain(|other| *other != index);
+        let gone = self.started.iter().filter(|other| other.index == index).copied();
+        self.taken.extend(gone);
         self.started.retain(|other| other.index != index);
     }
 
