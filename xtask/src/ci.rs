@@ -11,6 +11,7 @@ mod lanes;
 mod programs;
 mod report;
 mod seconds;
+mod space;
 
 use crate::shell::Cmd;
 use crate::tiers::{Moved, Tier};
@@ -57,6 +58,9 @@ pub(crate) fn run(names: &[&str]) -> Result<(), String> {
     if let Some(unknown) = names.iter().find(|n| STEPS.iter().all(|s| s.name != **n)) {
         let known: Vec<_> = STEPS.iter().map(|s| s.name).collect();
         return Err(format!("no step '{unknown}'; the steps are {}", known.join(" ")));
+    }
+    if names.is_empty() {
+        space::check()?;
     }
     let begin = Instant::now();
     let mut total = Report::default();
