@@ -231,6 +231,21 @@ fn a_store_that_is_deleted_while_recording_ends_in_a_report() {
     assert!(matches!(error, Error::Log(baro_log::Error::NotAStore { .. })), "{error}");
 }
 
+/// Nothing is left to write when the removal is seen: the close does not wait for a mark of the end that
+/// nobody writes any more.
+#[test]
+fn a_store_that_is_deleted_when_all_is_durable_is_closed_at_once() {
+    let Some(scene) = Scene::new("deleted-idle", 16).map(Owned) else { return };
+    let recorder = scene.open();
+    let mut feed = Feed::new(&recorder, &scene);
+    feed.push_durably(&recorder, 300);
+    std::fs::remove_dir_all(scene.store()).unwrap();
+    wait_for("the removal to be told", || recorder.status().stopped);
+    drop(feed);
+    let closed = close(recorder);
+    assert_eq!((closed.left, closed.lost_durable), (0, 300), "{closed:?}");
+}
+
 #[test]
 fn a_store_on_a_tmpfs_says_that_nothing_is_durable() {
     let Some(scene) = Scene::without_store("tmpfs", "/dev/shm".as_ref()).map(Owned) else { return };

@@ -16,7 +16,9 @@ impl Engine {
     /// Whether the end of the session is still to be marked: all blocks are durable, and nothing
     /// further can be written, be it that nothing is left or that there is no room for it.
     pub(super) fn wants_mark(&self) -> bool {
-        if !self.closing || self.marked || self.failing || self.durable_block == 0 {
+        // A store that was taken away gets none: nothing is written there any more.
+        let stopped = self.has_stopped();
+        if !self.closing || self.marked || self.failing || stopped || self.durable_block == 0 {
             return false;
         }
         let nothing = self.builder.is_empty() && self.rings.iter().all(RingReader::drained);
