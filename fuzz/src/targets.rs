@@ -3,12 +3,15 @@
 mod blk;
 mod dictionary;
 mod input;
+mod journal;
 mod manifest;
 mod parquet;
 mod payloads;
+mod registry;
 mod runs;
 mod segment;
 mod selector;
+mod store;
 mod trace;
 
 use crate::Target;
@@ -43,4 +46,7 @@ pub const TARGETS: &[Target] = &[
     blk::BLKPARSE,
     parquet::PARQUET,
     selector::SELECTOR,
+    store::STORE,
+    journal::JOURNAL,
+    registry::REGISTRY,
 ];
