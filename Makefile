@@ -9,10 +9,10 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 release: ## build baro, baro-lab and the interposer (four minutes)
-	@$(RUN) build --release -p barograph -p baro-lab -p baro-preload
+	@$(RUN) build --release -p baro-cli -p baro-lab -p baro-preload
 
 demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute)
-	@$(RUN) build --release -p barograph
+	@$(RUN) build --release -p baro-cli
 	@$(BARO) demo
 
 test: ## all checks and tests of each push, as CI runs them (25 minutes on two processors)

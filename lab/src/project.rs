@@ -26,7 +26,7 @@ pub(crate) enum Profile {
 const PROGRAMS: &[(&str, &str)] = &[
     ("lab-agent", "lab-agent"),
     ("lab-load", "lab-load"),
-    ("baro", "barograph"),
+    ("baro", "baro-cli"),
     ("baro-lab", "baro-lab"),
 ];
 

@@ -139,7 +139,7 @@ fn bare_targets() -> Outcome {
     plain(&Cmd::new("cargo check -p baro-trace --no-default-features"))?;
     report.pass();
     // Built together with tests, packages have features that they do not ask for.
-    for package in ["baro-recorder", "barograph", "baro-lab"] {
+    for package in ["baro-recorder", "baro-cli", "baro-lab"] {
         plain(&Cmd::new("cargo check --quiet -p").arg(package))?;
         report.pass();
     }

@@ -7,7 +7,7 @@ use crate::libbaro::must;
 use crate::shell::{Cmd, target_dir};
 use std::path::PathBuf;
 
-const BUILD: &str = "cargo build --profile dist --locked -p barograph -p baro-lab -p baro-preload";
+const BUILD: &str = "cargo build --profile dist --locked -p baro-cli -p baro-lab -p baro-preload";
 
 const FILES: &[&str] = &["baro", "baro-lab", "libbaro_preload.so"];
 

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &[&str]) -> Result<(), String> {
     if is_root && std::env::var_os(INSIDE).is_none() {
         return Err(enter_namespace(args));
     }
-    let build = Cmd::new("cargo build --release --locked -p barograph -p baro-lab -p media");
+    let build = Cmd::new("cargo build --release --locked -p baro-cli -p baro-lab -p media");
     if !build.run().map_err(|e| format!("cannot start `{build}`: {e}"))? {
         return Err(format!("`{build}` failed"));
     }

@@ -15,6 +15,6 @@ pub(crate) fn program() -> Result<PathBuf> {
         std::env::split_paths(&path).map(|dir| dir.join("baro")).find(|at| files::exists(at));
     found.ok_or_else(|| {
         let expected = beside.display();
-        format!("no baro: expected {expected}, or one in PATH; cargo build -p barograph").into()
+        format!("no baro: expected {expected}, or one in PATH; cargo build -p baro-cli").into()
     })
 }

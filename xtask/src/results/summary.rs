@@ -140,7 +140,7 @@ fn forced_elsewhere(runs: &Runs) -> String {
 
 fn commands(runs: &Runs) -> String {
     let mut text = "\n## Repeat it\n\nAll of it needs root, 10 GB of disk and about 80 minutes; one row \
-                    needs its name. `cargo build --release -p barograph -p baro-lab -p media` makes the \
+                    needs its name. `cargo build --release -p baro-cli -p baro-lab -p media` makes the \
                     programs below.\n\n```\ncargo xtask results\ncargo xtask results ROW...\n```\n\n\
                     What the rows run:\n\n```\n"
         .to_owned();

@@ -93,7 +93,11 @@ const TABLE: &[Row] = &[
                          ("serde", "measurements are stored as the fields of a struct"),
                          ("mcap", "the MCAP writer is one of the ways to record that are compared"),
                          PROPTEST] },
+    // What programs link: nothing of the command line.
     Row { package: "barograph",
+          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store"],
+          in_house_tests: &[], third_party: &[] },
+    Row { package: "baro-cli",
           in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store", "baro-tune",
                       "baro-share", "baro-sources", "baro-ingest", "baro-command", "baro-bench", "baro-show",
                       "baro-export", "baro-trace", "baro-probes"],

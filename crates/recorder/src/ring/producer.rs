@@ -59,6 +59,7 @@ impl Drop for Producer {
 }
 
 /// Why a record was not taken. It has consumed its sequence number all the same (but for
+/// [`Refused::Uneven`], which never was a record,
 /// [`Refused::Closed`] and [`Refused::Forked`]), is counted, and appears in the log as a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {

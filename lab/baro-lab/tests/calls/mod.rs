@@ -23,7 +23,7 @@ pub(crate) fn baro() -> Option<PathBuf> {
     if baro.is_file() {
         return Some(baro);
     }
-    println!("skipped: needs {} (cargo build -p barograph)", baro.display());
+    println!("skipped: needs {} (cargo build -p baro-cli)", baro.display());
     None
 }
 

@@ -1,0 +1,151 @@
+//! The front door: what is recorded through it comes back through it, of every type, also after it was
+//! settled and from another open of the store.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use barograph::{Aggregate, Recorder, Refused, Row, Store, Time};
+use std::error::Error as _;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// A folder of this test's, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("baro-front-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn store(&self) -> PathBuf {
+        self.0.join("store")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[test]
+fn every_type_comes_back() {
+    let folder = Folder::new("types");
+    let open = || Recorder::create_or_open(folder.store()).size(8 << 20).recycle().open().unwrap();
+    let recorder = open();
+    let float = recorder.series::<f64>("float{a=\"b\"}", "mm").unwrap();
+    let integer = recorder.series::<i64>("integer", "").unwrap();
+    let truth = recorder.series::<bool>("truth", "").unwrap();
+    let text = recorder.series::<String>("text", "").unwrap();
+    let pair = recorder.group::<i64>(&["pair.a", "pair.b"], "").unwrap();
+    let frames = recorder.channel("control", "n:u16@0").unwrap();
+    let mut push = recorder.producer().unwrap();
+    let large = 9_007_199_254_740_993;
+    for n in 0..3_i64 {
+        push.sample(float, n, -0.0).unwrap();
+        push.sample(integer, n, large + n).unwrap();
+        push.sample(truth, n, n == 1).unwrap();
+        push.sample(text, n, ["", "a\nb", "ü"][n as usize]).unwrap();
+        push.row(&pair, n, &[n, -n]).unwrap();
+        push.frame(frames, n, &[n as u8, 1]).unwrap();
+    }
+    assert_eq!(push.row(&pair, 3, &[1]), Err(Refused::Uneven));
+    // A row that does not fit its group was never a record.
+    assert_eq!(push.pushed(), 18);
+    push.wait_durable(MINUTE).unwrap();
+    drop(push);
+    let closed = recorder.close();
+    assert_eq!((closed.lost(), closed.damage()), (0, &[][..]));
+
+    let store = Store::open(folder.store()).unwrap();
+    let names = ["float{a=\"b\"}", "integer", "truth", "text", "pair.a", "pair.b", "control.n"];
+    assert_eq!(store.series().unwrap(), names);
+    let rows = |name: &str| {
+        let columns: Vec<_> = store.query(name).columns().unwrap().map(Result::unwrap).collect();
+        assert_eq!(columns.len(), 1, "{name}");
+        let rows = columns[0].rows();
+        rows.map(|(time, value)| (time.ns(), format!("{value:?}"))).collect::<Vec<_>>()
+    };
+    let expect = |values: [&str; 3]| (0..3).zip(values.map(str::to_owned)).collect::<Vec<_>>();
+    assert_eq!(rows("float{a=\"b\"}"), expect(["F64(-0.0)"; 3]));
+    let integers = ["I64(9007199254740993)", "I64(9007199254740994)", "I64(9007199254740995)"];
+    assert_eq!(rows("integer"), expect(integers));
+    assert_eq!(rows("truth"), expect(["Bool(false)", "Bool(true)", "Bool(false)"]));
+    assert_eq!(rows("text"), expect(["Text(\"\")", "Text(\"a\\nb\")", "Text(\"ü\")"]));
+    assert_eq!(rows("pair.b"), expect(["I64(0)", "I64(-1)", "I64(-2)"]));
+    assert_eq!(rows("control.n"), expect(["I64(256)", "I64(257)", "I64(258)"]));
+
+    // The same store again: handles are those of before.
+    let recorder = open();
+    let again = recorder.series::<f64>("float{a=\"b\"}", "mm").unwrap();
+    let mut push = recorder.producer().unwrap();
+    push.sample(again, 3, 4.0).unwrap();
+    push.wait_durable(MINUTE).unwrap();
+    let store = Store::open(folder.store()).unwrap();
+    let column = store.query("float").from(1).newest(2).columns().unwrap().next().unwrap().unwrap();
+    assert_eq!((column.times_ns(), column.f64s()), (&[2, 3][..], Some(&[-0.0, 4.0][..])));
+    assert_eq!((column.unit(), column.len()), ("mm", 2));
+}
+
+#[test]
+fn steps_moments_and_limits() {
+    let folder = Folder::new("steps");
+    let recorder = Recorder::create_or_open(folder.store()).size(8 << 20).open().unwrap();
+    let x = recorder.series::<f64>("x", "").unwrap();
+    let mut push = recorder.producer().unwrap();
+    let second = 1_000_000_000;
+    for n in 0..120 {
+        push.sample(x, n * second, n as f64).unwrap();
+    }
+    push.sample(x, SystemTime::now(), 1.5).unwrap();
+    push.wait_durable(MINUTE).unwrap();
+    let mut store = Store::open(folder.store()).unwrap();
+    let means = store.query("x").to(120 * second).every(MINUTE, Aggregate::Mean);
+    let column = means.columns().unwrap().next().unwrap().unwrap();
+    assert_eq!(column.f64s(), Some(&[29.5, 89.5][..]));
+    let newest = store.query("x").last(MINUTE).columns().unwrap().next().unwrap().unwrap();
+    assert_eq!(newest.rows().map(|(_, value)| value).collect::<Vec<_>>(), [Row::F64(1.5)]);
+    let mut seen = 0;
+    let notes = store.query("x").each(|name, times, values| {
+        assert_eq!((name, times.len()), ("x", values.len()));
+        seen += times.len();
+        std::ops::ControlFlow::Continue(())
+    });
+    assert_eq!((seen, notes.unwrap().read.damage), (121, vec![]));
+    push.sample(x, Time::now(), 2.5).unwrap();
+    push.wait_durable(MINUTE).unwrap();
+    store.refresh().unwrap();
+    assert_eq!(store.query("x").columns().unwrap().next().unwrap().unwrap().len(), 122);
+}
+
+#[test]
+fn errors_say_what_and_from_where() {
+    let folder = Folder::new("errors");
+    let none = Recorder::existing(folder.store()).open().unwrap_err();
+    assert!(none.source().is_some() && none.to_string().contains("store"), "{none}");
+    assert!(Store::open(folder.store()).unwrap_err().source().is_some());
+    let recorder = Recorder::create_or_open(folder.store()).size(8 << 20).open().unwrap();
+    let busy = Recorder::existing(folder.store()).open().unwrap_err().to_string();
+    assert!(busy.contains("process"), "{busy}");
+    recorder.series::<f64>("x", "").unwrap();
+    let other = recorder.series::<i64>("x", "").unwrap_err().to_string();
+    assert!(other.contains('x') && other.contains("i64") && other.contains("f64"), "{other}");
+    let layout = recorder.channel("c", "n:u99@0").unwrap_err();
+    assert!(layout.to_string().contains("u99"), "{layout}");
+    let store = Store::open(folder.store()).unwrap();
+    let unknown = store.query("nothing").columns().unwrap_err().to_string();
+    assert!(unknown.contains("nothing"), "{unknown}");
+    assert!(store.query("x{").columns().is_err());
+}
+
+#[test]
+fn times_are_those_of_the_standard_library() {
+    for ns in [0, 1, -1, i64::MAX, -5_000_000_000] {
+        assert_eq!(Time::from(SystemTime::from(Time::from(ns))), Time::from(ns));
+    }
+    assert_eq!(Time::MIN.before(MINUTE), Time::MIN);
+    assert_eq!(Time::from(0).before(MINUTE).ns(), -60_000_000_000);
+}
