@@ -6,6 +6,7 @@
 
 mod arrows;
 mod docs;
+mod face;
 mod graph;
 mod paths;
 mod printing;
@@ -88,6 +89,7 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     let mut findings = arrows::check(&packages);
     findings.extend(supply::check(&metadata)?);
     let mut generated_files = graph::generated_files(&tree, &packages);
+    generated_files.push(face::generated_file(&tree));
     generated_files.push((
         "crates/capi/barograph.h".to_owned(),
         Cmd::new("cargo run --quiet --package header").output()?,

@@ -86,7 +86,7 @@ pub use baro_store::{Aggregate, QueryNotes, Values};
 pub use error::Error;
 pub use open::Opening;
 pub use producer::Producer;
-pub use query::{Column, Columns, Query, Row};
+pub use query::{Column, Columns, Query, Value};
 pub use recorder::{Closed, Recorder};
 pub use series::{Channel, Group, Kind, Series};
 pub use store::Store;

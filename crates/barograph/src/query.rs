@@ -183,10 +183,10 @@ impl Rows {
     }
 }
 
-/// A value with its time.
+/// A value of a series, of any type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Row<'a> {
+pub enum Value<'a> {
     /// Floating point.
     F64(f64),
     /// An integer.
@@ -243,14 +243,14 @@ impl Column {
     }
 
     /// Each row's time and value, whatever its type.
-    pub fn rows(&self) -> impl Iterator<Item = (Time, Row<'_>)> {
+    pub fn rows(&self) -> impl Iterator<Item = (Time, Value<'_>)> {
         let value = |at: usize| match &self.rows {
             Rows::None => None,
-            Rows::F64(values) => values.get(at).copied().map(Row::F64),
-            Rows::I64(values) => values.get(at).copied().map(Row::I64),
-            Rows::U64(values) => values.get(at).copied().map(Row::U64),
-            Rows::Bool(values) => values.get(at).copied().map(Row::Bool),
-            Rows::Text(values) => values.get(at).map(|text| Row::Text(text)),
+            Rows::F64(values) => values.get(at).copied().map(Value::F64),
+            Rows::I64(values) => values.get(at).copied().map(Value::I64),
+            Rows::U64(values) => values.get(at).copied().map(Value::U64),
+            Rows::Bool(values) => values.get(at).copied().map(Value::Bool),
+            Rows::Text(values) => values.get(at).map(|text| Value::Text(text)),
         };
         let times = self.times_ns.iter().enumerate();
         times.filter_map(move |(at, time)| Some((Time::from(*time), value(at)?)))

@@ -2,7 +2,7 @@
 //! settled and from another open of the store.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
-use barograph::{Aggregate, Recorder, Refused, Row, Store, Time};
+use barograph::{Aggregate, Recorder, Refused, Store, Time, Value};
 use std::error::Error as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -107,7 +107,7 @@ fn steps_moments_and_limits() {
     let column = means.columns().unwrap().next().unwrap().unwrap();
     assert_eq!(column.f64s(), Some(&[29.5, 89.5][..]));
     let newest = store.query("x").last(MINUTE).columns().unwrap().next().unwrap().unwrap();
-    assert_eq!(newest.rows().map(|(_, value)| value).collect::<Vec<_>>(), [Row::F64(1.5)]);
+    assert_eq!(newest.rows().map(|(_, value)| value).collect::<Vec<_>>(), [Value::F64(1.5)]);
     let mut seen = 0;
     let notes = store.query("x").each(|name, times, values| {
         assert_eq!((name, times.len()), ("x", values.len()));
