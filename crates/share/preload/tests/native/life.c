@@ -119,10 +119,15 @@ static void *blocked(void *end) {
     return NULL;
 }
 
+static int busy_calls;
+
 static void *busy(void *none) {
     char *data = memory(4 * MB);
     int fd = open_file("cancelled", O_RDONLY | O_DIRECT);
-    for (;;) EQUAL(pread(fd, data, 4 * MB, 0), 4 * MB);
+    for (;;) {
+        EQUAL(pread(fd, data, 4 * MB, 0), 4 * MB);
+        __atomic_fetch_add(&busy_calls, 1, __ATOMIC_RELAXED);
+    }
     return none;
 }
 
@@ -138,6 +143,8 @@ static void cancelled(void) {
     CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
     CHECK(result == PTHREAD_CANCELED);
     CHECK(pthread_create(&thread, NULL, busy, NULL) == 0);
+    /* One call has ended, however busy the machine is: the next one is cancelled. */
+    while (__atomic_load_n(&busy_calls, __ATOMIC_RELAXED) == 0) usleep(1000);
     usleep(50000);
     CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
     CHECK(result == PTHREAD_CANCELED);
