@@ -12,7 +12,7 @@ use baro_store::{Batch, Column, Every, Selection};
 use std::fmt;
 use std::io::Write;
 
-/// See the module.
+/// Writes rows as an Arrow IPC stream in the long layout: series, time, value.
 pub struct Arrow<W: Write> {
     long: Long,
     writer: StreamWriter<W>,

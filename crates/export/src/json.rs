@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use baro_store::{Batch, Column, Values};
 use std::io::Write;
 
-/// See the module.
+/// Writes rows as JSON: one object a line, or an array of them, piece by piece.
 #[derive(Debug)]
 pub struct Json<W> {
     out: W,

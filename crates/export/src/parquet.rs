@@ -25,7 +25,7 @@ pub const ROW_GROUP_ROWS: usize = 1 << 20;
 /// And bytes, as estimated before the last compression: texts may be long.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 
-/// See the module.
+/// Writes rows as Parquet in the long layout: series, time, value. A row group is held in memory.
 #[derive(Debug)]
 pub struct Parquet<W: Write + Send> {
     long: Long,

@@ -18,7 +18,7 @@ use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
 
-/// See the module.
+/// The header of a segment as its own blocks tell it, where the first unit is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Number of the file.

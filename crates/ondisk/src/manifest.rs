@@ -46,7 +46,7 @@ pub struct RunEntry {
     pub time_max_ns: i64,
 }
 
-/// See the module.
+/// Which runs count, and how far the log has been settled into them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     /// The store that it belongs to.

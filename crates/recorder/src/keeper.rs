@@ -131,7 +131,8 @@ struct CopyJob {
     dead_from: u64,
 }
 
-/// See the module.
+/// What a recorder does beside the write path, in small steps: it adds segments to a log that grows,
+/// makes pins durable, copies pinned segments out of the log, and takes requests of other processes.
 #[derive(Debug)]
 pub struct Keeper<S: Storage> {
     storage: S,

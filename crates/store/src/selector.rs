@@ -26,7 +26,7 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 /// Groups in groups of a regular expression.
 const REGEX_NEST_MAX: u32 = 50;
 
-/// See the module.
+/// Which series are meant, in the way of Prometheus: `temp{site="a",line=~"3.*"}`, or a name alone.
 #[derive(Clone, Debug)]
 pub struct Selector {
     text: String,

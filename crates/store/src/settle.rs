@@ -104,7 +104,8 @@ pub struct Settled {
     pub more: bool,
 }
 
-/// See the module.
+/// Moves samples from the log into runs, and small runs into larger ones, step by step. A store has one
+/// at a time.
 #[derive(Debug)]
 pub struct Settler<S: Storage = Disk> {
     store: Store<S>,

@@ -21,7 +21,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// See the module.
+/// A store opened for reading: a snapshot of what is durable, also beside a recorder, which it does not
+/// disturb.
 #[derive(Debug)]
 pub struct Store<S: Storage = Disk> {
     pub(crate) storage: S,

@@ -87,7 +87,7 @@ pub struct PinSaid {
     pub windows: [Span; 2],
 }
 
-/// See the module.
+/// What the load knows to be promised at one moment, as one block of 4 KiB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
     number: u64,

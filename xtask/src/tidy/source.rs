@@ -69,10 +69,24 @@ pub(super) fn unsafe_code(tree: &Tree) -> Vec<Finding> {
 
 pub(super) fn header(tree: &Tree) -> Vec<Finding> {
     let message = "must begin with `//!`: what it is, why so, which invariant it keeps";
-    rust(tree)
+    let mut findings: Vec<Finding> = rust(tree)
         .filter(|(_, text)| !text.starts_with("//!"))
         .map(|(path, _)| Finding::error("header", path, message))
-        .collect()
+        .collect();
+    // The module of a public item may be private, and its page then says nothing.
+    for (path, text) in rust(tree).filter(|(path, _)| !path.contains("/tests/")) {
+        for (index, _) in text.match_indices(concat!("/// See", " the module")) {
+            let before = &text[..index];
+            let mut item = text[index..].lines().map(str::trim_start);
+            let item = item.find(|line| !line.starts_with("///") && !line.starts_with("#["));
+            if item.is_some_and(|item| item.starts_with("pub ")) {
+                let place = at(path, before.lines().count() + 1);
+                let message = "a public item says itself what it is: its module may be private";
+                findings.push(Finding::error("header", place, message));
+            }
+        }
+    }
+    findings
 }
 
 pub(super) fn markers(tree: &Tree) -> Vec<Finding> {
@@ -154,6 +168,9 @@ mod tests {
     fn every_file_says_what_it_is() {
         let tree = Tree::of(&[("a.rs", "//! A.\n"), ("b.rs", "// B.\n"), ("c.rs", "")]);
         assert_eq!(places(&header(&tree)), ["b.rs", "c.rs"]);
+        let says = concat!("/// See", " the module.\n#[derive(Debug)]\n");
+        let text = format!("//! A.\n{says}pub struct A;\n{says}pub(crate) struct B;\n");
+        assert_eq!(places(&header(&Tree::of(&[("a.rs", &text)]))), ["a.rs:2"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use baro_sys::{clock, identity};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// See the module.
+/// Bytes of the ring that is pushed to: larger than what is pushed while a block goes to the device.
 pub const RING_BYTES: usize = 16 << 20;
 /// As the goal has it.
 pub const DURABLE_WITHIN_NS: u64 = 1_000_000_000;

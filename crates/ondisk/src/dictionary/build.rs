@@ -30,7 +30,7 @@ pub struct NewEntry<'a> {
     pub layout: Option<&'a Layout>,
 }
 
-/// See the module.
+/// Makes a dictionary from sorted names, page by page.
 #[derive(Debug)]
 pub struct DictionaryBuilder {
     header: DictionaryHeader,

@@ -9,7 +9,7 @@ use crate::{Error, What, crc32c};
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// See the module.
+/// The first name, or the first id, of each page of a dictionary.
 #[derive(Clone, Debug, Default)]
 pub struct DictionaryIndex {
     first_ids: Vec<u32>,

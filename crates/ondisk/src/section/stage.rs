@@ -21,7 +21,7 @@ const SPREAD_MAX: usize = 4;
 const DIGIT_BITS: u32 = 11;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// See the module.
+/// Samples in order of arrival, on their way into a section, which sorts them by series and time.
 #[derive(Debug)]
 pub struct SampleStage {
     series: Vec<u32>,

@@ -91,7 +91,8 @@ struct Syncing {
     since_ns: u64,
 }
 
-/// See the module.
+/// The writer's state machine: takes records out of rings, puts them into blocks, and gives a ring its
+/// space back when they are durable. It does no I/O itself: it hands operations to a device.
 #[derive(Debug)]
 pub struct Engine {
     start: Start,

@@ -116,7 +116,7 @@ impl Shared {
     }
 }
 
-/// See the module. Dropping it ends the thread.
+/// Settles a store beside its recorder, on a thread of its own. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct Settling {
     thread: Option<JoinHandle<()>>,

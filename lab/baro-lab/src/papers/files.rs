@@ -82,7 +82,7 @@ pub struct FilesOptions {
     pub no_model: Option<String>,
 }
 
-/// See the module.
+/// Paper C's experiment on a machine and folder of the user's: portions of sensor data into many files.
 #[derive(Debug)]
 pub struct FilesExperiment {
     options: FilesOptions,

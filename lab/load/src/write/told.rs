@@ -13,7 +13,7 @@ pub(super) type History = Arc<Mutex<VecDeque<(i64, i64, u64)>>>;
 /// Complaints that are kept.
 const COMPLAINTS_MAX: usize = 20;
 
-/// See the module.
+/// What is promised by now, shared by the threads of the load.
 #[derive(Debug)]
 pub struct Told {
     statement: Mutex<Statement>,
