@@ -73,6 +73,9 @@ fn log_code(error: &baro_log::Error) -> i32 {
         baro_log::Error::System(error) => system_code(error),
         baro_log::Error::Format { .. } => BARO_EBADMSG,
         baro_log::Error::NotAStore { .. } => BARO_ENOENT,
+        baro_log::Error::NoRoom { source, .. } => system_code(source),
+        // As the operating system says it.
+        baro_log::Error::NotAFolder { .. } => -20,
         baro_log::Error::Exists { .. } => BARO_EEXIST,
         baro_log::Error::Setting { .. } => BARO_EINVAL,
         baro_log::Error::CatalogFull { .. } => BARO_ENOSPC,

@@ -193,6 +193,15 @@ fn mistakes_are_told_with_the_next_step() {
     let large = run(&["record", &store, "--generate", "--frame-bytes", "5M"]);
     assert_eq!(large.status.code(), Some(1));
     assert!(stderr(&large).contains("--frame-bytes: expected at most"), "{}", stderr(&large));
+    // A file where a store is meant, and one where a trace is.
+    let file = format!("{store}/store");
+    for verb in ["info", "verify", "query", "record"] {
+        let arguments = [verb, &file, "--generate"];
+        let said = stderr(&run(&arguments[..if verb == "record" { 3 } else { 2 }]));
+        assert!(said.contains("expected a store, which is a folder"), "{verb}: {said}");
+    }
+    let said = stderr(&run(&["explain", "/etc/passwd"]));
+    assert!(said.contains("expected a trace that baro trace has recorded"), "{said}");
     let nowhere = run(&["bench", "push", "--dir", &format!("{store}/none")]);
     assert_eq!(nowhere.status.code(), Some(1));
     let cpu = run(&["record", &store, "--generate", "--cpu", "1000", "--for", "50ms"]);

@@ -23,6 +23,20 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// A store is a folder, and this is a file.
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk has no room for a new store, which is written in full when it is made.
+    NoRoom {
+        /// The folder.
+        path: PathBuf,
+        /// Bytes of all its files.
+        needed_bytes: u64,
+        /// What the operating system said.
+        source: baro_sys::Error,
+    },
     /// The folder holds a store already.
     Exists {
         /// The folder.
@@ -64,6 +78,16 @@ impl fmt::Display for Error {
                 path.display(),
                 path.display()
             ),
+            Error::NotAFolder { path } => {
+                write!(f, "{}: expected a store, which is a folder, found a file", path.display())
+            }
+            Error::NoRoom { path, needed_bytes, source } => write!(
+                f,
+                "{}: a store of this size needs {} MiB free on its disk, since it is written in \
+                 full when it is made; choose a smaller one, or make room ({source})",
+                path.display(),
+                needed_bytes.div_ceil(1 << 20)
+            ),
             Error::Exists { path } => write!(
                 f,
                 "{}: holds a store already; record into it, or choose another folder",
@@ -86,7 +110,9 @@ impl std::error::Error for Error {
         match self {
             Error::System(error) => Some(error),
             Error::Format { source, .. } => Some(source),
+            Error::NoRoom { source, .. } => Some(source),
             Error::NotAStore { .. }
+            | Error::NotAFolder { .. }
             | Error::Exists { .. }
             | Error::Setting { .. }
             | Error::CatalogFull { .. } => None,

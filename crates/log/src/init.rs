@@ -151,7 +151,13 @@ pub fn init_growing<S: Storage>(
     if made.is_err() && !has_identity(storage).unwrap_or(true) {
         let _ = remove_unfinished(storage);
     }
-    made
+    made.map_err(|error| match error {
+        Error::System(source) if source.is_full() => {
+            let needed_bytes = geometry.total_bytes();
+            Error::NoRoom { path: path.to_owned(), needed_bytes, source }
+        }
+        other => other,
+    })
 }
 
 fn has_identity<S: Storage>(storage: &S) -> Result<bool> {

@@ -79,6 +79,9 @@ pub struct Recovery {
 pub fn open_folder(path: &Path) -> Result<Disk> {
     match Disk::open(path) {
         Err(error) if error.is_missing() => Err(Error::NotAStore { path: path.to_owned() }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            Err(Error::NotAFolder { path: path.to_owned() })
+        }
         other => Ok(other?),
     }
 }

@@ -131,7 +131,8 @@ impl fmt::Display for Error {
             Error::Log(error) => error.fmt(f),
             Error::Busy { path, pid: Some(pid) } => write!(
                 f,
-                "{}: process {pid} records into this store; one writer at a time",
+                "{}: process {pid} records into this store; one writer at a time: end it, or push \
+                 through its rings (start it with --attach N)",
                 path.display()
             ),
             Error::Busy { path, pid: None } => write!(

@@ -168,7 +168,10 @@ impl fmt::Display for Error {
             Error::Settling { path, pid } => {
                 write!(f, "{}: expected nobody who settles it, found ", path.display())?;
                 match pid {
-                    Some(pid) => write!(f, "process {pid}, which does; wait for it or end it"),
+                    Some(pid) => write!(
+                        f,
+                        "process {pid}, which does (a recorder settles by itself); wait for it or end it"
+                    ),
                     None => f.write_str("another process that does; wait for it"),
                 }
             }

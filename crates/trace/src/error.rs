@@ -133,6 +133,9 @@ impl fmt::Display for Error {
             Self::Record { offset_bytes, expected, found } => {
                 write!(f, "event, offset {offset_bytes}: expected {expected}, found {found}")
             }
+            Self::File { field: "magic", .. } => f.write_str(
+                "expected a trace that baro trace has recorded, found a file that does not begin as one",
+            ),
             Self::File { field, offset_bytes, expected, found } => write!(
                 f,
                 "trace file, {field} at offset {offset_bytes}: expected {expected:#x}, \

@@ -98,6 +98,7 @@ fn init_on_a_full_disk_says_so_and_leaves_room_for_a_smaller_one() {
     let Some(scene) = Scene::without_store("small", &mount.path()).map(Owned) else { return };
     let error = scene.try_init(200, WhenFull::Stop).unwrap_err().to_string();
     assert!(error.contains(".seg") && error.contains("No space left"), "{error}");
+    assert!(error.contains("needs 2") && error.contains("MiB free on its disk"), "{error}");
     let error = Recorder::open(scene.store(), scene.options()).unwrap_err();
     assert!(matches!(error, Error::Log(baro_log::Error::NotAStore { .. })), "{error}");
     scene.init(16, WhenFull::Stop);
