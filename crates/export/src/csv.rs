@@ -86,8 +86,9 @@ fn kind(value: &Datum<'_>) -> &'static str {
 /// Digits that come back as these bits: a zero keeps its sign, and what no integer of 64 bits holds is
 /// not written as one.
 fn float(out: &mut impl Write, value: f64) -> io::Result<()> {
-    let like_an_integer = value.is_finite() && value.fract() == 0.0;
-    if like_an_integer && (value.abs() >= 1e15 || value == 0.0 && value.is_sign_negative()) {
+    const INTEGERS: f64 = 9_223_372_036_854_775_808.0;
+    let beyond = value.is_finite() && value.abs() >= INTEGERS;
+    if beyond || value == 0.0 && value.is_sign_negative() {
         write!(out, "{value:?}")
     } else {
         write!(out, "{value}")

@@ -6,7 +6,8 @@
 //! the input and the clock; a piece goes in, samples come out at once, and only a line that is cut
 //! by the end of a piece, or a text with line breaks, is copied.
 //!
-//! Without a header, and with the header `time,series,value`, lines are that. Any other header with a
+//! Without a header, and with the header `time,series,value`, lines are that, and may have the type of the
+//! value behind it (`f64`, `i64`, `u64`, `bool`, `text`), as `baro query` and `baro cat` write it. Any other header with a
 //! column for the time says what the columns are ([`columns`](self)): wide or long, in any order, with
 //! `,` `;` or a tab between them. A header may stand wherever it likes (files get concatenated).
 //! Without one a name that is a number is refused: that is a file of values without names.
@@ -26,7 +27,7 @@ mod columns;
 mod error;
 mod fields;
 
-use crate::form::TextForm;
+use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
 use crate::records::{Attempt, Records, Verdict};
 use crate::sample::Sample;
@@ -259,11 +260,19 @@ fn parse_row<'a>(
     let missing = |field| Fault { offset: text.len(), problem: CsvProblem::FieldMissing { field } };
     let series = field(text, time.next.ok_or_else(|| missing("series"))?, ',')?;
     let value = field(text, series.next.ok_or_else(|| missing("value"))?, ',')?;
-    if let Some(extra) = value.next {
-        let found = quote(&text[extra..]);
-        return Err(Fault { offset: extra, problem: CsvProblem::FieldExtra { found } });
-    }
-    if (&*time.text, &*series.text, &*value.text) == ("time", "series", "value") {
+    let names = (&*time.text, &*series.text, &*value.text) == ("time", "series", "value");
+    let kind = match value.next.map(|next| (next, text[next..].trim_matches([' ', '\t']))) {
+        None => None,
+        Some((_, columns::VALUE_TYPE)) if names => None,
+        Some((extra, rest)) => match Kind::of_name(rest) {
+            Some(kind) => Some(kind),
+            None => {
+                let found = quote(&text[extra..]);
+                return Err(Fault { offset: extra, problem: CsvProblem::FieldExtra { found } });
+            }
+        },
+    };
+    if names {
         return Ok(None);
     }
     let time_ns = time_of(&time, &form.times)?;
@@ -276,7 +285,7 @@ fn parse_row<'a>(
     }
     let all_quoted = time.quoted && series.quoted;
     let values = Values { decimal_comma: form.decimal_comma };
-    let (value, mark) = values.read(value, None, all_quoted)?;
+    let (value, mark) = values.read(value, kind, all_quoted)?;
     Ok(Some(Sample { line, time_ns, series: unguarded(series.text), value, mark }))
 }
 

@@ -9,6 +9,10 @@
 //! names line and key, and the next line counts again. Numbers are read from their digits, so a
 //! time with nine digits behind the point and an integer of 64 bits lose nothing.
 //!
+//! A third form is that in which VictoriaMetrics exports a series,
+//! `{"metric":{"__name__":"up","job":"a"},"values":[1,0],"timestamps":[1700000000000,..]}`, whose times
+//! are milliseconds.
+//!
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
 //! a few [`LINE_BYTES_MAX`]. Held by `tests::any_cutting_gives_the_same_items`.
 
@@ -19,11 +23,12 @@ use crate::lines::{self, LineCutter, Unreadable, quote};
 use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
 use crate::time::{TimeFault, Times};
+use baro_ondisk::write_name;
 pub use error::{JsonError, JsonProblem};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// The longest line, without its newline: 1 MiB, some ten thousand values. A longer one is one
@@ -142,6 +147,23 @@ pub(crate) fn parse_line(
             return true;
         }
     };
+    if members.iter().any(|(key, _)| key == "metric") && members.len() == 3 {
+        match metric(&members) {
+            Ok(Some((series, values))) => {
+                for (time_ns, value) in values {
+                    let (time_ns, series) = (Some(time_ns), Cow::Borrowed(series.as_str()));
+                    item(Ok(Sample { line, time_ns, series, value, mark: Mark::None }));
+                }
+                return true;
+            }
+            Ok(None) => {}
+            Err(problem) => {
+                item(Err(JsonError { line, problem }));
+                return true;
+            }
+        }
+    }
+    let mut fail = |problem| item(Err(JsonError { line, problem }));
     match samples(&members, times) {
         Ok((time_ns, values)) => {
             for (series, value, mark) in values {
@@ -151,6 +173,49 @@ pub(crate) fn parse_line(
         Err(problem) => fail(problem),
     }
     true
+}
+
+/// Samples of one series.
+type Timed = (String, Vec<(i64, Scalar<'static>)>);
+
+/// A series as VictoriaMetrics exports it; `None` if it is none.
+fn metric(members: &[(String, &RawValue)]) -> Result<Option<Timed>, JsonProblem> {
+    let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|(_, raw)| *raw);
+    let (Some(metric), Some(values), Some(times)) =
+        (member("metric"), member("values"), member("timestamps"))
+    else {
+        return Ok(None);
+    };
+    let wrong = |raw: &RawValue| JsonProblem::Metric { found: quote(raw.get()) };
+    let labels: BTreeMap<String, String> =
+        serde_json::from_str(metric.get()).map_err(|_| wrong(metric))?;
+    let raw: Vec<&RawValue> = serde_json::from_str(values.get()).map_err(|_| wrong(values))?;
+    let times_ms: Vec<i64> = serde_json::from_str(times.get()).map_err(|_| wrong(times))?;
+    if raw.len() != times_ms.len() {
+        return Err(wrong(times));
+    }
+    let mut series = String::new();
+    let name = labels.get("__name__").map_or("", String::as_str);
+    write_name(&mut series, name, labels.iter().filter(|(key, _)| *key != "__name__"));
+    if series.is_empty() {
+        return Err(JsonProblem::SeriesEmpty);
+    }
+    let mut samples = Vec::with_capacity(raw.len());
+    for (value, time_ms) in raw.into_iter().zip(times_ms) {
+        let value = match (value.get(), scalar(&series, value)?) {
+            (_, Scalar::Float(value)) => Scalar::Float(value),
+            (_, Scalar::Integer(value)) => Scalar::Integer(value),
+            // JSON has no infinities.
+            ("\"Infinity\"", _) => Scalar::Float(f64::INFINITY),
+            ("\"-Infinity\"", _) => Scalar::Float(f64::NEG_INFINITY),
+            _ => return Err(wrong(value)),
+        };
+        let fault = TimeFault::Range;
+        let time_ns = time_ms.checked_mul(1_000_000);
+        let found = || JsonProblem::Time { found: time_ms.to_string(), fault };
+        samples.push((time_ns.ok_or_else(found)?, value));
+    }
+    Ok(Some((series, samples)))
 }
 
 /// What the library says, without its place in a text that is always one line.

@@ -70,9 +70,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Selection::named(store.catalog(), &arguments.series)?
     };
     let mut printer = Printer::new(selection, arguments.format);
-    if printer.typed {
-        printer.out.exact().write_all(csv::header(true).as_bytes())?;
-    }
     if let Some(rows) = arguments.last {
         printer.last(&store, rows)?;
         return Ok(Outcome::Done);

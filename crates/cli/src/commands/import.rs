@@ -18,9 +18,10 @@ use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
 use baro_sys::files;
 use clap::{Args, ValueEnum};
+use flate2::bufread::MultiGzDecoder;
 use reading::Reading;
 use serde_json::json;
-use std::io::{ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What the files hold; without it by their names: .csv, .tsv, .ndjson, .jsonl, .json, .parquet,
-    /// .lp, .influx or .line
+    /// .lp, .influx or .line; of text with .gz behind it too
     #[arg(long, value_enum)]
     input: Option<Input>,
     #[command(flatten)]
@@ -81,7 +82,9 @@ impl Arguments {
             ImportFormat::Influx => Some(Input::Influx),
             ImportFormat::Text | ImportFormat::Json => None,
         };
-        let ending = file.extension().and_then(|ending| ending.to_str());
+        let packed = is_packed(file);
+        let plain = if packed { Path::new(file.file_stem().unwrap_or_default()) } else { file };
+        let ending = plain.extension().and_then(|ending| ending.to_str());
         let by_name = match ending {
             Some("csv" | "tsv") => Some(Input::Csv),
             Some("ndjson" | "jsonl" | "json") => Some(Input::Json),
@@ -93,6 +96,14 @@ impl Arguments {
         if found == Some(Input::Parquet) && file == Path::new("-") {
             return Err("Parquet is read from its end: expected a file, found - (stdin)".into());
         }
+        if found == Some(Input::Parquet) && packed {
+            let file = file.display();
+            return Err(format!(
+                "{file}: expected Parquet as it is, found .gz, which cannot be read from its end: \
+                 unpack it before"
+            )
+            .into());
+        }
         found.ok_or_else(|| {
             let file = file.display();
             let text = "expected a name in .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx or \
@@ -100,6 +111,11 @@ impl Arguments {
             format!("{file}: {text}").into()
         })
     }
+}
+
+/// Whether a file is packed by gzip, by its name.
+fn is_packed(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "gz")
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -231,6 +247,9 @@ fn pieces(
 ) -> Result<()> {
     let mut input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
+    } else if is_packed(path) {
+        // Several packed one after another are one, as gzip has it. Memory is that of its window.
+        Box::new(MultiGzDecoder::new(BufReader::new(files::open(path)?)))
     } else {
         Box::new(files::open(path)?)
     };

@@ -112,9 +112,12 @@ pub(super) fn header(text: &str, form: &TextForm) -> Result<Option<Header>, Faul
         if fields.len() < 2 || !fields.iter().any(is_time) {
             continue;
         }
+        let names =
+            |names: &[&str]| fields.iter().map(|field| &*field.text).eq(names.iter().copied());
         if separator == ','
             && form.columns.is_empty()
-            && fields.iter().map(|field| &*field.text).eq(["time", "series", "value"])
+            && (names(&["time", "series", "value"])
+                || names(&["time", "series", "value", VALUE_TYPE]))
         {
             return Ok(Some(Header::Rows));
         }

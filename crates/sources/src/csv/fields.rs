@@ -97,13 +97,18 @@ pub(super) fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.
+/// Asked for each row without a header, so names are told by their first letter or their length.
 pub(super) fn is_value(text: &str) -> bool {
-    matches!(text.as_bytes().first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.'))
-        && (number::scalar(text).is_ok() || super::is_time(text))
-        || matches!(
-            text.as_bytes().first(),
-            Some(b't' | b'T' | b'f' | b'F' | b'n' | b'N' | b'i' | b'I')
-        ) && number::scalar(text).is_ok()
+    match text.as_bytes().first() {
+        Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
+            number::scalar(text).is_ok() || super::is_time(text)
+        }
+        Some(_) if matches!(text.len(), 3 | 4 | 5 | 8) => {
+            let words = ["nan", "inf", "true", "false", "infinity"];
+            words.iter().any(|word| text.eq_ignore_ascii_case(word))
+        }
+        _ => false,
+    }
 }
 
 /// How values are read.

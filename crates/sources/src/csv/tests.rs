@@ -280,11 +280,13 @@ fn types_are_said_in_a_column() {
         ]
     );
     assert!(found[5].starts_with("line 7, column 5: expected a number"), "{found:?}");
-    assert!(
-        found[6].contains("expected f64, i64, u64, bool or text, found \"frame\""),
-        "{found:?}"
-    );
+    assert!(found[6].contains("line 8, column 7: expected the end of the line"), "{found:?}");
     assert_eq!(found[7], "9 1 h Text(\"\") As(Text)");
+    assert_eq!(plain("1,a,5,i64\n"), ["1 1 a Integer(5) As(I64)"]);
+    let found = plain("value_type;time;series;value\ni64;1;a;5\nframe;1;a;5\n");
+    assert_eq!(found[0], "2 1 a Integer(5) As(I64)");
+    let said = "expected f64, i64, u64, bool or text, found \"frame\"";
+    assert!(found[1].contains(said), "{found:?}");
 }
 
 #[test]
@@ -420,6 +422,14 @@ fn near_csv() -> impl Strategy<Value = Vec<u8>> {
         "2026-01-02T03:04:05Z",
         "nan",
         "true",
+        ";",
+        "\t",
+        "name",
+        "n:i64",
+        "value_type",
+        "text",
+        "time,a,b\n",
+        "sensor;value;ts;host\n",
         "cpu{a=\"b\"}",
         "é",
         "\u{feff}",

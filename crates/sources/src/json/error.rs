@@ -47,6 +47,11 @@ pub enum JsonProblem {
         /// Why it is none.
         fault: TimeFault,
     },
+    /// Metric, values and timestamps that do not go together.
+    Metric {
+        /// What does not.
+        found: String,
+    },
     /// A frame of a channel, as `baro cat --format json` writes it.
     Frame,
     /// There is a series and no value of it.
@@ -100,6 +105,11 @@ impl fmt::Display for JsonProblem {
             }
             Self::Twice { key } => write!(formatter, "expected each key once, found {key:?} twice"),
             Self::Time { found, fault } => write!(formatter, "expected {fault}, found {found}"),
+            Self::Metric { found } => write!(
+                formatter,
+                "expected metric as labels, and as many values, which are numbers, as timestamps in \
+                 milliseconds, found {found}"
+            ),
             Self::Frame => formatter.write_str(
                 "expected series and value, found a frame of a channel (frames have no place in lines \
                  of text)",

@@ -139,3 +139,30 @@ fn texts_types_and_what_is_written_beside_samples() {
     assert!(items([&b"\xff\xfe{\0\n\0{\0"[..]])[0].contains("found UTF-16"));
     assert_eq!(items([&b"\xff\xfe{\0\n\0{\0"[..]]).len(), 1);
 }
+
+#[test]
+fn a_series_of_victoriametrics_is_read() {
+    let line = "{\"metric\":{\"job\":\"a b\",\"__name__\":\"up\"},\"values\":[1,0.5,null,\"Infinity\"],\
+                \"timestamps\":[1700000000000,1700000000001,2,3]}";
+    let expected = [
+        "1 Some(1700000000000000000) up{job=\"a b\"} Integer(1)",
+        "1 Some(1700000000001000000) up{job=\"a b\"} Float(0.5)",
+        "1 Some(2000000) up{job=\"a b\"} Float(NaN)",
+        "1 Some(3000000) up{job=\"a b\"} Float(inf)",
+    ];
+    assert_eq!(items([line.as_bytes()]), expected);
+    for (line, said) in [
+        ("{\"metric\":{\"__name__\":\"up\"},\"values\":[1],\"timestamps\":[1,2]}", "found [1,2]"),
+        ("{\"metric\":{\"__name__\":1},\"values\":[1],\"timestamps\":[1]}", "found {"),
+        ("{\"metric\":{},\"values\":[1],\"timestamps\":[1]}", "name of a series, found nothing"),
+        ("{\"metric\":{\"a\":\"b\"},\"values\":[\"x\"],\"timestamps\":[1]}", "found \"x\""),
+        (
+            "{\"metric\":{\"a\":\"b\"},\"values\":[1],\"timestamps\":[9223372036854775807]}",
+            "1677 to",
+        ),
+    ] {
+        assert!(only(line).contains(said), "{line}: {}", only(line));
+    }
+    // Others may call a series so.
+    assert_eq!(items([&b"{\"metric\":1,\"a\":2,\"b\":3}"[..]]).len(), 3);
+}
