@@ -21,6 +21,7 @@ mod rings;
 mod selection;
 mod settle;
 mod share;
+mod text_form;
 mod top;
 mod trace;
 mod tune;

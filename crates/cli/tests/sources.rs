@@ -55,7 +55,7 @@ fn json_lines_are_recorded_and_a_bad_one_costs_only_itself() {
     );
     let complaints = report["sources"][0]["complaints"].to_string();
     for said in [
-        "line 3: series \\\"temp\\\": expected a number",
+        "line 3: series temp: expected f64, found \\\"hot\\\"",
         "line 4: series count: expected i64",
         "line 6: column 2",
     ] {
@@ -63,8 +63,8 @@ fn json_lines_are_recorded_and_a_bad_one_costs_only_itself() {
     }
     let csv = text(&run(&["cat", &store, "--format", "csv"]), 0);
     // Of one time in the order of ids: count was declared first.
-    let expected = "1000,temp,21.5\n2000,count,9007199254740993\n2000,temp,22\n2000,on,true\n\
-                    5000,temp,NaN\n6000,on,false\n";
+    let expected = "1000,temp,21.5,f64\n2000,count,9007199254740993,i64\n2000,temp,22,f64\n\
+                    2000,on,true,bool\n5000,temp,NaN,f64\n6000,on,false,bool\n";
     assert_eq!(csv, expected);
     // What cat prints as JSON can be recorded again.
     let again = folder.path("again");
@@ -167,7 +167,12 @@ fn frames_with_a_layout_come_back_as_series() {
     let (found, said) = rows(&["control.temp", "control.cell[1]"]);
     assert_eq!(
         found,
-        ["control.temp,0.1", "control.cell[1],257", "control.temp,0.2", "control.cell[1],258"]
+        [
+            "control.temp,0.1,f64",
+            "control.cell[1],257,i64",
+            "control.temp,0.2,f64",
+            "control.cell[1],258,i64"
+        ]
     );
     assert!(said.contains("2 values are missing: frames ended before their fields"), "{said}");
     assert_eq!(rows(&["control.*"]).0.len(), 11);
@@ -208,7 +213,7 @@ fn layouts_that_cannot_be_are_refused_with_their_field() {
     text(&run(&declared), 0);
     let counted = text(&run(&["cat", &store, "generated.n", "--format", "csv"]), 0);
     let numbers: Vec<u64> =
-        counted.lines().map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+        counted.lines().map(|line| line.split(',').nth(2).unwrap().parse().unwrap()).collect();
     assert!(numbers.len() > 5 && numbers.iter().copied().eq(0..numbers.len() as u64));
     let other = ["record", &store, "--generate", "--layout", "generated=seed:i64@0"];
     assert!(stderr(&run(&other)).contains("another layout: another channel"));
@@ -405,7 +410,7 @@ fn a_range_is_exported_beside_a_running_recorder() {
     let numbers: Vec<u64> = lines
         .lines()
         .skip(1)
-        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .map(|line| line.split(',').nth(2).unwrap().parse().unwrap())
         .collect();
     assert!(numbers.iter().copied().eq(0..rows));
     let times: Vec<&str> = lines.lines().skip(1).map(|l| l.split(',').next().unwrap()).collect();
@@ -421,7 +426,10 @@ fn a_range_is_exported_beside_a_running_recorder() {
     assert!(stderr(&again).contains("b.mcap: create"), "{}", stderr(&again));
     assert_eq!(std::fs::read(&mcap).unwrap(), bytes, "what was there stays");
     let out = run(&["export", &store, "-", "--series", "generated.n", "--to", times[1]]);
-    assert_eq!(text(&out, 0), format!("time,series,value\n{},generated.n,0\n", times[0]));
+    assert_eq!(
+        text(&out, 0),
+        format!("time,series,value,value_type\n{},generated.n,0,u64\n", times[0])
+    );
     for wrong in [&["export", &store, "-", "--output", "mcap"][..], &["export", &store, "name"]] {
         assert_eq!(run(wrong).status.code(), Some(1));
     }

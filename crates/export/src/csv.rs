@@ -5,6 +5,10 @@
 //! names come from whoever sends samples. Such a name or text gets a `'` in front (`guarded`), which a
 //! spreadsheet shows as text and our own reader takes away again. Numbers stay as they are.
 //!
+//! `1` is a value of f64, of i64 or a text, and a name may be a number too. So where a series is of i64, u64
+//! or text each row has the type behind its value, in a column `value_type` that our own reader takes; and
+//! names that are numbers stand in quotes.
+//!
 //! Invariant: no name and no text begins a cell as a formula does, and the reader gives back every
 //! name. Held by `no_name_and_no_text_is_a_formula` and `names_that_look_like_formulas_come_back`.
 
@@ -26,24 +30,76 @@ pub fn export<S: Storage, W: Write>(
     request: &Request,
     mut out: W,
 ) -> Result<Exported> {
-    writeln!(out, "time,series,value")?;
-    let mut rows = Range { out, selection: &request.selection };
+    let typed = needs_types(&request.selection);
+    out.write_all(header(typed).as_bytes())?;
+    let mut rows = Range { out, selection: &request.selection, typed };
     let exported = crate::run(store, request, &mut rows)?;
     rows.out.flush()?;
     Ok(exported)
+}
+
+/// Whether values of these series do not say their types.
+#[must_use]
+pub fn needs_types(selection: &Selection) -> bool {
+    selection.columns().iter().any(|column| matches!(column.kind, "i64" | "u64" | "text"))
+}
+
+/// The first line; `typed`: rows say the types of their values.
+#[must_use]
+pub fn header(typed: bool) -> &'static str {
+    if typed { "time,series,value,value_type\n" } else { "time,series,value\n" }
 }
 
 /// Writes one row; nothing for a frame, which has no place in rows.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn row(out: &mut impl Write, time_ns: i64, name: &str, found: &Datum<'_>) -> io::Result<()> {
+pub fn row(
+    out: &mut impl Write,
+    time_ns: i64,
+    name: &str,
+    found: &Datum<'_>,
+    typed: bool,
+) -> io::Result<()> {
     if matches!(found, Datum::Frame(_)) {
         return Ok(());
     }
     write!(out, "{time_ns},{},", quoted(name))?;
     value(out, found)?;
+    if typed {
+        write!(out, ",{}", kind(found))?;
+    }
     writeln!(out)
+}
+
+fn kind(value: &Datum<'_>) -> &'static str {
+    match value {
+        Datum::Float(_) => "f64",
+        Datum::Integer(_) => "i64",
+        Datum::Unsigned(_) => "u64",
+        Datum::Boolean(_) => "bool",
+        Datum::Text(_) => "text",
+        Datum::Frame(_) => "frame",
+    }
+}
+
+/// Digits that come back as these bits: a zero keeps its sign, and what no integer of 64 bits holds is
+/// not written as one.
+fn float(out: &mut impl Write, value: f64) -> io::Result<()> {
+    const INTEGERS: f64 = 9_223_372_036_854_775_808.0;
+    let beyond = value.is_finite() && value.abs() >= INTEGERS;
+    if beyond || value == 0.0 && value.is_sign_negative() {
+        write!(out, "{value:?}")
+    } else {
+        write!(out, "{value}")
+    }
+}
+
+/// Whether a name reads like a value or a time.
+fn like_a_value(name: &str) -> bool {
+    let date = matches!(name.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]);
+    let word = ["true", "false"].iter().any(|word| name.eq_ignore_ascii_case(word));
+    date || word || name.parse::<f64>().is_ok()
 }
 
 /// Writes a value as a field.
@@ -52,7 +108,7 @@ pub fn row(out: &mut impl Write, time_ns: i64, name: &str, found: &Datum<'_>) ->
 /// Those of `out`.
 pub fn value(out: &mut impl Write, value: &Datum<'_>) -> io::Result<()> {
     match value {
-        Datum::Float(value) => write!(out, "{value}"),
+        Datum::Float(value) => float(out, *value),
         Datum::Integer(value) => write!(out, "{value}"),
         Datum::Unsigned(value) => write!(out, "{value}"),
         Datum::Boolean(value) => write!(out, "{value}"),
@@ -69,7 +125,8 @@ fn quoted(name: &str) -> Cow<'_, str> {
         return quoted_text(name).into();
     }
     let blank = name.starts_with([' ', '\t']) || name.ends_with([' ', '\t']);
-    if blank || name.contains([',', '"', '\n', '\r']) || name.starts_with('#') {
+    if blank || like_a_value(name) || name.contains([',', '"', '\n', '\r']) || name.starts_with('#')
+    {
         return quoted_text(name).into();
     }
     name.into()
@@ -78,11 +135,12 @@ fn quoted(name: &str) -> Cow<'_, str> {
 struct Range<'a, W> {
     out: W,
     selection: &'a Selection,
+    typed: bool,
 }
 
 impl<W: Write> Sink for Range<'_, W> {
     fn data(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
-        let Range { out, selection } = self;
+        let Range { out, selection, typed } = self;
         let mut result = Ok(());
         let missing = selection.unfold(record, |point| {
             if matches!(point.value, Datum::Frame(_)) {
@@ -93,7 +151,7 @@ impl<W: Write> Sink for Range<'_, W> {
             let name = point.column.map_or_else(unknown, |c| Cow::Borrowed(c.name.as_str()));
             exported.rows += 1;
             if result.is_ok() {
-                result = row(out, point.time_ns, &name, &point.value);
+                result = row(out, point.time_ns, &name, &point.value, *typed);
             }
         });
         exported.fields_missing += missing;
@@ -115,6 +173,7 @@ impl<W: Write> Sink for Range<'_, W> {
 pub struct Csv<W> {
     out: W,
     begun: bool,
+    typed: bool,
     /// Rows on their way to `out`.
     text: Vec<u8>,
 }
@@ -122,12 +181,17 @@ pub struct Csv<W> {
 impl<W: Write> Csv<W> {
     /// With its header.
     pub fn new(out: W) -> Self {
-        Csv { out, begun: false, text: Vec::new() }
+        Csv { out, begun: false, typed: false, text: Vec::new() }
+    }
+
+    /// The same; `typed`: each row says the type of its value.
+    pub fn typed(out: W, typed: bool) -> Self {
+        Csv { typed, ..Csv::new(out) }
     }
 
     fn hand_on(&mut self) -> Result<()> {
         if !self.begun {
-            self.out.write_all(b"time,series,value\n")?;
+            self.out.write_all(header(self.typed).as_bytes())?;
             self.begun = true;
         }
         self.out.write_all(&self.text)?;
@@ -142,11 +206,22 @@ impl<W: Write> Csv<W> {
 /// Those of `out`.
 pub fn plain_value(out: &mut impl Write, values: &Values<'_>, at: usize) -> io::Result<()> {
     match values {
-        Values::F64(values) => write!(out, "{}", values.get(at).unwrap_or(&f64::NAN)),
+        Values::F64(values) => float(out, *values.get(at).unwrap_or(&f64::NAN)),
         Values::I64(values) => write!(out, "{}", values.get(at).unwrap_or(&0)),
         Values::U64(values) => write!(out, "{}", values.get(at).unwrap_or(&0)),
         Values::Bool(values) => write!(out, "{}", values.get(at).unwrap_or(&false)),
         Values::Text(texts) => out.write_all(texts.get(at).unwrap_or("").as_bytes()),
+    }
+}
+
+/// The type of values, as forms name it.
+pub(crate) fn kind_of(values: &Values<'_>) -> &'static str {
+    match values {
+        Values::F64(_) => "f64",
+        Values::I64(_) => "i64",
+        Values::U64(_) => "u64",
+        Values::Bool(_) => "bool",
+        Values::Text(_) => "text",
     }
 }
 
@@ -161,6 +236,9 @@ impl<W: Write> Rows for Csv<W> {
                     self.text.extend_from_slice(quoted_text(text).as_bytes());
                 }
                 values => plain_value(&mut self.text, values, at)?,
+            }
+            if self.typed {
+                write!(self.text, ",{}", kind_of(&batch.values))?;
             }
             self.text.push(b'\n');
             if self.text.len() >= PIECE_BYTES {
@@ -217,13 +295,29 @@ mod tests {
             ("=\"a\",b", "\"'=\"\"a\"\",b\""),
         ] {
             let mut out = Vec::new();
-            row(&mut out, 7, name, &Datum::Float(-5.0)).unwrap();
+            row(&mut out, 7, name, &Datum::Float(-5.0), false).unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), format!("7,{written},-5\n"));
         }
         let mut out = Vec::new();
-        row(&mut out, 7, "t", &Datum::Text("=cmd|'/C calc'!A0")).unwrap();
-        row(&mut out, 7, "t", &Datum::Text("a\"b")).unwrap();
+        row(&mut out, 7, "t", &Datum::Text("=cmd|'/C calc'!A0"), false).unwrap();
+        row(&mut out, 7, "t", &Datum::Text("a\"b"), false).unwrap();
         let expected = "7,t,\"'=cmd|'/C calc'!A0\"\n7,t,\"a\"\"b\"\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_reads_like_something_else_is_written_so_that_it_does_not() {
+        for (name, value, written) in [
+            ("a", Datum::Float(5.0), "7,a,5,f64\n"),
+            ("a", Datum::Float(-0.0), "7,a,-0.0,f64\n"),
+            ("a", Datum::Float(1e300), "7,a,1e300,f64\n"),
+            ("1.5", Datum::Integer(5), "7,\"1.5\",5,i64\n"),
+            ("nan", Datum::Boolean(true), "7,\"nan\",true,bool\n"),
+            ("2026-01-01", Datum::Text("5"), "7,\"2026-01-01\",\"5\",text\n"),
+        ] {
+            let mut out = Vec::new();
+            row(&mut out, 7, name, &value, true).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), written);
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! Rows as JSON: one object a line, or an array of them written piece by piece.
 //!
 //! `{"series":"temp","time_ns":1700000000000000000,"value":21.5}`, which `baro record --stdin json`
-//! takes. A float that is no number is null, as it is there; JSON has no infinities either, and
+//! takes. Integers have `"value_type":"i64"` (or `u64`) behind them if asked for, since to most who write
+//! JSON 21 and 21.5 are of one type. A float that is no number is null, as it is there; JSON has no infinities either, and
 //! these are counted.
 
+use crate::csv::kind_of;
 use crate::rows::{Rows, Told};
 use crate::{Error, Result};
 use baro_store::{Batch, Column, Values};
@@ -15,6 +17,7 @@ pub struct Json<W> {
     out: W,
     array: bool,
     begun: bool,
+    typed: bool,
     told: Told,
     /// Rows on their way to `out`.
     text: Vec<u8>,
@@ -26,12 +29,25 @@ pub(crate) const PIECE_BYTES: usize = 64 << 10;
 impl<W: Write> Json<W> {
     /// One object a line.
     pub fn lines(out: W) -> Self {
-        Json { out, array: false, begun: false, told: Told::default(), text: Vec::new() }
+        Json {
+            out,
+            array: false,
+            begun: false,
+            typed: false,
+            told: Told::default(),
+            text: Vec::new(),
+        }
     }
 
     /// One array, an object a line.
     pub fn array(out: W) -> Self {
         Json { array: true, ..Json::lines(out) }
+    }
+
+    /// The same; `typed`: integers say their type.
+    #[must_use]
+    pub fn typed(self, typed: bool) -> Self {
+        Json { typed, ..self }
     }
 
     fn row(&mut self, start: &[u8], time_ns: i64) -> Result<()> {
@@ -95,6 +111,9 @@ impl<W: Write> Rows for Json<W> {
         for (at, time_ns) in batch.times_ns.iter().enumerate() {
             self.row(&start, *time_ns)?;
             value(&mut self.text, &batch.values, at).map_err(Error::Output)?;
+            if self.typed && matches!(batch.values, Values::I64(_) | Values::U64(_)) {
+                write!(self.text, ",\"value_type\":\"{}\"", kind_of(&batch.values))?;
+            }
             self.end_row()?;
         }
         Ok(())

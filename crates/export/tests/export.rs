@@ -83,11 +83,12 @@ fn csv_has_samples_and_fields_of_the_range_and_counts_the_rest() {
     let folder = recorded("csv");
     let store = Store::open(&folder.0).unwrap();
     let (text, exported) = csv(&store, &request(&store, &[], 1030, i64::MAX));
-    let expected = "time,series,value\n\
-        1030,control.speed,3\n1030,control.cell[0],3\n1030,control.cell[1],6\n\
-        1030,control.on,true\n1031,temp,NaN\n1032,\"a,\"\"b\"\"\",9223372036854775804\n\
-        1040,control.speed,4\n1040,control.cell[0],4\n1041,temp,4.5\n\
-        1042,\"a,\"\"b\"\"\",9223372036854775803\n";
+    let expected = "time,series,value,value_type\n\
+        1030,control.speed,3,f64\n1030,control.cell[0],3,i64\n1030,control.cell[1],6,i64\n\
+        1030,control.on,true,bool\n1031,temp,NaN,f64\n\
+        1032,\"a,\"\"b\"\"\",9223372036854775804,i64\n\
+        1040,control.speed,4,f64\n1040,control.cell[0],4,i64\n1041,temp,4.5,f64\n\
+        1042,\"a,\"\"b\"\"\",9223372036854775803,i64\n";
     assert_eq!(text, expected);
     assert_eq!((exported.rows, exported.frames_left_out), (10, 2));
     assert_eq!((exported.fields_missing, exported.lost), (2, 0));
@@ -98,7 +99,8 @@ fn csv_has_samples_and_fields_of_the_range_and_counts_the_rest() {
     let (text, _) = csv(&store, &request(&store, &["control.cell[1]", "temp"], 1000, 1011));
     assert_eq!(
         text,
-        "time,series,value\n1000,control.cell[1],0\n1001,temp,0.5\n1010,control.cell[1],2\n"
+        "time,series,value,value_type\n1000,control.cell[1],0,i64\n1001,temp,0.5,f64\n\
+         1010,control.cell[1],2,i64\n"
     );
 }
 
@@ -118,8 +120,8 @@ fn texts_are_exported_in_quotes_and_as_strings() {
     let store = Store::open(&folder.0).unwrap();
     let request = request(&store, &["said"], i64::MIN, i64::MAX);
     let (text, exported) = csv(&store, &request);
-    let expected = "time,series,value\n5000,said,\"a \"\"quoted\"\" one, ä\"\n\
-                    5001,said,\"12\"\n5002,said,\"\"\n5003,said,\"two\nlines\"\n";
+    let expected = "time,series,value,value_type\n5000,said,\"a \"\"quoted\"\" one, ä\",text\n\
+                    5001,said,\"12\",text\n5002,said,\"\",text\n5003,said,\"two\nlines\",text\n";
     assert!(text.starts_with(expected), "{text}");
     assert_eq!((exported.rows, exported.lost), (4, 1));
     let mut out = Cursor::new(Vec::new());

@@ -1,7 +1,7 @@
 //! What a source did: what was taken, what was refused and why.
 
 use crate::error::Result;
-use crate::refusal::Refusal;
+use crate::refusal::{Reason, Refusal};
 use baro_recorder::Refused;
 use baro_sys::clock;
 
@@ -94,7 +94,13 @@ impl Fed {
             self.bad_lines += 1;
             self.bad_line = refusal.line;
         }
-        self.count_bad(|| refusal.complaint());
+        // What is refused by the recorder only when it declares came in an earlier one.
+        let here = self.datagrams > 0 && !matches!(refusal.reason, Reason::Undeclarable(_));
+        let datagram = self.datagrams;
+        self.count_bad(|| match here {
+            true => format!("datagram {datagram}, {}", refusal.complaint()),
+            false => refusal.complaint(),
+        });
     }
 
     fn count_bad(&mut self, text: impl FnOnce() -> String) {

@@ -5,7 +5,8 @@
 //! nobody knows when that comes, and a record has the samples of one time. Together: many are held
 //! back, and a record has samples of many times. In both all new series that are held are declared at
 //! once, since each declaration waits for the device; who sends names pays for the bytes, not for a
-//! sync of each. A value that does not fit its series is refused with its line, never guessed.
+//! sync of each. A value that does not fit its series is refused, never guessed, and with it all of its
+//! line, whose values were taken together.
 //!
 //! Invariant: what is taken is pushed or counted as refused, and costs no other sample; what is known
 //! waits for no declaration. Held by `tests/sources.rs` and `tests/import.rs` of the command line, and
@@ -44,6 +45,19 @@ enum Held {
     },
 }
 
+/// Where the samples of a line begin, among what is held.
+#[derive(Clone, Copy, Debug, Default)]
+struct LineBegin {
+    /// 0: there was none yet.
+    line: u64,
+    held: usize,
+    texts: usize,
+    /// Names that were to be declared before it.
+    new: usize,
+    /// It is refused, and so is what comes of it.
+    refused: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct HeldSample {
     time_ns: i64,
@@ -67,6 +81,10 @@ pub struct Intake<'a> {
     held: Vec<HeldSample>,
     texts: String,
     columns: Columns,
+    /// The line that samples come from.
+    begin: LineBegin,
+    /// Whether a line may be taken in part.
+    in_parts: bool,
     /// A line of samples without a time, and the time at which its first one came.
     line: (u64, i64),
 }
@@ -86,13 +104,26 @@ impl<'a> Intake<'a> {
             held: Vec::new(),
             texts: String::new(),
             columns: Columns::default(),
+            begin: LineBegin::default(),
+            in_parts: false,
             line: (0, 0),
         })
     }
 
-    /// Another input begins: its lines are counted from 1.
+    /// Another input begins: its lines are counted from 1. A line with a value that its series does not
+    /// take is refused whole.
     pub fn begin(&mut self) {
         self.fed.begin();
+        self.begin = LineBegin::default();
+        self.line = (0, 0);
+        self.in_parts = false;
+    }
+
+    /// The same of an input whose lines have nothing to do with each other's values, such as rows of a
+    /// table: each value is taken or refused by itself.
+    pub fn begin_in_parts(&mut self) {
+        self.begin();
+        self.in_parts = true;
     }
 
     /// Whether it takes nothing more, since it is strict and something was refused.
@@ -127,6 +158,17 @@ impl<'a> Intake<'a> {
     /// Nothing more can be declared or pushed.
     pub fn take(&mut self, row: &Row<'_>, tell: &mut Tell<'_>) -> Result<()> {
         if self.stopped() {
+            return Ok(());
+        }
+        if self.begin.line != row.line {
+            // Not within a line: what is pushed cannot be refused any more.
+            if self.manner.gather == Gather::AsTheyCome {
+                self.push_if_much(tell)?;
+            }
+            let (held, texts, new) = (self.held.len(), self.texts.len(), self.names.new_len());
+            self.begin = LineBegin { line: row.line, held, texts, new, refused: false };
+        }
+        if self.begin.refused {
             return Ok(());
         }
         if row.series.len() > NAME_LOOKED_UP_BYTES_MAX {
@@ -188,9 +230,6 @@ impl<'a> Intake<'a> {
             }
         };
         let (time_ns, line) = (row.time_ns, row.line);
-        if self.manner.gather == Gather::AsTheyCome {
-            self.push_if_much(tell)?;
-        }
         let held = match fit {
             Fit::Word(word) => Held::Word(word),
             Fit::Text(text) => {
@@ -207,7 +246,23 @@ impl<'a> Intake<'a> {
         if !self.stopped() {
             self.fed.refuse(refusal);
             tell(refusal);
+            // What may not be declared costs itself; a fault of the line costs the line.
+            let of_line = matches!(
+                refusal.reason,
+                Reason::Misfit(_) | Reason::NameTooLong { .. } | Reason::NoName
+            );
+            if of_line && !self.in_parts && refusal.line == self.begin.line {
+                self.give_up_line();
+            }
         }
+    }
+
+    /// Forgets what is held of the line.
+    fn give_up_line(&mut self) {
+        self.begin.refused = true;
+        self.held.truncate(self.begin.held);
+        self.texts.truncate(self.begin.texts);
+        self.new_left = self.new_left.saturating_add(self.names.forget_new(self.begin.new));
     }
 
     /// Pushes a frame of the channel `channel`, which is declared.
@@ -249,6 +304,7 @@ impl<'a> Intake<'a> {
         self.texts.clear();
         held.clear();
         self.held = held;
+        self.begin = LineBegin { held: 0, texts: 0, new: 0, ..self.begin };
         Ok(())
     }
 

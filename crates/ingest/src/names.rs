@@ -105,6 +105,23 @@ impl Names {
         self.slots.len()
     }
 
+    /// How many are to be declared.
+    pub(crate) fn new_len(&self) -> usize {
+        self.new.len()
+    }
+
+    /// Forgets those that are to be declared but for the first `keep`. Returns how many these were.
+    pub(crate) fn forget_new(&mut self, keep: usize) -> usize {
+        let forgotten = self.new.split_off(keep.min(self.new.len()));
+        for (place, name) in forgotten.iter().rev() {
+            self.places.remove(name);
+            if *place as usize + 1 == self.slots.len() {
+                self.slots.pop();
+            }
+        }
+        forgotten.len()
+    }
+
     /// Whether any is to be declared.
     pub(crate) fn has_new(&self) -> bool {
         !self.new.is_empty()

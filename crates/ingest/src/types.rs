@@ -8,10 +8,14 @@
 //! | unsigned | the nearest f64 | below 2^63, else refused | refused | refused | refused | f64 | i64, above refused |
 //! | truth value | refused | refused | as it is | refused | refused | bool | bool |
 //! | text | refused | refused | refused | to 64 KiB, else refused | refused | text | text |
+//! | in quotes | what it says | what it says | what it says | to 64 KiB, else refused | refused | what it says, else text | |
 //!
 //! Doors differ only in the last two columns, so that difference is data, a [`Types`] in each
 //! [`Row`](crate::Row): where a form cannot tell `21` from `21.0` a new series takes both, where it
-//! can (`21i`, a column of Parquet) each is kept as it is.
+//! can (`21i`, a column of Parquet) each is kept as it is, and where a type is said beside the value
+//! ([`Types::As`]) a new series has that. CSV has quotes around numbers too if its writer likes: what is in
+//! them is a text only if the series is one or it is no number; and where all fields of a line are in
+//! quotes ([`Types::NumbersInQuotes`]) it is none unless the series is one.
 //!
 //! A sample of f64, i64 or bool is one word of 64 bits in a record, and only the series' declaration
 //! says how to read it; the recorder takes any. So a `Word` is made here and nowhere else, from
@@ -23,18 +27,30 @@
 use crate::value::Value;
 use baro_ondisk::Type;
 use baro_ondisk::limits::TEXT_BYTES_MAX;
+use baro_sources::{Mark, number};
 use std::fmt;
-
-/// How much of a text an error quotes.
-const FOUND_CHARS_MAX: usize = 40;
 
 /// What numbers make of a series that is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Types {
     /// f64, whether they are written with a point or not: 21 and 21.5 are values of one series.
     Numbers,
+    /// The same, and what is in quotes is no text: all fields of its line are.
+    NumbersInQuotes,
     /// Integers i64, others f64.
     Exact,
+    /// What is said beside the value.
+    As(Type),
+}
+
+impl From<Mark> for Types {
+    fn from(mark: Mark) -> Self {
+        match mark {
+            Mark::None => Types::Numbers,
+            Mark::AllQuoted => Types::NumbersInQuotes,
+            Mark::As(kind) => Types::As(kind),
+        }
+    }
 }
 
 impl Types {
@@ -42,11 +58,18 @@ impl Types {
     #[must_use]
     pub fn declares(self, value: Value<'_>) -> Type {
         match (value, self) {
+            (_, Types::As(kind)) => kind,
             (Value::Float(_), _) => Type::F64,
-            (Value::Integer(_) | Value::Unsigned(_), Types::Numbers) => Type::F64,
             (Value::Integer(_) | Value::Unsigned(_), Types::Exact) => Type::I64,
+            (Value::Integer(_) | Value::Unsigned(_), _) => Type::F64,
             (Value::Boolean(_), _) => Type::Bool,
             (Value::Text(_), _) => Type::Text,
+            (Value::Quoted(text), _) => match number::scalar(text) {
+                Ok(value) => self.declares((&value).into()),
+                // It is refused then.
+                Err(_) if self == Types::NumbersInQuotes => Type::F64,
+                Err(_) => Type::Text,
+            },
         }
     }
 }
@@ -81,15 +104,11 @@ impl fmt::Display for Misfit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.name();
         match (self.kind, self.value) {
-            (Type::Text, Value::Text(text)) => {
+            (Type::Text, Value::Text(text) | Value::Quoted(text)) => {
                 let bytes = text.len();
                 write!(f, "expected a text of at most {TEXT_BYTES_MAX} bytes, found {bytes} bytes")
             }
-            (_, Value::Text(text)) => {
-                let text: String = text.chars().take(FOUND_CHARS_MAX).collect();
-                write!(f, "expected {kind}, found {text:?}")
-            }
-            (_, value) => write!(f, "expected {kind}, found {value:?}"),
+            (_, value) => write!(f, "expected {kind}, found {value}"),
         }
     }
 }
@@ -103,8 +122,14 @@ pub(crate) fn fit(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
         (Type::I64, Value::Integer(value)) => value,
         (Type::I64, Value::Unsigned(value)) if i64::try_from(value).is_ok() => value as i64,
         (Type::Bool, Value::Boolean(value)) => i64::from(value),
-        (Type::Text, Value::Text(text)) if text.len() <= TEXT_BYTES_MAX => {
+        (Type::Text, Value::Text(text) | Value::Quoted(text)) if text.len() <= TEXT_BYTES_MAX => {
             return Ok(Fit::Text(text));
+        }
+        (Type::F64 | Type::I64 | Type::Bool, Value::Quoted(text)) => {
+            let misfit = Misfit { kind, value };
+            let said = number::scalar(text).map_err(|_| misfit)?;
+            let Ok(Fit::Word(word)) = fit(kind, (&said).into()) else { return Err(misfit) };
+            return Ok(Fit::Word(word));
         }
         (kind, value) => return Err(Misfit { kind, value }),
     })))
@@ -140,17 +165,17 @@ mod tests {
         for (value, expected) in [
             (
                 Value::Float(-0.0),
-                format!("-0.0 | {} | f64 | f64", refused("i64 bool text channel", "Float(-0.0)")),
+                format!("-0.0 | {} | f64 | f64", refused("i64 bool text channel", "-0.0")),
             ),
             (
                 Value::Float(f64::NAN),
-                format!("NaN | {} | f64 | f64", refused("i64 bool text channel", "Float(NaN)")),
+                format!("NaN | {} | f64 | f64", refused("i64 bool text channel", "NaN")),
             ),
             (
                 Value::Integer((1 << 53) + 1),
                 format!(
                     "9007199254740992.0 | 9007199254740993 | {} | f64 | i64",
-                    refused(others, "Integer(9007199254740993)")
+                    refused(others, "9007199254740993")
                 ),
             ),
             (
@@ -158,22 +183,22 @@ mod tests {
                 format!(
                     "9.223372036854776e18 | {} | {} | f64 | i64",
                     i64::MAX,
-                    refused(others, "Unsigned(9223372036854775807)")
+                    refused(others, "9223372036854775807")
                 ),
             ),
             (
                 Value::Unsigned(1 << 63),
                 format!(
                     "9.223372036854776e18 | {} | f64 | i64",
-                    refused("i64 bool text channel", "Unsigned(9223372036854775808)")
+                    refused("i64 bool text channel", "9223372036854775808")
                 ),
             ),
             (
                 Value::Boolean(true),
                 format!(
                     "{} | 1 | {} | bool | bool",
-                    refused("f64 i64", "Boolean(true)"),
-                    refused("text channel", "Boolean(true)")
+                    refused("f64 i64", "true"),
+                    refused("text channel", "true")
                 ),
             ),
             (
@@ -182,6 +207,22 @@ mod tests {
                     "{} | 5 bytes | {} | text | text",
                     refused("f64 i64 bool", r#""a \"b\"""#),
                     refused("channel", r#""a \"b\"""#)
+                ),
+            ),
+            (
+                Value::Quoted("12"),
+                format!(
+                    "12.0 | 12 | {} | 2 bytes | {} | f64 | i64",
+                    refused("bool", "\"12\""),
+                    refused("channel", "\"12\"")
+                ),
+            ),
+            (
+                Value::Quoted("on"),
+                format!(
+                    "{} | 2 bytes | {} | text | text",
+                    refused("f64 i64 bool", "\"on\""),
+                    refused("channel", "\"on\"")
                 ),
             ),
             (
@@ -196,5 +237,17 @@ mod tests {
         ] {
             assert_eq!(row(value), expected);
         }
+    }
+
+    #[test]
+    fn what_is_said_beside_a_value_decides_for_a_new_series() {
+        for kind in [Type::F64, Type::I64, Type::Bool, Type::Text] {
+            assert_eq!(Types::As(kind).declares(Value::Integer(1)), kind);
+        }
+        let quoted = Types::NumbersInQuotes;
+        assert_eq!(quoted.declares(Value::Quoted("n/a")), Type::F64);
+        assert!(fit(Type::F64, Value::Quoted("n/a")).is_err());
+        assert_eq!(quoted.declares(Value::Quoted("5")), Type::F64);
+        assert_eq!(quoted.declares(Value::Quoted("true")), Type::Bool);
     }
 }

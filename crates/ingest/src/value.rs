@@ -3,6 +3,10 @@
 
 use baro_sources::Scalar;
 use baro_sources::influx::InfluxValue;
+use std::fmt;
+
+/// How much of a text an error quotes.
+const FOUND_CHARS_MAX: usize = 40;
 
 /// A value as it was written, whatever its series is declared as.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,14 +21,36 @@ pub enum Value<'a> {
     Boolean(bool),
     /// Text.
     Text(&'a str),
+    /// In quotes in a form that puts them around numbers too: a text if the series is of texts, else
+    /// what the text says.
+    Quoted(&'a str),
 }
 
-impl From<Scalar> for Value<'_> {
-    fn from(value: Scalar) -> Self {
+impl<'a> From<&'a Scalar<'_>> for Value<'a> {
+    fn from(value: &'a Scalar<'_>) -> Self {
         match value {
-            Scalar::Float(value) => Value::Float(value),
-            Scalar::Integer(value) => Value::Integer(value),
-            Scalar::Boolean(value) => Value::Boolean(value),
+            Scalar::Float(value) => Value::Float(*value),
+            Scalar::Integer(value) => Value::Integer(*value),
+            Scalar::Unsigned(value) => Value::Unsigned(*value),
+            Scalar::Boolean(value) => Value::Boolean(*value),
+            Scalar::Text(text) => Value::Text(text),
+            Scalar::Quoted(text) => Value::Quoted(text),
+        }
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // With a point, so that it does not look like an integer.
+            Value::Float(value) => write!(f, "{value:?}"),
+            Value::Integer(value) => value.fmt(f),
+            Value::Unsigned(value) => value.fmt(f),
+            Value::Boolean(value) => value.fmt(f),
+            Value::Text(text) | Value::Quoted(text) => {
+                let found: String = text.chars().take(FOUND_CHARS_MAX).collect();
+                write!(f, "{found:?}")
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value};
 use baro_log::{Geometry, init};
-use baro_ondisk::{StoreId, WhenFull};
+use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_sys::disk::Disk;
 use std::path::PathBuf;
@@ -92,4 +92,36 @@ fn names_that_cannot_be_declared_cost_the_others_nothing() {
     take(&mut intake, 4, "labels{ a=\"1\", b=\"7\" }");
     intake.flush(&mut |_| {}).unwrap();
     assert_eq!((intake.fed.declarations, intake.fed.series, intake.fed.samples), (1, 1_000, 1_501));
+}
+
+#[test]
+fn a_line_with_a_value_of_another_type_is_refused_whole_and_declares_nothing() {
+    let (_folder, recorder) = recorder("whole");
+    let declared = recorder.declare(&[("n", Type::I64, "")]).unwrap();
+    assert_eq!(declared.len(), 1);
+    for manner in [Manner::as_they_come(3), Manner::together()] {
+        let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+        let mut intake = Intake::new("test", target, manner).unwrap();
+        let mut told = Vec::new();
+        let mut take = |line, series, value| {
+            let row = Row { line, series, time_ns: 5, value, types: Types::Exact };
+            intake.take(&row, &mut |refusal| told.push(refusal.to_string())).unwrap();
+        };
+        take(1, "kept", Value::Float(1.0));
+        for (series, value) in [
+            ("new", Value::Text("x")),
+            ("kept", Value::Float(2.0)),
+            ("n", Value::Float(1.5)),
+            ("late", Value::Float(3.0)),
+            ("n", Value::Integer(3)),
+        ] {
+            take(2, series, value);
+        }
+        take(3, "n", Value::Integer(4));
+        assert_eq!(told, ["line 2: series n: expected i64, found 1.5"]);
+        let fed = intake.finish(&mut |_| {}).unwrap();
+        assert_eq!((fed.samples, fed.bad, fed.bad_lines), (2, 1, 1));
+    }
+    assert!(recorder.declared("kept").is_some());
+    assert!(recorder.declared("new").is_none() && recorder.declared("late").is_none());
 }

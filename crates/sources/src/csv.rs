@@ -1,53 +1,75 @@
-//! Lines of `time,series,value`, from bytes that come in any pieces.
+//! Lines of CSV, from bytes that come in any pieces.
 //!
 //! What a shell script can print is the lowest door into a store, so the parser is forgiving
-//! about form (quotes, blanks, CRLF, comments, a header) and strict about content: a line that is
+//! about form (quotes, blanks, CRLF, comments, headers) and strict about content: a line that is
 //! not understood gives one error with its place and is skipped, never guessed. The caller owns
 //! the input and the clock; a piece goes in, samples come out at once, and only a line that is cut
-//! by the end of a piece is copied.
+//! by the end of a piece, or a text with line breaks, is copied.
 //!
-//! Time: an integer is nanoseconds since 1970; a number with a point is seconds; RFC 3339 with Z
-//! or an offset; nothing means now, and is `None` here. Value: `12` is an integer, `12.0`, `1e3`,
-//! `nan` and `inf` are floats, `true` and `false` truth values. Any field may be in quotes, and
-//! then holds commas, and quotes written twice. A name behind a `'` that keeps it from being a formula
-//! in a spreadsheet, as an export writes it, is read without it. Blanks around a field do not count. Blank lines,
-//! lines that start with `#`, and the header `time,series,value` are skipped wherever they stand
-//! (files get concatenated), and so is a byte order mark at the very beginning.
+//! Without a header, and with the header `time,series,value`, lines are that, and may have the type of the
+//! value behind it (`f64`, `i64`, `u64`, `bool`, `text`), as `baro query` and `baro cat` write it. Any other header with a
+//! column for the time says what the columns are ([`columns`](self)): wide or long, in any order, with
+//! `,` `;` or a tab between them. A header may stand wherever it likes (files get concatenated).
+//! Without one a name that is a number is refused: that is a file of values without names.
+//!
+//! Time: [`Times`]; nothing means now, and is `None` here. Value: `12` is an integer, `12.0`, `1e3`,
+//! `nan` and `inf` are floats, `true` and `false` truth values, others are texts and stand in quotes.
+//! Any field may be in quotes, and then holds separators, line breaks, and quotes written twice; so a
+//! number in quotes is a number unless the series is of texts or the type is said. A name or text behind
+//! a `'` that keeps it from being a formula in a spreadsheet, as an export writes it, is read without it.
+//! Blanks around a field do not count. Blank lines and lines that start with `#` are skipped, and so is
+//! a byte order mark at the very beginning.
 //!
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
-//! [`LINE_BYTES_MAX`]. Held by `tests::any_cutting_gives_the_same_items`.
+//! a few [`LINE_BYTES_MAX`]. Held by `tests::any_cutting_gives_the_same_items`.
 
+mod columns;
 mod error;
-mod time;
+mod fields;
 
-use crate::lines::{LineCutter, quote};
-use crate::sample::{Sample, Scalar};
-use std::borrow::Cow;
+use crate::form::{Kind, TextForm};
+use crate::lines::{self, Unreadable, quote};
+use crate::records::{Attempt, Records, Verdict};
+use crate::sample::Sample;
+use crate::time::Times;
+use columns::{Columns, Header};
+use fields::{Fault, Field, Values, field, is_value, unguarded};
 
 pub use error::{CsvError, CsvProblem};
-use time::TimeFault;
 
 /// Reads a time as [`CsvParser`] does: an integer is nanoseconds since the Unix epoch, a number
 /// with a point is seconds, else RFC 3339. `None` if it is none of these or does not exist.
 #[must_use]
 pub fn parse_time(text: &str) -> Option<i64> {
-    time::parse(text).ok()
+    Times::default().read(text).ok()
 }
 
-/// The longest line, without its newline: 64 KiB. A longer one is one error and is skipped, so
-/// that a binary file fed by mistake does not fill the memory.
-pub const LINE_BYTES_MAX: usize = 64 << 10;
+/// Whether a text is a time, with a zone or without.
+fn is_time(text: &str) -> bool {
+    Times::default().in_zone(0).read(text).is_ok()
+}
+
+/// The longest line, without its newline, and the longest record of several: 256 KiB, which a text of
+/// 64 KiB fits whatever is in it. A longer one is one error and is skipped, so that a binary file fed by
+/// mistake does not fill the memory.
+pub const LINE_BYTES_MAX: usize = 256 << 10;
 
 /// Turns bytes into samples.
 #[derive(Debug)]
 pub struct CsvParser {
-    lines: LineCutter,
+    records: Records,
+    reader: Reader,
 }
 
 impl Default for CsvParser {
     fn default() -> Self {
-        CsvParser { lines: LineCutter::new(LINE_BYTES_MAX) }
+        Self::of(TextForm::default())
     }
+}
+
+/// An odd number of quotes closes what is open.
+fn closes(line: &[u8]) -> bool {
+    line.iter().filter(|byte| **byte == b'"').count() % 2 == 1
 }
 
 impl CsvParser {
@@ -57,184 +79,245 @@ impl CsvParser {
         Self::default()
     }
 
+    /// A parser at line 1 of an input of which something is said.
+    #[must_use]
+    pub fn of(form: TextForm) -> Self {
+        CsvParser { records: Records::new(LINE_BYTES_MAX, closes), reader: Reader::of(form) }
+    }
+
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
     /// of the lines.
     pub fn feed(&mut self, bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, CsvError>)) {
-        self.lines.feed(bytes, |number, line| parse_line(number, line, &mut item));
+        let CsvParser { records, reader } = self;
+        records.feed(bytes, |number, line, attempt| reader.line(number, line, attempt, &mut item));
     }
 
     /// Ends the input: a last line without newline counts. The parser starts anew at line 1.
     pub fn finish(&mut self, mut item: impl FnMut(Result<Sample<'_>, CsvError>)) {
-        self.lines.finish(|number, line| parse_line(number, line, &mut item));
+        let CsvParser { records, reader } = self;
+        records.finish(|number, line, attempt| reader.line(number, line, attempt, &mut item));
+        (reader.state, reader.ended) = (State::Unknown, false);
     }
 }
 
 fn too_long(line: u64) -> CsvError {
     let problem = CsvProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
-    CsvError { line, column: LINE_BYTES_MAX + 1, problem }
+    CsvError { line, column: LINE_BYTES_MAX + 1, problem, unknown_form: false }
 }
 
-/// `None`: the line was too long.
-pub(crate) fn parse_line(
-    number: u64,
-    bytes: Option<&[u8]>,
-    item: &mut impl FnMut(Result<Sample<'_>, CsvError>),
-) {
-    let Some(bytes) = bytes else { return item(Err(too_long(number))) };
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    let mark_bytes = if number == 1 && bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let content = &bytes[mark_bytes..];
-    let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-    if matches!(first, None | Some(b'#')) {
-        return;
+/// What the lines are known to be.
+#[derive(Debug)]
+enum State {
+    /// Nothing was understood yet.
+    Unknown,
+    /// `time,series,value`, with that header or without.
+    Rows { header: bool },
+    /// What a header says.
+    Columns(Box<Columns>),
+}
+
+/// What lines mean.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    form: TextForm,
+    state: State,
+    /// Nothing more of the input can be read.
+    ended: bool,
+}
+
+impl Reader {
+    pub(crate) fn of(form: TextForm) -> Self {
+        Reader { form, state: State::Unknown, ended: false }
     }
-    let fault = |Fault { offset, problem }| CsvError {
-        line: number,
-        column: mark_bytes + offset + 1,
-        problem,
-    };
-    match str::from_utf8(content) {
-        Err(error) => {
-            item(Err(fault(Fault { offset: error.valid_up_to(), problem: CsvProblem::NotUtf8 })));
+
+    /// `None`: the line was too long.
+    pub(crate) fn line(
+        &mut self,
+        number: u64,
+        bytes: Option<&[u8]>,
+        attempt: Attempt,
+        item: &mut impl FnMut(Result<Sample<'_>, CsvError>),
+    ) -> Verdict {
+        if self.ended {
+            return Verdict::Done;
         }
-        Ok(text) => match parse_fields(number, text) {
-            Ok(None) => {}
-            Ok(Some(sample)) => item(Ok(sample)),
-            Err(error) => item(Err(fault(error))),
-        },
+        let Some(bytes) = bytes else {
+            item(Err(too_long(number)));
+            return Verdict::Done;
+        };
+        let unknown = matches!(self.state, State::Unknown);
+        let fault = |mark_bytes, fault: Fault| CsvError {
+            line: number,
+            column: mark_bytes + fault.offset + 1,
+            unknown_form: unknown && fault.problem.is_of_form(),
+            problem: fault.problem,
+        };
+        let Ok((content, mark_bytes)) = lines::content(number, bytes) else {
+            self.ended = true;
+            item(Err(fault(0, Fault { offset: 0, problem: CsvProblem::Utf16 })));
+            return Verdict::Done;
+        };
+        let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+        let comments = match &self.state {
+            State::Columns(columns) => columns.has_comments(),
+            State::Unknown | State::Rows { .. } => true,
+        };
+        if first.is_none() || first == Some(&b'#') && comments {
+            return Verdict::Done;
+        }
+        let read = match lines::utf8(content) {
+            Ok(text) => self.text(number, text, item),
+            Err(Unreadable::NotUtf8 { offset }) => {
+                Err(Fault { offset, problem: CsvProblem::NotUtf8 })
+            }
+            Err(Unreadable::Utf16) => Err(Fault { offset: 0, problem: CsvProblem::Utf16 }),
+        };
+        match read {
+            Ok(()) => Verdict::Done,
+            Err(Fault { problem, .. }) if attempt != Attempt::Alone && problem.is_open(attempt) => {
+                Verdict::Open
+            }
+            Err(found) => {
+                item(Err(fault(mark_bytes, found)));
+                Verdict::Done
+            }
+        }
+    }
+
+    fn text(
+        &mut self,
+        line: u64,
+        text: &str,
+        item: &mut impl FnMut(Result<Sample<'_>, CsvError>),
+    ) -> Result<(), Fault> {
+        if let State::Columns(columns) = &mut self.state {
+            if columns.is_same(text) {
+                return Ok(());
+            }
+            let Err(fault) = columns.row(line, text, &mut |sample| item(Ok(sample))) else {
+                return Ok(());
+            };
+            // Files get put together: another header says what comes behind it.
+            let other = fault.problem.is_of_header() && columns.is_header(text);
+            match if other { self.header(text)? } else { None } {
+                Some(state) => self.state = state,
+                None => return Err(fault),
+            }
+            return Ok(());
+        }
+        let header = matches!(self.state, State::Rows { header: true });
+        match parse_row(line, text, header, &self.form) {
+            Ok(Some(sample)) => {
+                if let State::Unknown = self.state {
+                    self.state = State::Rows { header: false };
+                }
+                item(Ok(sample));
+            }
+            Ok(None) => self.state = State::Rows { header: true },
+            Err(fault) if matches!(fault.problem, CsvProblem::QuoteOpen) => return Err(fault),
+            Err(fault) => match self.header(text)? {
+                Some(state) => self.state = state,
+                None => return Err(fault),
+            },
+        }
+        Ok(())
+    }
+
+    /// What a line says about those behind it, if it is a header.
+    fn header(&self, text: &str) -> Result<Option<State>, Fault> {
+        let Some(found) = columns::header(text, &self.form)? else { return Ok(None) };
+        let state = match found {
+            Header::Rows => State::Rows { header: true },
+            Header::Columns(columns) => State::Columns(columns),
+        };
+        // Behind rows that were understood, a bad one is hardly a header.
+        let rows = matches!(self.state, State::Rows { .. });
+        let values = || text.split([',', ';', '\t']).any(|field| is_value(field.trim()));
+        Ok(Some(state).filter(|_| !(rows && values())))
     }
 }
 
-/// A problem and its offset in the line, in bytes.
-struct Fault {
-    offset: usize,
-    problem: CsvProblem,
-}
-
-/// A field without blanks and quotes around it.
-struct Field<'a> {
-    offset: usize,
-    text: Cow<'a, str>,
-    /// Where the next field starts; `None` at the end of the line.
-    next: Option<usize>,
-}
-
-/// `None` for the header.
-fn parse_fields(line: u64, text: &str) -> Result<Option<Sample<'_>>, Fault> {
-    let time = field(text, 0)?;
-    let missing = |field| Fault { offset: text.len(), problem: CsvProblem::FieldMissing { field } };
-    let series = field(text, time.next.ok_or_else(|| missing("series"))?)?;
-    let value = field(text, series.next.ok_or_else(|| missing("value"))?)?;
-    if let Some(extra) = value.next {
-        let found = quote(&text[extra..]);
-        return Err(Fault { offset: extra, problem: CsvProblem::FieldExtra { found } });
-    }
-    if (&*time.text, &*series.text, &*value.text) == ("time", "series", "value") {
+/// The time that a field says; nothing is now.
+fn time_of(field: &Field<'_>, times: &Times) -> Result<Option<i64>, Fault> {
+    if field.text.is_empty() {
         return Ok(None);
     }
-    let time_ns = match &*time.text {
-        "" => None,
-        text => Some(time::parse(text).map_err(|fault| {
-            let found = quote(text);
-            let problem = match fault {
-                TimeFault::Form => CsvProblem::Time { found },
-                TimeFault::Calendar => CsvProblem::TimeCalendar { found },
-                TimeFault::Range => CsvProblem::TimeRange { found },
-            };
-            Fault { offset: time.offset, problem }
-        })?),
+    let read = times.read(&field.text).map(Some);
+    read.map_err(|fault| {
+        let problem = CsvProblem::Time { found: quote(&field.text), fault };
+        Fault { offset: field.offset, problem }
+    })
+}
+
+/// `None` for the header; `header`: there was one.
+fn parse_row<'a>(
+    line: u64,
+    text: &'a str,
+    header: bool,
+    form: &TextForm,
+) -> Result<Option<Sample<'a>>, Fault> {
+    let time = field(text, 0, ',')?;
+    let missing = |field| Fault { offset: text.len(), problem: CsvProblem::FieldMissing { field } };
+    let series = field(text, time.next.ok_or_else(|| missing("series"))?, ',')?;
+    let value = field(text, series.next.ok_or_else(|| missing("value"))?, ',')?;
+    let names = (&*time.text, &*series.text, &*value.text) == ("time", "series", "value");
+    let kind = match value.next.map(|next| (next, text[next..].trim_matches([' ', '\t']))) {
+        None => None,
+        Some((_, columns::VALUE_TYPE)) if names => None,
+        Some((extra, rest)) => match Kind::of_name(rest) {
+            Some(kind) => Some(kind),
+            None => {
+                let found = quote(&text[extra..]);
+                return Err(Fault { offset: extra, problem: CsvProblem::FieldExtra { found } });
+            }
+        },
     };
+    if names {
+        return Ok(None);
+    }
+    let time_ns = time_of(&time, &form.times)?;
     if series.text.is_empty() {
         return Err(Fault { offset: series.offset, problem: CsvProblem::SeriesEmpty });
     }
-    let value =
-        parse_value(&value.text).map_err(|problem| Fault { offset: value.offset, problem })?;
-    Ok(Some(Sample { line, time_ns, series: unguarded(series.text), value }))
+    if !header && !series.quoted && is_value(&series.text) {
+        let problem = CsvProblem::SeriesNumber { found: quote(&series.text) };
+        return Err(Fault { offset: series.offset, problem });
+    }
+    let all_quoted = time.quoted && series.quoted;
+    let values = Values { decimal_comma: form.decimal_comma };
+    let (value, mark) = values.read(value, kind, all_quoted)?;
+    Ok(Some(Sample { line, time_ns, series: unguarded(series.text), value, mark }))
 }
 
-/// A name without the `'` that an export puts before one that a spreadsheet would take for a formula:
-/// `baro_export::csv` has the other half.
-fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
-    let begin = name.trim_start_matches('\'');
-    let first = begin.trim_start_matches(' ').chars().next();
-    let formula = matches!(
-        first,
-        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n' | '＝' | '＋' | '－' | '＠')
-    );
-    match (formula, name) {
-        (true, Cow::Borrowed(name)) => name.strip_prefix('\'').unwrap_or(name).into(),
-        (true, Cow::Owned(mut name)) => {
-            if name.starts_with('\'') {
-                name.remove(0);
+impl CsvProblem {
+    /// Whether it speaks of the form of a line rather than of what stands in it.
+    fn is_of_form(&self) -> bool {
+        matches!(
+            self,
+            Self::Utf16
+                | Self::FieldMissing { .. }
+                | Self::FieldExtra { .. }
+                | Self::Time { fault: crate::time::TimeFault::Form, .. }
+                | Self::Header { .. }
+                | Self::SeriesNumber { .. }
+        )
+    }
+
+    /// Whether a header among rows would be refused so.
+    fn is_of_header(&self) -> bool {
+        matches!(self, Self::Time { .. } | Self::FieldCount { .. })
+    }
+
+    /// Whether more lines could make a record of it; of several lines, whether they are none.
+    fn is_open(&self, attempt: Attempt) -> bool {
+        match self {
+            Self::QuoteOpen => true,
+            Self::AfterQuote { .. } | Self::FieldExtra { .. } | Self::FieldCount { .. } => {
+                attempt == Attempt::Joined
             }
-            name.into()
-        }
-        (false, name) => name,
-    }
-}
-
-/// Takes the field that starts at `start`.
-fn field(text: &str, start: usize) -> Result<Field<'_>, Fault> {
-    let blank = [' ', '\t'];
-    let rest = text[start..].trim_start_matches(blank);
-    let offset = text.len() - rest.len();
-    let Some(quoted) = rest.strip_prefix('"') else {
-        let (content, next) = match rest.find(',') {
-            Some(comma) => (&rest[..comma], Some(offset + comma + 1)),
-            None => (rest, None),
-        };
-        return Ok(Field { offset, text: content.trim_end_matches(blank).into(), next });
-    };
-    let mut searched = 0;
-    let mut doubled = false;
-    let end = loop {
-        let Some(found) = quoted[searched..].find('"') else {
-            return Err(Fault { offset, problem: CsvProblem::QuoteOpen });
-        };
-        let end = searched + found;
-        if !quoted[end + 1..].starts_with('"') {
-            break end;
-        }
-        doubled = true;
-        searched = end + 2;
-    };
-    let content = &quoted[..end];
-    let content = if doubled { content.replace("\"\"", "\"").into() } else { content.into() };
-    let after = quoted[end + 1..].trim_start_matches(blank);
-    let after_offset = text.len() - after.len();
-    match after.as_bytes().first() {
-        None => Ok(Field { offset, text: content, next: None }),
-        Some(b',') => Ok(Field { offset, text: content, next: Some(after_offset + 1) }),
-        Some(_) => {
-            let problem = CsvProblem::AfterQuote { found: quote(after) };
-            Err(Fault { offset: after_offset, problem })
+            _ => false,
         }
     }
-}
-
-/// A number or truth value; also of JSON, whose numbers are a part of these.
-pub(crate) fn parse_value(text: &str) -> Result<Scalar, CsvProblem> {
-    match text {
-        "true" => return Ok(Scalar::Boolean(true)),
-        "false" => return Ok(Scalar::Boolean(false)),
-        _ => {}
-    }
-    if let Ok(integer) = text.parse() {
-        return Ok(Scalar::Integer(integer));
-    }
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        // As a float it would lose its last digits without a word.
-        return Err(CsvProblem::ValueRange { found: quote(text) });
-    }
-    let value: f64 = text.parse().map_err(|_| CsvProblem::Value { found: quote(text) })?;
-    // Infinity is a word; digits that come to it are a number too large for 64 bits.
-    if value.is_infinite()
-        && unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-    {
-        return Err(CsvProblem::FloatRange { found: quote(text) });
-    }
-    Ok(Scalar::Float(value))
 }
 
 #[cfg(test)]

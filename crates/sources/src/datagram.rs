@@ -7,8 +7,10 @@
 //! fuzz target `udp`.
 
 use crate::csv::{self, CsvError};
+use crate::form::TextForm;
 use crate::json::{self, JsonError};
 use crate::lines::LineCutter;
+use crate::records::Attempt;
 use crate::sample::Sample;
 use std::fmt;
 
@@ -37,17 +39,32 @@ impl fmt::Display for DatagramError {
 impl std::error::Error for DatagramError {}
 
 /// Hands each sample and each error of a datagram to `item`, in the order of its lines.
-pub fn read(bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, DatagramError>)) {
+pub fn read(bytes: &[u8], item: impl FnMut(Result<Sample<'_>, DatagramError>)) {
+    read_as(bytes, &TextForm::default(), item);
+}
+
+/// The same of datagrams of which something is said.
+pub fn read_as(
+    bytes: &[u8],
+    form: &TextForm,
+    mut item: impl FnMut(Result<Sample<'_>, DatagramError>),
+) {
     if bytes.is_empty() {
         return item(Err(DatagramError::Empty));
     }
     let mut lines = LineCutter::new(json::LINE_BYTES_MAX);
+    let mut rows = csv::Reader::of(form.clone());
     let mut line = |number: u64, line: Option<&[u8]>| {
         let first = line.and_then(|line| line.iter().find(|byte| !byte.is_ascii_whitespace()));
         if first == Some(&b'{') {
-            json::parse_line(number, line, &mut |found| item(found.map_err(DatagramError::Json)));
+            json::parse_line(number, line, &form.times, &mut |found| {
+                item(found.map_err(DatagramError::Json));
+            });
         } else {
-            csv::parse_line(number, line, &mut |found| item(found.map_err(DatagramError::Csv)));
+            let line = line.filter(|line| line.len() <= csv::LINE_BYTES_MAX);
+            rows.line(number, line, Attempt::Alone, &mut |found| {
+                item(found.map_err(DatagramError::Csv));
+            });
         }
     };
     lines.feed(bytes, &mut line);

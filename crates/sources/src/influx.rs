@@ -7,9 +7,9 @@
 //!
 //! Values: `21.5` is f64, `3i` i64, `3u` an unsigned integer, `t`, `true`, `f`, `false` and their
 //! forms with capitals are truth values, text is in quotes. Time: an integer in the unit the parser
-//! is made with, or none, which means now. Blank lines and those that start with `#` are skipped. A
-//! line is taken whole or is one error. Text may hold no line break: what Influx would take as one
-//! value over two lines is two errors here.
+//! is made with, or none, which means now. Blank lines and those that start with `#` are skipped, and so
+//! are those that start with `CREATE DATABASE `, which a dump of InfluxDB has at its beginning. A line is
+//! taken whole or is one error. A text may hold line breaks.
 //!
 //! Nothing is copied but names, which are put together in one buffer, and text with escapes.
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
@@ -19,7 +19,9 @@
 mod error;
 mod line;
 
-use crate::lines::LineCutter;
+use crate::lines::{self, Unreadable};
+use crate::records::{Attempt, Records, Verdict};
+use crate::time::Times;
 use line::Fields;
 use std::borrow::Cow;
 
@@ -56,21 +58,46 @@ pub struct InfluxSample<'a> {
     pub value: InfluxValue<'a>,
 }
 
+/// What InfluxDB's own dumps have before their lines.
+const CREATE: &[u8] = b"CREATE DATABASE ";
+
 /// Turns bytes into samples.
 #[derive(Debug)]
 pub struct InfluxParser {
-    lines: LineCutter,
+    records: Records,
+    reader: Reader,
+}
+
+#[derive(Debug)]
+struct Reader {
     fields: Fields,
-    /// Nanoseconds of one unit of time.
-    unit_ns: i64,
+    times: Times,
+    /// Nothing more of the input can be read.
+    ended: bool,
+}
+
+/// An odd number of quotes without a backslash closes what is open.
+fn closes(line: &[u8]) -> bool {
+    let (mut quotes, mut escaped) = (0, false);
+    for byte in line {
+        quotes += u64::from(*byte == b'"' && !escaped);
+        escaped = *byte == b'\\' && !escaped;
+    }
+    quotes % 2 == 1
 }
 
 impl InfluxParser {
     /// A parser at line 1; times are counted in units of `unit_ns` nanoseconds.
     #[must_use]
     pub fn new(unit_ns: i64) -> Self {
-        let lines = LineCutter::new(LINE_BYTES_MAX);
-        InfluxParser { lines, fields: Fields::default(), unit_ns }
+        Self::of(Times::default().of_unit(unit_ns))
+    }
+
+    /// A parser at line 1 that reads times so.
+    #[must_use]
+    pub fn of(times: Times) -> Self {
+        let records = Records::new(LINE_BYTES_MAX, closes);
+        InfluxParser { records, reader: Reader { fields: Fields::default(), times, ended: false } }
     }
 
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
@@ -80,44 +107,65 @@ impl InfluxParser {
         bytes: &[u8],
         mut item: impl FnMut(Result<InfluxSample<'_>, InfluxError>),
     ) {
-        let InfluxParser { lines, fields, unit_ns } = self;
-        lines.feed(bytes, |number, line| one(fields, *unit_ns, number, line, &mut item));
+        let InfluxParser { records, reader } = self;
+        records.feed(bytes, |number, line, attempt| reader.line(number, line, attempt, &mut item));
     }
 
     /// Ends the input: a last line without newline counts. The parser starts anew at line 1.
     pub fn finish(&mut self, mut item: impl FnMut(Result<InfluxSample<'_>, InfluxError>)) {
-        let InfluxParser { lines, fields, unit_ns } = self;
-        lines.finish(|number, line| one(fields, *unit_ns, number, line, &mut item));
+        let InfluxParser { records, reader } = self;
+        records.finish(|number, line, attempt| reader.line(number, line, attempt, &mut item));
+        reader.ended = false;
     }
 }
 
-/// Hands on the items of a line; `None`: it was too long.
-fn one(
-    fields: &mut Fields,
-    unit_ns: i64,
-    line: u64,
-    bytes: Option<&[u8]>,
-    item: &mut impl FnMut(Result<InfluxSample<'_>, InfluxError>),
-) {
-    let fault = |column, problem| Err(InfluxError { line, column, problem });
-    let Some(bytes) = bytes else {
-        let problem = InfluxProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
-        return item(fault(LINE_BYTES_MAX + 1, problem));
-    };
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    let first = bytes.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-    if matches!(first, None | Some(b'#')) {
-        return;
-    }
-    let text = match str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => return item(fault(error.valid_up_to() + 1, InfluxProblem::NotUtf8)),
-    };
-    match fields.read(text, unit_ns) {
-        Ok(time_ns) => fields.each(text, |series, value| {
-            item(Ok(InfluxSample { line, time_ns, series, value }));
-        }),
-        Err((offset, problem)) => item(fault(offset + 1, problem)),
+impl Reader {
+    /// Hands on the items of a line; `None`: it was too long.
+    fn line(
+        &mut self,
+        line: u64,
+        bytes: Option<&[u8]>,
+        attempt: Attempt,
+        item: &mut impl FnMut(Result<InfluxSample<'_>, InfluxError>),
+    ) -> Verdict {
+        if self.ended {
+            return Verdict::Done;
+        }
+        let mut fault = |column, problem| {
+            item(Err(InfluxError { line, column, problem }));
+            Verdict::Done
+        };
+        let Some(bytes) = bytes else {
+            let problem = InfluxProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
+            return fault(LINE_BYTES_MAX + 1, problem);
+        };
+        let Ok((content, mark_bytes)) = lines::content(line, bytes) else {
+            self.ended = true;
+            return fault(1, InfluxProblem::Utf16);
+        };
+        let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+        if matches!(first, None | Some(b'#')) || content.starts_with(CREATE) {
+            return Verdict::Done;
+        }
+        let text = match lines::utf8(content) {
+            Ok(text) => text,
+            Err(Unreadable::NotUtf8 { offset }) => {
+                return fault(mark_bytes + offset + 1, InfluxProblem::NotUtf8);
+            }
+            Err(Unreadable::Utf16) => return fault(1, InfluxProblem::Utf16),
+        };
+        match self.fields.read(text, &self.times) {
+            Ok(time_ns) => {
+                self.fields.each(text, |series, value| {
+                    item(Ok(InfluxSample { line, time_ns, series, value }));
+                });
+                Verdict::Done
+            }
+            Err((_, InfluxProblem::QuoteOpen)) if attempt != Attempt::Alone => Verdict::Open,
+            // A quote that was forgotten makes several lines one that is none.
+            Err(_) if attempt == Attempt::Joined => Verdict::Open,
+            Err((offset, problem)) => fault(mark_bytes + offset + 1, problem),
+        }
     }
 }
 

@@ -2,26 +2,33 @@
 //!
 //! Two forms, told apart by their keys: `{"time":..,"series":"temp","value":21.5}`, and an object
 //! of values, `{"time":..,"temp":21.5,"on":true}`, whose values were taken together. The time is
-//! under `time` or `time_ns`, in the forms of [`crate::csv`] (an integer is nanoseconds, a number
-//! with a point seconds, a string RFC 3339), and may be missing, which means now. Values are
-//! numbers, `true` and `false`; `null` is a float that is no number, as `baro cat --format json`
-//! writes it. A line is taken whole or not at all: one bad value refuses it, with an error that
+//! under `time`, in the forms of [`crate::Times`], or under `time_ns`, where an integer is nanoseconds
+//! whatever is said, and may be missing, which means now. Values are numbers, `true` and `false`, and
+//! texts; `null` is a float that is no number, as `baro query --format ndjson` writes it. In the first
+//! form `value_type` may say the type, as that writes it too. A line is taken whole or not at all: one bad value refuses it, with an error that
 //! names line and key, and the next line counts again. Numbers are read from their digits, so a
 //! time with nine digits behind the point and an integer of 64 bits lose nothing.
+//!
+//! A third form is that in which VictoriaMetrics exports a series,
+//! `{"metric":{"__name__":"up","job":"a"},"values":[1,0],"timestamps":[1700000000000,..]}`, whose times
+//! are milliseconds.
 //!
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
 //! a few [`LINE_BYTES_MAX`]. Held by `tests::any_cutting_gives_the_same_items`.
 
 mod error;
 
-use crate::csv::{parse_time, parse_value};
-use crate::lines::{LineCutter, quote};
-use crate::sample::{Sample, Scalar};
+use crate::form::Kind;
+use crate::lines::{self, LineCutter, Unreadable, quote};
+use crate::number;
+use crate::sample::{Mark, Sample, Scalar};
+use crate::time::{TimeFault, Times};
+use baro_ondisk::write_name;
 pub use error::{JsonError, JsonProblem};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// The longest line, without its newline: 1 MiB, some ten thousand values. A longer one is one
@@ -32,11 +39,14 @@ pub const LINE_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub struct JsonParser {
     lines: LineCutter,
+    times: Times,
+    /// Nothing more of the input can be read.
+    ended: bool,
 }
 
 impl Default for JsonParser {
     fn default() -> Self {
-        JsonParser { lines: LineCutter::new(LINE_BYTES_MAX) }
+        Self::of(Times::default())
     }
 }
 
@@ -47,15 +57,28 @@ impl JsonParser {
         Self::default()
     }
 
+    /// A parser at line 1 that reads times so.
+    #[must_use]
+    pub fn of(times: Times) -> Self {
+        JsonParser { lines: LineCutter::new(LINE_BYTES_MAX), times, ended: false }
+    }
+
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
     /// of the lines.
     pub fn feed(&mut self, bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, JsonError>)) {
-        self.lines.feed(bytes, |number, line| parse_line(number, line, &mut item));
+        let JsonParser { lines, times, ended } = self;
+        lines.feed(bytes, |number, line| {
+            *ended = *ended || !parse_line(number, line, times, &mut item);
+        });
     }
 
     /// Ends the input: a last line without newline counts. The parser starts anew at line 1.
     pub fn finish(&mut self, mut item: impl FnMut(Result<Sample<'_>, JsonError>)) {
-        self.lines.finish(|number, line| parse_line(number, line, &mut item));
+        let JsonParser { lines, times, ended } = self;
+        lines.finish(|number, line| {
+            *ended = *ended || !parse_line(number, line, times, &mut item);
+        });
+        *ended = false;
     }
 }
 
@@ -84,39 +107,115 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// `None`: the line was too long.
+/// `None`: the line was too long. Returns whether more can be read.
 pub(crate) fn parse_line(
     line: u64,
     bytes: Option<&[u8]>,
+    times: &Times,
     item: &mut impl FnMut(Result<Sample<'_>, JsonError>),
-) {
-    let fail = |problem| Err(JsonError { line, problem });
+) -> bool {
+    let mut fail = |problem| item(Err(JsonError { line, problem }));
     let Some(bytes) = bytes else {
-        return item(fail(JsonProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX }));
+        fail(JsonProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX });
+        return true;
     };
-    let bytes = match line {
-        1 => bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes),
-        _ => bytes,
+    let text = lines::content(line, bytes).and_then(|(content, _)| lines::utf8(content));
+    let text = match text {
+        // An array with an object a line, as `baro query --format json` writes it.
+        Ok("[" | "]" | "[]") => return true,
+        Ok(text) if text.starts_with('{') => {
+            text.strip_suffix("},").map_or(text, |_| text.strip_suffix(',').unwrap_or(text))
+        }
+        Ok(text) => text,
+        Err(Unreadable::NotUtf8 { .. }) => {
+            fail(JsonProblem::NotUtf8);
+            return true;
+        }
+        Err(Unreadable::Utf16) => {
+            fail(JsonProblem::Utf16);
+            return false;
+        }
     };
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return;
+    if text.bytes().all(|byte| byte.is_ascii_whitespace()) {
+        return true;
     }
-    let Ok(text) = str::from_utf8(bytes) else { return item(fail(JsonProblem::NotUtf8)) };
     let members = match serde_json::from_str::<Members<'_>>(text) {
         Ok(Members(members)) => members,
         Err(error) => {
             let (column, reason) = (error.column(), reason(&error));
-            return item(fail(JsonProblem::Syntax { column, reason }));
+            fail(JsonProblem::Syntax { column, reason });
+            return true;
         }
     };
-    match samples(&members) {
-        Ok((time_ns, values)) => {
-            for (series, value) in values {
-                item(Ok(Sample { line, time_ns, series, value }));
+    if members.iter().any(|(key, _)| key == "metric") && members.len() == 3 {
+        match metric(&members) {
+            Ok(Some((series, values))) => {
+                for (time_ns, value) in values {
+                    let (time_ns, series) = (Some(time_ns), Cow::Borrowed(series.as_str()));
+                    item(Ok(Sample { line, time_ns, series, value, mark: Mark::None }));
+                }
+                return true;
+            }
+            Ok(None) => {}
+            Err(problem) => {
+                item(Err(JsonError { line, problem }));
+                return true;
             }
         }
-        Err(problem) => item(fail(problem)),
     }
+    let mut fail = |problem| item(Err(JsonError { line, problem }));
+    match samples(&members, times) {
+        Ok((time_ns, values)) => {
+            for (series, value, mark) in values {
+                item(Ok(Sample { line, time_ns, series, value, mark }));
+            }
+        }
+        Err(problem) => fail(problem),
+    }
+    true
+}
+
+/// Samples of one series.
+type Timed = (String, Vec<(i64, Scalar<'static>)>);
+
+/// A series as VictoriaMetrics exports it; `None` if it is none.
+fn metric(members: &[(String, &RawValue)]) -> Result<Option<Timed>, JsonProblem> {
+    let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|(_, raw)| *raw);
+    let (Some(metric), Some(values), Some(times)) =
+        (member("metric"), member("values"), member("timestamps"))
+    else {
+        return Ok(None);
+    };
+    let wrong = |raw: &RawValue| JsonProblem::Metric { found: quote(raw.get()) };
+    let labels: BTreeMap<String, String> =
+        serde_json::from_str(metric.get()).map_err(|_| wrong(metric))?;
+    let raw: Vec<&RawValue> = serde_json::from_str(values.get()).map_err(|_| wrong(values))?;
+    let times_ms: Vec<i64> = serde_json::from_str(times.get()).map_err(|_| wrong(times))?;
+    if raw.len() != times_ms.len() {
+        return Err(wrong(times));
+    }
+    let mut series = String::new();
+    let name = labels.get("__name__").map_or("", String::as_str);
+    write_name(&mut series, name, labels.iter().filter(|(key, _)| *key != "__name__"));
+    if series.is_empty() {
+        return Err(JsonProblem::SeriesEmpty);
+    }
+    let mut samples = Vec::with_capacity(raw.len());
+    for (value, time_ms) in raw.into_iter().zip(times_ms) {
+        let value = match (value.get(), scalar(&series, value)?) {
+            (_, Scalar::Float(value)) => Scalar::Float(value),
+            (_, Scalar::Integer(value)) => Scalar::Integer(value),
+            // JSON has no infinities.
+            ("\"Infinity\"", _) => Scalar::Float(f64::INFINITY),
+            ("\"-Infinity\"", _) => Scalar::Float(f64::NEG_INFINITY),
+            _ => return Err(wrong(value)),
+        };
+        let fault = TimeFault::Range;
+        let time_ns = time_ms.checked_mul(1_000_000);
+        let found = || JsonProblem::Time { found: time_ms.to_string(), fault };
+        samples.push((time_ns.ok_or_else(found)?, value));
+    }
+    Ok(Some((series, samples)))
 }
 
 /// What the library says, without its place in a text that is always one line.
@@ -126,10 +225,11 @@ fn reason(error: &serde_json::Error) -> String {
     quote(&text[..end])
 }
 
-type Values<'a> = Vec<(Cow<'a, str>, Scalar)>;
+type Values<'a> = Vec<(Cow<'a, str>, Scalar<'a>, Mark)>;
 
 fn samples<'a>(
     members: &'a [(String, &'a RawValue)],
+    times: &Times,
 ) -> Result<(Option<i64>, Values<'a>), JsonProblem> {
     let mut time_ns = None;
     let mut seen = HashSet::with_capacity(members.len());
@@ -139,20 +239,32 @@ fn samples<'a>(
             return Err(JsonProblem::Twice { key: quote(key) });
         }
         if is_time {
-            time_ns = time(value)?;
+            // This name says the unit.
+            let named = Times::default();
+            time_ns = time(value, if key == "time_ns" { &named } else { times })?;
         }
     }
     let rest = members.iter().filter(|(key, _)| !matches!(key.as_str(), "time" | "time_ns"));
+    // What `baro cat --format json` writes beside samples: a note is none, and a frame cannot be one.
+    if members.len() == 2 && seen.contains("note") && seen.contains("time") {
+        return Ok((None, Vec::new()));
+    }
+    if seen.contains("channel") && seen.contains("hex") && seen.contains("bytes") {
+        return Err(JsonProblem::Frame);
+    }
     // An object of values may have a series of the name `value`, but not of both names.
     if seen.contains("series") && seen.contains("value") {
         return one(rest).map(|one| (time_ns, vec![one]));
     }
     let mut values = Vec::with_capacity(members.len());
     for (key, value) in rest {
+        if key == "series" && value.get().starts_with('"') {
+            return Err(JsonProblem::ValueMissing);
+        }
         if key.is_empty() {
             return Err(JsonProblem::SeriesEmpty);
         }
-        values.push((Cow::Borrowed(key.as_str()), scalar(key, value)?));
+        values.push((Cow::Borrowed(key.as_str()), scalar(key, value)?, Mark::None));
     }
     if values.is_empty() {
         return Err(JsonProblem::NoValues);
@@ -162,8 +274,8 @@ fn samples<'a>(
 
 fn one<'a>(
     members: impl Iterator<Item = &'a (String, &'a RawValue)>,
-) -> Result<(Cow<'a, str>, Scalar), JsonProblem> {
-    let (mut series, mut value) = (String::new(), None);
+) -> Result<(Cow<'a, str>, Scalar<'a>, Mark), JsonProblem> {
+    let (mut series, mut value, mut kind) = (String::new(), None, None);
     for (key, raw) in members {
         match key.as_str() {
             "series" => {
@@ -171,6 +283,11 @@ fn one<'a>(
                     .map_err(|_| JsonProblem::Series { found: quote(raw.get()) })?;
             }
             "value" => value = Some(*raw),
+            "value_type" => {
+                let fail = || JsonProblem::Kind { found: quote(raw.get()) };
+                let name: String = serde_json::from_str(raw.get()).map_err(|_| fail())?;
+                kind = Some(Kind::of_name(&name).ok_or_else(fail)?);
+            }
             _ => return Err(JsonProblem::KeyExtra { key: quote(key) }),
         }
     }
@@ -178,34 +295,51 @@ fn one<'a>(
         return Err(JsonProblem::SeriesEmpty);
     }
     let raw = value.ok_or(JsonProblem::NoValues)?;
-    let value = scalar(&series, raw)?;
-    Ok((Cow::Owned(series), value))
+    let Some(kind) = kind else {
+        let value = scalar(&series, raw)?;
+        return Ok((Cow::Owned(series), value, Mark::None));
+    };
+    let text = raw.get();
+    let digits = matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
+    let value = match kind {
+        Kind::F64 if digits => number::float(text).ok().map(Scalar::Float),
+        Kind::I64 | Kind::U64 if digits => number::integer(text).ok(),
+        kind => scalar(&series, raw).ok().filter(|value| match (kind, value) {
+            (Kind::F64, Scalar::Float(_)) => true,
+            (Kind::Bool, Scalar::Boolean(_)) => true,
+            (Kind::Text, Scalar::Text(_)) => true,
+            _ => false,
+        }),
+    };
+    let fail = || JsonProblem::Value { series: quote(&series), found: quote(text) };
+    let value = value.ok_or_else(fail)?;
+    Ok((Cow::Owned(series), value, Mark::As(kind.declares())))
 }
 
-fn time(raw: &RawValue) -> Result<Option<i64>, JsonProblem> {
+fn time(raw: &RawValue, times: &Times) -> Result<Option<i64>, JsonProblem> {
     let text = raw.get();
     if text == "null" {
         return Ok(None);
     }
-    let found = || JsonProblem::Time { found: quote(text) };
+    let fail = |fault| JsonProblem::Time { found: quote(text), fault };
     if text.starts_with('"') {
-        let text: String = serde_json::from_str(text).map_err(|_| found())?;
-        return parse_time(&text).map(Some).ok_or_else(found);
+        let text: String = serde_json::from_str(text).map_err(|_| fail(TimeFault::Form))?;
+        return times.read(&text).map(Some).map_err(fail);
     }
-    parse_time(text).map(Some).ok_or_else(found)
+    times.read(text).map(Some).map_err(fail)
 }
 
-fn scalar(series: &str, raw: &RawValue) -> Result<Scalar, JsonProblem> {
+fn scalar<'a>(series: &str, raw: &'a RawValue) -> Result<Scalar<'a>, JsonProblem> {
     let text = raw.get();
     let fail = || JsonProblem::Value { series: quote(series), found: quote(text) };
     match text.as_bytes().first() {
         Some(b'n') => Ok(Scalar::Float(f64::NAN)),
         // Numbers and truth values of JSON are written as those of CSV.
-        Some(b'-' | b'0'..=b'9' | b't' | b'f') => match parse_value(text) {
-            Ok(Scalar::Float(value)) if value.is_infinite() => Err(fail()),
-            Ok(value) => Ok(value),
-            Err(_) => Err(fail()),
-        },
+        Some(b'-' | b'0'..=b'9' | b't' | b'f') => number::scalar(text).map_err(|_| fail()),
+        Some(b'"') => {
+            let text: String = serde_json::from_str(text).map_err(|_| fail())?;
+            Ok(Scalar::Text(text.into()))
+        }
         _ => Err(fail()),
     }
 }

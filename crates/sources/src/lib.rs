@@ -9,13 +9,19 @@
 
 pub mod csv;
 pub mod datagram;
+mod form;
 pub mod frames;
 pub mod generate;
 pub mod influx;
 pub mod json;
 mod lines;
+pub mod number;
 pub mod proc;
 pub mod raw;
+mod records;
 mod sample;
+mod time;
 
-pub use sample::{Sample, Scalar};
+pub use form::{Kind, Role, TextForm};
+pub use sample::{Mark, Sample, Scalar};
+pub use time::{TimeFault, Times, zone_s};

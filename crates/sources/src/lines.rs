@@ -15,6 +15,40 @@ pub(crate) fn quote(text: &str) -> String {
     found
 }
 
+/// Why a line is no text, whatever form it should have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// The input is UTF-16, which is said once, since no line of it can be read.
+    Utf16,
+    /// The bytes from this one on are not UTF-8.
+    NotUtf8 { offset: usize },
+}
+
+/// What the parsers say of UTF-16.
+pub(crate) const UTF16: &str = "expected UTF-8, found UTF-16 (save it as UTF-8, or convert it with: \
+                                iconv -f UTF-16 -t UTF-8); nothing of it is read";
+
+/// A line without its return, and without the mark that may stand before the first; and the bytes of
+/// that mark.
+pub(crate) fn content(number: u64, bytes: &[u8]) -> Result<(&[u8], usize), Unreadable> {
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    if number != 1 {
+        return Ok((bytes, 0));
+    }
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Unreadable::Utf16),
+        // Without a mark: of a letter of ASCII one byte is 0.
+        [0, 0x20..0x7f, 0, ..] | [0x20..0x7f, 0, 0x20..0x7f, 0, ..] => Err(Unreadable::Utf16),
+        [0xef, 0xbb, 0xbf, rest @ ..] => Ok((rest, 3)),
+        _ => Ok((bytes, 0)),
+    }
+}
+
+/// Bytes of a line as text.
+pub(crate) fn utf8(content: &[u8]) -> Result<&str, Unreadable> {
+    str::from_utf8(content).map_err(|error| Unreadable::NotUtf8 { offset: error.valid_up_to() })
+}
+
 /// Cuts lines at `\n`; only a line that is cut by the end of a piece is copied.
 #[derive(Debug)]
 pub(crate) struct LineCutter {

@@ -55,6 +55,8 @@ struct Printer<W: Write> {
     out: Lines<W>,
     selection: Selection,
     format: RowFormat,
+    /// Rows of CSV say the types of their values.
+    typed: bool,
     lost: u64,
     /// Fields that a frame was too short for.
     short: u64,
@@ -107,7 +109,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 impl Printer<BufWriter<Stdout>> {
     fn new(selection: Selection, format: RowFormat) -> Self {
-        Printer { out: Lines::new(baro_command::exact()), selection, format, lost: 0, short: 0 }
+        let typed = format == RowFormat::Csv && csv::needs_types(&selection);
+        let out = Lines::new(baro_command::exact());
+        Printer { out, selection, format, typed, lost: 0, short: 0 }
     }
 }
 
@@ -115,11 +119,11 @@ impl<W: Write> Printer<W> {
     fn record(&mut self, record: &RecordRef<'_>) -> Result<()> {
         match record.kind {
             Kind::Frame | Kind::Samples | Kind::Text => {
-                let Printer { out, selection, format, .. } = self;
+                let Printer { out, selection, format, typed, .. } = self;
                 let mut result = Ok(());
                 self.short += selection.unfold(record, |point| {
                     if result.is_ok() {
-                        result = print(out, *format, point);
+                        result = print(out, *format, *typed, point);
                     }
                 });
                 result
@@ -138,13 +142,13 @@ impl<W: Write> Printer<W> {
     fn last(&mut self, store: &Store, rows: usize) -> Result<()> {
         let ids = self.selection.ids();
         let (tails, _) = store.tail(&ids, rows)?;
-        let Printer { out, selection, format, .. } = self;
+        let Printer { out, selection, format, typed, .. } = self;
         for id in ids {
             for row in tails.get(&id).into_iter().flatten() {
                 let mut result = Ok(());
                 self.short += selection.unfold_row(id, row, |point| {
                     if result.is_ok() {
-                        result = print(out, *format, point);
+                        result = print(out, *format, *typed, point);
                     }
                 });
                 result?;
@@ -166,13 +170,18 @@ impl<W: Write> Printer<W> {
     }
 }
 
-fn print<W: Write>(out: &mut Lines<W>, format: RowFormat, point: &Point<'_>) -> Result<()> {
+fn print<W: Write>(
+    out: &mut Lines<W>,
+    format: RowFormat,
+    typed: bool,
+    point: &Point<'_>,
+) -> Result<()> {
     let unknown = || Cow::Owned(format!("unknown-{}", point.id));
     let name = point.column.map_or_else(unknown, |column| Cow::Borrowed(column.name.as_str()));
     let time_ns = point.time_ns;
     match (format, &point.value) {
         (RowFormat::Raw, Datum::Frame(bytes)) => out.exact().write_all(bytes)?,
-        (RowFormat::Csv, value) => csv::row(out.exact(), time_ns, &name, value)?,
+        (RowFormat::Csv, value) => csv::row(out.exact(), time_ns, &name, value, typed)?,
         (RowFormat::Text, Datum::Frame(bytes)) => {
             let start: String = bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
             let dots = if bytes.len() > 16 { ".." } else { "" };
@@ -197,6 +206,12 @@ fn print<W: Write>(out: &mut Lines<W>, format: RowFormat, point: &Point<'_>) -> 
             row!(out, "{}  {name}  {shown}", time::show(time_ns))?;
         }
         (RowFormat::Json, value) => {
+            // To most who write JSON 21 and 21.5 are of one type.
+            let kind = match value {
+                Datum::Integer(_) => Some("i64"),
+                Datum::Unsigned(_) => Some("u64"),
+                _ => None,
+            };
             let value = match value {
                 Datum::Float(value) => json!(value),
                 Datum::Integer(value) => json!(value),
@@ -205,7 +220,10 @@ fn print<W: Write>(out: &mut Lines<W>, format: RowFormat, point: &Point<'_>) -> 
                 Datum::Text(text) => json!(text),
                 Datum::Frame(_) => json!(null),
             };
-            let row = json!({"time_ns": time_ns, "series": name, "value": value});
+            let mut row = json!({"time_ns": time_ns, "series": name, "value": value});
+            if let Some(kind) = kind {
+                row["value_type"] = json!(kind);
+            }
             writeln!(out.exact(), "{}", json_line(&row))?;
         }
     }

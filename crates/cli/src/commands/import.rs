@@ -5,6 +5,7 @@
 
 mod reading;
 
+use super::text_form::{Precision, TextArguments};
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Imported, TimeUnit};
@@ -12,21 +13,25 @@ use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
 use baro_log::{Role, StoreLock};
 use baro_recorder::{Options, Recorder};
 use baro_sources::Sample;
-use baro_sources::csv::CsvParser;
+use baro_sources::csv::{CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
-use baro_sys::{clock, files};
+use baro_sources::json::JsonParser;
+use baro_sys::files;
 use clap::{Args, ValueEnum};
+use flate2::bufread::MultiGzDecoder;
 use reading::Reading;
 use serde_json::json;
-use std::io::{ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Input {
-    /// Lines of time,series,value, as baro record --stdin csv takes them
+    /// Lines of time,series,value, or with a header that names the columns
     Csv,
+    /// JSON lines, as baro query --format ndjson writes them
+    Json,
     /// Columns series, time and value, or time and one column for each series
     Parquet,
     /// The Influx line protocol
@@ -49,31 +54,6 @@ pub(crate) enum ImportFormat {
     Influx,
 }
 
-/// Unit of times that are integers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Precision {
-    /// Nanoseconds
-    #[default]
-    Ns,
-    /// Microseconds
-    Us,
-    /// Milliseconds
-    Ms,
-    /// Seconds
-    S,
-}
-
-impl Precision {
-    fn unit(self) -> TimeUnit {
-        match self {
-            Precision::Ns => TimeUnit::Nanoseconds,
-            Precision::Us => TimeUnit::Microseconds,
-            Precision::Ms => TimeUnit::Milliseconds,
-            Precision::S => TimeUnit::Seconds,
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The store
@@ -81,12 +61,12 @@ pub(crate) struct Arguments {
     /// Files to read, one after the other; - is stdin
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// What the files hold; without it by their names: .csv, .parquet, .lp, .influx or .line
+    /// What the files hold; without it by their names: .csv, .tsv, .ndjson, .jsonl, .json, .parquet,
+    /// .lp, .influx or .line; of text with .gz behind it too
     #[arg(long, value_enum)]
     input: Option<Input>,
-    /// Unit of times that are integers, of line protocol and Parquet; CSV has nanoseconds
-    #[arg(long, value_enum, default_value_t)]
-    precision: Precision,
+    #[command(flatten)]
+    text: TextArguments,
     /// Stop at the first line that is refused; what came before it is recorded
     #[arg(long)]
     strict: bool,
@@ -102,9 +82,12 @@ impl Arguments {
             ImportFormat::Influx => Some(Input::Influx),
             ImportFormat::Text | ImportFormat::Json => None,
         };
-        let ending = file.extension().and_then(|ending| ending.to_str());
+        let packed = is_packed(file);
+        let plain = if packed { Path::new(file.file_stem().unwrap_or_default()) } else { file };
+        let ending = plain.extension().and_then(|ending| ending.to_str());
         let by_name = match ending {
-            Some("csv") => Some(Input::Csv),
+            Some("csv" | "tsv") => Some(Input::Csv),
+            Some("ndjson" | "jsonl" | "json") => Some(Input::Json),
             Some("parquet") => Some(Input::Parquet),
             Some("lp" | "influx" | "line") => Some(Input::Influx),
             _ => None,
@@ -113,17 +96,26 @@ impl Arguments {
         if found == Some(Input::Parquet) && file == Path::new("-") {
             return Err("Parquet is read from its end: expected a file, found - (stdin)".into());
         }
-        if found == Some(Input::Csv) && self.precision != Precision::Ns {
-            let text = "--precision: expected line protocol or Parquet, found CSV, whose times are \
-                        nanoseconds, seconds with a point, or RFC 3339";
-            return Err(text.into());
+        if found == Some(Input::Parquet) && packed {
+            let file = file.display();
+            return Err(format!(
+                "{file}: expected Parquet as it is, found .gz, which cannot be read from its end: \
+                 unpack it before"
+            )
+            .into());
         }
         found.ok_or_else(|| {
             let file = file.display();
-            let text = "expected a name in .csv, .parquet, .lp, .influx or .line, or --input";
+            let text = "expected a name in .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx or \
+                        .line, or --input";
             format!("{file}: {text}").into()
         })
     }
+}
+
+/// Whether a file is packed by gzip, by its name.
+fn is_packed(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "gz")
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -138,7 +130,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut reading = Reading::new(Intake::new("import", target, manner)?);
     let mut read = Ok(());
     for (file, input) in arguments.files.iter().zip(inputs) {
-        reading.begin(file);
+        reading.begin(file, input == Input::Parquet);
         read = one(arguments, &mut reading, file, input);
         if read.is_err() || reading.stopped() {
             break;
@@ -196,23 +188,54 @@ fn print(format: Format, lines: u64, fed: &Fed, lost: u64) -> Result<()> {
 }
 
 fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
-    let unit = arguments.precision.unit();
+    let form = arguments.text.form();
     match input {
         Input::Csv => {
-            let mut parser = CsvParser::new();
-            pieces(file, reading, |piece, reading| match piece {
-                Some(piece) => parser.feed(piece, |item| take_csv(reading, item)),
-                None => parser.finish(|item| take_csv(reading, item)),
+            let mut parser = CsvParser::of(form);
+            let mut unknown = None;
+            pieces(file, reading, |piece, reading| {
+                let mut item = |item: std::result::Result<Sample<'_>, CsvError>| match item {
+                    // Nothing of a file is taken that does not begin as one.
+                    _ if unknown.is_some() => {}
+                    Err(error) if error.unknown_form => unknown = Some(error),
+                    item => take_sample(reading, item),
+                };
+                match piece {
+                    Some(piece) => parser.feed(piece, &mut item),
+                    None => parser.finish(&mut item),
+                }
+                let Some(error) = &unknown else { return Ok(()) };
+                let file = reading.file();
+                Err(format!(
+                    "{file}: {error}; nothing of this file is taken: its first line must be a row of \
+                     time,series,value, or the names of its columns, one of them that of the time"
+                )
+                .into())
+            })
+        }
+        Input::Json => {
+            let mut parser = JsonParser::of(form.times);
+            pieces(file, reading, |piece, reading| {
+                match piece {
+                    Some(piece) => parser.feed(piece, |item| take_sample(reading, item)),
+                    None => parser.finish(|item| take_sample(reading, item)),
+                }
+                Ok(())
             })
         }
         Input::Influx => {
-            let mut parser = InfluxParser::new(unit.ns());
-            pieces(file, reading, |piece, reading| match piece {
-                Some(piece) => parser.feed(piece, |item| take_influx(reading, item)),
-                None => parser.finish(|item| take_influx(reading, item)),
+            let mut parser = InfluxParser::of(form.times);
+            pieces(file, reading, |piece, reading| {
+                match piece {
+                    Some(piece) => parser.feed(piece, |item| take_influx(reading, item)),
+                    None => parser.finish(|item| take_influx(reading, item)),
+                }
+                Ok(())
             })
         }
-        Input::Parquet => rows(file, reading, unit),
+        Input::Parquet => {
+            rows(file, reading, arguments.text.precision.unwrap_or(Precision::Ns).unit())
+        }
     }
 }
 
@@ -220,10 +243,13 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
 fn pieces(
     path: &Path,
     reading: &mut Reading<'_>,
-    mut each: impl FnMut(Option<&[u8]>, &mut Reading<'_>),
+    mut each: impl FnMut(Option<&[u8]>, &mut Reading<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
+    } else if is_packed(path) {
+        // Several packed one after another are one, as gzip has it. Memory is that of its window.
+        Box::new(MultiGzDecoder::new(BufReader::new(files::open(path)?)))
     } else {
         Box::new(files::open(path)?)
     };
@@ -239,23 +265,22 @@ fn pieces(
         let bytes = piece.get(..read).unwrap_or(&[]);
         reading.lines(bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
         ended = bytes.last() == Some(&b'\n');
-        each(Some(bytes), reading);
+        each(Some(bytes), reading)?;
         reading.push_if_much()?;
     }
     reading.lines(u64::from(!ended));
-    each(None, reading);
+    each(None, reading)?;
     reading.push_if_much()
 }
 
-fn take_csv(
+fn take_sample(
     reading: &mut Reading<'_>,
     item: std::result::Result<Sample<'_>, impl std::fmt::Display>,
 ) {
     match item {
-        Ok(Sample { line, time_ns, series, value }) => {
-            let time_ns = time_ns.unwrap_or_else(clock::realtime_ns);
-            // As baro record takes them: 21 and 21.5 are values of one series.
-            let (value, types) = (value.into(), Types::Numbers);
+        Ok(Sample { line, time_ns, series, value, mark }) => {
+            let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
+            let (value, types) = ((&value).into(), mark.into());
             reading.take(&Row { line, series: &series, time_ns, value, types });
         }
         Err(error) => reading.not_understood(&error),
@@ -268,7 +293,7 @@ fn take_influx(
 ) {
     match item {
         Ok(InfluxSample { line, time_ns, series, value }) => {
-            let time_ns = time_ns.unwrap_or_else(clock::realtime_ns);
+            let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
             let (value, types) = ((&value).into(), Types::Exact);
             reading.take(&Row { line, series, time_ns, value, types });
         }

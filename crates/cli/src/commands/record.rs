@@ -11,6 +11,7 @@ mod stdin;
 mod udp;
 
 use super::queue::ShortQueue;
+use super::text_form::TextArguments;
 use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
@@ -26,6 +27,7 @@ pub(crate) use settling::{REST, SETTLING_BYTES};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use stdin::Lines;
 use udp::UdpFeed;
 
 /// Not a comment of its argument: brackets there are links.
@@ -36,10 +38,12 @@ const LAYOUT_HELP: &str = "Fields of a channel's frames, read back as series CHA
 /// What stdin carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Input {
-    /// Lines of time,series,value; an empty time means now
+    /// Lines of time,series,value, or with a header that names the columns; an empty time means now
     Csv,
     /// Lines of {"time":..,"series":..,"value":..} or {"time":..,NAME:VALUE,..}
     Json,
+    /// Lines of the Influx line protocol
+    Influx,
     /// Frames of --frame-bytes, one after another
     Raw,
     /// Frames with their length before them: u32, little-endian
@@ -71,6 +75,8 @@ pub(crate) struct Arguments {
     /// Record what comes on stdin; waits for room instead of losing any of it
     #[arg(long, value_enum)]
     stdin: Option<Input>,
+    #[command(flatten)]
+    text: TextArguments,
     /// Record generated control frames that can be verified
     #[arg(long)]
     generate: bool,
@@ -248,8 +254,9 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
         feeds.push(Feed::Generate { interval_ns: arguments.interval, frame_bytes });
     }
     match arguments.stdin {
-        Some(Input::Csv) => feeds.push(Feed::Csv),
-        Some(Input::Json) => feeds.push(Feed::Json),
+        Some(Input::Csv) => feeds.push(Feed::Lines(Lines::Csv, arguments.text.form())),
+        Some(Input::Json) => feeds.push(Feed::Lines(Lines::Json, arguments.text.form())),
+        Some(Input::Influx) => feeds.push(Feed::Lines(Lines::Influx, arguments.text.form())),
         Some(Input::Frames) => feeds.push(Feed::Frames { channel: arguments.channel.clone() }),
         Some(Input::Raw) => {
             feeds.push(Feed::Raw { frame_bytes, channel: arguments.channel.clone() });
@@ -261,7 +268,8 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
         let channel = arguments.udp_frames.clone();
         let series_max = if arguments.udp_declared_only { 0 } else { arguments.udp_series };
         let feed =
-            UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel, series_max)?;
+            UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel, series_max)?
+                .reading(arguments.text.form());
         feeds.push(Feed::Udp(feed));
     }
     Ok(feeds)

@@ -3,7 +3,7 @@
 use crate::calls::{baro, feed, json, run, text};
 use crate::fixture::{
     Fixture, RELEASED, assert_includes, assert_lines, assert_reads_as_said, bytes, ordered, rows,
-    sorted, verified,
+    sorted, untyped, verified,
 };
 use crate::place::Folder;
 use serde_json::Value;
@@ -27,11 +27,11 @@ fn stores_of_0_1_are_read_as_they_were_written() {
         assert_includes(&listed(&store), &ordered(fixture.said_json("list.json"), "id"), kind);
         let query = fixture.said("query.csv");
         let found = run(&["cat", &store, "--format", "csv", "--data-only"]);
-        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        let found = untyped(&String::from_utf8_lossy(&found.stdout));
         assert_lines(kind, &found, &fixture.said("cat.csv"), &query);
         let file = fixture.folder.path("export.csv");
         assert!(matches!(run(&["export", &store, &file]).status.code(), Some(0 | 3)), "{kind}");
-        let found = fs::read_to_string(&file).unwrap();
+        let found = untyped(&fs::read_to_string(&file).unwrap());
         assert_lines(kind, &found, &fixture.said("export.csv"), &query);
         fs::remove_file(file).unwrap();
         assert!(bytes(&fixture.folder.0) == before, "{kind}: reading changed it");

@@ -7,6 +7,8 @@
 //! Invariant: an error quotes little of the input, so that a hostile line does not fill the log.
 //! Held by `super::tests::errors_quote_little`.
 
+use crate::lines::UTF16;
+use crate::time::TimeFault;
 use std::fmt;
 
 /// A line that was skipped because of an error.
@@ -18,6 +20,9 @@ pub struct CsvError {
     pub column: usize,
     /// What is wrong there.
     pub problem: CsvProblem,
+    /// Nothing was understood before, and this line does not say what the input holds: neither a row of
+    /// `time,series,value` nor names of columns.
+    pub unknown_form: bool,
 }
 
 /// What is wrong with a line.
@@ -29,6 +34,8 @@ pub enum CsvProblem {
         /// The most bytes a line may have.
         limit_bytes: usize,
     },
+    /// The input is UTF-16: nothing of it is read.
+    Utf16,
     /// The bytes from here on are not UTF-8.
     NotUtf8,
     /// A field that starts with a quote has no closing one in its line.
@@ -48,24 +55,57 @@ pub enum CsvProblem {
         /// The fourth and what follows.
         found: String,
     },
-    /// The first field is no time.
+    /// The field of the time is none.
     Time {
         /// What it is.
         found: String,
+        /// Why it is none.
+        fault: TimeFault,
     },
-    /// A date or time of day that does not exist, such as February 30.
-    TimeCalendar {
+    /// Names of columns that can be read in several ways, or in none.
+    Header {
+        /// What was expected and found.
+        said: String,
+    },
+    /// Another number of fields than there are columns.
+    FieldCount {
+        /// Columns.
+        expected: usize,
+        /// Fields.
+        found: usize,
+    },
+    /// Where no header names the columns, a number where the series' name stands.
+    SeriesNumber {
         /// What it is.
         found: String,
     },
-    /// A time that 64 bits of nanoseconds do not reach.
-    TimeRange {
+    /// A number or a time in a column that nobody has said to be a label.
+    LabelNumber {
+        /// The column.
+        column: String,
         /// What it is.
         found: String,
+    },
+    /// A label that the series' name has already.
+    LabelTwice {
+        /// The label.
+        label: String,
+    },
+    /// A type that is none.
+    Kind {
+        /// What it is.
+        found: String,
+    },
+    /// Something in a column that is named.
+    Within {
+        /// The column.
+        column: String,
+        /// What is wrong there.
+        problem: Box<CsvProblem>,
     },
     /// The series has no name.
     SeriesEmpty,
-    /// The third field is no number and no truth value.
+    /// The value is no number and no truth value.
     Value {
         /// What it is.
         found: String,
@@ -96,10 +136,12 @@ impl fmt::Display for CsvProblem {
             Self::LineTooLong { limit_bytes } => {
                 write!(formatter, "the line is longer than {limit_bytes} bytes and was skipped")
             }
+            Self::Utf16 => formatter.write_str(UTF16),
             Self::NotUtf8 => write!(formatter, "expected UTF-8, found bytes that are not"),
             Self::QuoteOpen => write!(
                 formatter,
-                "expected a closing quote in the same line (a quote inside is written twice)"
+                "expected a closing quote in the same line, or within the same record if the text \
+                 has line breaks (a quote inside is written twice)"
             ),
             Self::AfterQuote { found } => write!(
                 formatter,
@@ -114,22 +156,36 @@ impl fmt::Display for CsvProblem {
                 "expected the end of the line after time,series,value, found {found:?}; a series \
                  name with a comma needs quotes around it"
             ),
-            Self::Time { found } => write!(
+            Self::Time { found, fault } => {
+                write!(formatter, "expected {fault}, found {found:?}")
+            }
+            Self::Header { said } => write!(formatter, "header: {said}"),
+            Self::FieldCount { expected, found } => {
+                write!(formatter, "expected {expected} fields as the header has, found {found}")
+            }
+            Self::SeriesNumber { found } => write!(
                 formatter,
-                "expected a time (nanoseconds since 1970 as an integer, seconds with a point, \
-                 RFC 3339 such as 2026-01-02T03:04:05.678Z, or nothing for now), found {found:?}"
+                "expected the name of a series, found {found:?} (a name that is a number needs \
+                 quotes around it, or the header time,series,value; a file with a column for each \
+                 series needs their names in its first line)"
             ),
-            Self::TimeCalendar { found } => {
-                write!(formatter, "expected a date and time that exist, found {found:?}")
+            Self::LabelNumber { column, found } => write!(
+                formatter,
+                "column {column:?}: expected a text that is a label of the series, found {found:?} \
+                 (--columns {column}=label takes it as one, --columns {column}=skip leaves it out)"
+            ),
+            Self::LabelTwice { label } => write!(
+                formatter,
+                "expected each label once, found {label:?} in the name of the series and in a column"
+            ),
+            Self::Kind { found } => {
+                write!(formatter, "expected f64, i64, u64, bool or text, found {found:?}")
             }
-            Self::TimeRange { found } => {
-                write!(formatter, "expected a time from 1677 to 2262, found {found:?}")
-            }
+            Self::Within { column, problem } => write!(formatter, "column {column:?}: {problem}"),
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
             Self::Value { found } => write!(
                 formatter,
-                "expected a number, true or false, found {found:?}; a series name with a comma \
-                 needs quotes around it"
+                "expected a number, true or false, or text in quotes, found {found:?}"
             ),
             Self::FloatRange { found } => write!(
                 formatter,

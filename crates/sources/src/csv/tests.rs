@@ -3,18 +3,32 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::form::Role;
+use crate::number;
+use crate::sample::Scalar;
+use crate::time::TimeFault;
 
 /// An item in a form that owns its text; floats by their bits, so that NaN equals itself.
 #[derive(Debug, Clone, PartialEq)]
 enum Item {
     Sample(u64, Option<i64>, String, &'static str, u64),
+    Text(u64, Option<i64>, String, String),
     Error(CsvError),
 }
 
 fn own(item: Result<Sample<'_>, CsvError>) -> Item {
     match item {
-        Ok(Sample { line, time_ns, series, value }) => {
+        Ok(Sample { line, time_ns, series, value, mark: _ }) => {
+            // In quotes: what it is where nothing else is said.
+            let value = match &value {
+                Scalar::Quoted(text) => number::scalar(text).unwrap_or(value),
+                _ => value,
+            };
             let (kind, bits) = match value {
+                Scalar::Text(text) | Scalar::Quoted(text) => {
+                    return Item::Text(line, time_ns, series.into_owned(), text.into_owned());
+                }
+                Scalar::Unsigned(value) => ("u", value),
                 Scalar::Float(value) => ("f", value.to_bits()),
                 Scalar::Integer(value) => ("i", value.cast_unsigned()),
                 Scalar::Boolean(value) => ("b", u64::from(value)),
@@ -26,18 +40,22 @@ fn own(item: Result<Sample<'_>, CsvError>) -> Item {
 }
 
 fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Item> {
-    let mut parser = CsvParser::new();
+    items_of(TextForm::default(), pieces)
+}
+
+fn items_of<'a>(form: TextForm, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Item> {
+    let mut parser = CsvParser::of(form);
     let mut items = Vec::new();
     for piece in pieces {
         parser.feed(piece, |item| items.push(own(item)));
-        assert!(parser.lines.pending_bytes() <= LINE_BYTES_MAX);
+        assert!(parser.records.pending_bytes() <= LINE_BYTES_MAX);
     }
     parser.finish(|item| items.push(own(item)));
     items
 }
 
-fn value_of(text: &str) -> Scalar {
-    parse_value(text).unwrap_or_else(|problem| panic!("{text}: {problem}"))
+fn value_of(text: &str) -> Scalar<'static> {
+    number::scalar(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
 }
 
 fn error_of(line: &[u8]) -> (usize, CsvProblem) {
@@ -92,10 +110,14 @@ fn values_keep_the_kind_they_were_written_in() {
 #[test]
 fn errors_say_where_and_what() {
     let found = |text: &str| text.to_owned();
-    assert_eq!(error_of(b"x,s,1"), (1, CsvProblem::Time { found: found("x") }));
-    let calendar = CsvProblem::TimeCalendar { found: found("2026-02-30T00:00:00Z") };
+    assert_eq!(
+        error_of(b"x,s,1"),
+        (1, CsvProblem::Time { found: found("x"), fault: TimeFault::Form })
+    );
+    let calendar =
+        CsvProblem::Time { found: found("2026-02-30T00:00:00Z"), fault: TimeFault::Calendar };
     assert_eq!(error_of(b" 2026-02-30T00:00:00Z,s,1"), (2, calendar));
-    let range = CsvProblem::TimeRange { found: found("99999999999.5") };
+    let range = CsvProblem::Time { found: found("99999999999.5"), fault: TimeFault::Range };
     assert_eq!(error_of(b"99999999999.5,s,1"), (1, range));
     assert_eq!(error_of(b"1"), (2, CsvProblem::FieldMissing { field: "series" }));
     assert_eq!(error_of(b"1,s\r\n"), (4, CsvProblem::FieldMissing { field: "value" }));
@@ -114,7 +136,10 @@ fn errors_say_where_and_what() {
     assert_eq!(error_of(b"1,\"s\"\",5"), (3, CsvProblem::QuoteOpen));
     assert_eq!(error_of(b"1,\"s\" t,5"), (7, CsvProblem::AfterQuote { found: found("t,5") }));
     assert_eq!(error_of(b"1,s\xff,5"), (4, CsvProblem::NotUtf8));
-    assert_eq!(error_of(b"\xef\xbb\xbfx,s,1"), (4, CsvProblem::Time { found: found("x") }));
+    assert_eq!(
+        error_of(b"\xef\xbb\xbfx,s,1"),
+        (4, CsvProblem::Time { found: found("x"), fault: TimeFault::Form })
+    );
 }
 
 #[test]
@@ -175,6 +200,209 @@ fn a_name_that_was_kept_from_being_a_formula_is_read_without_that() {
     }
 }
 
+/// Names, times and values, in short.
+fn short(form: TextForm, text: &str) -> Vec<String> {
+    let mut parser = CsvParser::of(form);
+    let mut found = Vec::new();
+    let mut item = |item: Result<Sample<'_>, CsvError>| {
+        found.push(match item {
+            Ok(sample) => {
+                let Sample { line, time_ns, series, value, mark } = sample;
+                let time = time_ns.map_or("now".to_owned(), |time_ns| time_ns.to_string());
+                format!("{line} {time} {series} {value:?} {mark:?}")
+            }
+            Err(error) => error.to_string(),
+        });
+    };
+    parser.feed(text.as_bytes(), &mut item);
+    parser.finish(&mut item);
+    found
+}
+
+fn plain(text: &str) -> Vec<String> {
+    short(TextForm::default(), text)
+}
+
+#[test]
+fn a_wide_header_makes_a_series_of_each_column() {
+    let found = plain("time,temp,hum:i64,on\n1,21.5,40,true\n2,,41,\n# note\n\n3,x,42,false\n");
+    assert_eq!(
+        found,
+        [
+            "2 1 temp Float(21.5) None",
+            "2 1 hum Integer(40) As(I64)",
+            "2 1 on Boolean(true) None",
+            "3 2 hum Integer(41) As(I64)",
+            "line 6, column 3: column \"temp\": expected a number, true or false, or text in quotes, \
+             found \"x\"",
+        ]
+    );
+    let found = plain("Date;\"room temp\";p{site=\"\"a\"\"}\n2026-01-02T00:00:00Z;1;2.5\n");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains(" room temp Integer(1)"), "{found:?}");
+    let found = plain("ts\ta\tb\n1\t2\t\"x\ty\"\n");
+    assert_eq!(found, ["2 1 a Integer(2) None", "2 1 b Quoted(\"x\\ty\") None"]);
+}
+
+#[test]
+fn a_long_header_may_have_any_order_and_labels() {
+    let found = plain(
+        "sensor,value,timestamp,host,line\na,1.5,7,h1,x\n#b{line=\"\"},2,8,,\n\"c{host=\"\"k\"\"}\",3,9,h,\n\
+         a,1,8,17,\na,1,8,2026-01-01,\n",
+    );
+    assert_eq!(found[0], "2 7 a{host=\"h1\",line=\"x\"} Float(1.5) None");
+    assert!(found[1].starts_with("3 8 #b"), "{found:?}");
+    assert!(found[2].contains("expected each label once, found \"host\""), "{found:?}");
+    assert!(found[3].contains("column \"host\": expected a text that is a label"), "{found:?}");
+    assert!(found[4].contains("--columns host=label"), "{found:?}");
+    let form = TextForm {
+        columns: vec![("host".into(), Role::Label), ("q".into(), Role::Skip)],
+        ..TextForm::default()
+    };
+    let found = short(form, "time,name,value,host,q\n1,a,2,17,192\n");
+    assert_eq!(found, ["2 1 a{host=\"17\"} Integer(2) None"]);
+}
+
+#[test]
+fn types_are_said_in_a_column() {
+    let found = plain(
+        "time,series,value,value_type\n1,a,9007199254740993,i64\n1,b,-0,f64\n1,c,\"5\",text\n\
+         1,d,18446744073709551615,u64\n1,e,true,bool\n1,f,1.5,i64\n1,g,x,frame\n1,h,,text\n",
+    );
+    assert_eq!(
+        found[..5],
+        [
+            "2 1 a Integer(9007199254740993) As(I64)",
+            "3 1 b Float(-0.0) As(F64)",
+            "4 1 c Text(\"5\") As(Text)",
+            "5 1 d Unsigned(18446744073709551615) As(I64)",
+            "6 1 e Boolean(true) As(Bool)",
+        ]
+    );
+    assert!(found[5].starts_with("line 7, column 5: expected a number"), "{found:?}");
+    assert!(found[6].contains("line 8, column 7: expected the end of the line"), "{found:?}");
+    assert_eq!(found[7], "9 1 h Text(\"\") As(Text)");
+    assert_eq!(plain("1,a,5,i64\n"), ["1 1 a Integer(5) As(I64)"]);
+    let found = plain("value_type;time;series;value\ni64;1;a;5\nframe;1;a;5\n");
+    assert_eq!(found[0], "2 1 a Integer(5) As(I64)");
+    let said = "expected f64, i64, u64, bool or text, found \"frame\"";
+    assert!(found[1].contains(said), "{found:?}");
+}
+
+#[test]
+fn a_first_line_that_says_nothing_is_told_as_that() {
+    for (text, said) in [
+        ("2026-01-01T00:00:00Z,21.5,40\n", "expected the name of a series, found \"21.5\""),
+        ("1,21.5,40,3\n", "expected the end of the line"),
+        ("1,21.5\n", "expected a comma and the value"),
+        ("1;a;2\n", "expected a comma and the series"),
+        ("temp,hum\n", "expected a comma and the value"),
+        ("time,sensor,temp\n", "header: expected a column value beside \"sensor\""),
+        (
+            "date,time,temp\n",
+            "header: expected one column of its kind, found \"date\" and \"time\"",
+        ),
+        ("time,a,a\n", "header: expected each name once, found \"a\" twice"),
+        ("time,a,\n", "header: expected a name for each column"),
+        ("f\0f\0f\0", "found UTF-16"),
+    ] {
+        let mut parser = CsvParser::new();
+        let mut found = Vec::new();
+        let mut item =
+            |item: Result<Sample<'_>, CsvError>| found.push(item.map(|_| ()).unwrap_err());
+        parser.feed(text.as_bytes(), &mut item);
+        parser.feed(text.as_bytes(), &mut item);
+        parser.finish(&mut item);
+        assert!(found[0].unknown_form, "{text}");
+        assert!(found[0].to_string().contains(said), "{text}: {}", found[0]);
+        // UTF-16 is said once, others for each line.
+        assert_eq!(found.len(), if text.contains('\0') { 1 } else { 2 }, "{text}: {found:?}");
+    }
+    // In quotes, or behind a header, a name may be a number.
+    assert_eq!(plain("1,\"42\",5\n"), ["1 1 42 Integer(5) None"]);
+    assert_eq!(plain("time,series,value\n1,42,5\n"), ["2 1 42 Integer(5) None"]);
+    // Behind a row a line of another form costs only itself.
+    assert!(!items([b"1,a,1\n1,a\n".as_slice()]).is_empty());
+}
+
+#[test]
+fn another_header_says_what_comes_behind_it() {
+    let found = plain("time,a,b\n1,2,3\ntime,b,a\n1,4,5\ntime,b,a\ntime,series,value\n1,c,6\n");
+    assert_eq!(
+        found,
+        [
+            "2 1 a Integer(2) None",
+            "2 1 b Integer(3) None",
+            "4 1 b Integer(4) None",
+            "4 1 a Integer(5) None",
+            "7 1 c Integer(6) None",
+        ]
+    );
+    // A bad row is none.
+    let found = plain("1,a,1\nbad,time,5\n2,a,2\n");
+    assert_eq!((found.len(), found[2].as_str()), (3, "3 2 a Integer(2) None"), "{found:?}");
+}
+
+#[test]
+fn decimal_commas_are_read_only_if_said() {
+    let text = "time;a\n1;21,5\n2;21.5\n";
+    assert!(plain(text)[0].contains("expected a number"), "{:?}", plain(text));
+    let form = TextForm { decimal_comma: true, ..TextForm::default() };
+    let found = short(form, text);
+    assert_eq!(found[0], "2 1 a Float(21.5) None");
+    assert!(found[1].contains("expected a number"), "{found:?}");
+}
+
+#[test]
+fn the_name_of_a_time_says_its_unit() {
+    for (name, time) in [("time_ns", 5), ("ts_us", 5_000), ("Timestamp_ms", 5_000_000)] {
+        let form = TextForm { times: Times::checked(), ..TextForm::default() };
+        assert_eq!(
+            short(form, &format!("{name},a\n5,1\n")),
+            [format!("2 {time} a Integer(1) None")]
+        );
+    }
+}
+
+#[test]
+fn a_text_may_have_line_breaks() {
+    let text = "1,a,\"x\ny\"\n2,b,1\n3,\"n\r\n\"\"m\",\"\n\n\"\r\n4,c,2";
+    assert_eq!(
+        plain(text),
+        [
+            "1 1 a Quoted(\"x\\ny\") None",
+            "3 2 b Integer(1) None",
+            "4 3 n\r\n\"m Quoted(\"\\n\\n\") None",
+            "8 4 c Integer(2) None",
+        ]
+    );
+}
+
+#[test]
+fn a_forgotten_quote_costs_its_line_alone() {
+    for text in [
+        "1,a,1\n2,\"b,2\n3,c,3\n4,d,4\n",
+        "1,a,1\n2,\"b,2\n3,c,3\n4,\"d,4\n5,e,5\n",
+        "1,a,1\n2,\"b,2\n3,c,\"x\"y\n5,e,5\n",
+    ] {
+        let found = plain(text);
+        assert!(found[1].starts_with("line 2, column 3: expected a closing quote"), "{found:?}");
+        let taken = found.iter().filter(|item| !item.starts_with("line")).count();
+        assert_eq!(
+            taken,
+            if text.contains("4,d") {
+                3
+            } else {
+                text.matches('e').count() + 1 + usize::from(text.contains("\"d"))
+            },
+            "{found:?}"
+        );
+    }
+    // Each of many such lines is looked at a bounded number of times.
+    let many = "a\",1,\"\n".repeat(200_000);
+    assert!(plain(&many).len() >= 100_000);
+}
+
 /// Text that is nearly CSV: random bytes alone rarely get past the first field.
 fn near_csv() -> impl Strategy<Value = Vec<u8>> {
     let word = prop::sample::select(vec![
@@ -194,6 +422,14 @@ fn near_csv() -> impl Strategy<Value = Vec<u8>> {
         "2026-01-02T03:04:05Z",
         "nan",
         "true",
+        ";",
+        "\t",
+        "name",
+        "n:i64",
+        "value_type",
+        "text",
+        "time,a,b\n",
+        "sensor;value;ts;host\n",
         "cpu{a=\"b\"}",
         "é",
         "\u{feff}",

@@ -3,10 +3,9 @@
 //!
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
+use crate::lines::UTF16;
+use crate::time::TimeFault;
 use std::fmt;
-
-/// How much of the input an error quotes.
-const FOUND_CHARS_MAX: usize = 40;
 
 /// A line that was skipped because of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub enum InfluxProblem {
         /// The most bytes a line may have.
         limit_bytes: usize,
     },
+    /// The input is UTF-16: nothing of it is read.
+    Utf16,
     /// The bytes from here on are not UTF-8.
     NotUtf8,
     /// Something that must be there is not.
@@ -46,6 +47,13 @@ pub enum InfluxProblem {
         /// Its key.
         key: String,
     },
+    /// A time that is none.
+    Time {
+        /// What it is.
+        found: String,
+        /// Why it is none.
+        fault: TimeFault,
+    },
     /// A number that 64 bits do not hold.
     Range {
         /// What was expected.
@@ -53,15 +61,6 @@ pub enum InfluxProblem {
         /// What it is.
         found: String,
     },
-}
-
-/// The start of `text`, for an error.
-pub(super) fn quote(text: &str) -> String {
-    let mut found: String = text.chars().take(FOUND_CHARS_MAX).collect();
-    if found.len() < text.len() {
-        found.push_str("...");
-    }
-    found
 }
 
 impl fmt::Display for InfluxError {
@@ -78,6 +77,8 @@ impl fmt::Display for InfluxProblem {
             InfluxProblem::LineTooLong { limit_bytes } => {
                 write!(f, "the line is longer than {limit_bytes} bytes and was skipped")
             }
+            InfluxProblem::Utf16 => f.write_str(UTF16),
+            InfluxProblem::Time { found, fault } => write!(f, "expected {fault}, found {found}"),
             InfluxProblem::NotUtf8 => f.write_str("expected UTF-8, found bytes that are not"),
             InfluxProblem::Expected { what, found } if found.is_empty() => {
                 write!(f, "expected {what}, found the end of the line")
@@ -86,7 +87,8 @@ impl fmt::Display for InfluxProblem {
                 write!(f, "expected {what}, found {found:?}")
             }
             InfluxProblem::QuoteOpen => f.write_str(
-                "expected a closing quote in the same line (a quote inside is written \\\")",
+                "expected a closing quote in the same line, or within the same record if the text has \
+                 line breaks (a quote inside is written \\\")",
             ),
             InfluxProblem::Twice { what, key } => {
                 write!(f, "expected each {what} once, found {key:?} twice")

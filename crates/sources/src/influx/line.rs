@@ -3,7 +3,10 @@
 //! Places and not slices, so that the same memory serves every line.
 
 use super::InfluxValue;
-use super::error::{InfluxProblem, quote};
+use super::error::InfluxProblem;
+use crate::lines::quote;
+use crate::number;
+use crate::time::{TimeFault, Times};
 use baro_ondisk::{is_plain_name, write_name, write_quoted};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -89,7 +92,7 @@ fn key(text: &str, start: usize, what: &'static str) -> Result<(Range<usize>, us
 
 impl Fields {
     /// Reads a line; returns its time in nanoseconds, if it has one.
-    pub(super) fn read(&mut self, text: &str, unit_ns: i64) -> Result<Option<i64>, Fault> {
+    pub(super) fn read(&mut self, text: &str, times: &Times) -> Result<Option<i64>, Fault> {
         self.tags.clear();
         self.fields.clear();
         let start = skip_blanks(text, 0);
@@ -139,7 +142,7 @@ impl Fields {
         self.order.extend(self.fields.iter().map(|(key, _)| key.clone()));
         self.order.sort_unstable_by(|a, b| by_key(text, a, b));
         twice(text, "field", self.order.iter())?;
-        time(text, at, unit_ns)
+        time(text, at, times)
     }
 
     /// Hands the name and the value of each field to `each`.
@@ -302,11 +305,10 @@ fn value_at(text: &str, start: usize) -> Result<(Found, usize), Fault> {
                     .iter()
                     .all(|b| matches!(b, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E')) =>
             {
-                let value: f64 = word.parse().map_err(|_| wrong())?;
-                if value.is_infinite() {
-                    return Err(range("a number that a float of 64 bits holds"));
-                }
-                Found::Float(value)
+                Found::Float(number::float(word).map_err(|fault| match fault {
+                    number::NumberFault::Float => range("a number that a float of 64 bits holds"),
+                    _ => wrong(),
+                })?)
             }
             _ => return Err(wrong()),
         },
@@ -320,7 +322,7 @@ fn is_integer(digits: &[u8], signed: bool) -> bool {
 }
 
 /// The time at the end of a line, in nanoseconds.
-fn time(text: &str, at: usize, unit_ns: i64) -> Result<Option<i64>, Fault> {
+fn time(text: &str, at: usize, times: &Times) -> Result<Option<i64>, Fault> {
     let word = part(text, at..text.len()).trim_end_matches(' ');
     if word.is_empty() {
         return Ok(None);
@@ -328,7 +330,8 @@ fn time(text: &str, at: usize, unit_ns: i64) -> Result<Option<i64>, Fault> {
     if !is_integer(word.as_bytes(), true) {
         return Err(expected(text, at, "a time as an integer, or the end of the line"));
     }
-    let time = word.parse::<i64>().ok().and_then(|time| time.checked_mul(unit_ns));
-    let what = "a time from 1677 to 2262 (is --precision right?)";
-    time.map(Some).ok_or((at, InfluxProblem::Range { what, found: quote(word) }))
+    let count = word.parse().map_err(|_| TimeFault::Range);
+    let time = count.and_then(|count| times.count(count));
+    let fail = |fault| (at, InfluxProblem::Time { found: quote(word), fault });
+    time.map(Some).map_err(fail)
 }

@@ -109,7 +109,7 @@ fn every_mistake_is_one_error_with_its_place() {
 #[test]
 fn errors_quote_little() {
     let found = of(&format!("m f={}", "é".repeat(20_000)));
-    assert!(found[0].contains(&format!("found \"{}...\"", "é".repeat(40))), "{}", found[0]);
+    assert!(found[0].contains(&format!("found \"{}...\"", "é".repeat(60))), "{}", found[0]);
     assert!(found[0].len() < 300);
 }
 
@@ -120,6 +120,39 @@ fn a_line_of_very_many_fields_is_read_and_a_double_found() {
     assert_eq!(found.len(), 100_001);
     assert_eq!(found[99_999], "1 None m_f99999 Float(1.0)");
     assert!(found[100_000].ends_with("expected each field once, found \"f7\" twice"));
+}
+
+#[test]
+fn texts_may_have_line_breaks_and_a_forgotten_quote_costs_its_line() {
+    let text = "m a=\"x\ny\",b=\"\\\"\n\",c=1i 5\nm d=\"x 6\nm e=1 7\n";
+    let found = of(text);
+    assert_eq!(found[0], "1 Some(5) m_a Text(\"x\\ny\")");
+    assert_eq!(found[1], "1 Some(5) m_b Text(\"\\\"\\n\")");
+    assert_eq!(found[2], "1 Some(5) m_c Integer(1)");
+    assert!(found[3].starts_with("line 4, column 5: expected a closing quote"), "{found:?}");
+    assert_eq!(found[4..], ["5 Some(7) m_e Float(1.0)"]);
+}
+
+#[test]
+fn a_dump_and_a_byte_order_mark_are_read() {
+    let dump = "\u{feff}# DDL\nCREATE DATABASE telegraf WITH NAME autogen\n# DML\n\
+                # CONTEXT-DATABASE:telegraf\nm f=1 5\n";
+    assert_eq!(of(dump), ["5 Some(5) m_f Float(1.0)"]);
+    assert_eq!(of("\u{feff}m f=1 5\n"), ["1 Some(5) m_f Float(1.0)"]);
+    let found = of("m\0 \0f\0=\0\n\0m\0\n\0");
+    assert!(found.len() == 1 && found[0].contains("found UTF-16"), "{found:?}");
+}
+
+#[test]
+fn a_time_that_is_hardly_nanoseconds_is_refused_with_its_unit() {
+    let mut parser = InfluxParser::of(Times::checked());
+    let mut found = Vec::new();
+    parser.feed(b"m f=1 1700000000\nm f=1 1\n", |item| {
+        found.push(item.map(|sample| sample.time_ns).map_err(|error| error.to_string()));
+    });
+    let Err(said) = &found[0] else { panic!("{found:?}") };
+    assert!(said.contains("line 1, column 7") && said.contains("--precision s"), "{said}");
+    assert_eq!(found[1], Ok(Some(1)));
 }
 
 /// Text that is nearly line protocol.

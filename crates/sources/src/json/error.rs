@@ -2,6 +2,8 @@
 //!
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
+use crate::lines::UTF16;
+use crate::time::TimeFault;
 use std::fmt;
 
 /// A line that was skipped because of an error.
@@ -22,6 +24,8 @@ pub enum JsonProblem {
         /// The most bytes a line may have.
         limit_bytes: usize,
     },
+    /// The input is UTF-16: nothing of it is read.
+    Utf16,
     /// The line is not UTF-8.
     NotUtf8,
     /// It is no JSON object.
@@ -40,6 +44,22 @@ pub enum JsonProblem {
     Time {
         /// What it is.
         found: String,
+        /// Why it is none.
+        fault: TimeFault,
+    },
+    /// Metric, values and timestamps that do not go together.
+    Metric {
+        /// What does not.
+        found: String,
+    },
+    /// A frame of a channel, as `baro cat --format json` writes it.
+    Frame,
+    /// There is a series and no value of it.
+    ValueMissing,
+    /// A type that is none.
+    Kind {
+        /// What it is.
+        found: String,
     },
     /// The series' name is no string.
     Series {
@@ -55,7 +75,7 @@ pub enum JsonProblem {
         /// The key.
         key: String,
     },
-    /// A value is no number of 64 bits and no truth value.
+    /// A value is no number of 64 bits, no truth value and no text.
     Value {
         /// Its series.
         series: String,
@@ -78,15 +98,28 @@ impl fmt::Display for JsonProblem {
             Self::LineTooLong { limit_bytes } => {
                 write!(formatter, "the line is longer than {limit_bytes} bytes and was skipped")
             }
+            Self::Utf16 => formatter.write_str(UTF16),
             Self::NotUtf8 => write!(formatter, "expected UTF-8, found bytes that are not"),
             Self::Syntax { column, reason } => {
                 write!(formatter, "column {column}: expected one JSON object, found: {reason}")
             }
             Self::Twice { key } => write!(formatter, "expected each key once, found {key:?} twice"),
-            Self::Time { found } => write!(
+            Self::Time { found, fault } => write!(formatter, "expected {fault}, found {found}"),
+            Self::Metric { found } => write!(
                 formatter,
-                "expected a time (nanoseconds since 1970 as an integer, seconds with a point, \
-                 RFC 3339 in quotes, or no time for now), found {found}"
+                "expected metric as labels, and as many values, which are numbers, as timestamps in \
+                 milliseconds, found {found}"
+            ),
+            Self::Frame => formatter.write_str(
+                "expected series and value, found a frame of a channel (frames have no place in lines \
+                 of text)",
+            ),
+            Self::ValueMissing => {
+                formatter.write_str("expected \"value\" beside \"series\", found none")
+            }
+            Self::Kind { found } => write!(
+                formatter,
+                "value_type: expected f64, i64, u64, bool or text in quotes, found {found}"
             ),
             Self::Series { found } => {
                 write!(formatter, "expected the name of a series in quotes, found {found}")
@@ -101,7 +134,7 @@ impl fmt::Display for JsonProblem {
             }
             Self::Value { series, found } => write!(
                 formatter,
-                "series {series:?}: expected a number of 64 bits, true or false, found {found}"
+                "series {series:?}: expected a number of 64 bits, true or false, or a text, found {found}"
             ),
         }
     }

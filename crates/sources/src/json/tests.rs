@@ -8,7 +8,7 @@ fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let mut items = Vec::new();
     let mut item = |item: Result<Sample<'_>, JsonError>| {
         items.push(match item {
-            Ok(Sample { line, time_ns, series, value }) => {
+            Ok(Sample { line, time_ns, series, value, mark: _ }) => {
                 format!("{line} {time_ns:?} {series} {value:?}")
             }
             Err(error) => error.to_string(),
@@ -54,7 +54,7 @@ fn a_bad_line_is_one_error_and_takes_nothing() {
         ("{\"a\":1}{\"b\":2}", "expected one JSON object"),
         ("{}", "found no value"),
         ("{\"time\":1}", "found no value"),
-        ("{\"a\":1,\"b\":\"x\"}", "series \"b\": expected a number of 64 bits, true or false"),
+        ("{\"a\":1,\"b\":[\"x\"]}", "series \"b\": expected a number of 64 bits, true or false"),
         ("{\"a\":[1]}", "found [1]"),
         ("{\"a\":{\"b\":1}}", "series \"a\""),
         ("{\"a\":99999999999999999999}", "found 99999999999999999999"),
@@ -63,7 +63,7 @@ fn a_bad_line_is_one_error_and_takes_nothing() {
         ("{\"time\":1,\"time_ns\":2,\"a\":1}", "twice"),
         ("{\"time\":true,\"a\":1}", "expected a time"),
         ("{\"time\":1e30,\"a\":1}", "expected a time"),
-        ("{\"time\":\"2023-02-30T00:00:00Z\",\"a\":1}", "expected a time"),
+        ("{\"time\":\"2023-02-30T00:00:00Z\",\"a\":1}", "expected a date and time that exist"),
         ("{\"series\":1,\"value\":1}", "name of a series in quotes"),
         ("{\"series\":\"\",\"value\":1}", "name of a series, found nothing"),
         ("{\"\":1}", "name of a series, found nothing"),
@@ -80,7 +80,7 @@ fn a_bad_line_is_one_error_and_takes_nothing() {
 #[test]
 fn errors_quote_little() {
     let long = "x".repeat(100_000);
-    for line in [format!("{{\"a\":\"{long}\"}}"), format!("{{\"{long}\":[]}}"), long.clone()] {
+    for line in [format!("{{\"a\":[\"{long}\"]}}"), format!("{{\"{long}\":[]}}"), long.clone()] {
         assert!(only(&line).len() < 400, "{}", only(&line).len());
     }
     let nested = "[".repeat(500_000);
@@ -117,4 +117,52 @@ proptest! {
         prop_assert_eq!(items(bytes.chunks(cut)), whole.clone());
         prop_assert_eq!(items(bytes.chunks(1)), whole);
     }
+}
+
+#[test]
+fn texts_types_and_what_is_written_beside_samples() {
+    let input = "[\n{\"series\":\"a\",\"time_ns\":1700000000,\"value\":\"x\\ny\"},\n\
+                 {\"series\":\"b\",\"time_ns\":2,\"value\":9007199254740993,\"value_type\":\"i64\"}\n]\n\
+                 {\"time_ns\":5,\"note\":\"the realtime clock was stepped\"}\n";
+    let expected =
+        ["2 Some(1700000000) a Text(\"x\\ny\")", "3 Some(2) b Integer(9007199254740993)"];
+    assert_eq!(items([input.as_bytes()]), expected);
+    for (line, said) in [
+        ("{\"time\":1,\"series\":\"q\"}", "expected \"value\" beside \"series\""),
+        ("{\"time_ns\":1,\"channel\":\"c\",\"bytes\":1,\"hex\":\"00\"}", "a frame of a channel"),
+        ("{\"series\":\"a\",\"value\":1.5,\"value_type\":\"i64\"}", "found 1.5"),
+        ("{\"series\":\"a\",\"value\":1,\"value_type\":\"int\"}", "value_type: expected f64"),
+    ] {
+        let found = only(line);
+        assert!(found.contains(said), "{line}: {found}");
+    }
+    assert!(items([&b"\xff\xfe{\0\n\0{\0"[..]])[0].contains("found UTF-16"));
+    assert_eq!(items([&b"\xff\xfe{\0\n\0{\0"[..]]).len(), 1);
+}
+
+#[test]
+fn a_series_of_victoriametrics_is_read() {
+    let line = "{\"metric\":{\"job\":\"a b\",\"__name__\":\"up\"},\"values\":[1,0.5,null,\"Infinity\"],\
+                \"timestamps\":[1700000000000,1700000000001,2,3]}";
+    let expected = [
+        "1 Some(1700000000000000000) up{job=\"a b\"} Integer(1)",
+        "1 Some(1700000000001000000) up{job=\"a b\"} Float(0.5)",
+        "1 Some(2000000) up{job=\"a b\"} Float(NaN)",
+        "1 Some(3000000) up{job=\"a b\"} Float(inf)",
+    ];
+    assert_eq!(items([line.as_bytes()]), expected);
+    for (line, said) in [
+        ("{\"metric\":{\"__name__\":\"up\"},\"values\":[1],\"timestamps\":[1,2]}", "found [1,2]"),
+        ("{\"metric\":{\"__name__\":1},\"values\":[1],\"timestamps\":[1]}", "found {"),
+        ("{\"metric\":{},\"values\":[1],\"timestamps\":[1]}", "name of a series, found nothing"),
+        ("{\"metric\":{\"a\":\"b\"},\"values\":[\"x\"],\"timestamps\":[1]}", "found \"x\""),
+        (
+            "{\"metric\":{\"a\":\"b\"},\"values\":[1],\"timestamps\":[9223372036854775807]}",
+            "1677 to",
+        ),
+    ] {
+        assert!(only(line).contains(said), "{line}: {}", only(line));
+    }
+    // Others may call a series so.
+    assert_eq!(items([&b"{\"metric\":1,\"a\":2,\"b\":3}"[..]]).len(), 3);
 }

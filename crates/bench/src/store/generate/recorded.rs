@@ -7,8 +7,8 @@
 use super::{BATCH, Batch, Data, Feed};
 use crate::BenchError;
 use baro_ondisk::Type;
-use baro_sources::Scalar;
 use baro_sources::csv::CsvParser;
+use baro_sources::{Scalar, number};
 use baro_store::Interval;
 use std::collections::HashMap;
 use std::path::Path;
@@ -80,7 +80,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    pub(super) fn push(&mut self, name: &str, time_ns: i64, value: Scalar) {
+    pub(super) fn push(&mut self, name: &str, time_ns: i64, value: Scalar<'_>) {
         let id = match self.ids.get(name) {
             Some(id) => *id,
             None => {
@@ -94,7 +94,10 @@ impl Recording {
         let (bits, float) = match value {
             Scalar::Float(value) => (value.to_bits(), true),
             Scalar::Integer(value) => (value as u64, false),
+            Scalar::Unsigned(value) => (value, false),
             Scalar::Boolean(value) => (u64::from(value), false),
+            // Nobody pushes these.
+            Scalar::Text(_) | Scalar::Quoted(_) => return,
         };
         if let Some(kind) = self.recorded.kinds.get_mut(id as usize).filter(|_| float) {
             *kind = Type::F64;
@@ -108,7 +111,14 @@ impl Recording {
     fn take(&mut self, item: Result<baro_sources::Sample<'_>, String>) {
         match item {
             Ok(sample) => match sample.time_ns {
-                Some(time_ns) => self.push(&sample.series, time_ns, sample.value),
+                Some(time_ns) => match sample.value {
+                    Scalar::Quoted(text) => match number::scalar(&text) {
+                        Ok(value) => self.push(&sample.series, time_ns, value),
+                        Err(_) => self.no_number(sample.line),
+                    },
+                    Scalar::Text(_) => self.no_number(sample.line),
+                    value => self.push(&sample.series, time_ns, value),
+                },
                 None => {
                     self.wrong = self
                         .wrong
@@ -118,6 +128,11 @@ impl Recording {
             },
             Err(error) => self.wrong = self.wrong.take().or(Some(error)),
         }
+    }
+
+    fn no_number(&mut self, line: u64) {
+        let said = || format!("line {line}: expected a number, found text");
+        self.wrong = self.wrong.take().or_else(|| Some(said()));
     }
 
     pub(super) fn finish(self, path: &Path, samples: u64) -> Result<Recorded, BenchError> {

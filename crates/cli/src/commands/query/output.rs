@@ -5,7 +5,7 @@ use super::table::Table;
 use super::text::Text;
 use crate::failure::Result;
 use baro_export::rows::{Rows, Told};
-use baro_export::{Arrow, Csv, Json, Parquet};
+use baro_export::{Arrow, Csv, Json, Parquet, csv};
 use baro_store::{Every, Selection};
 use baro_sys::files::PacedOutput;
 use std::cell::Cell;
@@ -91,12 +91,14 @@ pub(super) fn rows_of<'a, W: Write + Send + 'a>(
     every: Option<Every>,
     out: W,
 ) -> Result<Box<dyn Rows + 'a>> {
+    // One value for each step is no sample to be recorded again.
+    let typed = every.is_none();
     Ok(match format {
         RowsFormat::Table => Box::new(Table::new(out)),
         RowsFormat::Text => Box::new(Text::new(out)),
-        RowsFormat::Csv => Box::new(Csv::new(out)),
-        RowsFormat::Json => Box::new(Json::array(out)),
-        RowsFormat::Ndjson => Box::new(Json::lines(out)),
+        RowsFormat::Csv => Box::new(Csv::typed(out, typed && csv::needs_types(selection))),
+        RowsFormat::Json => Box::new(Json::array(out).typed(typed)),
+        RowsFormat::Ndjson => Box::new(Json::lines(out).typed(typed)),
         RowsFormat::Arrow => Box::new(Arrow::new(selection, every, out)?),
         RowsFormat::Parquet => Box::new(Parquet::new(selection, every, out)?),
     })

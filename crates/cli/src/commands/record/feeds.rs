@@ -1,12 +1,13 @@
 //! Sources that push into a ring of their own, each on a thread of its own.
 
 use super::frame_bytes::check_frame_bytes;
-use super::stdin;
+use super::stdin::{self, Lines};
 use super::udp::{self, UdpFeed};
 use crate::failure::Result;
 use baro_ingest::Fed;
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
+use baro_sources::TextForm;
 use baro_sources::generate::fill_frame;
 use baro_sources::proc::{ProcSampler, ProcSelection, ProcSource};
 use baro_sys::{clock, schedule};
@@ -23,10 +24,8 @@ pub(crate) enum Feed {
     Proc { interval_ns: u64 },
     /// Control frames that can be verified.
     Generate { interval_ns: u64, frame_bytes: usize },
-    /// Lines of CSV on stdin.
-    Csv,
-    /// Lines of JSON on stdin.
-    Json,
+    /// Lines of text on stdin, and what is said of them.
+    Lines(Lines, TextForm),
     /// Frames of one size on stdin.
     Raw { frame_bytes: usize, channel: String },
     /// Frames with their length before them on stdin.
@@ -38,7 +37,7 @@ pub(crate) enum Feed {
 impl Feed {
     /// It waits for room in its ring instead of losing anything.
     pub(crate) fn can_wait(&self) -> bool {
-        matches!(self, Feed::Csv | Feed::Json | Feed::Raw { .. } | Feed::Frames { .. })
+        matches!(self, Feed::Lines(..) | Feed::Raw { .. } | Feed::Frames { .. })
     }
 }
 
@@ -47,7 +46,7 @@ impl Feed {
         match self {
             Feed::Proc { .. } => "proc",
             Feed::Generate { .. } => "generate",
-            Feed::Csv | Feed::Json | Feed::Raw { .. } | Feed::Frames { .. } => "stdin",
+            Feed::Lines(..) | Feed::Raw { .. } | Feed::Frames { .. } => "stdin",
             Feed::Udp(_) => "udp",
         }
     }
@@ -63,8 +62,7 @@ impl Feed {
             Feed::Generate { interval_ns, frame_bytes } => {
                 generate(recorder, interval_ns, frame_bytes, stop)
             }
-            Feed::Csv => stdin::csv(recorder, stop),
-            Feed::Json => stdin::json(recorder, stop),
+            Feed::Lines(lines, form) => stdin::lines(recorder, lines, form, stop),
             Feed::Raw { frame_bytes, channel } => stdin::raw(recorder, frame_bytes, &channel, stop),
             Feed::Frames { channel } => stdin::frames(recorder, &channel, stop),
             Feed::Udp(feed) => udp::run(feed, recorder, stop),

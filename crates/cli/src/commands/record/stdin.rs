@@ -3,14 +3,15 @@
 
 use super::frame_bytes::check_frame_bytes;
 use crate::failure::Result;
-use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
+use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
-use baro_sources::Sample;
 use baro_sources::csv::CsvParser;
 use baro_sources::frames::LengthFramer;
+use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
 use baro_sources::raw::{RawFramer, Remainder};
+use baro_sources::{Sample, TextForm};
 use baro_sys::clock;
 use std::fmt::Display;
 use std::io::{ErrorKind, Read};
@@ -62,51 +63,110 @@ fn pieces(stop: &AtomicBool, mut each: impl FnMut(&[u8]) -> Result<()>) -> Resul
     }
 }
 
-/// What a parser makes of a line: a sample, or a complaint.
-type Item<'a, E> = std::result::Result<Sample<'a>, E>;
+/// Forms of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    Csv,
+    Json,
+    Influx,
+}
 
-/// Samples of lines. `parse` takes the next bytes, or `None` at their end, and hands on what they
-/// complete. All of that is pushed before more is read: nobody knows when the next line comes.
-fn lines<E: Display>(
+/// Samples of lines. All that a read has brought is pushed before more is read: nobody knows when the
+/// next line comes.
+pub(super) fn lines(
     recorder: &Recorder,
+    lines: Lines,
+    form: TextForm,
     stop: &AtomicBool,
-    mut parse: impl FnMut(Option<&[u8]>, &mut dyn FnMut(Item<'_, E>)),
 ) -> Result<Fed> {
     let target = Target::of(recorder, Room::Until(stop))?;
-    let mut intake = Intake::new("stdin", target, Manner::as_they_come(usize::MAX))?;
-    let mut take = |bytes: Option<&[u8]>| {
-        let mut result = Ok(());
-        parse(bytes, &mut |item| match item {
-            Ok(Sample { line, time_ns, series, value }) if result.is_ok() => {
-                let time_ns = time_ns.unwrap_or_else(|| intake.line_time_ns(line));
-                let (value, types) = (value.into(), Types::Numbers);
-                let row = Row { line, series: &series, time_ns, value, types };
-                result = intake.take(&row, &mut |_| {});
+    let intake = Intake::new("stdin", target, Manner::as_they_come(usize::MAX))?;
+    let mut taking = Taking { intake, result: Ok(()) };
+    match lines {
+        Lines::Csv => {
+            let mut parser = CsvParser::of(form);
+            taking.all(stop, |bytes, taking| match bytes {
+                Some(bytes) => parser.feed(bytes, |item| taking.sample(item)),
+                None => parser.finish(|item| taking.sample(item)),
+            })?;
+        }
+        Lines::Json => {
+            let mut parser = JsonParser::of(form.times);
+            taking.all(stop, |bytes, taking| match bytes {
+                Some(bytes) => parser.feed(bytes, |item| taking.sample(item)),
+                None => parser.finish(|item| taking.sample(item)),
+            })?;
+        }
+        Lines::Influx => {
+            let mut parser = InfluxParser::of(form.times);
+            taking.all(stop, |bytes, taking| match bytes {
+                Some(bytes) => parser.feed(bytes, |item| taking.field(item)),
+                None => parser.finish(|item| taking.field(item)),
+            })?;
+        }
+    }
+    Ok(taking.intake.fed)
+}
+
+/// Samples on their way from a parser into the intake.
+struct Taking<'a> {
+    intake: Intake<'a>,
+    /// Why no more can be taken.
+    result: baro_ingest::Result<()>,
+}
+
+impl Taking<'_> {
+    /// `parse` takes the next bytes, or `None` at their end, and hands on what they complete.
+    fn all(
+        &mut self,
+        stop: &AtomicBool,
+        mut parse: impl FnMut(Option<&[u8]>, &mut Self),
+    ) -> Result<()> {
+        pieces(stop, |piece| {
+            parse(Some(piece), self);
+            self.flush()
+        })?;
+        parse(None, self);
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        std::mem::replace(&mut self.result, Ok(()))?;
+        Ok(self.intake.flush(&mut |_| {})?)
+    }
+
+    fn take(
+        &mut self,
+        line: u64,
+        time_ns: Option<i64>,
+        series: &str,
+        value: Value<'_>,
+        types: Types,
+    ) {
+        if self.result.is_ok() {
+            let time_ns = time_ns.unwrap_or_else(|| self.intake.line_time_ns(line));
+            let row = Row { line, series, time_ns, value, types };
+            self.result = self.intake.take(&row, &mut |_| {});
+        }
+    }
+
+    fn sample(&mut self, item: std::result::Result<Sample<'_>, impl Display>) {
+        match item {
+            Ok(Sample { line, time_ns, series, value, mark }) => {
+                self.take(line, time_ns, &series, (&value).into(), mark.into());
             }
-            Ok(_) => {}
-            Err(error) => intake.fed.complain(|| error.to_string()),
-        });
-        result.and_then(|()| intake.flush(&mut |_| {}))
-    };
-    pieces(stop, |piece| Ok(take(Some(piece))?))?;
-    take(None)?;
-    Ok(intake.fed)
-}
+            Err(error) => self.intake.fed.complain(|| error.to_string()),
+        }
+    }
 
-pub(super) fn csv(recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
-    let mut parser = CsvParser::new();
-    lines(recorder, stop, |bytes, item| match bytes {
-        Some(bytes) => parser.feed(bytes, item),
-        None => parser.finish(item),
-    })
-}
-
-pub(super) fn json(recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
-    let mut parser = JsonParser::new();
-    lines(recorder, stop, |bytes, item| match bytes {
-        Some(bytes) => parser.feed(bytes, item),
-        None => parser.finish(item),
-    })
+    fn field(&mut self, item: std::result::Result<InfluxSample<'_>, impl Display>) {
+        match item {
+            Ok(InfluxSample { line, time_ns, series, value }) => {
+                self.take(line, time_ns, series, (&value).into(), Types::Exact);
+            }
+            Err(error) => self.intake.fed.complain(|| error.to_string()),
+        }
+    }
 }
 
 pub(super) fn raw(

@@ -9,10 +9,10 @@
 //! taken whatever else comes. Held by `datagrams_cannot_fill_a_catalog_however_often_it_restarts`.
 
 use crate::failure::Result;
-use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
+use baro_ingest::{Fed, Intake, Manner, Room, Row, Target};
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
-use baro_sources::{Sample, datagram};
+use baro_sources::{Sample, TextForm, datagram};
 use baro_sys::clock;
 use baro_sys::udp::{DATAGRAM_BYTES_MAX, Datagram, Udp};
 use std::net::SocketAddr;
@@ -34,6 +34,8 @@ pub(crate) struct UdpFeed {
     channel: Option<String>,
     /// Series that a store may have for datagrams to bring another.
     series_max: usize,
+    /// What is said of lines.
+    form: TextForm,
 }
 
 impl UdpFeed {
@@ -61,7 +63,12 @@ impl UdpFeed {
                  {granted_bytes}; more with: sysctl net.core.rmem_max, or CAP_NET_ADMIN"
             );
         }
-        Ok(UdpFeed { udp, channel, series_max })
+        Ok(UdpFeed { udp, channel, series_max, form: TextForm::default() })
+    }
+
+    /// The same, with what is said of lines.
+    pub(crate) fn reading(self, form: TextForm) -> Self {
+        UdpFeed { form, ..self }
     }
 }
 
@@ -110,7 +117,7 @@ impl Health {
 }
 
 pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Result<Fed> {
-    let UdpFeed { mut udp, channel, series_max } = feed;
+    let UdpFeed { mut udp, channel, series_max, form } = feed;
     let address = udp.address();
     let name = format!("udp {address}");
     say!("{name}: listening");
@@ -136,7 +143,7 @@ pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Resu
         while let Some(datagram) = next.take() {
             intake.fed.datagrams += 1;
             let bytes = buffer.get(..datagram.bytes).unwrap_or(&[]);
-            take(&mut intake, channel, &datagram, bytes)?;
+            take(&mut intake, &form, channel, &datagram, bytes)?;
             rest = rest.saturating_sub(usize::from(stopping));
             taken += 1;
             if taken < TOGETHER_MAX && rest > 0 {
@@ -156,6 +163,7 @@ pub(super) fn run(feed: UdpFeed, recorder: &Recorder, stop: &AtomicBool) -> Resu
 /// Records what one datagram holds.
 fn take(
     intake: &mut Intake<'_>,
+    form: &TextForm,
     channel: Option<u32>,
     datagram: &Datagram,
     bytes: &[u8],
@@ -166,10 +174,11 @@ fn take(
     }
     let number = intake.fed.datagrams;
     let mut result = Ok(());
-    datagram::read(bytes, |item| match item {
-        Ok(Sample { line, time_ns, series, value }) if result.is_ok() => {
+    intake.begin();
+    datagram::read_as(bytes, form, |item| match item {
+        Ok(Sample { line, time_ns, series, value, mark }) if result.is_ok() => {
             let time_ns = time_ns.unwrap_or(now_ns);
-            let (value, types) = (value.into(), Types::Numbers);
+            let (value, types) = ((&value).into(), mark.into());
             let row = Row { line, series: &series, time_ns, value, types };
             result = intake.take(&row, &mut |_| {});
         }

@@ -1,0 +1,309 @@
+//! Text in from outside: a stranger's file is understood or refused with a sentence, and what is written
+//! comes back with its bits, types and names, whatever these are.
+//!
+//! `BARO_ROUND_TRIPS=1000` makes as many rounds of the last one; a push makes a few.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod place;
+
+use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value};
+use baro_recorder::{Options, Recorder, Rings};
+use place::Folder;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+const HEADER: &str = "time,series,value\n";
+const TYPED: &str = "time,series,value,value_type\n";
+
+fn run(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may end before it has read everything.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn store(folder: &Folder, name: &str) -> String {
+    let store = folder.path(name);
+    let made = run(&["init", &store, "--size", "8M"], b"");
+    assert!(made.status.success(), "{}", said(&made));
+    store
+}
+
+fn read(store: &str, verb: &str, format: &str) -> Vec<u8> {
+    let output = run(&[verb, store, "--format", format], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    output.stdout
+}
+
+/// Imports into a new store; what it says, and what is in the store then.
+fn import(folder: &Folder, input: &str, more: &[&str], text: &str, code: i32) -> (String, String) {
+    let store = store(folder, "s");
+    let output = run(&[&["import", &store, "-", "--input", input], more].concat(), text.as_bytes());
+    assert_eq!(output.status.code(), Some(code), "{text}: {}", said(&output));
+    let rows = String::from_utf8(read(&store, "query", "csv")).unwrap();
+    std::fs::remove_dir_all(&store).unwrap();
+    (said(&output), rows)
+}
+
+#[test]
+fn csv_of_others_is_understood() {
+    let folder = Folder::new("text-csv");
+    let day = 1_767_225_600_000_000_000_i64;
+    for (more, text, rows) in [
+        (
+            &[][..],
+            "time,temp,hum\n2026-01-01T00:00:00Z,21.5,40\n2026-01-01T00:00:00+01,,41\n",
+            format!("{HEADER}{day},temp,21.5\n{},hum,41\n{day},hum,40\n", day - 3_600_000_000_000),
+        ),
+        (&[], "sensor;value;date\na;1;2026-01-01T00:00:00+0000\n", format!("{HEADER}{day},a,1\n")),
+        (
+            &["--zone", "+01:00", "--decimal-comma"],
+            "Timestamp\tp\n2026-01-01 01:00:00\t1,5\n",
+            format!("{HEADER}{day},p,1.5\n"),
+        ),
+        (
+            &["--zone", "UTC"],
+            "date,n:i64,t:text\n2026-01-01,9007199254740993,x\n",
+            format!("{TYPED}{day},n,9007199254740993,i64\n{day},t,\"x\",text\n"),
+        ),
+        (&["--precision", "s"], "1767225600,a,2\n", format!("{HEADER}{day},a,2\n")),
+        (&[], "time_ms,a\n1767225600000,2\n", format!("{HEADER}{day},a,2\n")),
+        (
+            &["--columns", "host=label,q=skip"],
+            "time,name,value,host,q\n1,a,2,7,192\n",
+            format!("{HEADER}1,\"a{{host=\"\"7\"\"}}\",2\n"),
+        ),
+        (&[], "1,note,\"two\nlines\"\n", format!("{TYPED}1,note,\"two\nlines\",text\n")),
+    ] {
+        let (complaints, found) = import(&folder, "csv", more, text, 0);
+        assert_eq!(found, rows, "{text}: {complaints}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
+    let folder = Folder::new("text-refused");
+    for (code, text, sentence) in [
+        (
+            1,
+            "2026-01-01T00:00:00Z,21.5,40\n2026-01-01T00:01:00Z,21.6,41\n",
+            "stdin: line 1, column 22: expected the name of a series, found \"21.5\"",
+        ),
+        (1, "temp;hum\n1;2\n", "nothing of this file is taken"),
+        (1, "time,sensor,temp\n1,a,2\n", "--columns says what columns are"),
+        (1, "\u{0}t\u{0}i\u{0}m\u{0}e\u{0},", "found UTF-16"),
+        (3, "1700000000,a,1\n", "--precision s if it is in s"),
+        (3, "1700000000000,a,1\n", "--precision ms if it is in ms"),
+        (3, "9000000000000000000,a,1\n", "before 2100"),
+        (3, "2026-01-01 00:00:00,a,1\n", "--zone says"),
+        (3, "\"1\",\"a\",\"n/a\"\n", "expected f64, found \"n/a\""),
+        (3, "time,a:i64\n1,1.5\n", "line 2, column 3: column \"a\": expected a number"),
+    ] {
+        let (complaints, rows) = import(&folder, "csv", &[], text, code);
+        assert!(complaints.contains(sentence), "{text}: {complaints}");
+        assert_eq!(rows, HEADER, "{text}");
+    }
+    // A line of several values is taken whole or not at all.
+    let (complaints, rows) = import(&folder, "influx", &[], "m a=1,b=2i 1\nm a=2,b=2.5 2\n", 3);
+    assert!(complaints.contains("line 2: series m_b: expected i64, found 2.5"), "{complaints}");
+    assert_eq!(rows, format!("{TYPED}1,m_a,1,f64\n1,m_b,2,i64\n"));
+    for input in ["influx", "json"] {
+        let text =
+            if input == "json" { "{\"time\":1700000000,\"a\":1}" } else { "m f=1 1700000000" };
+        let (complaints, rows) = import(&folder, input, &[], text, 3);
+        assert!(complaints.contains("--precision s"), "{complaints}");
+        assert_eq!(rows, HEADER);
+        let (_, rows) = import(&folder, input, &["--precision", "s"], text, 0);
+        assert!(rows.contains("1700000000000000000,"), "{rows}");
+    }
+}
+
+#[test]
+fn refusals_are_told_ten_times_and_counted() {
+    let folder = Folder::new("text-flood");
+    for (input, line) in [("csv", "x,y,z\n"), ("influx", "nonsense\n"), ("json", "[1]\n")] {
+        let text =
+            format!("{}{}", if input == "csv" { "1,a,1\n" } else { "" }, line.repeat(10_000));
+        let (complaints, _) = import(&folder, input, &[], &text, 3);
+        assert_eq!(complaints.lines().count(), 11, "{complaints}");
+        assert!(complaints.ends_with("it is counted and not told\n"), "{complaints}");
+    }
+    // Those of the intake are counted with those of the parser.
+    let mut text = "m f=1 1\n".to_owned();
+    (0..50).for_each(|n| text.push_str(&format!("m f=t {n}\nbad\n")));
+    let (complaints, _) = import(&folder, "influx", &[], &text, 3);
+    assert_eq!(complaints.lines().count(), 11, "{complaints}");
+}
+
+#[test]
+fn what_gzip_has_packed_is_read_and_a_torn_one_is_told() {
+    let folder = Folder::new("text-gz");
+    let store = store(&folder, "s");
+    // "1,a,1\n" and "2,a,2\n", packed one by one.
+    let one = packed(b"1,a,1\n");
+    let whole = [one.clone(), packed(b"2,a,2\n")].concat();
+    let (file, torn) = (folder.path("a.csv.gz"), folder.path("torn.csv.gz"));
+    std::fs::write(&file, &whole).unwrap();
+    std::fs::write(&torn, &whole[..whole.len() - 4]).unwrap();
+    let output = run(&["import", &store, &file], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(read(&store, "query", "csv"), format!("{HEADER}1,a,1\n2,a,2\n").into_bytes());
+    let output = run(&["import", &store, &torn], b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("torn.csv.gz: read"), "{}", said(&output));
+    let output = run(&["import", &store, &folder.path("a.parquet.gz")], b"");
+    assert!(said(&output).contains("unpack it before"), "{}", said(&output));
+}
+
+/// Bytes in a member of gzip, stored as they are.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        (0..8).for_each(|_| crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()));
+    }
+    let length = bytes.len() as u16;
+    let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    out.extend(length.to_le_bytes());
+    out.extend((!length).to_le_bytes());
+    out.extend(bytes);
+    out.extend((!crc).to_le_bytes());
+    out.extend(u32::from(length).to_le_bytes());
+    out
+}
+
+#[test]
+fn line_protocol_is_recorded_from_stdin() {
+    let folder = Folder::new("text-stdin");
+    let store = store(&folder, "s");
+    let text = b"m,host=a f=1.5,n=3i,t=\"x\ny\" 1700000000\n";
+    let output = run(&["record", &store, "--stdin", "influx", "--precision", "s"], text);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let rows = String::from_utf8(read(&store, "query", "csv")).unwrap();
+    let label = "{host=\"\"a\"\"}\"";
+    let time = "1700000000000000000";
+    let expected = format!(
+        "{TYPED}{time},\"m_f{label},1.5,f64\n{time},\"m_n{label},3,i64\n{time},\"m_t{label},\"x\ny\",\
+         text\n"
+    );
+    assert_eq!(rows, expected);
+}
+
+/// xorshift.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// Letters that have a meaning somewhere, and some that have none.
+    fn text(&mut self, most: usize) -> String {
+        const LETTERS: [&str; 32] = [
+            "a", "b", "1", "7", ".", "-", "+", "=", "@", "'", "\"", ",", ";", "\t", " ", "\n",
+            "\r", "{", "}", "\\", "#", "~", "!", "é", "＝", "😀", "\u{feff}", "\u{202e}", "\u{1}",
+            "nan", "true", "time",
+        ];
+        (0..self.below(most + 1)).map(|_| LETTERS[self.below(LETTERS.len())]).collect()
+    }
+
+    fn float(&mut self, finite: bool) -> f64 {
+        let special = [0.0, -0.0, 5.0, -7.0, 1e300, 5e-324, f64::MAX, 1e15, 9.3e18, 0.1, f64::NAN];
+        let value = match self.below(3) {
+            0 => special[self.below(special.len())],
+            1 if !finite => [f64::INFINITY, f64::NEG_INFINITY][self.below(2)],
+            _ => f64::from_bits(self.next()),
+        };
+        if value.is_nan() || finite && value.is_infinite() { f64::NAN } else { value }
+    }
+}
+
+/// Samples of series of all types.
+fn fill(store: &str, random: &mut Random, finite: bool) {
+    let options = Options { rings: Rings::Private, ..Options::default() };
+    let recorder = Recorder::open(store.as_ref(), options).unwrap();
+    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let mut intake = Intake::new("test", target, Manner::together()).unwrap();
+    let mut names: Vec<String> = (0..12).map(|_| random.text(8)).collect();
+    names.extend(
+        ["5", "1.5", "2026-01-01", "-", "=a", "time", "m{b=\"c\",a=\"d\"}"].map(str::to_owned),
+    );
+    for line in 0..400 {
+        let at = random.below(names.len());
+        let text = random.text(20);
+        let value = match at % 4 {
+            0 => Value::Float(random.float(finite)),
+            1 => Value::Integer(random.next() as i64 >> random.below(64)),
+            2 => Value::Boolean(random.below(2) == 0),
+            _ => Value::Text(&text),
+        };
+        let time_ns = random.next() as i64 >> random.below(64);
+        let row = Row { line: line + 1, series: &names[at], time_ns, value, types: Types::Exact };
+        // What cannot be the name of a series is refused here already.
+        intake.take(&row, &mut |_| {}).unwrap();
+    }
+    assert!(intake.finish(&mut |_| {}).unwrap().samples > 100);
+    assert_eq!(recorder.close().left, 0);
+}
+
+fn sorted(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn what_is_written_in_any_form_comes_back_as_it_was() {
+    let rounds = std::env::var("BARO_ROUND_TRIPS").ok().and_then(|rounds| rounds.parse().ok());
+    for round in 0..rounds.unwrap_or(1_u64) {
+        let mut random = Random((round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let folder = Folder::new(&format!("text-round-{round}"));
+        for (finite, verb, format, input) in [
+            (false, "query", "csv", "csv"),
+            (false, "cat", "csv", "csv"),
+            (true, "query", "ndjson", "json"),
+            (true, "query", "json", "json"),
+            (true, "cat", "json", "json"),
+        ] {
+            let first = store(&folder, "first");
+            fill(&first, &mut random, finite);
+            let written = read(&first, verb, format);
+            let expected = (read(&first, "query", "csv"), read(&first, "query", "ndjson"));
+            for by_import in [true, false] {
+                let second = store(&folder, "second");
+                let arguments = match by_import {
+                    true => ["import", &second, "-", "--input", input, "--precision", "ns"],
+                    false => {
+                        ["record", &second, "--stdin", input, "--precision", "ns", "--for=60s"]
+                    }
+                };
+                let output = run(&arguments, &written);
+                let told = said(&output);
+                assert_eq!(output.status.code(), Some(0), "round {round} {verb} {format}: {told}");
+                let found = (read(&second, "query", "csv"), read(&second, "query", "ndjson"));
+                let case = format!("round {round}: {verb} {format}, import {by_import}");
+                assert_eq!(sorted(&found.0), sorted(&expected.0), "{case}");
+                assert_eq!(sorted(&found.1), sorted(&expected.1), "{case}");
+                std::fs::remove_dir_all(&second).unwrap();
+            }
+            std::fs::remove_dir_all(&first).unwrap();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A line of CSV cut into fields, and what a field says.
+
+use super::CsvProblem;
+use crate::form::Kind;
+use crate::lines::quote;
+use crate::number::{self, NumberFault};
+use crate::sample::{Mark, Scalar};
+use std::borrow::Cow;
+
+/// A problem and its offset in the line, in bytes.
+pub(super) struct Fault {
+    pub(super) offset: usize,
+    pub(super) problem: CsvProblem,
+}
+
+/// A field without blanks and quotes around it.
+#[derive(Debug)]
+pub(super) struct Field<'a> {
+    pub(super) offset: usize,
+    pub(super) text: Cow<'a, str>,
+    pub(super) quoted: bool,
+    /// Where the next field starts; `None` at the end of the line.
+    pub(super) next: Option<usize>,
+}
+
+/// Takes the field that starts at `start`.
+pub(super) fn field(text: &str, start: usize, separator: char) -> Result<Field<'_>, Fault> {
+    // What separates is no blank.
+    let blanks: &[char] = if separator == '\t' { &[' '] } else { &[' ', '\t'] };
+    let rest = text[start..].trim_start_matches(blanks);
+    let offset = text.len() - rest.len();
+    let Some(in_quotes) = rest.strip_prefix('"') else {
+        let (content, next) = match rest.find(separator) {
+            Some(end) => (&rest[..end], Some(offset + end + 1)),
+            None => (rest, None),
+        };
+        let text = content.trim_end_matches(blanks).into();
+        return Ok(Field { offset, text, quoted: false, next });
+    };
+    let mut searched = 0;
+    let mut doubled = false;
+    let end = loop {
+        let Some(found) = in_quotes[searched..].find('"') else {
+            return Err(Fault { offset, problem: CsvProblem::QuoteOpen });
+        };
+        let end = searched + found;
+        if !in_quotes[end + 1..].starts_with('"') {
+            break end;
+        }
+        doubled = true;
+        searched = end + 2;
+    };
+    let content = &in_quotes[..end];
+    let content = if doubled { content.replace("\"\"", "\"").into() } else { content.into() };
+    let after = in_quotes[end + 1..].trim_start_matches(blanks);
+    let after_offset = text.len() - after.len();
+    let field = |next| Field { offset, text: content, quoted: true, next };
+    if after.is_empty() {
+        Ok(field(None))
+    } else if after.starts_with(separator) {
+        Ok(field(Some(after_offset + 1)))
+    } else {
+        let problem = CsvProblem::AfterQuote { found: quote(after) };
+        Err(Fault { offset: after_offset, problem })
+    }
+}
+
+/// All fields of a line.
+pub(super) fn split(text: &str, separator: char) -> Result<Vec<Field<'_>>, Fault> {
+    let mut fields = vec![field(text, 0, separator)?];
+    while let Some(next) = fields.last().and_then(|field| field.next) {
+        fields.push(field(text, next, separator)?);
+    }
+    Ok(fields)
+}
+
+/// A name or text without the `'` that an export puts before one that a spreadsheet would take for a
+/// formula: `baro_export::csv` has the other half.
+pub(super) fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
+    if !name.starts_with('\'') {
+        return name;
+    }
+    let begin = name.trim_start_matches('\'');
+    let first = begin.trim_start_matches(' ').chars().next();
+    let formula = matches!(
+        first,
+        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n' | '＝' | '＋' | '－' | '＠')
+    );
+    match (formula, name) {
+        (true, Cow::Borrowed(name)) => name.strip_prefix('\'').unwrap_or(name).into(),
+        (true, Cow::Owned(mut name)) => {
+            name.remove(0);
+            name.into()
+        }
+        (false, name) => name,
+    }
+}
+
+/// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.
+/// Asked for each row without a header, so names are told by their first letter or their length.
+pub(super) fn is_value(text: &str) -> bool {
+    match text.as_bytes().first() {
+        Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
+            number::scalar(text).is_ok() || super::is_time(text)
+        }
+        Some(_) if matches!(text.len(), 3 | 4 | 5 | 8) => {
+            let words = ["nan", "inf", "true", "false", "infinity"];
+            words.iter().any(|word| text.eq_ignore_ascii_case(word))
+        }
+        _ => false,
+    }
+}
+
+/// How values are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Values {
+    pub(super) decimal_comma: bool,
+}
+
+impl Values {
+    /// What a field says, whose kind is said or not; `all_quoted`: quotes stand around all fields of
+    /// the line.
+    pub(super) fn read<'a>(
+        self,
+        field: Field<'a>,
+        kind: Option<Kind>,
+        all_quoted: bool,
+    ) -> Result<(Scalar<'a>, Mark), Fault> {
+        let Field { offset, text, quoted, .. } = field;
+        let fail = |fault, text: &str| {
+            let found = quote(text);
+            let problem = match fault {
+                NumberFault::Form => CsvProblem::Value { found },
+                NumberFault::Integer => CsvProblem::ValueRange { found },
+                NumberFault::Float => CsvProblem::FloatRange { found },
+            };
+            Fault { offset, problem }
+        };
+        let text = match (self.decimal_comma, kind) {
+            (false, _) | (true, Some(Kind::Text)) => text,
+            (true, _) if text.contains('.') && !quoted => {
+                return Err(fail(NumberFault::Form, &text));
+            }
+            (true, _) if number::scalar(&text.replace(',', ".")).is_ok() => {
+                text.replace(',', ".").into()
+            }
+            (true, _) => text,
+        };
+        let Some(kind) = kind else {
+            if quoted {
+                let mark = if all_quoted { Mark::AllQuoted } else { Mark::None };
+                return Ok((Scalar::Quoted(unguarded(text)), mark));
+            }
+            let value = number::scalar(&text).map_err(|fault| fail(fault, &text))?;
+            return Ok((value, Mark::None));
+        };
+        let value = match kind {
+            Kind::Text => Ok(Scalar::Text(unguarded(text.clone()))),
+            Kind::F64 => number::float(&text).map(Scalar::Float),
+            Kind::I64 | Kind::U64 => number::integer(&text),
+            Kind::Bool => match number::scalar(&text) {
+                Ok(value @ Scalar::Boolean(_)) => Ok(value),
+                _ => Err(NumberFault::Form),
+            },
+        };
+        Ok((value.map_err(|fault| fail(fault, &text))?, Mark::As(kind.declares())))
+    }
+}

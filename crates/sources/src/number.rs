@@ -1,0 +1,71 @@
+//! Numbers and truth values as texts write them: one rule for CSV, JSON and line protocol.
+//!
+//! Digits alone are an integer of 64 bits and are refused if they are more, since as a float they
+//! would lose their last digits without a word; digits that come to infinity are refused as well.
+//! The words `nan` and `inf` are floats where a form has them.
+//!
+//! Invariant: what is read has the value that was written, or is refused.
+
+use crate::sample::Scalar;
+
+/// Why a text is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberFault {
+    /// It is none.
+    Form,
+    /// An integer that 64 bits do not hold.
+    Integer,
+    /// A number beyond the largest float.
+    Float,
+}
+
+/// An integer, a float, or a truth value.
+///
+/// # Errors
+/// The text is none of these.
+pub fn scalar(text: &str) -> Result<Scalar<'static>, NumberFault> {
+    match text {
+        "true" | "True" | "TRUE" => return Ok(Scalar::Boolean(true)),
+        "false" | "False" | "FALSE" => return Ok(Scalar::Boolean(false)),
+        _ => {}
+    }
+    if let Ok(integer) = text.parse() {
+        return Ok(Scalar::Integer(integer));
+    }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NumberFault::Integer);
+    }
+    float(text).map(Scalar::Float)
+}
+
+/// A float, also one without a point.
+///
+/// # Errors
+/// The text is none, or too large.
+pub(crate) fn float(text: &str) -> Result<f64, NumberFault> {
+    let value: f64 = text.parse().map_err(|_| NumberFault::Form)?;
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    // Infinity is a word; digits that come to it are a number too large for 64 bits.
+    if value.is_infinite()
+        && digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
+    {
+        return Err(NumberFault::Float);
+    }
+    Ok(value)
+}
+
+/// An integer of 64 bits with a sign or without.
+///
+/// # Errors
+/// The text is none, or too large.
+pub(crate) fn integer(text: &str) -> Result<Scalar<'static>, NumberFault> {
+    if let Ok(value) = text.parse() {
+        return Ok(Scalar::Integer(value));
+    }
+    match (text.parse(), scalar(text)) {
+        (Ok(value), _) => Ok(Scalar::Unsigned(value)),
+        (_, Err(fault)) => Err(fault),
+        (_, Ok(_)) => Err(NumberFault::Form),
+    }
+}

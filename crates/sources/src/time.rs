@@ -1,0 +1,400 @@
+//! The ways to write a time, the same in all forms of text: an integer in a unit, seconds with a
+//! fraction, a date with a time of day.
+//!
+//! An integer is nanoseconds unless something says another unit. Who writes seconds or milliseconds
+//! and does not say so would find them in 1970, so [`Times::checked`] refuses an integer that is a
+//! plausible time in another unit and none in nanoseconds, and names that unit. A date without a zone
+//! is refused unless a zone was said.
+//!
+//! Written by hand because a float cannot hold nanoseconds since 1970 (it is off by some hundred
+//! of them) and a date library is a dependency for forty lines. The proleptic Gregorian calendar
+//! throughout, as RFC 3339 has it.
+//!
+//! Invariant: a time is exact or refused; digits below the nanosecond are cut off, never rounded
+//! into another second. Held by the tests below.
+
+use std::fmt;
+
+/// 1980-01-01 and 2100-01-01 in seconds: what is outside is hardly meant.
+const PLAUSIBLE_S: std::ops::Range<i64> = 315_532_800..4_102_444_800;
+const SECOND_NS: i64 = 1_000_000_000;
+/// The units that an integer may be in, by what an option calls them.
+const UNITS: [(&str, i64); 3] = [("s", SECOND_NS), ("ms", 1_000_000), ("us", 1_000)];
+
+/// How times are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    /// Nanoseconds of one unit of an integer; `None`: nanoseconds, as nobody has said.
+    unit_ns: Option<i64>,
+    /// Seconds that a time without a zone is ahead of UTC.
+    zone_s: Option<i64>,
+    /// Whether an integer must be plausible where nobody has said its unit.
+    checked: bool,
+}
+
+impl Times {
+    /// Integers are nanoseconds if that is plausible, else refused.
+    #[must_use]
+    pub fn checked() -> Self {
+        Times { checked: true, ..Times::default() }
+    }
+
+    /// Integers are in units of `unit_ns` nanoseconds, whatever time that is.
+    #[must_use]
+    pub fn of_unit(self, unit_ns: i64) -> Self {
+        Times { unit_ns: Some(unit_ns), ..self }
+    }
+
+    /// Times without a zone are those of a clock that is `zone_s` seconds ahead of UTC.
+    #[must_use]
+    pub fn in_zone(self, zone_s: i64) -> Self {
+        Times { zone_s: Some(zone_s), ..self }
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    pub(crate) fn read(&self, text: &str) -> Result<i64, TimeFault> {
+        let bytes = text.as_bytes();
+        if bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-') {
+            return date(bytes, self.zone_s);
+        }
+        let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+        let Some(dot) = digits.iter().position(|byte| *byte == b'.') else {
+            if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+                return Err(TimeFault::Form);
+            }
+            return self.count(text.parse().map_err(|_| TimeFault::Range)?);
+        };
+        let (whole, fraction) = (&digits[..dot], &digits[dot + 1..]);
+        if whole.is_empty() || !whole.iter().all(u8::is_ascii_digit) {
+            return Err(TimeFault::Form);
+        }
+        let seconds: i128 = str::from_utf8(whole)
+            .ok()
+            .and_then(|whole| whole.parse().ok())
+            .filter(|seconds| *seconds < 1 << 64)
+            .ok_or(TimeFault::Range)?;
+        let nanoseconds = seconds * 1_000_000_000 + i128::from(fraction_ns(fraction)?);
+        let signed = if digits.len() < bytes.len() { -nanoseconds } else { nanoseconds };
+        i64::try_from(signed).map_err(|_| TimeFault::Range)
+    }
+
+    /// The time that an integer says.
+    pub(crate) fn count(&self, count: i64) -> Result<i64, TimeFault> {
+        match self.unit_ns {
+            Some(unit_ns) => count.checked_mul(unit_ns).ok_or(TimeFault::Range),
+            None if self.checked => plausible(count),
+            None => Ok(count),
+        }
+    }
+}
+
+/// An integer as nanoseconds, unless it can only be meant otherwise. One that is no plausible time in
+/// any unit, such as 5, is nanoseconds: it was counted by hand.
+fn plausible(count: i64) -> Result<i64, TimeFault> {
+    let seconds = count.div_euclid(SECOND_NS);
+    if PLAUSIBLE_S.contains(&seconds) {
+        return Ok(count);
+    }
+    for (unit, unit_ns) in UNITS {
+        if PLAUSIBLE_S.contains(&count.div_euclid(SECOND_NS / unit_ns)) {
+            return Err(TimeFault::Unit { unit });
+        }
+    }
+    if seconds >= PLAUSIBLE_S.end { Err(TimeFault::Far) } else { Ok(count) }
+}
+
+/// Why a text is no time; shown as what was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeFault {
+    /// None of the forms.
+    Form,
+    /// A month, day, hour, minute, second or offset that does not exist.
+    Calendar,
+    /// Before 1677-09-21 or after 2262-04-11: not in 64 bits of nanoseconds.
+    Range,
+    /// An integer that as nanoseconds is before 1980, and not in this unit.
+    Unit {
+        /// As `--precision` calls it.
+        unit: &'static str,
+    },
+    /// An integer that as nanoseconds is after 2100.
+    Far,
+    /// A date without a zone.
+    Zone,
+}
+
+impl fmt::Display for TimeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TimeFault::Form => {
+                "a time (an integer, nanoseconds since 1970 unless --precision says otherwise, \
+                 seconds with a point, or such as 2026-01-02T03:04:05.678Z)"
+            }
+            TimeFault::Calendar => "a date and time that exist",
+            TimeFault::Range => "a time from 1677 to 2262 (is --precision right?)",
+            TimeFault::Unit { unit } => {
+                return write!(
+                    f,
+                    "a time in nanoseconds from 1980 on (--precision {unit} if it is in {unit}, \
+                     --precision ns if it is right)"
+                );
+            }
+            TimeFault::Far => "a time in nanoseconds before 2100 (--precision ns if it is right)",
+            TimeFault::Zone => {
+                "a time with Z or an offset such as +01:00 (--zone says that of times without)"
+            }
+        })
+    }
+}
+
+/// Nanoseconds since the Unix epoch, integers being nanoseconds.
+#[cfg(test)]
+fn parse(text: &str) -> Result<i64, TimeFault> {
+    Times::default().read(text)
+}
+
+/// Seconds that a zone is ahead of UTC: `UTC`, `Z`, `+01:00`, `-0530`, `+01`.
+#[must_use]
+pub fn zone_s(text: &str) -> Option<i64> {
+    if matches!(text, "UTC" | "utc" | "Z" | "z") {
+        return Some(0);
+    }
+    offset_minutes(text.as_bytes()).ok().map(|minutes| minutes * 60)
+}
+
+/// `Z`, `+01:00`, `+0100` or `+01`, in minutes.
+fn offset_minutes(text: &[u8]) -> Result<i64, TimeFault> {
+    let (sign, hours, minutes) = match text {
+        [b'Z' | b'z'] => return Ok(0),
+        [sign, h1, h2] => (sign, [*h1, *h2], [b'0', b'0']),
+        [sign, h1, h2, m1, m2] | [sign, h1, h2, b':', m1, m2] => (sign, [*h1, *h2], [*m1, *m2]),
+        _ => return Err(TimeFault::Form),
+    };
+    if !matches!(sign, b'+' | b'-') {
+        return Err(TimeFault::Form);
+    }
+    let (hours, minutes) = (number(Some(&hours))?, number(Some(&minutes))?);
+    if hours > 23 || minutes > 59 {
+        return Err(TimeFault::Calendar);
+    }
+    let offset = hours * 60 + minutes;
+    Ok(if *sign == b'-' { -offset } else { offset })
+}
+
+/// Digits behind the point, as nanoseconds.
+fn fraction_ns(digits: &[u8]) -> Result<u32, TimeFault> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(TimeFault::Form);
+    }
+    let digit = |index| digits.get(index).map_or(0, |byte| u32::from(byte - b'0'));
+    Ok((0..9).fold(0, |sum, index| sum * 10 + digit(index)))
+}
+
+/// `2026-01-02T03:04:05[.678]Z`, with an offset instead of the Z, or a blank instead of the T; without
+/// an offset, or a date alone, in the zone given.
+fn date(text: &[u8], zone_s: Option<i64>) -> Result<i64, TimeFault> {
+    let field = |start: usize, length: usize| number(text.get(start..start + length));
+    let (year, month, day) = (field(0, 4)?, field(5, 2)?, field(8, 2)?);
+    let (mut hour, mut minute, mut second, mut nanoseconds) = (0, 0, 0, 0);
+    let mut rest = text.get(10..).unwrap_or_default();
+    if !rest.is_empty() {
+        let mark = |place: usize, allowed: &[u8]| {
+            let found = text.get(place).is_some_and(|byte| allowed.contains(byte));
+            if found { Ok(()) } else { Err(TimeFault::Form) }
+        };
+        mark(10, b"Tt ")?;
+        mark(13, b":")?;
+        mark(16, b":")?;
+        (hour, minute, second) = (field(11, 2)?, field(14, 2)?, field(17, 2)?);
+        rest = text.get(19..).unwrap_or_default();
+        if let [b'.', tail @ ..] = rest {
+            let length = tail.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            nanoseconds = fraction_ns(&tail[..length])?;
+            rest = &tail[length..];
+        }
+    }
+    let offset_s = match (rest, zone_s) {
+        ([], Some(zone_s)) => zone_s,
+        ([], None) => return Err(TimeFault::Zone),
+        (rest, _) => 60 * offset_minutes(rest)?,
+    };
+    let offset_minutes = offset_s.div_euclid(60);
+    // A leap second is the first second of the next minute, as in Unix time.
+    let leap = second == 60 && (minute - offset_minutes).rem_euclid(60) == 59;
+    let exists = (1..=12).contains(&month)
+        && (1..=month_days(year, month)).contains(&day)
+        && hour <= 23
+        && minute <= 59
+        && (second <= 59 || leap);
+    if !exists {
+        return Err(TimeFault::Calendar);
+    }
+    let minutes = days_since_epoch(year, month, day) * 1440 + hour * 60 + minute - offset_minutes;
+    let total = i128::from(minutes * 60 + second) * 1_000_000_000 + i128::from(nanoseconds);
+    i64::try_from(total).map_err(|_| TimeFault::Range)
+}
+
+fn number(digits: Option<&[u8]>) -> Result<i64, TimeFault> {
+    let digits = digits.ok_or(TimeFault::Form)?;
+    digits.iter().try_fold(0, |sum, byte| match byte {
+        b'0'..=b'9' => Ok(sum * 10 + i64::from(byte - b'0')),
+        _ => Err(TimeFault::Form),
+    })
+}
+
+fn month_days(year: i64, month: i64) -> i64 {
+    let leap_year = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 if leap_year => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1970-01-01. Years are counted from March, so that the leap day is the last one, in
+/// eras of 400 years, which are all alike.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = SECOND_NS;
+
+    #[test]
+    fn integers_are_nanoseconds_and_fractions_seconds() {
+        assert_eq!(parse("1700000000123456789"), Ok(1_700_000_000_123_456_789));
+        assert_eq!(parse("0"), Ok(0));
+        assert_eq!(parse("-5"), Ok(-5));
+        assert_eq!(parse("1700000000.123456789"), Ok(1_700_000_000_123_456_789));
+        assert_eq!(parse("1.5"), Ok(1_500_000_000));
+        assert_eq!(parse("-0.000000001"), Ok(-1));
+        assert_eq!(parse("0.9999999999"), Ok(999_999_999));
+        assert_eq!(parse("9223372036.854775807"), Ok(i64::MAX));
+        assert_eq!(parse("-9223372036.854775808"), Ok(i64::MIN));
+        assert_eq!(parse("9223372036.854775808"), Err(TimeFault::Range));
+        assert_eq!(parse("9223372036854775808"), Err(TimeFault::Range));
+        assert_eq!(parse(&format!("{}.0", "9".repeat(500))), Err(TimeFault::Range));
+        for text in ["", "-", "+1", "1.", ".5", "-.5", "1e9", "1.5e3", "1.2.3", "0x10", " 1", "١"]
+        {
+            assert_eq!(parse(text), Err(TimeFault::Form), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn dates_are_read_with_and_without_offset() {
+        assert_eq!(parse("1970-01-01T00:00:00Z"), Ok(0));
+        assert_eq!(parse("2000-02-29T12:34:56Z"), Ok(951_827_696 * SECOND));
+        assert_eq!(parse("2026-11-21t21:13:24.5z"), Ok(1_795_295_604 * SECOND + SECOND / 2));
+        assert_eq!(parse("2026-11-21 23:13:24+02:00"), Ok(1_795_295_604 * SECOND));
+        assert_eq!(parse("2026-11-21T15:43:24-05:30"), Ok(1_795_295_604 * SECOND));
+        assert_eq!(parse("1969-12-31T23:59:59.999999999Z"), Ok(-1));
+        assert_eq!(parse("2016-12-31T23:59:60Z"), parse("2017-01-01T00:00:00Z"));
+        assert_eq!(parse("2017-01-01T05:29:60+05:30"), parse("2017-01-01T00:00:00Z"));
+        assert_eq!(parse("2262-04-11T23:47:16.854775807Z"), Ok(i64::MAX));
+        assert_eq!(parse("1677-09-21T00:12:43.145224192Z"), Ok(i64::MIN));
+        assert_eq!(parse("2262-04-11T23:47:16.854775808Z"), Err(TimeFault::Range));
+        assert_eq!(parse("0000-01-01T00:00:00Z"), Err(TimeFault::Range));
+        assert_eq!(parse("9999-12-31T23:59:59Z"), Err(TimeFault::Range));
+    }
+
+    #[test]
+    fn dates_that_do_not_exist_are_refused() {
+        for text in [
+            "2026-00-01T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "1900-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+            "2026-01-01T00:00:60Z",
+            "2026-01-01T00:59:61Z",
+            "2026-01-01T00:00:00+24:00",
+        ] {
+            assert_eq!(parse(text), Err(TimeFault::Calendar), "{text}");
+        }
+        for text in [
+            "2026-01-01T00:00Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00+1",
+            "2026-01-01T00:00:00+010",
+            "2026-01-01T00:00:00Zx",
+            "2026-01-01_00:00:00Z",
+            "2026-0a-01T00:00:00Z",
+            "2026-01-01T-1:00:00Z",
+        ] {
+            assert_eq!(parse(text), Err(TimeFault::Form), "{text}");
+        }
+    }
+
+    #[test]
+    fn offsets_are_read_in_each_form_and_a_zone_is_never_guessed() {
+        for text in ["00:00:00+01", "00:00:00+0100", "00:00:00+01:00", "00:00:00.0+01"] {
+            assert_eq!(parse(&format!("1970-01-01T{text}")), Ok(-3600 * SECOND), "{text}");
+        }
+        assert_eq!(parse("1970-01-01 00:00:00+00"), Ok(0));
+        for text in ["2026-01-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00.5"] {
+            assert_eq!(parse(text), Err(TimeFault::Zone), "{text}");
+        }
+        let times = Times::default().in_zone(zone_s("-0530").unwrap());
+        assert_eq!(times.read("1970-01-01"), Ok(19_800 * SECOND));
+        assert_eq!(times.read("1970-01-01 00:00:00.5"), Ok(19_800 * SECOND + SECOND / 2));
+        assert_eq!(times.read("1970-01-01T00:00:00Z"), Ok(0));
+        assert_eq!(zone_s("UTC"), Some(0));
+        for text in ["", "Europe/Berlin", "+24:00", "+1", "01:00"] {
+            assert_eq!(zone_s(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_integer_that_can_only_be_meant_in_another_unit_is_refused_with_that() {
+        let times = Times::checked();
+        let now = 1_700_000_000_i64;
+        for (unit, unit_ns, count) in [
+            ("s", SECOND, now),
+            ("ms", 1_000_000, now * 1_000 + 1),
+            ("us", 1_000, now * 1_000_000 + 1),
+            ("s", SECOND, PLAUSIBLE_S.start),
+            ("us", 1_000, PLAUSIBLE_S.end * 1_000_000 - 1),
+        ] {
+            let text = count.to_string();
+            assert_eq!(times.read(&text), Err(TimeFault::Unit { unit }));
+            assert_eq!(times.of_unit(unit_ns).read(&text), Ok(count * unit_ns));
+            assert_eq!(times.of_unit(1).read(&text), Ok(count));
+            assert_eq!(parse(&text), Ok(count));
+        }
+        for count in [0, 1, -5, 1_000_000, PLAUSIBLE_S.start * SECOND, now * SECOND] {
+            assert_eq!(times.read(&count.to_string()), Ok(count));
+        }
+        assert_eq!(times.read(&i64::MAX.to_string()), Err(TimeFault::Far));
+        assert_eq!(times.of_unit(1).read(&i64::MAX.to_string()), Ok(i64::MAX));
+        assert_eq!(times.of_unit(SECOND).read(&(now * 1_000).to_string()), Err(TimeFault::Range));
+        // Who writes a point or a date has said what is meant.
+        assert_eq!(times.read("1.5"), Ok(SECOND + SECOND / 2));
+        assert_eq!(times.read("1970-01-01T00:00:00Z"), Ok(0));
+    }
+
+    #[test]
+    fn every_day_follows_the_day_before() {
+        let mut expected = days_since_epoch(1600, 1, 1);
+        assert_eq!(expected, -135_140);
+        for year in 1600..2401 {
+            for month in 1..=12 {
+                for day in 1..=month_days(year, month) {
+                    assert_eq!(days_since_epoch(year, month, day), expected);
+                    expected += 1;
+                }
+            }
+        }
+    }
+}
