@@ -8,7 +8,7 @@
 //!
 //! Without a header, and with the header `time,series,value`, lines are that, and may have the type of the
 //! value behind it (`f64`, `i64`, `u64`, `bool`, `text`), as `baro query` and `baro cat` write it. Any other header with a
-//! column for the time says what the columns are ([`columns`](self)): wide or long, in any order, with
+//! column for the time says what the columns are: wide or long, in any order, with
 //! `,` `;` or a tab between them. A header may stand wherever it likes (files get concatenated).
 //! Without one a name that is a number is refused: that is a file of values without names.
 //!
@@ -26,14 +26,16 @@
 mod columns;
 mod error;
 mod fields;
+mod header;
 
 use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
 use crate::records::{Attempt, Records, Verdict};
 use crate::sample::Sample;
 use crate::time::Times;
-use columns::{Columns, Header};
+use columns::Columns;
 use fields::{Fault, Field, Values, field, is_value, unguarded};
+use header::Header;
 
 pub use error::{CsvError, CsvProblem};
 
@@ -205,8 +207,8 @@ impl Reader {
             }
             return Ok(());
         }
-        let header = matches!(self.state, State::Rows { header: true });
-        match parse_row(line, text, header, &self.form) {
+        let named = matches!(self.state, State::Rows { header: true });
+        match parse_row(line, text, named, &self.form) {
             Ok(Some(sample)) => {
                 if let State::Unknown = self.state {
                     self.state = State::Rows { header: false };
@@ -225,7 +227,7 @@ impl Reader {
 
     /// What a line says about those behind it, if it is a header.
     fn header(&self, text: &str) -> Result<Option<State>, Fault> {
-        let Some(found) = columns::header(text, &self.form)? else { return Ok(None) };
+        let Some(found) = header::header(text, &self.form)? else { return Ok(None) };
         let state = match found {
             Header::Rows => State::Rows { header: true },
             Header::Columns(columns) => State::Columns(columns),
@@ -263,7 +265,7 @@ fn parse_row<'a>(
     let names = (&*time.text, &*series.text, &*value.text) == ("time", "series", "value");
     let kind = match value.next.map(|next| (next, text[next..].trim_matches([' ', '\t']))) {
         None => None,
-        Some((_, columns::VALUE_TYPE)) if names => None,
+        Some((_, header::VALUE_TYPE)) if names => None,
         Some((extra, rest)) => match Kind::of_name(rest) {
             Some(kind) => Some(kind),
             None => {

@@ -304,11 +304,13 @@ fn one<'a>(
     let value = match kind {
         Kind::F64 if digits => number::float(text).ok().map(Scalar::Float),
         Kind::I64 | Kind::U64 if digits => number::integer(text).ok(),
-        kind => scalar(&series, raw).ok().filter(|value| match (kind, value) {
-            (Kind::F64, Scalar::Float(_)) => true,
-            (Kind::Bool, Scalar::Boolean(_)) => true,
-            (Kind::Text, Scalar::Text(_)) => true,
-            _ => false,
+        kind => scalar(&series, raw).ok().filter(|value| {
+            matches!(
+                (kind, value),
+                (Kind::F64, Scalar::Float(_))
+                    | (Kind::Bool, Scalar::Boolean(_))
+                    | (Kind::Text, Scalar::Text(_))
+            )
         }),
     };
     let fail = || JsonProblem::Value { series: quote(&series), found: quote(text) };

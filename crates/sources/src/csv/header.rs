@@ -1,0 +1,255 @@
+//! The first line of CSV that names its columns, and what they hold.
+//!
+//! Wide: a time, and a column for each series, by whose name it goes; an empty cell is no sample. Long:
+//! a time, the name of a series and its value, in any order; what further columns hold are labels of the
+//! series. `time`, `timestamp`, `ts`, `date`, `datetime` and `epoch` are times, with `_s`, `_ms`, `_us`
+//! or `_ns` behind them in that unit; `series`, `name`, `sensor`, `metric`, `signal` and `variable` are
+//! names, `value` is a value. `:i64` and the like behind a name of values says their type, and so does a
+//! column `value_type` in a long file, for each row.
+//!
+//! Nothing is guessed: where two readings are possible the header is refused, and a label whose value
+//! is a number or a time too, since each value of it would make a series for good.
+
+use super::CsvProblem;
+use super::columns::Columns;
+use super::fields::{Fault, Field, Values, split};
+use crate::form::{Kind, Role, TextForm};
+use crate::lines::quote;
+use crate::time::Times;
+use std::collections::HashSet;
+
+/// What may stand between fields, in the order in which it is tried.
+const SEPARATORS: [char; 3] = [',', ';', '\t'];
+const TIMES: [&str; 7] = ["time", "_time", "timestamp", "ts", "date", "datetime", "epoch"];
+const NAMES: [&str; 6] = ["series", "name", "sensor", "metric", "signal", "variable"];
+const VALUES: [&str; 2] = ["value", "_value"];
+/// The column in which a long file says the type of each value.
+pub(super) const VALUE_TYPE: &str = "value_type";
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Holds {
+    Time,
+    Name,
+    Value(Option<Kind>),
+    Type,
+    /// `sure`: somebody has said so.
+    Label {
+        sure: bool,
+    },
+    Nothing,
+    /// Values of a series of this name.
+    Series(String, Option<Kind>),
+}
+
+fn is_word(words: &[&str], name: &str) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(name))
+}
+
+/// Nanoseconds of a unit that a time's name says; 0 if it says none. `None` if it is no time's name.
+pub(super) fn time_unit_ns(name: &str) -> Option<i64> {
+    if is_word(&TIMES, name) {
+        return Some(0);
+    }
+    let (head, unit) = name.rsplit_once('_')?;
+    let unit_ns = match unit {
+        "s" => 1_000_000_000,
+        "ms" => 1_000_000,
+        "us" => 1_000,
+        "ns" => 1,
+        _ => return None,
+    };
+    is_word(&TIMES, head).then_some(unit_ns)
+}
+
+/// A name and the kind behind its last colon.
+fn marked(name: &str) -> (&str, Option<Kind>) {
+    match name.rsplit_once(':').map(|(head, kind)| (head, Kind::of_name(kind))) {
+        Some((head, Some(kind))) if !head.is_empty() => (head, Some(kind)),
+        _ => (name, None),
+    }
+}
+
+fn refused(offset: usize, said: String) -> Fault {
+    Fault { offset, problem: CsvProblem::Header { said } }
+}
+
+/// What a line turned out to be.
+pub(super) enum Header {
+    /// The header of plain rows.
+    Rows,
+    Columns(Box<Columns>),
+}
+
+/// What each column of a header holds.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) names: Vec<String>,
+    pub(super) holds: Vec<Holds>,
+    /// Which is the time.
+    pub(super) time: usize,
+    pub(super) times: Times,
+}
+
+/// The role that somebody has said of a column.
+fn role(form: &TextForm, name: &str) -> Option<Role> {
+    form.columns.iter().find(|(other, _)| other == name).map(|(_, role)| *role)
+}
+
+/// Reads a line as a header; `None` if it is none, since no column of it is a time.
+pub(super) fn header(text: &str, form: &TextForm) -> Result<Option<Header>, Fault> {
+    for separator in SEPARATORS {
+        let Ok(fields) = split(text, separator) else { continue };
+        let is_time = |field: &Field<'_>| match role(form, &field.text) {
+            Some(role) => role == Role::Time,
+            None => time_unit_ns(&field.text).is_some(),
+        };
+        if fields.len() < 2 || !fields.iter().any(is_time) {
+            continue;
+        }
+        let names =
+            |names: &[&str]| fields.iter().map(|field| &*field.text).eq(names.iter().copied());
+        if separator == ','
+            && form.columns.is_empty()
+            && (names(&["time", "series", "value"])
+                || names(&["time", "series", "value", VALUE_TYPE]))
+        {
+            return Ok(Some(Header::Rows));
+        }
+        let values = Values { decimal_comma: form.decimal_comma };
+        let columns = Columns::new(text, separator, values, layout(fields, form)?);
+        return Ok(Some(Header::Columns(Box::new(columns))));
+    }
+    Ok(None)
+}
+
+fn distinct(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
+    let mut seen = HashSet::new();
+    for field in fields {
+        if field.text.is_empty() && role(form, "").is_none() {
+            let said = "expected a name for each column, found one without (--columns =time or \
+                        =skip says what it is)";
+            return Err(refused(field.offset, said.into()));
+        }
+        let (name, _) = marked(&field.text);
+        if !seen.insert(name) {
+            let name = quote(name);
+            let said = format!("expected each name once, found {name:?} twice");
+            return Err(refused(field.offset, said));
+        }
+    }
+    Ok(())
+}
+
+/// The column that somebody has said to be this, or the one whose name says so.
+fn place(
+    fields: &[Field<'_>],
+    form: &TextForm,
+    said: Role,
+    words: &[&str],
+) -> Result<Option<usize>, Fault> {
+    if let Some(at) = fields.iter().position(|field| role(form, &field.text) == Some(said)) {
+        return Ok(Some(at));
+    }
+    let by_word = |field: &Field<'_>| {
+        role(form, &field.text).is_none() && is_word(words, marked(&field.text).0)
+    };
+    let mut found = fields.iter().enumerate().filter(|(_, field)| by_word(field));
+    match (found.next(), found.next()) {
+        (Some((_, a)), Some((_, b))) => Err(two(a, b)),
+        (first, _) => Ok(first.map(|(at, _)| at)),
+    }
+}
+
+/// Columns of names and of values, if the file is long.
+fn long(fields: &[Field<'_>], form: &TextForm) -> Result<Option<(usize, usize)>, Fault> {
+    let values = place(fields, form, Role::Value, &VALUES)?;
+    let names = place(fields, form, Role::Series, &NAMES)?;
+    match (names, values) {
+        (Some(names), Some(values)) => Ok(Some((names, values))),
+        (Some(names), None) => {
+            let field = &fields[names];
+            let name = quote(&field.text);
+            let said = format!(
+                "expected a column value beside {name:?}, which names series, found none; --columns \
+                 says what columns are, such as {name}=label, {name}=values or OTHER=value"
+            );
+            Err(refused(field.offset, said))
+        }
+        (None, Some(values)) if role(form, &fields[values].text) == Some(Role::Value) => {
+            let said = "expected a column of names of series, found none (--columns NAME=series says \
+                        which it is)";
+            Err(refused(0, said.into()))
+        }
+        // A value without a name is one of a series called so.
+        (None, _) => Ok(None),
+    }
+}
+
+fn layout(fields: Vec<Field<'_>>, form: &TextForm) -> Result<Layout, Fault> {
+    distinct(&fields, form)?;
+    let long = long(&fields, form)?;
+    let said_time = fields.iter().any(|field| role(form, &field.text) == Some(Role::Time));
+    let mut holds = Vec::with_capacity(fields.len());
+    let (mut time, mut times) = (None, form.times);
+    for (at, field) in fields.iter().enumerate() {
+        let said = role(form, &field.text);
+        let unit_ns = time_unit_ns(&field.text);
+        if said == Some(Role::Time) || said.is_none() && !said_time && unit_ns.is_some() {
+            if let Some(first) = time.replace(at) {
+                return Err(two(&fields[first], field));
+            }
+            if let Some(unit_ns) = unit_ns.filter(|unit_ns| *unit_ns > 0) {
+                times = times.of_unit(unit_ns);
+            }
+            holds.push(Holds::Time);
+        } else {
+            holds.push(held(at, field, said, long)?);
+        }
+    }
+    let Some(time) = time else {
+        return Err(refused(0, "expected a column of times, found none".into()));
+    };
+    let values = |holds: &Holds| matches!(holds, Holds::Series(..) | Holds::Value(_));
+    if !holds.iter().any(values) {
+        return Err(refused(0, "expected a column of values, found none".into()));
+    }
+    let names = fields.into_iter().map(|field| field.text.into_owned()).collect();
+    Ok(Layout { names, holds, time, times })
+}
+
+/// What a column holds that is no time.
+fn held(
+    at: usize,
+    field: &Field<'_>,
+    said: Option<Role>,
+    long: Option<(usize, usize)>,
+) -> Result<Holds, Fault> {
+    let (bare, kind) = marked(&field.text);
+    match (said, long) {
+        (_, Some((names, _))) if names == at => Ok(Holds::Name),
+        (_, Some((_, values))) if values == at => Ok(Holds::Value(kind)),
+        (Some(Role::Skip), _) => Ok(Holds::Nothing),
+        (Some(Role::Label), _) => Ok(Holds::Label { sure: true }),
+        (Some(Role::Values(kind)), None) => Ok(Holds::Series(field.text.to_string(), kind)),
+        (None, Some(_)) if field.text == VALUE_TYPE => Ok(Holds::Type),
+        (None, Some(_)) => Ok(Holds::Label { sure: false }),
+        (None, None) => Ok(Holds::Series(bare.to_owned(), kind)),
+        (Some(_), _) => {
+            let name = quote(&field.text);
+            let said = format!(
+                "expected label or skip for column {name:?} beside one of names and one of values"
+            );
+            Err(refused(field.offset, said))
+        }
+    }
+}
+
+fn two(a: &Field<'_>, b: &Field<'_>) -> Fault {
+    let (a_name, b_name) = (quote(&a.text), quote(&b.text));
+    let said = format!(
+        "expected one column of its kind, found {a_name:?} and {b_name:?} (--columns {a_name}=skip \
+         or --columns {b_name}=skip says which counts)"
+    );
+    refused(b.offset, said)
+}
