@@ -7,7 +7,7 @@ mod keeping;
 pub(crate) mod report;
 mod service;
 mod settling;
-mod stdin;
+pub(crate) mod stdin;
 mod udp;
 
 use super::queue::ShortQueue;
@@ -22,7 +22,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
 use keeping::Keeping;
 use settling::Settles;
-pub(crate) use settling::{REST, SETTLING_BYTES};
+pub(crate) use settling::{REST, SETTLING_BYTES, options as settle_options};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -181,7 +181,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let yields = arguments.attach.is_some() || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
-    let mut settles = Settles::start(&arguments.store, &arguments.keeping, yields)?;
+    let mut settles = Settles::start(&arguments.store, arguments.keeping.run_retention(), yields)?;
     let mut watching = arguments.keeping.watch()?;
     watching.look(&recorder);
     if arguments.format == Format::Text {

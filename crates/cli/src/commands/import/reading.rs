@@ -1,9 +1,8 @@
 //! Files on their way into the intake: which one is read and how far, and what is told of it on
 //! stderr, each refusal with its file and line. Held by `tests/import.rs`.
 
-use crate::failure::Result;
-use baro_ingest::{Fed, Intake, Refusal, Row};
-use baro_sys::clock;
+use baro_ingest::{Ended, Intake, Place, Refusal, Row};
+use baro_sys::{clock, termination};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -15,7 +14,12 @@ pub(super) struct Reading<'a> {
     intake: Intake<'a>,
     /// Lines of text, or rows of Parquet.
     lines: u64,
+    /// Those of the files before this one.
+    lines_before: u64,
     file: String,
+    files: Vec<String>,
+    /// Samples that came when no more could be taken, and the first one's line.
+    skipped: (u64, u64),
     /// When the progress was shown last; `None` if nobody looks.
     shown_ns: Option<u64>,
     /// Why no more can be taken.
@@ -31,7 +35,10 @@ impl<'a> Reading<'a> {
         Reading {
             intake,
             lines: 0,
+            lines_before: 0,
             file: String::new(),
+            files: Vec::new(),
+            skipped: (0, 0),
             shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             failed: Ok(()),
         }
@@ -39,14 +46,18 @@ impl<'a> Reading<'a> {
 
     /// Lines are those of this file from now on.
     pub(super) fn begin(&mut self, file: &Path) {
+        self.flush();
+        self.lines_before = self.lines;
         self.file =
             if file == Path::new("-") { "stdin".into() } else { file.display().to_string() };
+        self.files.push(self.file.clone());
         self.intake.begin();
     }
 
-    /// Whether a strict import has met its first fault.
+    /// Whether nothing more is read: a strict import has met its first fault, no more can be taken, or a
+    /// signal has come.
     pub(super) fn stopped(&self) -> bool {
-        self.intake.stopped()
+        self.intake.stopped() || self.failed.is_err() || termination::requested().is_some()
     }
 
     /// Counts lines that were read.
@@ -56,7 +67,7 @@ impl<'a> Reading<'a> {
 
     /// A line that is not understood; `error` names it.
     pub(super) fn not_understood(&mut self, error: &impl Display) {
-        if !self.stopped() {
+        if !self.intake.stopped() && self.failed.is_ok() {
             self.intake.fed.complain(|| error.to_string());
             say!("{}: {error}", self.file);
         }
@@ -64,20 +75,32 @@ impl<'a> Reading<'a> {
 
     /// Takes a sample.
     pub(super) fn take(&mut self, row: &Row<'_>) {
-        if self.failed.is_ok() {
-            let file = &self.file;
-            self.failed = self.intake.take(row, &mut |refusal| tell(file, refusal));
+        if self.failed.is_err() {
+            self.skipped.1 = if self.skipped.0 == 0 { row.line } else { self.skipped.1 };
+            self.skipped.0 += 1;
+            return;
         }
+        let file = &self.file;
+        self.failed = self.intake.take(row, &mut |refusal| tell(file, refusal));
     }
 
     /// Pushes what was taken if that is much.
-    pub(super) fn push_if_much(&mut self) -> Result<()> {
-        std::mem::replace(&mut self.failed, Ok(()))?;
-        let file = &self.file;
-        if self.intake.push_if_much(&mut |refusal| tell(file, refusal))? {
-            self.show();
+    pub(super) fn push_if_much(&mut self) {
+        if self.failed.is_ok() {
+            let file = &self.file;
+            match self.intake.push_if_much(&mut |refusal| tell(file, refusal)) {
+                Ok(pushed) if pushed => self.show(),
+                Ok(_) => {}
+                Err(error) => self.failed = Err(error),
+            }
         }
-        Ok(())
+    }
+
+    fn flush(&mut self) {
+        if self.failed.is_ok() {
+            let file = &self.file;
+            self.failed = self.intake.flush(&mut |refusal| tell(file, refusal));
+        }
     }
 
     fn show(&mut self) {
@@ -90,12 +113,35 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Pushes the rest. Returns the lines read, and what became of them.
-    pub(super) fn finish(mut self) -> Result<(u64, Fed)> {
-        let file = self.file.clone();
-        self.intake.flush(&mut |refusal| tell(&file, refusal))?;
+    /// Pushes the rest, and waits until it is durable as long as that makes sense.
+    pub(super) fn end(mut self) -> Read {
+        self.flush();
         self.show();
-        let fed = self.intake.finish(&mut |refusal| tell(&file, refusal))?;
-        Ok((self.lines, fed))
+        let file = self.file;
+        let input = self.files.len().saturating_sub(1) as u32;
+        let (skipped, line) = self.skipped;
+        let ended = self.intake.end(self.failed, &mut |refusal| tell(&file, refusal));
+        Read {
+            lines: self.lines,
+            next: Place { input, line: self.lines - self.lines_before + 1 },
+            files: self.files,
+            ended,
+            skipped: (skipped, Place { input, line }),
+        }
     }
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(super) struct Read {
+    /// Lines, or rows, of all files.
+    pub(super) lines: u64,
+    /// The one that would be read next.
+    pub(super) next: Place,
+    /// The files that were begun.
+    pub(super) files: Vec<String>,
+    /// What became of the samples in them.
+    pub(super) ended: Ended,
+    /// Samples beside these, which came when no more could be taken, and where the first came from.
+    pub(super) skipped: (u64, Place),
 }
