@@ -224,3 +224,33 @@ fn a_dry_run_says_what_would_be_taken_and_writes_nothing() {
     let none = folder.path("none");
     assert_eq!(run(&["import", &none, "-", "--input", "csv", "--dry-run"]).status.code(), Some(1));
 }
+
+#[test]
+fn beside_a_recorder_an_import_waits_for_settling_and_takes_from_nobody() {
+    let folder = Folder::new("kept-attached");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "4M", "--recycle"]), 0);
+    // Sources that cannot wait record beside it.
+    let record = ["record", &store, "--attach", "1", "--declare", "s:f64", "--format", "json"];
+    let sources = ["--proc", "--proc-interval", "20ms"];
+    let mut recorder = baro(&[&record[..], &sources].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let ready = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let info = run(&["info", &store, "--format", "json"]);
+        let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
+        info["rings"].as_array().is_some_and(|rings| rings.len() > 1)
+    });
+    assert!(ready && recorder.try_wait().unwrap().is_none());
+    let old = folder.path("old.csv");
+    std::fs::write(&old, lines("s", 700_000)).unwrap();
+    let report = json(&run(&["import", &store, &old, "--format", "json"]), 0);
+    assert_eq!((&report["samples"], &report["samples_lost"]), (&700_000.into(), &0.into()));
+    Command::new("kill").args(["-INT", &recorder.id().to_string()]).status().unwrap();
+    let ended = json(&recorder.wait_with_output().unwrap(), 0);
+    assert_eq!((&ended["lost"], &ended["segments_recycled_unsettled"]), (&0.into(), &0.into()));
+    assert_eq!(count(&store, "s"), 700_000);
+}

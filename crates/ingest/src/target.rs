@@ -9,7 +9,7 @@ use crate::types::Word;
 use crate::waiting::Waiting;
 use baro_log::{Catalog, Role, StoreLock, open_folder};
 use baro_ondisk::Type;
-use baro_recorder::{Producer, Recorder, Refused, Trouble, attach};
+use baro_recorder::{Producer, Recorder, Refused, Told, Trouble, Waits, attach};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,6 +126,13 @@ impl<'a> Target<'a> {
     }
 
     fn new(producer: Option<Producer>, writer: Writer<'a>, room: Room<'a>) -> Self {
+        if let Some(producer) = &producer {
+            producer.wait_for_room(match room {
+                Room::NotWaitedFor => Waits::Not,
+                Room::Until(_) => Waits::WhileSettled,
+                Room::WhileItMoves(_) => Waits::Always,
+            });
+        }
         Target { producer, writer, room, ledger: Ledger::default() }
     }
 
@@ -313,7 +320,12 @@ impl<'a> Target<'a> {
                 if gone || producer.closed() {
                     return Err(Error::Gone);
                 }
-                (Trouble::None, None)
+                let Told { trouble, settling_stopped } = producer.told();
+                let said = || StoreLock::said_at(store, Role::Settling).ok().flatten();
+                let unsettled = settling_stopped.then(|| {
+                    said().unwrap_or_else(|| "the recorder does not say why".to_owned())
+                });
+                (trouble, unsettled)
             }
             Writer::Nowhere(_) => (Trouble::None, None),
         };

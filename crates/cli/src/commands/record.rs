@@ -181,7 +181,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let yields = arguments.attach.is_some() || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
-    let mut settles = Settles::start(&arguments.store, arguments.keeping.run_retention(), yields)?;
+    let mut settles = Settles::start(&arguments.store, arguments.keeping.run_retention())?;
     let mut watching = arguments.keeping.watch()?;
     watching.look(&recorder);
     if arguments.format == Format::Text {
@@ -376,12 +376,14 @@ const SETTLING_PATIENCE_NS: u64 = 20_000_000_000;
 /// recorder once that closes.
 fn await_settling(recorder: &Recorder, mut tick: impl FnMut()) {
     let mut seen = (0, clock::monotonic_ns());
+    // Other processes may go on pushing: that waits in their rings.
+    let offered: Vec<RingReport> = recorder.rings();
     loop {
         let status = recorder.status();
         let held = matches!(status.trouble, Trouble::Held { unsettled, .. } if unsettled > 0);
         let waits = status.segments_unsettled > 0
             && (held || status.trouble == Trouble::None)
-            && recorder.rings().iter().any(|ring| ring.used_bytes > 0);
+            && recorder.rings().iter().zip(&offered).any(|(ring, at)| ring.durable < at.offered);
         let now_ns = clock::monotonic_ns();
         if status.durable_blocks != seen.0 {
             seen = (status.durable_blocks, now_ns);

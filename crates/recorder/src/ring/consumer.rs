@@ -4,6 +4,7 @@
 use super::layout::{
     HEAD_BYTES, PRODUCER_LOCK, Ring, STATE_CLOSED, STATE_OPEN, WRITER_LOCK, record_bytes,
 };
+use super::waits::Waits;
 use baro_ondisk::{Gap, Kind};
 use std::sync::atomic::Ordering;
 
@@ -65,6 +66,8 @@ pub(crate) struct RingReader {
     looked_at: u64,
     /// It is the ring's writer, and does not only look on.
     has_lock: bool,
+    /// What the producer was told last.
+    told: u64,
 }
 
 impl Drop for RingReader {
@@ -118,6 +121,7 @@ impl RingReader {
         ring.state().store(STATE_OPEN, Ordering::Release);
         let mut reader = RingReader::at_released(ring, skip_below);
         reader.has_lock = true;
+        reader.ring.told().store(0, Ordering::Release);
         // What recovery found in the log it has made durable: passed over and released here, since
         // no block may follow whose sync would do so.
         reader.next();
@@ -149,6 +153,7 @@ impl RingReader {
             ends: 0,
             looked_at: at.bytes,
             has_lock: false,
+            told: 0,
         };
         reader.look();
         // A crash between the stores of `release` leaves records that are durable already.
@@ -371,6 +376,19 @@ impl RingReader {
     /// Whether the ring's positions were found impossible.
     pub(crate) fn broken(&self) -> bool {
         self.broken
+    }
+
+    /// How its producer waits for room.
+    pub(crate) fn waits(&self) -> Waits {
+        Waits::decode(self.ring.waits().load(Ordering::Acquire))
+    }
+
+    /// Says why there is no room.
+    pub(crate) fn tell(&mut self, told: u64) {
+        if self.told != told {
+            self.told = told;
+            self.ring.told().store(told, Ordering::Release);
+        }
     }
 
     /// The ring's counters.

@@ -1,9 +1,9 @@
 //! Settling while `baro record` or `baro import` records: the thread of `baro_store`, told how far the
 //! log is and asked how it goes.
 //!
-//! A source that can wait (stdin) waits for settling when the log is full of unsettled samples. Where
-//! any source cannot, or settling has stopped, such samples yield to new ones; how many segments
-//! that were is counted, and costs exit code 3.
+//! A source that can wait (stdin, an import) waits for settling when the log is full of unsettled
+//! samples. To one that cannot, and to stdin if settling has stopped, such samples yield; how many
+//! segments that were is counted, and costs exit code 3.
 
 use crate::failure::Result;
 use baro_recorder::Recorder;
@@ -34,18 +34,15 @@ pub(crate) fn options(retention: RunRetention) -> SettleOptions {
 #[derive(Debug)]
 pub(super) struct Settles {
     settling: Option<Settling>,
-    /// Sources cannot wait.
-    yields: bool,
-    /// What the recorder was told.
+    /// The recorder was told that nobody settles.
     told: bool,
 }
 
 impl Settles {
-    /// Starts, unless it is not wanted, so that such runs are kept; `yields` is what the recorder was
-    /// opened with.
-    pub(super) fn start(store: &Path, kept: Option<RunRetention>, yields: bool) -> Result<Self> {
+    /// Starts, unless it is not wanted, so that such runs are kept.
+    pub(super) fn start(store: &Path, kept: Option<RunRetention>) -> Result<Self> {
         let start = |retention| Settling::start(store, options(retention), SettlingOptions::default());
-        Ok(Settles { settling: kept.map(start).transpose()?, yields, told: yields })
+        Ok(Settles { settling: kept.map(start).transpose()?, told: false })
     }
 
     /// A few times a second.
@@ -53,8 +50,8 @@ impl Settles {
         let Some(settling) = &self.settling else { return };
         settling.logged(Logged::from(&recorder.status()));
         let stopped = matches!(settling.status().state, SettlingState::Stopped { .. });
-        if self.told != (self.yields || stopped) {
-            self.told = self.yields || stopped;
+        if self.told != stopped {
+            self.told = stopped;
             recorder.unsettled_yield(self.told);
         }
     }

@@ -81,10 +81,7 @@ impl Engine {
                         // What was free to be reused has been pinned since: growth rests no longer.
                         self.status.may_reuse = false;
                     }
-                    // Settling is told that the newest one holds samples too: in a log of two that is all.
-                    let may_reuse = self.status.may_reuse;
-                    self.note_choice();
-                    self.status.may_reuse = may_reuse;
+                    self.note_unsettled();
                     let device = matches!(self.status.trouble, Trouble::Device { .. });
                     if self.flights.is_empty() && !device {
                         self.status.trouble = match why {
