@@ -199,7 +199,9 @@ fn a_dry_run_says_what_would_be_taken_and_writes_nothing() {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() { folders.push(path) } else {
+                if path.is_dir() {
+                    folders.push(path)
+                } else {
                     files.push((path.clone(), std::fs::read(&path).unwrap()));
                 }
             }

@@ -222,9 +222,7 @@ impl<'a> Target<'a> {
         channel: u32,
         frame: &[u8],
     ) -> Result<()> {
-        self.push(fed, (0, 0), frame.len(), |producer| {
-            producer.push_frame(channel, time_ns, frame)
-        })
+        self.push(fed, (0, 0), frame.len(), |producer| producer.push_frame(channel, time_ns, frame))
     }
 
     fn push(
@@ -322,9 +320,8 @@ impl<'a> Target<'a> {
                 }
                 let Told { trouble, settling_stopped } = producer.told();
                 let said = || StoreLock::said_at(store, Role::Settling).ok().flatten();
-                let unsettled = settling_stopped.then(|| {
-                    said().unwrap_or_else(|| "the recorder does not say why".to_owned())
-                });
+                let unsettled = settling_stopped
+                    .then(|| said().unwrap_or_else(|| "the recorder does not say why".to_owned()));
                 (trouble, unsettled)
             }
             Writer::Nowhere(_) => (Trouble::None, None),
@@ -349,13 +346,9 @@ impl<'a> Target<'a> {
         let durable = || producer.durable() >= end;
         let result = match (&self.writer, self.room) {
             (Writer::Here(recorder), _) if has_room(recorder) => Ok(()),
-            (_, Room::WhileItMoves(waiting)) => {
-                self.wait(producer, waiting, STOP_NS, durable)
-            }
+            (_, Room::WhileItMoves(waiting)) => self.wait(producer, waiting, STOP_NS, durable),
             (Writer::Here(_) | Writer::Nowhere(_), _) => Ok(()),
-            (Writer::Elsewhere { .. }, _) => {
-                self.wait(producer, &Waiting::default(), 0, durable)
-            }
+            (Writer::Elsewhere { .. }, _) => self.wait(producer, &Waiting::default(), 0, durable),
         };
         self.ledger.durable_below(producer.durable());
         result

@@ -39,4 +39,4 @@ pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
 pub use ring::{Number, Producer, Refused, RingReport, Told, Waits};
-pub use writer::{Comparison, PinRefusal, Retention, Status, Trigger, Trouble};
+pub use writer::{Comparison, LeftInRing, PinRefusal, Retention, Status, Trigger, Trouble};

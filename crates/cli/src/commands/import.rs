@@ -213,10 +213,13 @@ fn pieces(
         reading.push_if_much();
     };
     if path == Path::new("-") {
-        stdin::until(|| termination::requested().is_some(), |piece| {
-            take(piece, reading);
-            Ok(!reading.stopped())
-        })?;
+        stdin::until(
+            || termination::requested().is_some(),
+            |piece| {
+                take(piece, reading);
+                Ok(!reading.stopped())
+            },
+        )?;
     } else {
         let mut input = files::open(path)?;
         let mut piece = vec![0; 256 << 10];

@@ -4,6 +4,7 @@ mod declare;
 pub(crate) mod feeds;
 mod frame_bytes;
 mod keeping;
+mod losing;
 pub(crate) mod report;
 mod service;
 mod settling;
@@ -21,6 +22,7 @@ use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
 use keeping::Keeping;
+use losing::Losing;
 use settling::Settles;
 pub(crate) use settling::{REST, SETTLING_BYTES, options as settle_options};
 use std::net::SocketAddr;
@@ -194,7 +196,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let terminal = arguments.format == Format::Text && baro_command::status_on_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.status().memory_bytes;
-    let mut complaints = Vec::new();
+    let (mut complaints, mut losing) = (Vec::new(), Losing::default());
     let recording = record_with(
         recorder,
         feeds,
@@ -203,6 +205,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         |recorder, elapsed_ns| {
             watching.look(recorder);
             settles.look(recorder);
+            losing.look(recorder);
             let unsettled = settles.complaint();
             report::complain(recorder, unsettled.as_ref(), &mut complaints);
             queue.look();
@@ -286,11 +289,25 @@ impl Recording {
         self.closed.rings.iter().filter(|ring| self.attached.contains(&ring.producer))
     }
 
-    /// Records refused, given up, or not made durable.
+    /// Records of this run that were refused, given up, or not made durable, and what it took from
+    /// those that were.
     pub(crate) fn lost(&self) -> u64 {
-        let refused: u64 =
-            self.closed.rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
-        refused.max(self.closed.status.lost) + self.closed.left + self.closed.lost_durable
+        let Closed { refused, left, left_before, lost_durable, .. } = &self.closed;
+        refused + left.saturating_sub(*left_before) + lost_durable
+    }
+
+    /// Samples in them, as far as that is known: not of records that rings of other processes refused,
+    /// nor of those of earlier runs.
+    pub(crate) fn lost_samples(&self) -> u64 {
+        let refused: u64 = self.fed.iter().map(|fed| fed.refused_samples).sum();
+        let left: u64 = self.closed.left_in.iter().map(|left| left.samples).sum();
+        refused + left + self.closed.status.samples_lost_unsettled
+    }
+
+    /// Samples of a source that were pushed and made durable.
+    pub(crate) fn kept(&self, fed: &Fed) -> u64 {
+        let own = self.closed.left_in.iter().find(|left| left.producer == fed.producer);
+        fed.samples.saturating_sub(own.map_or(0, |left| left.samples))
     }
 }
 

@@ -5,7 +5,7 @@ use super::layout::{
     HEAD_BYTES, PRODUCER_LOCK, Ring, STATE_CLOSED, STATE_OPEN, WRITER_LOCK, record_bytes,
 };
 use super::waits::Waits;
-use baro_ondisk::{Gap, Kind};
+use baro_ondisk::{Gap, Kind, Samples};
 use std::sync::atomic::Ordering;
 
 /// Above any sequence that a producer can reach, and far from where sums wrap.
@@ -305,6 +305,41 @@ impl RingReader {
         let capacity = self.ring.capacity() as u64;
         let place = self.at.bytes % capacity + (HEAD_BYTES + offset) as u64;
         self.ring.read((place % capacity) as usize, to);
+    }
+
+    /// Samples of the record that [`RingReader::next`] returned, as far as it is one that has some.
+    #[inline]
+    pub(crate) fn samples_of(&self, head: &Head) -> u64 {
+        match head.kind {
+            Kind::Text => 1,
+            Kind::Samples if head.length >= Samples::HEAD_BYTES => {
+                let mut first = [0; Samples::HEAD_BYTES];
+                self.copy_payload(&mut first);
+                Samples::shape(first, head.length).map_or(0, |(count, _)| count as u64)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Samples that wait in the ring and have sequences from `sequence` on.
+    pub(crate) fn samples_left(&mut self, sequence: u64) -> u64 {
+        let (reached, damaged) = (self.at, self.damaged);
+        let mut samples = 0;
+        self.at = self.released;
+        while !self.broken && self.at.bytes < self.head {
+            let Some(head) = self.head_here(self.head - self.at.bytes) else { break };
+            samples += if head.sequence >= sequence { self.samples_of(&head) } else { 0 };
+            self.take_record(&head);
+        }
+        (self.at, self.damaged) = (reached, damaged);
+        samples
+    }
+
+    /// Refused records that no gap tells of yet.
+    pub(crate) fn unlogged(&self) -> u64 {
+        let report = self.report();
+        let logged = self.released.logged_full.saturating_add(self.released.logged_large);
+        report.refused_full.saturating_add(report.refused_large).saturating_sub(logged)
     }
 
     /// Moves behind the record that [`RingReader::next`] returned.

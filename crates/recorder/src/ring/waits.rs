@@ -56,7 +56,8 @@ impl Told {
             Trouble::LogFull => 1,
             Trouble::Growing => 2,
             Trouble::Held { pinned, young, unsettled } => {
-                let counts = [*pinned, *young, *unsettled].map(|count| u64::from(count).min(COUNT_MAX));
+                let counts =
+                    [*pinned, *young, *unsettled].map(|count| u64::from(count).min(COUNT_MAX));
                 let [pinned, young, unsettled] = counts;
                 3 | pinned << 8 | young << (8 + COUNT_BITS) | unsettled << (8 + 2 * COUNT_BITS)
             }
@@ -85,7 +86,8 @@ mod tests {
     #[test]
     fn what_is_told_comes_back() {
         let held = |pinned, young, unsettled| Trouble::Held { pinned, young, unsettled };
-        let all = [Trouble::None, Trouble::LogFull, Trouble::Growing, held(1, 2, 3), held(0, 0, 1 << 17)];
+        let all =
+            [Trouble::None, Trouble::LogFull, Trouble::Growing, held(1, 2, 3), held(0, 0, 1 << 17)];
         for trouble in all {
             for settling_stopped in [false, true] {
                 let told = Told::decode(Told::encode(&trouble, settling_stopped));

@@ -52,7 +52,8 @@ fn watch(store: &Path, recorder: Option<&Recorder>, waiting: &Waiting, ended: &R
         let held = matches!(status.trouble, Trouble::Held { .. });
         if settling.is_none() && (logged.is_behind() || held) {
             let options = settle_options(RunRetention::default());
-            let often = SettlingOptions { look_every_ns: 200_000_000, ..SettlingOptions::default() };
+            let often =
+                SettlingOptions { look_every_ns: 200_000_000, ..SettlingOptions::default() };
             match Settling::start(store, options, often) {
                 Ok(started) => settling = Some(started),
                 Err(error) => waiting.settling_stopped(Some(error.to_string())),

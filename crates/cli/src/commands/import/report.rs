@@ -45,7 +45,8 @@ impl Report {
             lost_records = closed.lost_durable;
         }
         let mut unkept = ended.ledger.unkept();
-        ended.fed.samples = ended.fed.samples.saturating_sub(unkept.samples - ended.ledger.unpushed());
+        ended.fed.samples =
+            ended.fed.samples.saturating_sub(unkept.samples - ended.ledger.unpushed());
         if skipped.0 > 0 {
             unkept.samples += skipped.0;
             unkept.first = Some(unkept.first.map_or(skipped.1, |first| first.min(skipped.1)));

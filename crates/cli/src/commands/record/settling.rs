@@ -41,7 +41,8 @@ pub(super) struct Settles {
 impl Settles {
     /// Starts, unless it is not wanted, so that such runs are kept.
     pub(super) fn start(store: &Path, kept: Option<RunRetention>) -> Result<Self> {
-        let start = |retention| Settling::start(store, options(retention), SettlingOptions::default());
+        let start =
+            |retention| Settling::start(store, options(retention), SettlingOptions::default());
         Ok(Settles { settling: kept.map(start).transpose()?, told: false })
     }
 

@@ -23,6 +23,11 @@ impl Engine {
         self.add_ring(ring);
     }
 
+    /// Of each ring that an earlier recorder left, what had been offered to it then.
+    pub(crate) fn left_before(&self) -> &[Option<u64>] {
+        &self.leftovers
+    }
+
     /// Whether nobody has pushed into this ring since it was taken over, or who does waits.
     pub(super) fn can_wait(&self, at: usize) -> bool {
         let Some(ring) = self.rings.get(at) else { return false };
@@ -37,7 +42,8 @@ impl Engine {
 
     /// Whether somebody pushes who cannot wait.
     fn has_live(&self) -> bool {
-        let pushes = |at: usize| self.rings.get(at).is_some_and(|ring| ring.position().sequence > 0);
+        let pushes =
+            |at: usize| self.rings.get(at).is_some_and(|ring| ring.position().sequence > 0);
         (0..self.rings.len()).any(|at| !self.can_wait(at) && pushes(at))
     }
 

@@ -205,7 +205,7 @@ impl Engine {
             }
             Tell::Holds { epoch, index, records } => {
                 // Of an earlier session: what has been recovered of it is durable.
-                self.note_stored(epoch, index, records, u64::MAX);
+                self.note_stored(epoch, index, (records, 0), u64::MAX);
             }
             Tell::Lost { index, why } => self.lose_segment(index, &why),
             Tell::Stop(why) => self.stop(&why),
