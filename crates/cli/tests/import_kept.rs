@@ -9,7 +9,7 @@ use calls::{baro, feed, json, run, stderr, text};
 use place::Folder;
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Lines of `series` whose values no encoding makes small.
 fn lines(series: &str, count: u64) -> String {
@@ -30,6 +30,26 @@ fn count(store: &str, series: &str) -> u64 {
 
 fn info(store: &str) -> Value {
     json(&run(&["info", store, "--format", "json"]), 0)
+}
+
+/// A recorder that has made its rings: so many.
+#[allow(clippy::zombie_processes, reason = "the caller ends it")]
+fn recorder(store: &str, arguments: &[&str], rings: usize) -> Child {
+    let mut recorder =
+        baro(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let ready = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let info = run(&["info", store, "--format", "json"]);
+        let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
+        info["rings"].as_array().is_some_and(|found| found.len() >= rings)
+    });
+    assert!(ready && recorder.try_wait().unwrap().is_none());
+    recorder
+}
+
+fn end(recorder: Child) -> Output {
+    Command::new("kill").args(["-INT", &recorder.id().to_string()]).status().unwrap();
+    recorder.wait_with_output().unwrap()
 }
 
 /// A file system in memory; unmounted at the end.
@@ -228,6 +248,24 @@ fn a_dry_run_says_what_would_be_taken_and_writes_nothing() {
 }
 
 #[test]
+fn what_a_recorder_that_does_not_settle_recycles_is_told_by_the_import() {
+    let folder = Folder::new("kept-unwanted");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "2M", "--recycle"]), 0);
+    let record = ["record", &store, "--attach", "1", "--declare", "s:f64", "--no-settle"];
+    let recorder = recorder(&store, &record, 1);
+    let old = folder.path("old.csv");
+    std::fs::write(&old, lines("s", 400_000)).unwrap();
+    let report = json(&run(&["import", &store, &old, "--format", "json"]), 3);
+    text(&end(recorder), 0);
+    let kept = count(&store, "s");
+    assert!(kept < 400_000, "it has recycled some");
+    assert_eq!(report["samples"], json!(kept), "{report}");
+    assert_eq!(report["samples_lost"], json!(400_000 - kept), "{report}");
+    assert_eq!(report["first_line_not_kept"], json!({ "file": old, "line": 1 }));
+}
+
+#[test]
 fn beside_a_recorder_an_import_waits_for_settling_and_takes_from_nobody() {
     let folder = Folder::new("kept-attached");
     let store = folder.path("store");
@@ -235,24 +273,12 @@ fn beside_a_recorder_an_import_waits_for_settling_and_takes_from_nobody() {
     // Sources that cannot wait record beside it.
     let record = ["record", &store, "--attach", "1", "--declare", "s:f64", "--format", "json"];
     let sources = ["--proc", "--proc-interval", "20ms"];
-    let mut recorder = baro(&[&record[..], &sources].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let ready = (0..500).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        let info = run(&["info", &store, "--format", "json"]);
-        let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
-        info["rings"].as_array().is_some_and(|rings| rings.len() > 1)
-    });
-    assert!(ready && recorder.try_wait().unwrap().is_none());
+    let recorder = recorder(&store, &[&record[..], &sources].concat(), 2);
     let old = folder.path("old.csv");
-    std::fs::write(&old, lines("s", 700_000)).unwrap();
+    std::fs::write(&old, lines("s", 600_000)).unwrap();
     let report = json(&run(&["import", &store, &old, "--format", "json"]), 0);
-    assert_eq!((&report["samples"], &report["samples_lost"]), (&700_000.into(), &0.into()));
-    Command::new("kill").args(["-INT", &recorder.id().to_string()]).status().unwrap();
-    let ended = json(&recorder.wait_with_output().unwrap(), 0);
+    assert_eq!((&report["samples"], &report["samples_lost"]), (&600_000.into(), &0.into()));
+    let ended = json(&end(recorder), 0);
     assert_eq!((&ended["lost"], &ended["segments_recycled_unsettled"]), (&0.into(), &0.into()));
-    assert_eq!(count(&store, "s"), 700_000);
+    assert_eq!(count(&store, "s"), 600_000);
 }

@@ -13,7 +13,7 @@
 
 use crate::error::Result;
 use crate::fed::Fed;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Unkept};
 use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Undeclared};
 use crate::refusal::{Reason, Refusal, Tell};
@@ -81,6 +81,8 @@ pub struct Ended {
     pub fed: Fed,
     /// What of it is kept.
     pub ledger: Ledger,
+    /// What was durable and was recycled before it was in runs.
+    pub gone: Unkept,
     /// Why not all is durable, if that is known already.
     pub result: Result<()>,
 }
@@ -379,7 +381,7 @@ impl<'a> Intake<'a> {
         let line = self.held.first().map_or(0, |one| one.line);
         self.target.ledger().given_up(self.held.len() as u64, line);
         let durable = self.target.finish();
-        let (fed, ledger) = (self.fed, self.target.into_ledger());
-        Ended { fed, ledger, result: pushed.and(durable) }
+        let (fed, (ledger, gone)) = (self.fed, self.target.into_ledger());
+        Ended { fed, ledger, gone, result: pushed.and(durable) }
     }
 }

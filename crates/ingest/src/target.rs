@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::fed::Fed;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Unkept};
 use crate::refusal::Reason;
 use crate::types::Word;
 use crate::waiting::Waiting;
@@ -354,9 +354,11 @@ impl<'a> Target<'a> {
         result
     }
 
-    /// What was pushed, for when the recorder is closed.
-    pub(crate) fn into_ledger(self) -> Ledger {
-        self.ledger
+    /// What was pushed, for when the recorder is closed; and what of it is gone already.
+    pub(crate) fn into_ledger(self) -> (Ledger, Unkept) {
+        let gone_below = self.producer.as_ref().map_or(0, Producer::gone_below);
+        let gone = self.ledger.gone_below(gone_below);
+        (self.ledger, gone)
     }
 }
 

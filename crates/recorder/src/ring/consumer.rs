@@ -418,6 +418,11 @@ impl RingReader {
         Waits::decode(self.ring.waits().load(Ordering::Acquire))
     }
 
+    /// Says that what it has pushed below `sequence` was recycled before it was in runs.
+    pub(crate) fn set_gone_below(&self, sequence: u64) {
+        self.ring.gone_below().fetch_max(sequence, Ordering::AcqRel);
+    }
+
     /// Says why there is no room.
     pub(crate) fn tell(&mut self, told: u64) {
         if self.told != told {

@@ -25,6 +25,7 @@ pub(super) const WRITTEN: usize = 272;
 const LOGGED_FULL: usize = 280;
 const LOGGED_LARGE: usize = 288;
 pub(super) const TOLD: usize = 296;
+const GONE_BELOW: usize = 304;
 
 /// Bytes of a record's head in the ring.
 pub(crate) const HEAD_BYTES: usize = 24;
@@ -89,6 +90,8 @@ impl Ring {
         waits = WAITS,
         /// What the writer says of room.
         told = TOLD,
+        /// Records below this sequence may be recycled, before they were in runs.
+        gone_below = GONE_BELOW,
         /// Open or closed.
         state = STATE,
     }

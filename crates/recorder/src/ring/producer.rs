@@ -444,6 +444,14 @@ impl Producer {
         Told::decode(self.ring.told().load(Ordering::Acquire))
     }
 
+    /// Records with lower sequences were recycled, or may have been, before the recorder knew them to be
+    /// in runs: those of a producer that waits ([`Producer::wait_for_room`]), where the recorder does not
+    /// settle or one that cannot wait needed the room. 0: none. Does not block.
+    #[must_use]
+    pub fn gone_below(&self) -> u64 {
+        self.ring.gone_below().load(Ordering::Acquire)
+    }
+
     /// The ring's counters.
     #[must_use]
     pub fn report(&self) -> RingReport {

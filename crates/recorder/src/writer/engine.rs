@@ -31,6 +31,7 @@ use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
 use baro_ondisk::{BlockBuilder, DeadTail, SampleStage, StoreId, Wear};
 use baro_sys::memory::AlignedBuffer;
 use pins::OpenPin;
+use std::collections::HashMap;
 
 /// The clocks at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +146,8 @@ pub struct Engine {
     /// Wear up to this session.
     wear: Wear,
     stored: Vec<Stored>,
+    /// Of segments with records of producers that wait: how far each ring is in them.
+    reached: HashMap<u32, Vec<u64>>,
     /// Why nothing is written any more.
     stopped: Option<String>,
     own_sequence: u64,
@@ -217,6 +220,7 @@ impl Engine {
             durable_block: 0,
             durable_crc: 0,
             stored: Vec::with_capacity(recovery.identity.segments as usize),
+            reached: HashMap::new(),
             stopped: None,
             own_sequence: 0,
             own_durable: (0, 0),

@@ -27,6 +27,8 @@ pub(super) struct Report {
     /// Files that were not begun.
     unread: usize,
     dry: bool,
+    /// Samples that were durable and are not there any more.
+    gone: u64,
 }
 
 impl Report {
@@ -47,6 +49,11 @@ impl Report {
         let mut unkept = ended.ledger.unkept();
         ended.fed.samples =
             ended.fed.samples.saturating_sub(unkept.samples - ended.ledger.unpushed());
+        let gone = ended.gone;
+        ended.fed.samples = ended.fed.samples.saturating_sub(gone.samples);
+        unkept.samples += gone.samples;
+        unkept.records += gone.records;
+        unkept.first = unkept.first.into_iter().chain(gone.first).min();
         if skipped.0 > 0 {
             unkept.samples += skipped.0;
             unkept.first = Some(unkept.first.map_or(skipped.1, |first| first.min(skipped.1)));
@@ -61,8 +68,8 @@ impl Report {
             _ => termination::requested().map(|signal| format!("stopped by {}", named(signal))),
         };
         let unread = arguments.files.len().saturating_sub(files.len());
-        let (fed, dry) = (ended.fed, arguments.dry_run);
-        Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry }
+        let (fed, dry, gone) = (ended.fed, arguments.dry_run, gone.samples);
+        Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry, gone }
     }
 
     fn file(&self, place: Place) -> &str {
@@ -94,6 +101,13 @@ impl Report {
                 "lost: {} samples that were read are not in the store ({} records)",
                 self.unkept.samples,
                 self.unkept.records + self.lost_records
+            );
+        }
+        if self.gone > 0 {
+            out!(
+                "{} of them had been durable: the recorder reused their part of the log before they \
+                 were settled",
+                self.gone
             );
         }
         if let (Some(at), false) = (self.resume(), self.dry) {

@@ -2,7 +2,7 @@
 //! has to be done again after a failure.
 
 use super::{Engine, Event, Now, RETRY_NS, Syncing};
-use crate::ring::RingReader;
+use crate::ring::{RingReader, Waits};
 use crate::writer::device::{Completion, is_foreign};
 use crate::writer::flight::Logged;
 use crate::writer::status::{Status, Trouble};
@@ -69,6 +69,10 @@ impl Engine {
                 let samples = flight.logged.samples - self.logged_durable.samples;
                 let held = (more, samples);
                 self.note_stored(flight.epoch, flight.segment, held, flight.next_block);
+                if self.rings.iter().any(|ring| ring.waits() != Waits::Not) {
+                    let reached = flight.positions.iter().map(|position| position.sequence);
+                    self.reached.insert(flight.segment, reached.collect());
+                }
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.logged_durable = flight.logged;
                 self.status.durable_blocks = self.durable_block;

@@ -49,6 +49,12 @@ impl Engine {
             (records, samples) = (records + stored.records, samples + stored.samples);
         }
         self.stored.retain(|stored| stored.index != index);
+        let reached = self.reached.remove(&index).unwrap_or_default();
+        if unsettled || !self.start.retention.keep_unsettled {
+            for (ring, sequence) in self.rings.iter().zip(reached) {
+                ring.set_gone_below(sequence);
+            }
+        }
         if unsettled {
             self.status.records_lost_unsettled += records;
             self.status.samples_lost_unsettled += samples;
