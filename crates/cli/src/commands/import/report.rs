@@ -21,8 +21,8 @@ pub(super) struct Report {
     lost_records: u64,
     /// Why it ended before the end of the files.
     stopped: Option<String>,
-    /// Where the reading ended, if that is not the end.
-    next: Place,
+    /// Where the reading ended, if that is not the end and no line was told before.
+    next: Option<Place>,
     files: Vec<String>,
     /// Files that were not begun.
     unread: usize,
@@ -58,15 +58,16 @@ impl Report {
             unkept.samples += skipped.0;
             unkept.first = Some(unkept.first.map_or(skipped.1, |first| first.min(skipped.1)));
         }
-        let refused = || arguments.strict && ended.fed.bad_lines > 0;
+        let refused = arguments.strict && ended.fed.bad_lines > 0;
         let stopped = match (failed, ended.result) {
             (_, Err(error)) if termination::requested().is_none() => Some(error.to_string()),
             (Err(error), _) => Some(error.to_string()),
-            _ if refused() => {
+            _ if refused => {
                 Some("stopped at the first line that was refused (--strict)".to_owned())
             }
             _ => termination::requested().map(|signal| format!("stopped by {}", named(signal))),
         };
+        let next = (stopped.is_some() && !refused).then_some(next);
         let unread = arguments.files.len().saturating_sub(files.len());
         let (fed, dry, gone) = (ended.fed, arguments.dry_run, gone.samples);
         Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry, gone }
@@ -78,7 +79,7 @@ impl Report {
 
     /// The first line that is not in the store though it is understood, or was not read.
     fn resume(&self) -> Option<Place> {
-        self.unkept.first.or(self.stopped.as_ref().map(|_| self.next))
+        self.unkept.first.or(self.next)
     }
 
     pub(super) fn print(&self, as_json: bool) -> Result<()> {
