@@ -111,6 +111,9 @@ fn strict_stops_at_the_first_bad_line_and_keeps_what_came_before() {
     assert!(complaints.contains("stdin: line 3, column 4"), "{complaints}");
     assert!(complaints.contains("stopped at the first line that was refused (--strict)"));
     assert!(!complaints.contains("line 5"));
+    // The line that ended it was told; no other is named.
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!told.contains("the first line that is not in the store"), "{told}");
     assert_eq!(csv(&store), "time,series,value\n1,a,1\n2,a,2\n");
 }
 

@@ -239,7 +239,8 @@ impl Random {
 fn fill(store: &str, random: &mut Random, finite: bool) {
     let options = Options { rings: Rings::Private, ..Options::default() };
     let recorder = Recorder::open(store.as_ref(), options).unwrap();
-    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let waiting = baro_ingest::Waiting::default();
+    let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
     let mut intake = Intake::new("test", target, Manner::together()).unwrap();
     let mut names: Vec<String> = (0..12).map(|_| random.text(8)).collect();
     names.extend(

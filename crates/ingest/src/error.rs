@@ -21,7 +21,11 @@ pub enum Error {
         still_ns: u64,
         /// Its reason.
         trouble: Trouble,
+        /// Why settling makes no room, if it has stopped.
+        unsettled: Option<String>,
     },
+    /// It was told to stop while it waited for room.
+    Stopped,
     /// There is no memory for the times of pushes.
     Histogram(hdrhistogram::CreationError),
 }
@@ -63,15 +67,18 @@ impl fmt::Display for Error {
                 "the process that records has ended before all was durable; what is in its ring is \
                  taken over by the next: repeat the import then",
             ),
-            Error::Still { still_ns, trouble } => {
-                let seconds = still_ns / 1_000_000_000;
-                write!(f, "nothing has become durable for {seconds} s: ")?;
+            Error::Still { still_ns, trouble, unsettled } => {
                 match trouble {
-                    Trouble::None => f.write_str("the recorder does not say why")?,
+                    Trouble::None => {
+                        let seconds = still_ns / 1_000_000_000;
+                        write!(f, "nothing has become durable for {seconds} s, and the recorder ")?;
+                        f.write_str("does not say why")?;
+                    }
                     trouble => trouble.fmt(f)?,
                 }
-                f.write_str("; what was imported before is in the store")
+                unsettled.iter().try_for_each(|why| write!(f, "; settling has stopped: {why}"))
             }
+            Error::Stopped => f.write_str("told to stop while it waited for room"),
             Error::Histogram(error) => error.fmt(f),
         }
     }
@@ -84,7 +91,7 @@ impl std::error::Error for Error {
             Error::System(error) => Some(error),
             Error::Refused(refused) => Some(refused),
             Error::Histogram(error) => Some(error),
-            Error::Gone | Error::Still { .. } => None,
+            Error::Gone | Error::Still { .. } | Error::Stopped => None,
         }
     }
 }

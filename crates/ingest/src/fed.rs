@@ -22,7 +22,7 @@ pub struct Fed {
     pub producer: u64,
     /// Records pushed.
     pub records: u64,
-    /// Samples in them.
+    /// Samples in them, whether they are durable yet or not: see [`Ledger`](crate::Ledger).
     pub samples: u64,
     /// Payload bytes pushed.
     pub bytes: u64,
@@ -34,6 +34,8 @@ pub struct Fed {
     pub declarations: u64,
     /// Records refused by the ring.
     pub refused: u64,
+    /// Samples in them.
+    pub refused_samples: u64,
     /// Periods in which the source itself came too late.
     pub missed: u64,
     /// Input that was not understood.
@@ -70,6 +72,7 @@ impl Fed {
             declared: 0,
             declarations: 0,
             refused: 0,
+            refused_samples: 0,
             missed: 0,
             bad: 0,
             bad_lines: 0,
@@ -115,7 +118,7 @@ impl Fed {
         self.bad_line = 0;
     }
 
-    /// Times a push and counts its result.
+    /// Times a push and counts its result. Returns the record's sequence.
     ///
     /// # Errors
     /// The ring has refused the record; that is counted.
@@ -124,21 +127,22 @@ impl Fed {
         samples: usize,
         bytes: usize,
         push: impl FnOnce() -> std::result::Result<u64, Refused>,
-    ) -> std::result::Result<(), Refused> {
+    ) -> std::result::Result<u64, Refused> {
         let before_ns = clock::monotonic_ns();
         let result = push();
         let took_ns = clock::monotonic_ns() - before_ns;
         self.push_ns.saturating_record(took_ns);
         self.push_max_ns = self.push_max_ns.max(took_ns);
         match result {
-            Ok(_) => {
+            Ok(sequence) => {
                 self.records += 1;
                 self.samples += samples as u64;
                 self.bytes += bytes as u64;
-                Ok(())
+                Ok(sequence)
             }
             Err(refused) => {
                 self.refused += 1;
+                self.refused_samples += samples as u64;
                 Err(refused)
             }
         }

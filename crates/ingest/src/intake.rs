@@ -14,6 +14,7 @@
 
 use crate::error::Result;
 use crate::fed::Fed;
+use crate::ledger::{Ledger, Unkept};
 use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Undeclared};
 use crate::refusal::{Reason, Refusal, Tell};
@@ -87,6 +88,21 @@ pub struct Intake<'a> {
     in_parts: bool,
     /// A line of samples without a time, and the time at which its first one came.
     line: (u64, i64),
+    /// Inputs begun.
+    inputs: u32,
+}
+
+/// What became of an intake.
+#[derive(Debug)]
+pub struct Ended {
+    /// What was done.
+    pub fed: Fed,
+    /// What of it is kept.
+    pub ledger: Ledger,
+    /// What was durable and was recycled before it was in runs.
+    pub gone: Unkept,
+    /// Why not all is durable, if that is known already.
+    pub result: Result<()>,
 }
 
 impl<'a> Intake<'a> {
@@ -96,7 +112,7 @@ impl<'a> Intake<'a> {
     /// There is no memory.
     pub fn new(name: &str, target: Target<'a>, manner: Manner) -> Result<Self> {
         Ok(Intake {
-            fed: Fed::new(name, target.producer().report().producer)?,
+            fed: Fed::new(name, target.producer_id())?,
             target,
             manner,
             names: Names::default(),
@@ -107,13 +123,16 @@ impl<'a> Intake<'a> {
             begin: LineBegin::default(),
             in_parts: false,
             line: (0, 0),
+            inputs: 0,
         })
     }
 
-    /// Another input begins: its lines are counted from 1. A line with a value that its series does not
-    /// take is refused whole.
+    /// Another input begins: its lines are counted from 1. Of the one before nothing may be held
+    /// ([`Intake::flush`]). A line with a value that its series does not take is refused whole.
     pub fn begin(&mut self) {
         self.fed.begin();
+        self.target.ledger().begin(self.inputs);
+        self.inputs = self.inputs.saturating_add(1);
         self.begin = LineBegin::default();
         self.line = (0, 0);
         self.in_parts = false;
@@ -148,7 +167,7 @@ impl<'a> Intake<'a> {
     /// The largest frame that the ring takes.
     #[must_use]
     pub fn record_bytes_max(&self) -> usize {
-        self.target.producer().record_bytes_max()
+        self.target.record_bytes_max()
     }
 
     /// Takes a sample, or refuses it, which `tell` hears. Blocks for the device where it declares,
@@ -308,8 +327,26 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Pushes samples in their order: of several of one series and time the last counts.
+    /// Pushes samples in their order: of several of one series and time the last counts. What cannot
+    /// be pushed is noted.
     fn push(&mut self, held: &[HeldSample]) -> Result<()> {
+        let before = self.fed.samples;
+        let mut texts = 0;
+        let pushed = self.push_all(held, &mut texts);
+        if pushed.is_err() {
+            // Texts go first, then numbers, each in their order.
+            let numbers = self.fed.samples - before - texts;
+            let is_text = |one: &&HeldSample| matches!(one.held, Held::Text { .. });
+            let texts_left = held.iter().filter(is_text).skip(texts as usize);
+            let numbers_left = held.iter().filter(|one| !is_text(one)).skip(numbers as usize);
+            let left: Vec<u64> = texts_left.chain(numbers_left).map(|one| one.line).collect();
+            let first = left.iter().min().copied().unwrap_or(0);
+            self.target.ledger().given_up(left.len() as u64, first);
+        }
+        pushed
+    }
+
+    fn push_all(&mut self, held: &[HeldSample], texts: &mut u64) -> Result<()> {
         self.columns.clear();
         let mut last_ns = None;
         for one in held {
@@ -322,10 +359,11 @@ impl<'a> Intake<'a> {
                 self.columns.clear();
             }
             match one.held {
-                Held::Word(word) => self.columns.push(one.time_ns, id, word),
+                Held::Word(word) => self.columns.push(one.time_ns, id, word, one.line),
                 Held::Text { start, end } => {
                     let text = self.texts.get(start..end).unwrap_or_default();
-                    self.target.push_text(&mut self.fed, one.time_ns, id, text)?;
+                    self.target.push_text(&mut self.fed, (one.time_ns, one.line), id, text)?;
+                    *texts += 1;
                 }
             }
         }
@@ -385,9 +423,20 @@ impl<'a> Intake<'a> {
     ///
     /// # Errors
     /// Nothing more can be declared or pushed, or becomes durable.
-    pub fn finish(mut self, tell: &mut Tell<'_>) -> Result<Fed> {
-        self.flush(tell)?;
-        self.target.finish()?;
-        Ok(self.fed)
+    pub fn finish(self, tell: &mut Tell<'_>) -> Result<Fed> {
+        let Ended { fed, result, .. } = self.end(Ok(()), tell);
+        result.map(|()| fed)
+    }
+
+    /// The same, and says what is kept whatever happens; after `before`: if that is an error nothing more
+    /// is pushed.
+    pub fn end(mut self, before: Result<()>, tell: &mut Tell<'_>) -> Ended {
+        let pushed = before.and_then(|()| self.flush(tell));
+        // What is held still is in the order of its lines.
+        let line = self.held.first().map_or(0, |one| one.line);
+        self.target.ledger().given_up(self.held.len() as u64, line);
+        let durable = self.target.finish();
+        let (fed, (ledger, gone)) = (self.fed, self.target.into_ledger());
+        Ended { fed, ledger, gone, result: pushed.and(durable) }
     }
 }

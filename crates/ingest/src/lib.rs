@@ -6,9 +6,10 @@
 //! files and sockets, and prints, is the caller.
 //!
 //! ```no_run
-//! use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value};
+//! use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
 //! let recorder = baro_recorder::Recorder::open("/data/store".as_ref(), Default::default())?;
-//! let target = Target::of(&recorder, Room::WhileItMoves)?;
+//! let waiting = Waiting::default();
+//! let target = Target::of(&recorder, Room::WhileItMoves(&waiting))?;
 //! let mut intake = Intake::new("rig", target, Manner::together())?;
 //! let row = Row {
 //!     line: 1,
@@ -31,18 +32,22 @@
 mod error;
 mod fed;
 mod intake;
+mod ledger;
 mod manner;
 mod names;
 mod refusal;
 mod target;
 pub mod types;
 mod value;
+mod waiting;
 
 pub use error::{Error, Result};
 pub use fed::{Fed, Histogram};
-pub use intake::Intake;
+pub use intake::{Ended, Intake};
+pub use ledger::{Ledger, Place, Unkept};
 pub use manner::{Gather, Manner, Row};
 pub use refusal::{Reason, Refusal, Tell};
 pub use target::{Room, Target};
 pub use types::Types;
 pub use value::Value;
+pub use waiting::Waiting;

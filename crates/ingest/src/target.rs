@@ -3,17 +3,23 @@
 
 use crate::error::{Error, Result};
 use crate::fed::Fed;
+use crate::ledger::{Ledger, Unkept};
 use crate::refusal::Reason;
 use crate::types::Word;
-use baro_log::{Catalog, Role, StoreLock};
+use crate::waiting::Waiting;
+use baro_log::{Catalog, Role, StoreLock, open_folder};
 use baro_ondisk::Type;
-use baro_recorder::{Producer, Recorder, Refused, Trouble, attach};
+use baro_recorder::{Producer, Recorder, Refused, Told, Trouble, Waits, attach};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// While the ring is full, how often it is looked whether the recorder is still there.
-const LOOK_NS: u64 = 1_000_000_000;
+const LOOK_NS: u64 = 100_000_000;
+/// A log that is full for so long stays full.
+const FULL_NS: u64 = 200_000_000;
+/// What is in the ring has so long to become durable when it is told to stop.
+const STOP_NS: u64 = 3_000_000_000;
 const NAP_NS: u64 = 1_000_000;
 /// Samples of a record: few enough that a small ring takes several of them.
 const RECORD_MAX: usize = 8192;
@@ -27,18 +33,20 @@ pub enum Room<'a> {
     NotWaitedFor,
     /// It waits, until it is told to stop; what finds no room then is refused and counted.
     Until(&'a AtomicBool),
-    /// It waits as long as anything becomes durable; after that, and if the ring refuses a record,
-    /// there is an error.
-    WhileItMoves,
+    /// It waits as long as anything becomes durable or is settled, and it is not told to stop; after
+    /// that, and if the ring refuses a record, there is an error.
+    WhileItMoves(&'a Waiting),
 }
 
 /// A ring of the recorder in this process, or of one that runs in another; and how the source that
 /// pushes into it waits for room.
 #[derive(Debug)]
 pub struct Target<'a> {
-    producer: Producer,
+    /// `None` where nothing is written.
+    producer: Option<Producer>,
     writer: Writer<'a>,
     room: Room<'a>,
+    ledger: Ledger,
 }
 
 #[derive(Debug)]
@@ -49,6 +57,8 @@ enum Writer<'a> {
         store: PathBuf,
         catalog: Box<Catalog>,
     },
+    /// Nothing is written: the catalog of the store that would be.
+    Nowhere(Box<Catalog>),
 }
 
 /// Samples of f64, i64 and bool: their words, as the table of types makes them for their series.
@@ -57,6 +67,7 @@ pub(crate) struct Columns {
     times_ns: Vec<i64>,
     series: Vec<u32>,
     words: Vec<i64>,
+    lines: Vec<u64>,
 }
 
 impl Columns {
@@ -68,10 +79,12 @@ impl Columns {
         self.times_ns.clear();
         self.series.clear();
         self.words.clear();
+        self.lines.clear();
     }
 
     /// Only here does a word lose its type: a record has none, and is read by the declarations.
-    pub(crate) fn push(&mut self, time_ns: i64, series: u32, word: Word) {
+    pub(crate) fn push(&mut self, time_ns: i64, series: u32, word: Word, line: u64) {
+        self.lines.push(line);
         self.times_ns.push(time_ns);
         self.series.push(series);
         self.words.push(word.bits());
@@ -84,7 +97,7 @@ impl<'a> Target<'a> {
     /// # Errors
     /// There is no memory, or the recorder has 64 rings already.
     pub fn of(recorder: &'a Recorder, room: Room<'a>) -> Result<Self> {
-        Ok(Target { producer: recorder.producer()?, writer: Writer::Here(recorder), room })
+        Ok(Target::new(Some(recorder.producer()?), Writer::Here(recorder), room))
     }
 
     /// A free ring of the process that records into the store at `store`.
@@ -95,18 +108,53 @@ impl<'a> Target<'a> {
         let attached = attach(store, None)?;
         let catalog = Box::new(attached.catalog);
         let writer = Writer::Elsewhere { store: store.to_owned(), catalog };
-        Ok(Target { producer: attached.producer, writer, room })
+        Ok(Target::new(Some(attached.producer), writer, room))
     }
 
-    pub(crate) fn producer(&self) -> &Producer {
-        &self.producer
+    /// Nothing is written and nothing declared: for who wants to know what would be taken.
+    ///
+    /// # Errors
+    /// It is no store, or its catalog is damaged.
+    pub fn nowhere(store: &Path) -> Result<Self> {
+        let read = || {
+            let disk = open_folder(store)?;
+            baro_log::read_identity(&disk, store)?;
+            Catalog::read(&disk)
+        };
+        let catalog = read().map_err(baro_recorder::Error::Log)?;
+        Ok(Target::new(None, Writer::Nowhere(Box::new(catalog)), Room::NotWaitedFor))
+    }
+
+    fn new(producer: Option<Producer>, writer: Writer<'a>, room: Room<'a>) -> Self {
+        if let Some(producer) = &producer {
+            producer.wait_for_room(match room {
+                Room::NotWaitedFor => Waits::Not,
+                Room::Until(_) => Waits::WhileSettled,
+                Room::WhileItMoves(_) => Waits::Always,
+            });
+        }
+        Target { producer, writer, room, ledger: Ledger::default() }
+    }
+
+    pub(crate) fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    /// Random id of the ring; 0 without one.
+    pub(crate) fn producer_id(&self) -> u64 {
+        self.producer.as_ref().map_or(0, |producer| producer.report().producer)
+    }
+
+    /// The largest record that is taken.
+    pub(crate) fn record_bytes_max(&self) -> usize {
+        self.producer.as_ref().map_or(usize::MAX, Producer::record_bytes_max)
     }
 
     /// Id and type of a declared series.
     pub(crate) fn declared(&self, name: &str) -> Option<(u32, Type)> {
         let found = match &self.writer {
             Writer::Here(recorder) => recorder.declared(name),
-            Writer::Elsewhere { catalog, .. } => catalog.get(name),
+            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => catalog.get(name),
         };
         found.map(|declared| (declared.id, declared.kind))
     }
@@ -114,7 +162,7 @@ impl<'a> Target<'a> {
     /// Whether new series can be declared, and why not.
     pub(crate) fn may_declare(&self) -> std::result::Result<(), Reason<'static>> {
         match &self.writer {
-            Writer::Here(_) => Ok(()),
+            Writer::Here(_) | Writer::Nowhere(_) => Ok(()),
             Writer::Elsewhere { .. } => Err(Reason::DeclaredElsewhere),
         }
     }
@@ -127,26 +175,28 @@ impl<'a> Target<'a> {
         match &self.writer {
             Writer::Here(recorder) => recorder.declare(wanted),
             Writer::Elsewhere { .. } => Ok(Vec::new()),
+            // Of nobody: those that are declared begin at the other end.
+            Writer::Nowhere(_) => Ok((0..wanted.len()).map(|_| u32::MAX).collect()),
         }
     }
 
     /// Pushes samples that were all taken at the first one's time, as one record.
     pub(crate) fn push_at_once(&mut self, fed: &mut Fed, columns: &Columns) -> Result<()> {
-        let Columns { times_ns, series, words } = columns;
+        let Columns { times_ns, series, words, lines } = columns;
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
-        let count = series.len();
+        let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
         let push = |producer: &mut Producer| producer.push_samples(*time_ns, series, words);
-        self.push(fed, count, 8 + count * 12, push)
+        self.push(fed, (count, line), 8 + count * 12, push)
     }
 
     /// Pushes samples, each with its time, in as many records as they need.
     pub(crate) fn push_timed(&mut self, fed: &mut Fed, columns: &Columns) -> Result<()> {
-        let most = (self.producer.record_bytes_max().saturating_sub(8) / 20).clamp(1, RECORD_MAX);
-        let Columns { times_ns, series, words } = columns;
+        let most = (self.record_bytes_max().saturating_sub(8) / 20).clamp(1, RECORD_MAX);
+        let Columns { times_ns, series, words, lines } = columns;
         let columns = times_ns.chunks(most).zip(series.chunks(most)).zip(words.chunks(most));
-        for ((times_ns, series), words) in columns {
-            let count = series.len();
-            self.push(fed, count, 8 + count * 20, |producer| {
+        for (((times_ns, series), words), lines) in columns.zip(lines.chunks(most)) {
+            let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
+            self.push(fed, (count, line), 8 + count * 20, |producer| {
                 producer.push_batch(times_ns, series, words)
             })?;
         }
@@ -157,11 +207,11 @@ impl<'a> Target<'a> {
     pub(crate) fn push_text(
         &mut self,
         fed: &mut Fed,
-        time_ns: i64,
+        (time_ns, line): (i64, u64),
         series: u32,
         text: &str,
     ) -> Result<()> {
-        self.push(fed, 1, text.len(), |producer| producer.push_text(series, time_ns, text))
+        self.push(fed, (1, line), text.len(), |producer| producer.push_text(series, time_ns, text))
     }
 
     /// Pushes a frame.
@@ -172,84 +222,151 @@ impl<'a> Target<'a> {
         channel: u32,
         frame: &[u8],
     ) -> Result<()> {
-        self.push(fed, 0, frame.len(), |producer| producer.push_frame(channel, time_ns, frame))
+        self.push(fed, (0, 0), frame.len(), |producer| producer.push_frame(channel, time_ns, frame))
     }
 
     fn push(
         &mut self,
         fed: &mut Fed,
-        samples: usize,
+        (samples, line): (usize, u64),
         bytes: usize,
         push: impl FnOnce(&mut Producer) -> std::result::Result<u64, Refused>,
     ) -> Result<()> {
         self.wait_for_room(bytes)?;
-        let producer = &mut self.producer;
+        let Some(producer) = &mut self.producer else {
+            let _ = fed.push(samples, bytes, || Ok(0));
+            return Ok(());
+        };
         match (fed.push(samples, bytes, || push(producer)), self.room) {
-            (Err(refused), Room::WhileItMoves) => Err(refused.into()),
+            (Err(refused), Room::WhileItMoves(_)) => Err(refused.into()),
+            (Ok(sequence), Room::WhileItMoves(_)) => {
+                self.ledger.pushed(sequence, samples as u64, line);
+                self.ledger.durable_below(producer.durable());
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
 
     fn wait_for_room(&self, payload_bytes: usize) -> Result<()> {
         let needed = Producer::record_bytes(payload_bytes);
+        let Some(producer) = &self.producer else { return Ok(()) };
         match self.room {
             Room::NotWaitedFor => {}
             Room::Until(stop) => {
-                while self.producer.free_bytes() < needed && !stop.load(Ordering::Relaxed) {
+                while producer.free_bytes() < needed && !stop.load(Ordering::Relaxed) {
                     clock::sleep_ns(NAP_NS);
                 }
             }
-            Room::WhileItMoves => self.wait(|producer| producer.free_bytes() >= needed)?,
+            Room::WhileItMoves(waiting) => {
+                self.wait(producer, waiting, 0, || producer.free_bytes() >= needed)?;
+            }
         }
         Ok(())
     }
 
-    /// Waits until `done`; an error when there is nothing any more to wait for.
-    fn wait(&self, done: impl Fn(&Producer) -> bool) -> Result<()> {
+    /// Waits until `done`; an error when there is nothing any more to wait for, or `grace_ns` after it
+    /// was told to stop.
+    fn wait(
+        &self,
+        producer: &Producer,
+        waiting: &Waiting,
+        grace_ns: u64,
+        done: impl Fn() -> bool,
+    ) -> Result<()> {
+        if done() {
+            return Ok(());
+        }
         let mut looked_ns = clock::monotonic_ns();
-        let (mut moved_ns, mut durable) = (looked_ns, self.producer.durable());
-        while !done(&self.producer) {
+        let (mut moved_ns, mut moved) = (looked_ns, self.moved(producer));
+        let mut stop_ns = None;
+        while !done() {
             let now_ns = clock::monotonic_ns();
+            if waiting.stops() && now_ns >= *stop_ns.get_or_insert(now_ns.saturating_add(grace_ns))
+            {
+                return Err(Error::Stopped);
+            }
             if now_ns.saturating_sub(looked_ns) >= LOOK_NS {
                 looked_ns = now_ns;
-                if self.producer.durable() != durable {
-                    (moved_ns, durable) = (now_ns, self.producer.durable());
+                if self.moved(producer) != moved {
+                    (moved_ns, moved) = (now_ns, self.moved(producer));
                 }
-                self.look(now_ns.saturating_sub(moved_ns))?;
+                self.look(producer, waiting, now_ns.saturating_sub(moved_ns))?;
             }
             clock::sleep_ns(NAP_NS);
         }
         Ok(())
     }
 
+    /// What changes as long as the recorder gets anywhere: what is durable, and how far it is settled.
+    fn moved(&self, producer: &Producer) -> (u64, u64) {
+        let settled = match &self.writer {
+            Writer::Here(recorder) => recorder.status().unsettled_from_epoch,
+            Writer::Elsewhere { .. } | Writer::Nowhere(_) => 0,
+        };
+        (producer.durable(), settled)
+    }
+
     /// Whether waiting makes sense, after nothing has become durable for `still_ns`.
-    fn look(&self, still_ns: u64) -> Result<()> {
-        let trouble = match &self.writer {
-            Writer::Here(recorder) => recorder.status().trouble,
+    fn look(&self, producer: &Producer, waiting: &Waiting, still_ns: u64) -> Result<()> {
+        let (trouble, unsettled) = match &self.writer {
+            Writer::Here(recorder) => (recorder.status().trouble, waiting.unsettled()),
             Writer::Elsewhere { store, .. } => {
                 let gone = StoreLock::holder_at(store, Role::Recording)
                     .map_err(baro_recorder::Error::Log)?
                     .is_none();
-                if gone || self.producer.closed() {
+                if gone || producer.closed() {
                     return Err(Error::Gone);
                 }
-                Trouble::None
+                let Told { trouble, settling_stopped } = producer.told();
+                let said = || StoreLock::said_at(store, Role::Settling).ok().flatten();
+                let unsettled = settling_stopped
+                    .then(|| said().unwrap_or_else(|| "the recorder does not say why".to_owned()));
+                (trouble, unsettled)
             }
+            Writer::Nowhere(_) => (Trouble::None, None),
         };
-        let full = matches!(trouble, Trouble::LogFull | Trouble::Held { .. });
-        if still_ns >= PATIENCE_NS || (full && still_ns >= LOOK_NS) {
-            return Err(Error::Still { still_ns, trouble });
+        let for_ever = match trouble {
+            Trouble::LogFull => true,
+            // One of those that are not settled is the one that is written to.
+            Trouble::Held { unsettled: others, .. } => others < 2 || unsettled.is_some(),
+            _ => false,
+        };
+        if still_ns >= PATIENCE_NS || (for_ever && still_ns >= FULL_NS) {
+            return Err(Error::Still { still_ns, trouble, unsettled });
         }
         Ok(())
     }
 
-    /// Waits until all is durable in the other process; a recorder of this one does that when it is
-    /// closed.
-    pub(crate) fn finish(self) -> Result<()> {
-        if let Writer::Elsewhere { .. } = self.writer {
-            let end = self.producer.next_sequence();
-            self.wait(|producer| producer.durable() >= end)?;
-        }
-        Ok(())
+    /// Waits until all is durable, as long as that makes sense. A recorder of this process makes it so
+    /// when it is closed; but what is to be settled before is waited for here.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        let Some(producer) = &self.producer else { return Ok(()) };
+        let end = producer.next_sequence();
+        let durable = || producer.durable() >= end;
+        let result = match (&self.writer, self.room) {
+            (Writer::Here(recorder), _) if has_room(recorder) => Ok(()),
+            (_, Room::WhileItMoves(waiting)) => self.wait(producer, waiting, STOP_NS, durable),
+            (Writer::Here(_) | Writer::Nowhere(_), _) => Ok(()),
+            (Writer::Elsewhere { .. }, _) => self.wait(producer, &Waiting::default(), 0, durable),
+        };
+        self.ledger.durable_below(producer.durable());
+        result
     }
+
+    /// What was pushed, for when the recorder is closed; and what of it is gone already.
+    pub(crate) fn into_ledger(self) -> (Ledger, Unkept) {
+        let gone_below = self.producer.as_ref().map_or(0, Producer::gone_below);
+        let gone = self.ledger.gone_below(gone_below);
+        (self.ledger, gone)
+    }
+}
+
+/// Whether what the rings hold goes into segments that need not be settled first.
+fn has_room(recorder: &Recorder) -> bool {
+    let status = recorder.status();
+    let free = u64::from(status.segments_usable.saturating_sub(status.segments_unsettled));
+    let segment_bytes = recorder.opening().log_bytes / u64::from(status.segments_usable.max(1));
+    let used: u64 = recorder.rings().iter().map(|ring| ring.capacity_bytes).sum();
+    free.saturating_sub(2) * segment_bytes > used
 }

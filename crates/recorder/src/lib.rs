@@ -38,5 +38,5 @@ pub use keeper::{Growth, Moment, PinRequest};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
-pub use ring::{Number, Producer, Refused, RingReport};
-pub use writer::{Comparison, PinRefusal, Retention, Status, Trigger, Trouble};
+pub use ring::{Number, Producer, Refused, RingReport, Told, Waits};
+pub use writer::{Comparison, LeftInRing, PinRefusal, Retention, Status, Trigger, Trouble};

@@ -7,8 +7,8 @@ use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::writer::{
-    Command, Engine, FileDevice, Own, Published, Start, Status, Stored, Trigger, WRITE_THREADS,
-    WriterThread,
+    Command, Engine, FileDevice, LeftInRing, Own, Published, Start, Status, Stored, Trigger,
+    WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
 use baro_log::{Catalog, Declared, Recovery, Role, StoreLock, open_folder, recover};
@@ -44,7 +44,28 @@ pub struct Recorder {
     writer: WriterThread,
     keeper: KeeperThread,
     opening: Opening,
+    before: Vec<Before>,
     _lock: StoreLock,
+}
+
+/// What an earlier recorder had lost or left in a ring that this one took over.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    producer: u64,
+    refused: u64,
+    /// Of these, those that no gap told of.
+    unlogged: u64,
+    left: u64,
+}
+
+impl Before {
+    fn of(ring: &RingReader) -> Self {
+        let RingReport { producer, refused_full, refused_large, offered, durable, .. } =
+            ring.report();
+        let unlogged = ring.unlogged();
+        let left = offered.saturating_sub(durable).saturating_sub(unlogged);
+        Before { producer, refused: refused_full.saturating_add(refused_large), unlogged, left }
+    }
 }
 
 /// How a recording ended.
@@ -57,6 +78,12 @@ pub struct Closed {
     /// Records that could not be made durable; where rings are files they wait there for the next
     /// open of the store, until the machine is shut down.
     pub left: u64,
+    /// Of [`Closed::left`], those that an earlier recorder had left already.
+    pub left_before: u64,
+    /// [`Closed::left`] ring by ring, with the samples in them.
+    pub left_in: Vec<LeftInRing>,
+    /// Records of this recorder, not of an earlier one, that were refused by a ring or given up.
+    pub refused: u64,
     /// Records that were durable and are not there any more: recycled before they were settled, or in
     /// files that somebody removed, cut or replaced; as far as that is known.
     pub lost_durable: u64,
@@ -99,6 +126,7 @@ impl Recorder {
         opening.not_direct_because = reason;
         let (left, refused) = take_over(&rings, &recovery);
         opening.rings_refused = refused;
+        let before: Vec<Before> = left.iter().map(Before::of).collect();
         opening.rings_taken_over = left.len() as u32;
         let ring_bytes = options.ring_bytes as u64 * (left.len() as u64).max(1);
         let recycles = recovery.identity.when_full == WhenFull::Recycle;
@@ -167,6 +195,7 @@ impl Recorder {
             writer,
             keeper,
             opening,
+            before,
             _lock: lock,
         })
     }
@@ -414,7 +443,21 @@ impl Recorder {
     pub fn close(mut self) -> Closed {
         self.end();
         let published = self.writer.published();
+        let (mut refused, mut unlogged, mut left_before) = (0, 0, 0);
+        for ring in &published.rings {
+            let before = self.before.iter().find(|before| before.producer == ring.producer);
+            let all = ring.refused_full.saturating_add(ring.refused_large);
+            let left = published.left_in.iter().find(|left| left.producer == ring.producer);
+            let left = left.map_or(0, |left| left.records);
+            refused += all.saturating_sub(before.map_or(0, |before| before.refused));
+            unlogged += before.map_or(0, |before| before.unlogged);
+            left_before += before.map_or(0, |before| before.left.min(left));
+        }
         Closed {
+            left_before,
+            left_in: published.left_in,
+            // What was given up is a gap and no refusal.
+            refused: refused.max(published.status.lost.saturating_sub(unlogged)),
             status: published.status,
             rings: published.rings,
             left: published.left,

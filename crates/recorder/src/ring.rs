@@ -16,6 +16,7 @@ mod model;
 mod number;
 mod producer;
 mod rehearsal;
+mod waits;
 
 pub(crate) use consumer::{Head, Next, Position, RingReader};
 pub(crate) use folder::RingFolder;
@@ -27,5 +28,6 @@ pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;
 pub use number::Number;
 pub use producer::{Producer, Refused, RingReport};
+pub use waits::{Told, Waits};
 #[cfg(test)]
 mod tests;

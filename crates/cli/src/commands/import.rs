@@ -1,26 +1,32 @@
 //! `baro import`: samples from files into a store, through the recorder.
 //!
 //! A file can wait, so nothing of it is lost for want of room: when the ring is full, it is not
-//! read. What is not understood costs its line and is told with its number.
+//! read, and where the log recycles it is settled meanwhile. Where waiting cannot help it ends, with what
+//! is kept and what is not. What is not understood costs its line and is told with its number.
+//!
+//! Invariant: `samples` are those that are durable when it ends; of those that are not the first line is
+//! named. Held by `a_full_log_ends_an_import_with_what_is_kept_and_what_is_not`.
 
+mod beside;
 mod reading;
+mod report;
 
+use super::record::stdin;
 use super::text_form::{Precision, TextArguments};
-use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Imported, TimeUnit};
-use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
+use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_log::{Role, StoreLock};
-use baro_recorder::{Options, Recorder};
+use baro_recorder::{Options, Recorder, Retention};
 use baro_sources::Sample;
 use baro_sources::csv::{CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
-use baro_sys::files;
+use baro_sys::{files, termination};
 use clap::{Args, ValueEnum};
 use flate2::bufread::MultiGzDecoder;
 use reading::Reading;
-use serde_json::json;
+use report::Report;
 use std::io::{BufReader, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -70,6 +76,9 @@ pub(crate) struct Arguments {
     /// Stop at the first line that is refused; what came before it is recorded
     #[arg(long)]
     strict: bool,
+    /// Read all and say what would be taken and what refused; nothing is written or declared
+    #[arg(long)]
+    dry_run: bool,
     #[arg(long, value_enum, default_value_t)]
     format: ImportFormat,
 }
@@ -121,70 +130,43 @@ fn is_packed(file: &Path) -> bool {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let inputs = arguments.files.iter().map(|file| arguments.input_of(file));
     let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
-    let recorder = own_recorder(&arguments.store)?;
+    termination::watch()?;
+    let waiting = Waiting::default();
+    let recorder = if arguments.dry_run { None } else { own_recorder(&arguments.store)? };
     let target = match &recorder {
-        Some(recorder) => Target::of(recorder, Room::WhileItMoves)?,
-        None => Target::attach(&arguments.store, Room::WhileItMoves)?,
+        _ if arguments.dry_run => Target::nowhere(&arguments.store)?,
+        Some(recorder) => Target::of(recorder, Room::WhileItMoves(&waiting))?,
+        None => Target::attach(&arguments.store, Room::WhileItMoves(&waiting))?,
     };
     let manner = Manner { strict: arguments.strict, ..Manner::together() };
     let mut reading = Reading::new(Intake::new("import", target, manner)?);
-    let mut read = Ok(());
-    for (file, input) in arguments.files.iter().zip(inputs) {
-        reading.begin(file, input == Input::Parquet);
-        read = one(arguments, &mut reading, file, input);
-        if read.is_err() || reading.stopped() {
-            break;
+    let store = &arguments.store;
+    let (failed, read) = beside::with_settling(store, recorder.as_ref(), &waiting, || {
+        let mut failed = Ok(());
+        for (file, input) in arguments.files.iter().zip(inputs) {
+            reading.begin(file, input == Input::Parquet);
+            failed = one(arguments, &mut reading, file, input);
+            if failed.is_err() || reading.stopped() {
+                break;
+            }
         }
-    }
-    // What was understood is recorded, whatever ended the reading.
-    let (lines, fed) = reading.finish()?;
-    let lost = recorder.map_or(0, |recorder| {
-        let closed = recorder.close();
-        closed.status.lost + closed.left
-    });
-    read?;
-    if arguments.format == ImportFormat::Json {
-        print(Format::Json, lines, &fed, lost)?;
-    } else {
-        print(Format::Text, lines, &fed, lost)?;
-    }
-    if arguments.strict && fed.bad_lines > 0 {
-        return Err("stopped at the first line that was refused (--strict)".into());
-    }
-    Ok(Outcome::lost_if(fed.bad_lines > 0 || lost > 0))
+        // What was understood is recorded, whatever ended the reading.
+        (failed, reading.end())
+    })?;
+    let closed = recorder.map(Recorder::close);
+    let report = Report::new(read, failed, closed.as_ref(), arguments);
+    report.print(arguments.format == ImportFormat::Json)?;
+    report.outcome()
 }
 
-/// The store opened for recording; `None` where another process records into it.
+/// The store opened for recording; `None` where another process records into it. Nothing is recycled
+/// that is not settled: who imports waits for that.
 fn own_recorder(store: &Path) -> Result<Option<Recorder>> {
+    let retention = Retention { keep_unsettled: true, ..Retention::default() };
     Ok(match StoreLock::holder_at(store, Role::Recording)? {
         Some(_) => None,
-        None => Some(Recorder::open(store, Options::default())?),
+        None => Some(Recorder::open(store, Options { retention, ..Options::default() })?),
     })
-}
-
-/// `lost` are the records that the recorder lost.
-fn print(format: Format, lines: u64, fed: &Fed, lost: u64) -> Result<()> {
-    if format == Format::Json {
-        return print_json(&json!({
-            "lines": lines,
-            "samples": fed.samples,
-            "series": fed.series,
-            "series_declared": fed.declared,
-            "lines_refused": fed.bad_lines,
-            "records_lost": lost,
-        }));
-    }
-    out!(
-        "{lines} lines, {} samples of {} series ({} declared); refused: {} lines",
-        fed.samples,
-        fed.series,
-        fed.declared,
-        fed.bad_lines
-    );
-    if lost > 0 {
-        out!("lost: {lost} records, since the log is full or its device failed");
-    }
-    Ok(())
 }
 
 fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
@@ -239,38 +221,53 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
     }
 }
 
-/// Hands each piece of a file to `each`, then `None`.
+/// Hands each piece of a file to `each`, then `None`; but not that where it was stopped, since the last
+/// line may have come in part.
 fn pieces(
     path: &Path,
     reading: &mut Reading<'_>,
     mut each: impl FnMut(Option<&[u8]>, &mut Reading<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut input: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin())
-    } else if is_packed(path) {
-        // Several packed one after another are one, as gzip has it. Memory is that of its window.
-        Box::new(MultiGzDecoder::new(BufReader::new(files::open(path)?)))
-    } else {
-        Box::new(files::open(path)?)
-    };
-    let mut piece = vec![0; 256 << 10];
     let mut ended = true;
-    while !reading.stopped() {
-        let read = match input.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(format!("{}: read: {error}", path.display()).into()),
-        };
-        let bytes = piece.get(..read).unwrap_or(&[]);
+    let mut take = |bytes: &[u8], reading: &mut Reading<'_>| -> Result<()> {
         reading.lines(bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
         ended = bytes.last() == Some(&b'\n');
         each(Some(bytes), reading)?;
-        reading.push_if_much()?;
+        reading.push_if_much();
+        Ok(())
+    };
+    if path == Path::new("-") {
+        stdin::until(
+            || termination::requested().is_some(),
+            |piece| {
+                take(piece, reading)?;
+                Ok(!reading.stopped())
+            },
+        )?;
+    } else {
+        let mut input: Box<dyn Read> = if is_packed(path) {
+            // Several packed one after another are one, as gzip has it. Memory is that of its window.
+            Box::new(MultiGzDecoder::new(BufReader::new(files::open(path)?)))
+        } else {
+            Box::new(files::open(path)?)
+        };
+        let mut piece = vec![0; 256 << 10];
+        while !reading.stopped() {
+            let read = match input.read(&mut piece) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(format!("{}: read: {error}", path.display()).into()),
+            };
+            take(piece.get(..read).unwrap_or(&[]), reading)?;
+        }
     }
-    reading.lines(u64::from(!ended));
-    each(None, reading)?;
-    reading.push_if_much()
+    if !reading.stopped() {
+        reading.lines(u64::from(!ended));
+        each(None, reading)?;
+        reading.push_if_much();
+    }
+    Ok(())
 }
 
 fn take_sample(
@@ -302,7 +299,6 @@ fn take_influx(
 }
 
 fn rows(path: &Path, reading: &mut Reading<'_>, unit: TimeUnit) -> Result<()> {
-    let mut failed = Ok(());
     let rows = parquet::import(files::open(path)?, unit, |item| {
         match item {
             Imported::Sample { row, series, time_ns, value } => {
@@ -313,13 +309,12 @@ fn rows(path: &Path, reading: &mut Reading<'_>, unit: TimeUnit) -> Result<()> {
                 reading.not_understood(&format_args!("row {}: {}", refusal.row, refusal.reason));
             }
         }
-        failed = reading.push_if_much();
-        if failed.is_err() || reading.stopped() {
+        reading.push_if_much();
+        if reading.stopped() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
     });
-    failed?;
     reading.lines(rows.map_err(|error| format!("{}: {error}", path.display()))?);
     Ok(())
 }

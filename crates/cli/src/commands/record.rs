@@ -4,10 +4,11 @@ mod declare;
 pub(crate) mod feeds;
 mod frame_bytes;
 mod keeping;
+mod losing;
 pub(crate) mod report;
 mod service;
 mod settling;
-mod stdin;
+pub(crate) mod stdin;
 mod udp;
 
 use super::queue::ShortQueue;
@@ -22,8 +23,9 @@ use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
 use keeping::Keeping;
+use losing::Losing;
 use settling::Settles;
-pub(crate) use settling::{REST, SETTLING_BYTES};
+pub(crate) use settling::{REST, SETTLING_BYTES, options as settle_options};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,7 +189,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let yields = arguments.attach.is_some() || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
-    let mut settles = Settles::start(&arguments.store, &arguments.keeping, yields)?;
+    let mut settles = Settles::start(&arguments.store, arguments.keeping.run_retention())?;
     let mut watching = arguments.keeping.watch()?;
     watching.look(&recorder);
     if arguments.format == Format::Text {
@@ -200,7 +202,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let terminal = arguments.format == Format::Text && baro_command::status_on_terminal();
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.status().memory_bytes;
-    let mut complaints = Vec::new();
+    let (mut complaints, mut losing) = (Vec::new(), Losing::default());
     let recording = record_with(
         recorder,
         feeds,
@@ -209,6 +211,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         |recorder, elapsed_ns| {
             watching.look(recorder);
             settles.look(recorder);
+            losing.look(recorder);
             let unsettled = settles.complaint();
             report::complain(recorder, unsettled.as_ref(), &mut complaints);
             queue.look();
@@ -294,11 +297,25 @@ impl Recording {
         self.closed.rings.iter().filter(|ring| self.attached.contains(&ring.producer))
     }
 
-    /// Records refused, given up, or not made durable.
+    /// Records of this run that were refused, given up, or not made durable, and what it took from
+    /// those that were.
     pub(crate) fn lost(&self) -> u64 {
-        let refused: u64 =
-            self.closed.rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
-        refused.max(self.closed.status.lost) + self.closed.left + self.closed.lost_durable
+        let Closed { refused, left, left_before, lost_durable, .. } = &self.closed;
+        refused + left.saturating_sub(*left_before) + lost_durable
+    }
+
+    /// Samples in them, as far as that is known: not of records that rings of other processes refused,
+    /// nor of those of earlier runs.
+    pub(crate) fn lost_samples(&self) -> u64 {
+        let refused: u64 = self.fed.iter().map(|fed| fed.refused_samples).sum();
+        let left: u64 = self.closed.left_in.iter().map(|left| left.samples).sum();
+        refused + left + self.closed.status.samples_lost_unsettled
+    }
+
+    /// Samples of a source that were pushed and made durable.
+    pub(crate) fn kept(&self, fed: &Fed) -> u64 {
+        let own = self.closed.left_in.iter().find(|left| left.producer == fed.producer);
+        fed.samples.saturating_sub(own.map_or(0, |left| left.samples))
     }
 }
 
@@ -384,12 +401,14 @@ const SETTLING_PATIENCE_NS: u64 = 20_000_000_000;
 /// recorder once that closes.
 fn await_settling(recorder: &Recorder, mut tick: impl FnMut()) {
     let mut seen = (0, clock::monotonic_ns());
+    // Other processes may go on pushing: that waits in their rings.
+    let offered: Vec<RingReport> = recorder.rings();
     loop {
         let status = recorder.status();
         let held = matches!(status.trouble, Trouble::Held { unsettled, .. } if unsettled > 0);
         let waits = status.segments_unsettled > 0
             && (held || status.trouble == Trouble::None)
-            && recorder.rings().iter().any(|ring| ring.used_bytes > 0);
+            && recorder.rings().iter().zip(&offered).any(|(ring, at)| ring.durable < at.offered);
         let now_ns = clock::monotonic_ns();
         if status.durable_blocks != seen.0 {
             seen = (status.durable_blocks, now_ns);

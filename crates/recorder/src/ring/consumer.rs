@@ -4,7 +4,8 @@
 use super::layout::{
     HEAD_BYTES, PRODUCER_LOCK, Ring, STATE_CLOSED, STATE_OPEN, WRITER_LOCK, record_bytes,
 };
-use baro_ondisk::{Gap, Kind};
+use super::waits::Waits;
+use baro_ondisk::{Gap, Kind, Samples};
 use std::sync::atomic::Ordering;
 
 /// Above any sequence that a producer can reach, and far from where sums wrap.
@@ -65,6 +66,8 @@ pub(crate) struct RingReader {
     looked_at: u64,
     /// It is the ring's writer, and does not only look on.
     has_lock: bool,
+    /// What the producer was told last.
+    told: u64,
 }
 
 impl Drop for RingReader {
@@ -118,6 +121,7 @@ impl RingReader {
         ring.state().store(STATE_OPEN, Ordering::Release);
         let mut reader = RingReader::at_released(ring, skip_below);
         reader.has_lock = true;
+        reader.ring.told().store(0, Ordering::Release);
         // What recovery found in the log it has made durable: passed over and released here, since
         // no block may follow whose sync would do so.
         reader.next();
@@ -149,6 +153,7 @@ impl RingReader {
             ends: 0,
             looked_at: at.bytes,
             has_lock: false,
+            told: 0,
         };
         reader.look();
         // A crash between the stores of `release` leaves records that are durable already.
@@ -302,6 +307,41 @@ impl RingReader {
         self.ring.read((place % capacity) as usize, to);
     }
 
+    /// Samples of the record that [`RingReader::next`] returned, as far as it is one that has some.
+    #[inline]
+    pub(crate) fn samples_of(&self, head: &Head) -> u64 {
+        match head.kind {
+            Kind::Text => 1,
+            Kind::Samples if head.length >= Samples::HEAD_BYTES => {
+                let mut first = [0; Samples::HEAD_BYTES];
+                self.copy_payload(&mut first);
+                Samples::shape(first, head.length).map_or(0, |(count, _)| count as u64)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Samples that wait in the ring and have sequences from `sequence` on.
+    pub(crate) fn samples_left(&mut self, sequence: u64) -> u64 {
+        let (reached, damaged) = (self.at, self.damaged);
+        let mut samples = 0;
+        self.at = self.released;
+        while !self.broken && self.at.bytes < self.head {
+            let Some(head) = self.head_here(self.head - self.at.bytes) else { break };
+            samples += if head.sequence >= sequence { self.samples_of(&head) } else { 0 };
+            self.take_record(&head);
+        }
+        (self.at, self.damaged) = (reached, damaged);
+        samples
+    }
+
+    /// Refused records that no gap tells of yet.
+    pub(crate) fn unlogged(&self) -> u64 {
+        let report = self.report();
+        let logged = self.released.logged_full.saturating_add(self.released.logged_large);
+        report.refused_full.saturating_add(report.refused_large).saturating_sub(logged)
+    }
+
     /// Moves behind the record that [`RingReader::next`] returned.
     #[inline]
     pub(crate) fn take_record(&mut self, head: &Head) {
@@ -371,6 +411,24 @@ impl RingReader {
     /// Whether the ring's positions were found impossible.
     pub(crate) fn broken(&self) -> bool {
         self.broken
+    }
+
+    /// How its producer waits for room.
+    pub(crate) fn waits(&self) -> Waits {
+        Waits::decode(self.ring.waits().load(Ordering::Acquire))
+    }
+
+    /// Says that what it has pushed below `sequence` was recycled before it was in runs.
+    pub(crate) fn set_gone_below(&self, sequence: u64) {
+        self.ring.gone_below().fetch_max(sequence, Ordering::AcqRel);
+    }
+
+    /// Says why there is no room.
+    pub(crate) fn tell(&mut self, told: u64) {
+        if self.told != told {
+            self.told = told;
+            self.ring.told().store(told, Ordering::Release);
+        }
     }
 
     /// The ring's counters.

@@ -17,11 +17,15 @@ pub(super) const HEAD: usize = 128;
 pub(super) const NEXT_SEQUENCE: usize = 136;
 pub(super) const REFUSED_FULL: usize = 144;
 pub(super) const REFUSED_LARGE: usize = 152;
+// Written once by who attaches.
+pub(super) const WAITS: usize = 160;
 pub(super) const TAIL: usize = 256;
 pub(super) const DURABLE: usize = 264;
 pub(super) const WRITTEN: usize = 272;
 const LOGGED_FULL: usize = 280;
 const LOGGED_LARGE: usize = 288;
+pub(super) const TOLD: usize = 296;
+const GONE_BELOW: usize = 304;
 
 /// Bytes of a record's head in the ring.
 pub(crate) const HEAD_BYTES: usize = 24;
@@ -82,6 +86,12 @@ impl Ring {
         logged_full = LOGGED_FULL,
         /// How much of `refused_large` has been logged as gaps.
         logged_large = LOGGED_LARGE,
+        /// How the producer waits for room.
+        waits = WAITS,
+        /// What the writer says of room.
+        told = TOLD,
+        /// Records below this sequence may be recycled, before they were in runs.
+        gone_below = GONE_BELOW,
         /// Open or closed.
         state = STATE,
     }

@@ -2,6 +2,7 @@
 
 use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, record_bytes};
 use super::number::Number;
+use super::waits::{Told, Waits};
 use super::{consumer, layout};
 use crate::Error;
 use baro_ondisk::limits::TEXT_BYTES_MAX;
@@ -47,6 +48,8 @@ impl Drop for Producer {
         if !self.same_process() {
             return;
         }
+        // Who comes next may not wait.
+        self.wait_for_room(Waits::Not);
         // Given back by hand: the writer of the same process may go on using the open file.
         self.ring.memory.unlock(PRODUCER_LOCK);
         let report = self.ring.report();
@@ -172,6 +175,7 @@ impl Producer {
         let next_sequence = ring.next_sequence().load(Ordering::Acquire).max(seen);
         let tail = if tail <= head { tail } else { head };
         ring.next_sequence().store(next_sequence, Ordering::Release);
+        ring.waits().store(Waits::Not.encode(), Ordering::Release);
         let mut here = ForkWiped::new()?;
         here.set(HEAD, head);
         here.set(LIMIT, tail + ring.capacity() as u64);
@@ -426,6 +430,27 @@ impl Producer {
     #[must_use]
     pub const fn record_bytes(payload_bytes: usize) -> usize {
         record_bytes(payload_bytes)
+    }
+
+    /// How this producer waits for room ([`Producer::free_bytes`]): then what it pushes waits in the ring
+    /// for settling, and for its sake nothing is recycled that is in no run; nor does it take the half
+    /// of such a log that is kept for those who cannot wait. Does not block.
+    pub fn wait_for_room(&self, waits: Waits) {
+        self.ring.waits().store(waits.encode(), Ordering::Release);
+    }
+
+    /// Why the writer has no room now, as far as it says that in the ring. Does not block.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        Told::decode(self.ring.told().load(Ordering::Acquire))
+    }
+
+    /// Records with lower sequences were recycled, or may have been, before the recorder knew them to be
+    /// in runs: those of a producer that waits ([`Producer::wait_for_room`]), where the recorder does not
+    /// settle or one that cannot wait needed the room. 0: none. Does not block.
+    #[must_use]
+    pub fn gone_below(&self) -> u64 {
+        self.ring.gone_below().load(Ordering::Acquire)
     }
 
     /// The ring's counters.

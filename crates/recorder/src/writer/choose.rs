@@ -279,7 +279,18 @@ impl Choice {
         self.started.retain(|other| other.index != index);
     }
 
-    fn why(&self, running_ns: i64) -> NoNext {
+    /// Whether segments are reused.
+    pub(crate) fn recycles(&self) -> bool {
+        self.when_full == WhenFull::Recycle
+    }
+
+    /// Whether more than half of the log is unsettled.
+    pub(crate) fn is_behind(&self) -> bool {
+        let (unsettled, _) = self.unsettled();
+        unsettled > 1 && unsettled * 2 > self.usable()
+    }
+
+    pub(crate) fn why(&self, running_ns: i64) -> NoNext {
         if self.to_come > 0 {
             return NoNext::Growing;
         }

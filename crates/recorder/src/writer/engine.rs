@@ -31,6 +31,7 @@ use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
 use baro_ondisk::{BlockBuilder, DeadTail, SampleStage, StoreId, Wear};
 use baro_sys::memory::AlignedBuffer;
 use pins::OpenPin;
+use std::collections::HashMap;
 
 /// The clocks at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,8 +104,10 @@ pub struct Engine {
     first_ring: usize,
     /// Of rings that an earlier recorder left: what had been offered to them then.
     leftovers: Vec<Option<u64>>,
-    /// What those hold waits for settling.
-    leftovers_wait: bool,
+    /// Why what can wait has to: settling is to make room first.
+    held_back: Option<Trouble>,
+    /// Nobody settles any more.
+    nobody_settles: bool,
     /// The block being filled holds records that cannot wait.
     filling_live: bool,
     builder: BlockBuilder,
@@ -144,6 +147,8 @@ pub struct Engine {
     /// Wear up to this session.
     wear: Wear,
     stored: Vec<Stored>,
+    /// Of segments with records of producers that wait: how far each ring is in them.
+    reached: HashMap<u32, Vec<u64>>,
     /// Why nothing is written any more.
     stopped: Option<String>,
     own_sequence: u64,
@@ -193,7 +198,8 @@ impl Engine {
             rings: Vec::new(),
             first_ring: 0,
             leftovers: Vec::new(),
-            leftovers_wait: false,
+            held_back: None,
+            nobody_settles: false,
             filling_live: false,
             builder: BlockBuilder::new(CHUNKS_MAX),
             stage: SampleStage::new(section_room(start.block_bytes)),
@@ -215,6 +221,7 @@ impl Engine {
             durable_block: 0,
             durable_crc: 0,
             stored: Vec::with_capacity(recovery.identity.segments as usize),
+            reached: HashMap::new(),
             stopped: None,
             own_sequence: 0,
             own_durable: (0, 0),
@@ -289,6 +296,12 @@ impl Engine {
     /// Does what can be done now; returns when to call again at the latest (monotonic). A
     /// completion is a reason to call earlier.
     pub fn step(&mut self, now: Now, device: &mut impl Device) -> u64 {
+        let wake_ns = self.advance(now, device);
+        self.tell_producers();
+        wake_ns
+    }
+
+    fn advance(&mut self, now: Now, device: &mut impl Device) -> u64 {
         self.now = now;
         let poll_at = now.monotonic_ns + self.poll_ns();
         if self.failing {
@@ -302,7 +315,6 @@ impl Engine {
             self.say_stopped();
             return poll_at;
         }
-        self.look_at_leftovers();
         if !self.open_pins.is_empty() {
             self.end_pins();
         }
@@ -312,6 +324,7 @@ impl Engine {
         }
         let mut blocks = 0;
         loop {
+            self.look_at_patient();
             let full = self.fill();
             if self.rings.iter().any(RingReader::cut) {
                 self.abandon_filling();

@@ -33,6 +33,7 @@ pub(crate) struct Flight {
 pub(crate) struct Logged {
     pub(crate) records: u64,
     pub(crate) payload_bytes: u64,
+    pub(crate) samples: u64,
     pub(crate) lost: u64,
 }
 

@@ -64,6 +64,8 @@ pub struct Status {
     pub payload_bytes: u64,
     /// Records in blocks, gap and clock records included.
     pub records: u64,
+    /// Samples in blocks, texts included.
+    pub samples: u64,
     /// Bytes of samples in blocks: sections, and texts and samples that stay in a body.
     pub sample_bytes: u64,
     /// Records lost and logged as gaps.
@@ -105,6 +107,8 @@ pub struct Status {
     pub segments_lost_unsettled: u32,
     /// Records in them, as far as that is known.
     pub records_lost_unsettled: u64,
+    /// Samples in them, of this session.
+    pub samples_lost_unsettled: u64,
     /// Nothing is written any more: the store is gone, or another process writes it; `trouble` says
     /// which.
     pub stopped: bool,

@@ -12,7 +12,7 @@ use crate::{of_all, seeds};
 use baro_log::{MANIFEST, Pins, RUNS, Recovery};
 use baro_ondisk::{Manifest, Pin, PinState, Settled, StoreId, WhenFull};
 use baro_recorder::simulate::{Engine, Event, Keeper, Log, PinStart, Tell, View};
-use baro_recorder::{Error, Moment, PinRequest, Retention, Trouble};
+use baro_recorder::{Error, Moment, PinRequest, Retention, Told, Trouble, Waits};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -475,6 +475,38 @@ fn what_a_killed_recorder_left_waits_for_settling() {
     assert_eq!((status.trouble, status.segments_lost_unsettled), (Trouble::None, 0));
     assert_eq!(world.producers.iter().map(|p| p.report().used_bytes).sum::<u64>(), 0);
     world.close().unwrap();
+}
+
+#[test]
+fn who_waits_has_nothing_recycled_that_is_not_settled() {
+    let mut world = unsettled(3);
+    let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
+    let wait = |world: &World, waits| {
+        world.producers.iter().for_each(|producer| producer.wait_for_room(waits));
+    };
+    // Nobody settles any more: to what cannot wait, or need not then, it would yield.
+    wait(&world, Waits::Always);
+    world.engine.as_mut().unwrap().tell(Tell::UnsettledYield(true));
+    world.run(400, true).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    assert_eq!((status.trouble.clone(), status.segments_lost_unsettled), (held.clone(), 0));
+    for producer in &world.producers {
+        assert_eq!(producer.told(), Told { trouble: held.clone(), settling_stopped: true });
+    }
+    // As long as somebody settles.
+    wait(&world, Waits::WhileSettled);
+    world.engine.as_mut().unwrap().tell(Tell::UnsettledYield(false));
+    world.run(400, true).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    assert_eq!((status.trouble, status.segments_lost_unsettled), (held, 0));
+    settle_through(&mut world, 3);
+    run_for(&mut world, 2_000_000_000);
+    assert_eq!(world.engine.as_ref().unwrap().status().segments_lost_unsettled, 0);
+    // And now nobody does, and the next one cannot wait.
+    wait(&world, Waits::Not);
+    world.engine.as_mut().unwrap().tell(Tell::UnsettledYield(true));
+    world.run(1000, true).unwrap();
+    assert!(world.engine.as_ref().unwrap().status().segments_lost_unsettled > 0);
 }
 
 #[test]

@@ -192,6 +192,8 @@ impl Drop for Settling {
 
 /// While half of the log is unsettled it looks so often.
 const BEHIND_NS: u64 = 100_000_000;
+/// Longest rest then after a look for nothing.
+const BEHIND_REST_MAX_NS: u64 = 1_000_000_000;
 /// A look that was not needed may take this part of the time.
 const LOOKS: u64 = 20;
 
@@ -229,8 +231,7 @@ impl Work {
     fn run(&mut self, ended: &Receiver<()>) {
         // Who records has told how far the log is by then.
         let mut wait_ns = self.settling.look_every_ns / 4;
-        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(Duration::from_nanos(wait_ns))
-        {
+        while self.rest(ended, wait_ns) {
             wait_ns = match self.look() {
                 Ok(wait_ns) => {
                     self.state(SettlingState::Waiting);
@@ -250,6 +251,22 @@ impl Work {
         // What the log holds without samples need not be read by the next one.
         if let (Some(settler), Some(logged)) = (&mut self.settler, self.shared.logged()) {
             let _ = settler.pass_over(logged.unsettled_from_epoch);
+        }
+    }
+
+    /// Waits; but no longer once half of the log is unsettled, if it was not before. False at the end.
+    fn rest(&self, ended: &Receiver<()>, wait_ns: u64) -> bool {
+        let behind = || self.shared.logged().is_some_and(|logged| logged.is_behind());
+        let (since_ns, was_behind) = (clock::monotonic_ns(), behind());
+        loop {
+            let left_ns = wait_ns.saturating_sub(clock::monotonic_ns().saturating_sub(since_ns));
+            let slice = Duration::from_nanos(left_ns.min(BEHIND_NS));
+            if ended.recv_timeout(slice) != Err(RecvTimeoutError::Timeout) {
+                return false;
+            }
+            if left_ns <= BEHIND_NS || (behind() && !was_behind) {
+                return true;
+            }
         }
     }
 
@@ -283,7 +300,9 @@ impl Work {
         let fresh = sample_bytes.saturating_sub(self.taken_bytes);
         let waited = now_ns.saturating_sub(self.settled_at_ns) >= self.settling.wait_ns;
         let behind = logged.is_some_and(|logged| logged.is_behind());
-        let pressing = behind && (fresh > 0 || self.first);
+        // Whatever was taken last: what was not certain then, and is now, is not fresh; and where all
+        // waits for room nothing fresh comes. A look for nothing is followed by a long rest.
+        let pressing = behind;
         let stopped = matches!(self.stopped(), SettlingState::Stopped { .. });
         let reason = self.first
             || self.all
@@ -330,7 +349,11 @@ impl Work {
         Ok(match (done.more, worked) {
             (true, _) => (took_ns * rest).min(every_ns),
             (false, true) => next_ns,
-            // It was for nothing: not too often.
+            // It was for nothing: not too often. But what was not certain then may be so soon, and
+            // somebody may wait for it.
+            (false, false) if behind => {
+                next_ns.max(took_ns.saturating_mul(LOOKS).min(BEHIND_REST_MAX_NS))
+            }
             (false, false) => next_ns.max(took_ns.saturating_mul(LOOKS)),
         })
     }

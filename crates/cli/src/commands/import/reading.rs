@@ -1,9 +1,8 @@
 //! Files on their way into the intake: which one is read and how far, and what is told of it on
 //! stderr, each refusal with its file and line. Held by `tests/import.rs`.
 
-use crate::failure::Result;
-use baro_ingest::{Fed, Intake, Row};
-use baro_sys::clock;
+use baro_ingest::{Ended, Intake, Place, Row};
+use baro_sys::{clock, termination};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -15,7 +14,12 @@ pub(super) struct Reading<'a> {
     intake: Intake<'a>,
     /// Lines of text, or rows of Parquet.
     lines: u64,
+    /// Those of the files before this one.
+    lines_before: u64,
     file: String,
+    files: Vec<String>,
+    /// Samples that came when no more could be taken, and the first one's line.
+    skipped: (u64, u64),
     /// When the progress was shown last; `None` if nobody looks.
     shown_ns: Option<u64>,
     /// Refusals so far.
@@ -42,7 +46,10 @@ impl<'a> Reading<'a> {
         Reading {
             intake,
             lines: 0,
+            lines_before: 0,
             file: String::new(),
+            files: Vec::new(),
+            skipped: (0, 0),
             shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             told: 0,
             failed: Ok(()),
@@ -51,8 +58,11 @@ impl<'a> Reading<'a> {
 
     /// Lines are those of this file from now on; `in_parts`: values of one need not be taken together.
     pub(super) fn begin(&mut self, file: &Path, in_parts: bool) {
+        self.flush();
+        self.lines_before = self.lines;
         self.file =
             if file == Path::new("-") { "stdin".into() } else { file.display().to_string() };
+        self.files.push(self.file.clone());
         if in_parts {
             self.intake.begin_in_parts();
         } else {
@@ -70,9 +80,10 @@ impl<'a> Reading<'a> {
         &self.file
     }
 
-    /// Whether a strict import has met its first fault.
+    /// Whether nothing more is read: a strict import has met its first fault, no more can be taken, or a
+    /// signal has come.
     pub(super) fn stopped(&self) -> bool {
-        self.intake.stopped()
+        self.intake.stopped() || self.failed.is_err() || termination::requested().is_some()
     }
 
     /// Counts lines that were read.
@@ -82,7 +93,7 @@ impl<'a> Reading<'a> {
 
     /// A line that is not understood; `error` names it.
     pub(super) fn not_understood(&mut self, error: &impl Display) {
-        if !self.stopped() {
+        if !self.intake.stopped() && self.failed.is_ok() {
             self.intake.fed.complain(|| error.to_string());
             tell(&self.file, &mut self.told, error);
         }
@@ -90,20 +101,32 @@ impl<'a> Reading<'a> {
 
     /// Takes a sample.
     pub(super) fn take(&mut self, row: &Row<'_>) {
-        if self.failed.is_ok() {
-            let Reading { intake, file, told, .. } = self;
-            self.failed = intake.take(row, &mut |refusal| tell(file, told, refusal));
+        if self.failed.is_err() {
+            self.skipped.1 = if self.skipped.0 == 0 { row.line } else { self.skipped.1 };
+            self.skipped.0 += 1;
+            return;
         }
+        let Reading { intake, file, told, .. } = self;
+        self.failed = intake.take(row, &mut |refusal| tell(file, told, refusal));
     }
 
     /// Pushes what was taken if that is much.
-    pub(super) fn push_if_much(&mut self) -> Result<()> {
-        std::mem::replace(&mut self.failed, Ok(()))?;
-        let Reading { intake, file, told, .. } = self;
-        if intake.push_if_much(&mut |refusal| tell(file, told, refusal))? {
-            self.show();
+    pub(super) fn push_if_much(&mut self) {
+        if self.failed.is_ok() {
+            let Reading { intake, file, told, .. } = self;
+            match intake.push_if_much(&mut |refusal| tell(file, told, refusal)) {
+                Ok(pushed) if pushed => self.show(),
+                Ok(_) => {}
+                Err(error) => self.failed = Err(error),
+            }
         }
-        Ok(())
+    }
+
+    fn flush(&mut self) {
+        if self.failed.is_ok() {
+            let Reading { intake, file, told, .. } = self;
+            self.failed = intake.flush(&mut |refusal| tell(file, told, refusal));
+        }
     }
 
     fn show(&mut self) {
@@ -116,12 +139,35 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Pushes the rest. Returns the lines read, and what became of them.
-    pub(super) fn finish(mut self) -> Result<(u64, Fed)> {
-        let (file, mut told) = (self.file.clone(), self.told);
-        self.intake.flush(&mut |refusal| tell(&file, &mut told, refusal))?;
+    /// Pushes the rest, and waits until it is durable as long as that makes sense.
+    pub(super) fn end(mut self) -> Read {
+        self.flush();
         self.show();
-        let fed = self.intake.finish(&mut |refusal| tell(&file, &mut told, refusal))?;
-        Ok((self.lines, fed))
+        let (file, mut told) = (self.file, self.told);
+        let input = self.files.len().saturating_sub(1) as u32;
+        let (skipped, line) = self.skipped;
+        let ended = self.intake.end(self.failed, &mut |refusal| tell(&file, &mut told, refusal));
+        Read {
+            lines: self.lines,
+            next: Place { input, line: self.lines - self.lines_before + 1 },
+            files: self.files,
+            ended,
+            skipped: (skipped, Place { input, line }),
+        }
     }
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(super) struct Read {
+    /// Lines, or rows, of all files.
+    pub(super) lines: u64,
+    /// The one that would be read next.
+    pub(super) next: Place,
+    /// The files that were begun.
+    pub(super) files: Vec<String>,
+    /// What became of the samples in them.
+    pub(super) ended: Ended,
+    /// Samples beside these, which came when no more could be taken, and where the first came from.
+    pub(super) skipped: (u64, Place),
 }

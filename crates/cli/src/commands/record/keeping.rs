@@ -5,6 +5,7 @@ use crate::failure::Result;
 use crate::size;
 use baro_ondisk::Type;
 use baro_recorder::{Comparison, PinRequest, Recorder, Retention, Trigger};
+use baro_store::RunRetention;
 use baro_sys::termination;
 use clap::Args;
 
@@ -19,17 +20,17 @@ pub(crate) struct Keeping {
     keep: Option<u64>,
     /// Let the log grow only as long as its file system has this much free
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0")]
-    pub(super) min_free: u64,
+    min_free: u64,
     /// Leave samples in the log instead of moving them to runs in the background
     #[arg(long)]
-    pub(super) no_settle: bool,
+    no_settle: bool,
     /// Drop runs whose newest sample is older than this, measured from the newest one of all
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
-    pub(super) keep_runs: Option<u64>,
+    keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this; while less than --min-free is
     /// free they are dropped too
     #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
-    pub(super) runs_size: Option<u64>,
+    runs_size: Option<u64>,
     /// Pin a window when a value of a series crosses a limit, such as 'temp>90'; may be repeated.
     /// Comparisons: > >= < <=
     #[arg(long, value_parser = condition, value_name = "SERIES>VALUE")]
@@ -80,6 +81,13 @@ impl Keeping {
             unsettled_yield: yields,
             min_free_bytes: self.min_free,
         }
+    }
+
+    /// Which runs are kept; `None` if none are to be made.
+    pub(crate) fn run_retention(&self) -> Option<RunRetention> {
+        let (keep_ns, keep_bytes) = (self.keep_runs, self.runs_size);
+        let min_free_bytes = self.min_free;
+        (!self.no_settle).then_some(RunRetention { keep_ns, keep_bytes, min_free_bytes })
     }
 
     /// Begins to watch.

@@ -143,7 +143,7 @@ fn print_settled(recording: &Recording, settled: &Settled) {
 fn print_text(recording: &Recording) {
     let status = &recording.closed.status;
     for fed in &recording.fed {
-        print_fed(fed);
+        print_fed(fed, recording.kept(fed));
     }
     for ring in recording.attached() {
         out!(
@@ -155,15 +155,20 @@ fn print_text(recording: &Recording) {
     }
     out!(
         "lost: {}; longest from push to durable {}, longest write {}, longest sync {}",
-        recording.lost(),
+        lost_words(recording),
         show_ns(status.longest_durable_ns),
         show_ns(status.longest_write_ns),
         show_ns(status.longest_sync_ns)
     );
+    if let Some(why) = why_lost(recording) {
+        out!("{why}");
+    }
     if recording.closed.left > 0 {
         out!(
-            "{} records could not be made durable; they wait in the ring files for the next open",
-            recording.closed.left
+            "{} records could not be made durable, {} of them of earlier runs; they wait in the ring \
+             files for the next open",
+            recording.closed.left,
+            recording.closed.left_before
         );
     }
     for damage in &recording.closed.damage {
@@ -192,14 +197,33 @@ fn print_text(recording: &Recording) {
     }
 }
 
-fn print_fed(fed: &Fed) {
+/// Records and samples of this run that are lost.
+fn lost_words(recording: &Recording) -> String {
+    match (recording.lost(), recording.lost_samples()) {
+        (0, _) => "0".to_owned(),
+        (records, samples) => {
+            format!("{records} records, {samples} samples in them as far as known")
+        }
+    }
+}
+
+/// Why the log took no more at the end, and what to do.
+fn why_lost(recording: &Recording) -> Option<&'static str> {
+    let full = recording.closed.status.trouble == Trouble::LogFull;
+    full.then_some(
+        "the log is full: expected room or one that recycles; make a larger store, or one with \
+         baro init --recycle",
+    )
+}
+
+fn print_fed(fed: &Fed, kept: u64) {
     let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
     out!(
         "{}: {} series, {} records, {} samples, {}; push p50 {}, p99.99 {}, max {}{}",
         fed.name,
         fed.series,
         fed.records,
-        fed.samples,
+        kept,
         show_bytes(fed.bytes),
         at(0.5),
         at(0.9999),
@@ -236,9 +260,10 @@ fn as_json(
                 "source": fed.name,
                 "series": fed.series,
                 "records": fed.records,
-                "samples": fed.samples,
+                "samples": recording.kept(fed),
                 "payload_bytes": fed.bytes,
                 "refused": fed.refused,
+                "refused_samples": fed.refused_samples,
                 "missed_periods": fed.missed,
                 "datagrams": fed.datagrams,
                 "dropped_by_kernel": fed.dropped,
@@ -308,6 +333,8 @@ fn as_json(
         "longest_durable_ns": status.longest_durable_ns,
         "ring_covers_ns": covers_ns(recording),
     });
+    report["lost_samples"] = json!(recording.lost_samples());
+    report["left_by_earlier_runs"] = json!(recording.closed.left_before);
     report["lost_durable"] = json!(recording.closed.lost_durable);
     report["damage"] = json!(recording.closed.damage);
     report

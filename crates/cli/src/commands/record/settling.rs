@@ -1,11 +1,10 @@
-//! Settling while `baro record` records: the thread of `baro_store`, told how far the log is and
-//! asked how it goes.
+//! Settling while `baro record` or `baro import` records: the thread of `baro_store`, told how far the
+//! log is and asked how it goes.
 //!
-//! A source that can wait (stdin) waits for settling when the log is full of unsettled samples. Where
-//! any source cannot, or settling has stopped, such samples yield to new ones; how many segments
-//! that were is counted, and costs exit code 3.
+//! A source that can wait (stdin, an import) waits for settling when the log is full of unsettled
+//! samples. To one that cannot, and to stdin if settling has stopped, such samples yield; how many
+//! segments that were is counted, and costs exit code 3.
 
-use super::keeping::Keeping;
 use crate::failure::Result;
 use baro_recorder::Recorder;
 use baro_store::{
@@ -20,32 +19,31 @@ const RUN_BYTES: usize = 16 << 20;
 /// Memory that settling takes beside the recorder's at most.
 pub(crate) const SETTLING_BYTES: u64 = 32 << 20;
 
+/// How it is settled beside recording, keeping such runs.
+pub(crate) fn options(retention: RunRetention) -> SettleOptions {
+    SettleOptions {
+        memory_bytes: RUN_BYTES,
+        least_bytes: RUN_BYTES as u64 / 2,
+        retention,
+        rest: REST,
+        ..SettleOptions::default()
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Settles {
     settling: Option<Settling>,
-    /// Sources cannot wait.
-    yields: bool,
-    /// What the recorder was told.
+    /// The recorder was told that nobody settles.
     told: bool,
 }
 
 impl Settles {
-    /// Starts, unless it is not wanted; `yields` is what the recorder was opened with.
-    pub(super) fn start(store: &Path, keeping: &Keeping, yields: bool) -> Result<Self> {
-        let (keep_ns, keep_bytes) = (keeping.keep_runs, keeping.runs_size);
-        let options = SettleOptions {
-            memory_bytes: RUN_BYTES,
-            least_bytes: RUN_BYTES as u64 / 2,
-            retention: RunRetention { keep_ns, keep_bytes, min_free_bytes: keeping.min_free },
-            rest: REST,
-            ..SettleOptions::default()
-        };
-        let settling = match keeping.no_settle {
-            true => None,
-            false => Some(Settling::start(store, options, SettlingOptions::default())?),
-        };
-        Ok(Settles { settling, yields, told: yields })
+    /// Starts, unless it is not wanted, so that such runs are kept.
+    pub(super) fn start(store: &Path, kept: Option<RunRetention>) -> Result<Self> {
+        let start =
+            |retention| Settling::start(store, options(retention), SettlingOptions::default());
+        Ok(Settles { settling: kept.map(start).transpose()?, told: false })
     }
 
     /// A few times a second.
@@ -53,8 +51,8 @@ impl Settles {
         let Some(settling) = &self.settling else { return };
         settling.logged(Logged::from(&recorder.status()));
         let stopped = matches!(settling.status().state, SettlingState::Stopped { .. });
-        if self.told != (self.yields || stopped) {
-            self.told = self.yields || stopped;
+        if self.told != stopped {
+            self.told = stopped;
             recorder.unsettled_yield(self.told);
         }
     }

@@ -47,20 +47,30 @@ fn reader() -> Receiver<std::io::Result<Vec<u8>>> {
     receiver
 }
 
-/// Hands each piece of stdin to `each`, until its end or `stop`.
-fn pieces(stop: &AtomicBool, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+/// Hands each piece of stdin to `each`, until its end, `stop`, or that says no.
+pub(crate) fn until(
+    stop: impl Fn() -> bool,
+    mut each: impl FnMut(&[u8]) -> Result<bool>,
+) -> Result<()> {
     let input = reader();
     loop {
         match input.recv_timeout(Duration::from_millis(50)) {
-            Ok(piece) => each(&piece?)?,
+            Ok(piece) => {
+                if !each(&piece?)? {
+                    return Ok(());
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if stop.load(Ordering::Relaxed) {
+        if stop() {
             return Ok(());
         }
     }
+}
+
+fn pieces(stop: &AtomicBool, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    until(|| stop.load(Ordering::Relaxed), |piece| each(piece).map(|()| true))
 }
 
 /// Forms of lines.

@@ -107,6 +107,7 @@ impl Target<'_> {
             match ring.next() {
                 Next::Empty => return true,
                 Next::Record(head) => {
+                    let samples = ring.samples_of(&head);
                     let taken = match self.movable(ring, &head) {
                         Some((count, times)) => self.take_samples(ring, &head, count, times, look),
                         None => self.take_record(ring, &head, look),
@@ -116,6 +117,7 @@ impl Target<'_> {
                     }
                     ring.take_record(&head);
                     status.payload_bytes += head.length as u64;
+                    status.samples += samples;
                 }
                 Next::Gap(gap) => {
                     let fill = |to: &mut [u8]| to.copy_from_slice(&gap.encode());

@@ -81,6 +81,7 @@ impl Engine {
                         // What was free to be reused has been pinned since: growth rests no longer.
                         self.status.may_reuse = false;
                     }
+                    self.note_unsettled();
                     let device = matches!(self.status.trouble, Trouble::Device { .. });
                     if self.flights.is_empty() && !device {
                         self.status.trouble = match why {

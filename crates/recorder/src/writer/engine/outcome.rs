@@ -2,7 +2,7 @@
 //! has to be done again after a failure.
 
 use super::{Engine, Event, Now, RETRY_NS, Syncing};
-use crate::ring::RingReader;
+use crate::ring::{RingReader, Waits};
 use crate::writer::device::{Completion, is_foreign};
 use crate::writer::flight::Logged;
 use crate::writer::status::{Status, Trouble};
@@ -66,7 +66,13 @@ impl Engine {
                 self.durable_segment = Some(flight.segment);
                 self.durable_epoch = flight.epoch;
                 let more = flight.logged.records - self.logged_durable.records;
-                self.note_stored(flight.epoch, flight.segment, more, flight.next_block);
+                let samples = flight.logged.samples - self.logged_durable.samples;
+                let held = (more, samples);
+                self.note_stored(flight.epoch, flight.segment, held, flight.next_block);
+                if self.rings.iter().any(|ring| ring.waits() != Waits::Not) {
+                    let reached = flight.positions.iter().map(|position| position.sequence);
+                    self.reached.insert(flight.segment, reached.collect());
+                }
                 self.own_durable = (flight.own_sequence, flight.own_clock_ns);
                 self.logged_durable = flight.logged;
                 self.status.durable_blocks = self.durable_block;
@@ -153,13 +159,14 @@ impl Engine {
     }
 
     pub(super) fn logged(&self) -> Logged {
-        let Status { records, payload_bytes, lost, .. } = self.status;
-        Logged { records, payload_bytes, lost }
+        let Status { records, payload_bytes, samples, lost, .. } = self.status;
+        Logged { records, payload_bytes, samples, lost }
     }
 
     pub(super) fn set_logged(&mut self, logged: Logged) {
-        let Logged { records, payload_bytes, lost } = logged;
-        self.status = Status { records, payload_bytes, lost, ..std::mem::take(&mut self.status) };
+        let Logged { records, payload_bytes, samples, lost } = logged;
+        let status = std::mem::take(&mut self.status);
+        self.status = Status { records, payload_bytes, samples, lost, ..status };
     }
 
     /// What is on its way is superseded by the next segment started. Headers repeat it, since that

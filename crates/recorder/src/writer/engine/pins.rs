@@ -199,10 +199,13 @@ impl Engine {
                 self.choice.settled(through);
                 self.note_choice();
             }
-            Tell::UnsettledYield(yields) => self.choice.set_unsettled_yield(yields),
+            Tell::UnsettledYield(yields) => {
+                self.nobody_settles = yields;
+                self.choice.set_unsettled_yield(yields || self.start.retention.unsettled_yield);
+            }
             Tell::Holds { epoch, index, records } => {
                 // Of an earlier session: what has been recovered of it is durable.
-                self.note_stored(epoch, index, records, u64::MAX);
+                self.note_stored(epoch, index, (records, 0), u64::MAX);
             }
             Tell::Lost { index, why } => self.lose_segment(index, &why),
             Tell::Stop(why) => self.stop(&why),
@@ -273,6 +276,14 @@ impl Engine {
     }
 
     /// Publishes what growth depends on.
+    /// What settling is told, where no segment is started that would say it: the newest one holds samples
+    /// too, and in a log of two that is all.
+    pub(super) fn note_unsettled(&mut self) {
+        let may_reuse = self.status.may_reuse;
+        self.note_choice();
+        self.status.may_reuse = may_reuse;
+    }
+
     pub(super) fn note_choice(&mut self) {
         let running_ns = self.running_base_ns.saturating_add(self.now.boottime_ns);
         self.status.segments_blank = self.choice.blank() as u32;

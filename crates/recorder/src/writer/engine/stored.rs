@@ -16,26 +16,48 @@ pub(crate) struct Stored {
     pub(crate) index: u32,
     /// Durable records.
     pub(crate) records: u64,
+    /// Samples in them, as far as this session has written them.
+    pub(crate) samples: u64,
     /// Behind the last durable block; what was written behind it has been written again elsewhere.
     pub(crate) end: u64,
 }
 
 impl Engine {
-    /// So many more records of this epoch are durable, in blocks below `end`.
-    pub(super) fn note_stored(&mut self, epoch: u64, index: u32, records: u64, end: u64) {
+    /// So many more records of this epoch, and samples in them, are durable, in blocks below `end`.
+    pub(super) fn note_stored(
+        &mut self,
+        epoch: u64,
+        index: u32,
+        (records, samples): (u64, u64),
+        end: u64,
+    ) {
         match self.stored.iter_mut().rev().find(|stored| stored.epoch == epoch) {
-            Some(stored) => (stored.records, stored.end) = (stored.records + records, end),
-            None => self.stored.push(Stored { epoch, index, records, end }),
+            Some(stored) => {
+                stored.records += records;
+                stored.samples += samples;
+                stored.end = end;
+            }
+            None => self.stored.push(Stored { epoch, index, records, samples, end }),
         }
     }
 
     /// A segment is started anew: what it held is given up. `unsettled`: though it was in no run.
     pub(super) fn forget_stored(&mut self, index: u32, unsettled: bool) {
         let held = self.stored.iter().filter(|stored| stored.index == index);
-        let records: u64 = held.map(|stored| stored.records).sum();
+        let (mut records, mut samples) = (0, 0);
+        for stored in held {
+            (records, samples) = (records + stored.records, samples + stored.samples);
+        }
         self.stored.retain(|stored| stored.index != index);
+        let reached = self.reached.remove(&index).unwrap_or_default();
+        if unsettled || !self.start.retention.keep_unsettled {
+            for (ring, sequence) in self.rings.iter().zip(reached) {
+                ring.set_gone_below(sequence);
+            }
+        }
         if unsettled {
             self.status.records_lost_unsettled += records;
+            self.status.samples_lost_unsettled += samples;
         }
     }
 

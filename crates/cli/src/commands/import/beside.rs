@@ -1,0 +1,72 @@
+//! What goes on beside an import: a signal is noticed, and where the log recycles and half of it is not
+//! settled, samples are settled, so that the import finds room and takes none from what is not settled.
+//! With room enough nothing is settled, and the import is not held up by it.
+//!
+//! Invariant: an import lets no unsettled samples be recycled, neither its own nor those that were there.
+//! Held by `an_import_larger_than_a_recycling_log_keeps_all_and_what_was_there`.
+
+use crate::commands::record::settle_options;
+use crate::failure::Result;
+use baro_ingest::Waiting;
+use baro_log::{Logged, open_folder, read_identity};
+use baro_ondisk::WhenFull;
+use baro_recorder::{Recorder, Trouble};
+use baro_store::{RunRetention, Settling, SettlingOptions, SettlingState};
+use baro_sys::termination;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Calls `work`, which waits for room as `waiting` says; `recorder` is this process's own.
+pub(super) fn with_settling<T>(
+    store: &Path,
+    recorder: Option<&Recorder>,
+    waiting: &Waiting,
+    work: impl FnOnce() -> T,
+) -> Result<T> {
+    let recycles = match recorder {
+        Some(_) => read_identity(&open_folder(store)?, store)?.when_full == WhenFull::Recycle,
+        None => false,
+    };
+    let settled = recorder.filter(|_| recycles);
+    Ok(std::thread::scope(|scope| {
+        let (end, ended) = channel();
+        scope.spawn(move || watch(store, settled, waiting, &ended));
+        let result = work();
+        drop(end);
+        result
+    }))
+}
+
+fn watch(store: &Path, recorder: Option<&Recorder>, waiting: &Waiting, ended: &Receiver<()>) {
+    let mut settling: Option<Settling> = None;
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+        if termination::requested().is_some() {
+            waiting.stop();
+        }
+        let Some(recorder) = recorder else { continue };
+        let status = recorder.status();
+        let logged = Logged::from(&status);
+        let held = matches!(status.trouble, Trouble::Held { .. });
+        if settling.is_none() && (logged.is_behind() || held) {
+            let options = settle_options(RunRetention::default());
+            let often =
+                SettlingOptions { look_every_ns: 200_000_000, ..SettlingOptions::default() };
+            match Settling::start(store, options, often) {
+                Ok(started) => settling = Some(started),
+                Err(error) => waiting.settling_stopped(Some(error.to_string())),
+            }
+        }
+        if let Some(settling) = &settling {
+            settling.logged(logged);
+            waiting.settling_stopped(match settling.status().state {
+                SettlingState::Stopped { reason } => Some(reason),
+                _ => None,
+            });
+        }
+    }
+    // What is not settled is settled by the next recorder, or by `baro settle`.
+    let _ = settling.map(Settling::end);
+}

@@ -1,0 +1,160 @@
+//! What an import tells at its end: what is kept, what is not, why, and where to go on.
+//! Held by `tests/import_kept.rs`.
+
+use super::Arguments;
+use super::reading::Read;
+use crate::commands::print_json;
+use crate::failure::{Outcome, Result};
+use baro_ingest::{Fed, Place, Unkept};
+use baro_recorder::Closed;
+use baro_sys::termination;
+use serde_json::{Value, json};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Report {
+    lines: u64,
+    fed: Fed,
+    /// Read, and not in the store.
+    unkept: Unkept,
+    /// Records lost beside those.
+    lost_records: u64,
+    /// Why it ended before the end of the files.
+    stopped: Option<String>,
+    /// Where the reading ended, if that is not the end and no line was told before.
+    next: Option<Place>,
+    files: Vec<String>,
+    /// Files that were not begun.
+    unread: usize,
+    dry: bool,
+    /// Samples that were durable and are not there any more.
+    gone: u64,
+}
+
+impl Report {
+    /// `failed` is why a file could not be read; `closed` how this process's own recorder ended.
+    pub(super) fn new(
+        read: Read,
+        failed: Result<()>,
+        closed: Option<&Closed>,
+        arguments: &Arguments,
+    ) -> Self {
+        let Read { lines, next, files, mut ended, skipped } = read;
+        let mut lost_records = 0;
+        if let Some(closed) = closed {
+            let own = closed.rings.iter().find(|ring| ring.producer == ended.fed.producer);
+            own.iter().for_each(|ring| ended.ledger.durable_below(ring.durable));
+            lost_records = closed.lost_durable;
+        }
+        let mut unkept = ended.ledger.unkept();
+        ended.fed.samples =
+            ended.fed.samples.saturating_sub(unkept.samples - ended.ledger.unpushed());
+        let gone = ended.gone;
+        ended.fed.samples = ended.fed.samples.saturating_sub(gone.samples);
+        unkept.samples += gone.samples;
+        unkept.records += gone.records;
+        unkept.first = unkept.first.into_iter().chain(gone.first).min();
+        if skipped.0 > 0 {
+            unkept.samples += skipped.0;
+            unkept.first = Some(unkept.first.map_or(skipped.1, |first| first.min(skipped.1)));
+        }
+        let refused = arguments.strict && ended.fed.bad_lines > 0;
+        let stopped = match (failed, ended.result) {
+            (_, Err(error)) if termination::requested().is_none() => Some(error.to_string()),
+            (Err(error), _) => Some(error.to_string()),
+            _ if refused => {
+                Some("stopped at the first line that was refused (--strict)".to_owned())
+            }
+            _ => termination::requested().map(|signal| format!("stopped by {}", named(signal))),
+        };
+        let next = (stopped.is_some() && !refused).then_some(next);
+        let unread = arguments.files.len().saturating_sub(files.len());
+        let (fed, dry, gone) = (ended.fed, arguments.dry_run, gone.samples);
+        Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry, gone }
+    }
+
+    fn file(&self, place: Place) -> &str {
+        self.files.get(place.input as usize).map_or("", String::as_str)
+    }
+
+    /// The first line that is not in the store though it is understood, or was not read.
+    fn resume(&self) -> Option<Place> {
+        self.unkept.first.or(self.next)
+    }
+
+    pub(super) fn print(&self, as_json: bool) -> Result<()> {
+        if as_json {
+            return print_json(&self.as_json());
+        }
+        let fed = &self.fed;
+        let (dry, declared) =
+            if self.dry { ("dry run: ", "would be declared") } else { ("", "declared") };
+        out!(
+            "{dry}{} lines, {} samples of {} series ({} {declared}); refused: {} lines",
+            self.lines,
+            fed.samples,
+            fed.series,
+            fed.declared,
+            fed.bad_lines
+        );
+        if self.unkept.samples > 0 || self.lost_records > 0 {
+            out!(
+                "lost: {} samples that were read are not in the store ({} records)",
+                self.unkept.samples,
+                self.unkept.records + self.lost_records
+            );
+        }
+        if self.gone > 0 {
+            out!(
+                "{} of them had been durable: the recorder reused their part of the log before they \
+                 were settled",
+                self.gone
+            );
+        }
+        if let (Some(at), false) = (self.resume(), self.dry) {
+            let line = at.line;
+            out!("the first line that is not in the store: {line} of {}", self.file(at));
+            if self.unread > 0 {
+                out!("not begun: {} further files", self.unread);
+            }
+            say!("to go on, import again from that line, or all of it: no row counts twice");
+        }
+        if self.dry {
+            out!("nothing was written");
+        }
+        Ok(())
+    }
+
+    fn as_json(&self) -> Value {
+        let place = |at: Place| json!({ "file": self.file(at), "line": at.line });
+        json!({
+            "lines": self.lines,
+            "samples": self.fed.samples,
+            "series": self.fed.series,
+            "series_declared": self.fed.declared,
+            "lines_refused": self.fed.bad_lines,
+            "records_lost": self.unkept.records + self.lost_records,
+            "samples_lost": self.unkept.samples,
+            "first_line_not_kept": self.resume().map(place),
+            "stopped": self.stopped,
+            "dry_run": self.dry,
+        })
+    }
+
+    pub(super) fn outcome(&self) -> Result<Outcome> {
+        if let Some(why) = &self.stopped {
+            return Err(why.clone().into());
+        }
+        let lost = self.unkept.samples > 0 || self.lost_records > 0;
+        Ok(Outcome::lost_if(self.fed.bad_lines > 0 || lost))
+    }
+}
+
+fn named(signal: i32) -> String {
+    match signal {
+        1 => "SIGHUP".to_owned(),
+        2 => "SIGINT".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    }
+}

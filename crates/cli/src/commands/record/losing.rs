@@ -1,0 +1,64 @@
+//! Says on stderr, which a service manager puts into its journal, when records begin to be lost and why,
+//! and how many there were once no more are: once for each time that happens. And that a log is full, as
+//! soon as it is: a source that waits loses nothing then, but nothing more of it is recorded.
+//!
+//! Invariant: what is lost is told when it begins, not when the recording ends. Held by
+//! `a_full_log_is_told_when_loss_begins`.
+
+use baro_recorder::{Recorder, Trouble};
+use baro_sys::clock;
+
+/// Nothing was lost for so long: it is over.
+const OVER_NS: u64 = 5_000_000_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Losing {
+    refused: u64,
+    /// Refused before this time began, and when the last of it was seen.
+    since: Option<(u64, u64)>,
+    full: bool,
+    begun: bool,
+}
+
+impl Losing {
+    /// A few times a second.
+    pub(super) fn look(&mut self, recorder: &Recorder) {
+        let now_ns = clock::monotonic_ns();
+        let rings = recorder.rings();
+        let refused: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
+        let trouble = recorder.status().trouble;
+        if !std::mem::replace(&mut self.begun, true) {
+            // What earlier recorders lost was told by them.
+            self.refused = refused;
+        }
+        let full = trouble == Trouble::LogFull;
+        if full && !self.full {
+            say!(
+                "LOG FULL: nothing more is recorded; make a larger store, or one that reuses its \
+                 oldest part: baro init --recycle"
+            );
+        }
+        self.full = full;
+        if refused > self.refused {
+            if self.since.is_none() {
+                let why = match trouble {
+                    Trouble::None => {
+                        "the rings are full, since the device is slower than what comes".to_owned()
+                    }
+                    trouble => trouble.to_string(),
+                };
+                say!("LOST: records are refused from now on: {why}");
+            }
+            let before = self.since.map_or(self.refused, |(before, _)| before);
+            self.since = Some((before, now_ns));
+            self.refused = refused;
+        }
+        if let Some((before, last_ns)) = self.since
+            && now_ns.saturating_sub(last_ns) > OVER_NS
+        {
+            say!("records are taken again; {} were refused meanwhile", self.refused - before);
+            self.since = None;
+        }
+    }
+}
