@@ -258,10 +258,10 @@ fn parse_row<'a>(
     header: bool,
     form: &TextForm,
 ) -> Result<Option<Sample<'a>>, Fault> {
-    let time = field(text, 0, ',')?;
+    let time = field::<','>(text, 0)?;
     let missing = |field| Fault { offset: text.len(), problem: CsvProblem::FieldMissing { field } };
-    let series = field(text, time.next.ok_or_else(|| missing("series"))?, ',')?;
-    let value = field(text, series.next.ok_or_else(|| missing("value"))?, ',')?;
+    let series = field::<','>(text, time.next.ok_or_else(|| missing("series"))?)?;
+    let value = field::<','>(text, series.next.ok_or_else(|| missing("value"))?)?;
     let names = (&*time.text, &*series.text, &*value.text) == ("time", "series", "value");
     let kind = match value.next.map(|next| (next, text[next..].trim_matches([' ', '\t']))) {
         None => None,

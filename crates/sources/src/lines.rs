@@ -78,7 +78,7 @@ impl LineCutter {
         let mut whole = |number, bytes: &[u8]| {
             line(number, Some(bytes).filter(|bytes| bytes.len() <= limit));
         };
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (first, rest) = (&bytes[..end], &bytes[end + 1..]);
             bytes = rest;
             if self.pending.is_empty() {

@@ -24,17 +24,16 @@ pub enum NumberFault {
 /// # Errors
 /// The text is none of these.
 pub fn scalar(text: &str) -> Result<Scalar<'static>, NumberFault> {
-    match text {
-        "true" | "True" | "TRUE" => return Ok(Scalar::Boolean(true)),
-        "false" | "False" | "FALSE" => return Ok(Scalar::Boolean(false)),
-        _ => {}
-    }
-    if let Ok(integer) = text.parse() {
-        return Ok(Scalar::Integer(integer));
+    if let Some(b't' | b'T' | b'f' | b'F') = text.as_bytes().first() {
+        match text {
+            "true" | "True" | "TRUE" => return Ok(Scalar::Boolean(true)),
+            "false" | "False" | "FALSE" => return Ok(Scalar::Boolean(false)),
+            _ => {}
+        }
     }
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(NumberFault::Integer);
+        return text.parse().map(Scalar::Integer).map_err(|_| NumberFault::Integer);
     }
     float(text).map(Scalar::Float)
 }

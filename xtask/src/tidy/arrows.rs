@@ -62,7 +62,8 @@ const TABLE: &[Row] = &[
           third_party: &[("aya", "loads programs into the kernel and relocates them to its types, \
                                   without libraries in C"), JSON] },
     Row { package: "baro-sources", in_house: &["baro-ondisk", "baro-sys"], in_house_tests: &[],
-          third_party: &[("serde", "members of a JSON object one by one, in their order"),
+          third_party: &[("memchr", "ends of lines in every byte that comes in, many bytes at once"),
+                         ("serde", "members of a JSON object one by one, in their order"),
                          JSON, PROPTEST] },
     // Not the store: what comes in is pushed, and what was pushed is read by others.
     Row { package: "baro-ingest",
