@@ -184,6 +184,9 @@ typedef struct baro_reader baro_reader;
 // A store that this process records into. May be used by several threads at once.
 typedef struct baro_recorder baro_recorder;
 
+// Samples of a series over an interval. For one thread at a time.
+typedef struct baro_samples baro_samples;
+
 // How a store is made.
 typedef struct baro_init_options {
   // sizeof(baro_init_options)
@@ -721,6 +724,33 @@ int32_t baro_sample_get(const void *payload,
 
 // What a record of kind BARO_KIND_GAP says: how many were lost, by cause.
 int32_t baro_gap_get(const void *payload, size_t payload_bytes, struct baro_gap *gap);
+
+// Opens the samples of `name`, a series or a field of a channel as in "channel.speed", with
+// from_ns <= time < to_ns (INT64_MIN and INT64_MAX for no bound): settled ones and those in the log,
+// by rising time; of several of one time the one recorded last. `value_type` becomes BARO_F64,
+// BARO_I64 (u64 fields too: the same bits), BARO_BOOL or BARO_TEXT. Works beside the store's recorder,
+// which does not notice. Blocks for the device. Needs up to 512 MiB of memory where so much of the log
+// waits to be settled, and about 6 MiB else.
+int32_t baro_samples_open(const char *store,
+                          const char *name,
+                          int64_t from_ns,
+                          int64_t to_ns,
+                          struct baro_samples **samples,
+                          uint32_t *value_type);
+
+// The next sample: returns 1 and fills `sample`, or 0 at the end. Of a text only the time is in it:
+// see baro_samples_text. Blocks for the device from time to time. Damage that was met is BARO_EIO; what
+// follows it can still be read.
+int32_t baro_samples_next(struct baro_samples *samples, struct baro_sample *sample);
+
+// The text of the sample that baro_samples_next handed out last: `text` has `bytes` bytes of UTF-8,
+// no zero byte at their end, and is valid until the next call on these samples. Does not block.
+int32_t baro_samples_text(struct baro_samples *samples,
+                          const char **text,
+                          size_t *bytes);
+
+// Frees the samples.
+int32_t baro_samples_close(struct baro_samples *samples);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -25,6 +25,7 @@ mod producer;
 mod reader;
 mod recorder;
 mod records;
+mod samples;
 mod structs;
 
 pub use error::*;
@@ -34,6 +35,7 @@ pub use producer::*;
 pub use reader::*;
 pub use recorder::*;
 pub use records::*;
+pub use samples::*;
 pub use structs::*;
 
 /// The version of this interface: major * 65536 + minor * 256 + patch. Before 1.0 a change of

@@ -48,9 +48,11 @@ fn main() -> ExitCode {
     match commands::run(arguments.command) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
-            if !reader_has_gone(&failure) {
-                say!("baro: {failure}");
+            // Whoever has read enough, as head does, is no failure of ours.
+            if reader_has_gone(&failure) {
+                return ExitCode::SUCCESS;
             }
+            say!("baro: {failure}");
             ExitCode::FAILURE
         }
     }

@@ -16,7 +16,7 @@ use crate::json::PIECE_BYTES;
 use crate::rows::{Rows, Told};
 use crate::{Exported, Request, Result, Sink};
 use baro_ondisk::Gap;
-use baro_store::{Batch, Column, Datum, RecordRef, Selection, Store, Values};
+use baro_store::{Batch, Column, Datum, Point, Selection, Store, Values};
 use baro_sys::storage::Storage;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ pub fn export<S: Storage, W: Write>(
 ) -> Result<Exported> {
     let typed = needs_types(&request.selection);
     out.write_all(header(typed).as_bytes())?;
-    let mut rows = Range { out, selection: &request.selection, typed };
+    let mut rows = Range { out, typed };
     let exported = crate::run(store, request, &mut rows)?;
     rows.out.flush()?;
     Ok(exported)
@@ -132,34 +132,24 @@ fn quoted(name: &str) -> Cow<'_, str> {
     name.into()
 }
 
-struct Range<'a, W> {
+struct Range<W> {
     out: W,
-    selection: &'a Selection,
     typed: bool,
 }
 
-impl<W: Write> Sink for Range<'_, W> {
-    fn data(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
-        let Range { out, selection, typed } = self;
-        let mut result = Ok(());
-        let missing = selection.unfold(record, |point| {
-            if matches!(point.value, Datum::Frame(_)) {
-                exported.frames_left_out += 1;
-                return;
-            }
-            let unknown = || Cow::Owned(format!("unknown-{}", point.id));
-            let name = point.column.map_or_else(unknown, |c| Cow::Borrowed(c.name.as_str()));
-            exported.rows += 1;
-            if result.is_ok() {
-                result = row(out, point.time_ns, &name, &point.value, *typed);
-            }
-        });
-        exported.fields_missing += missing;
-        Ok(result?)
+impl<W: Write> Sink for Range<W> {
+    fn point(&mut self, point: &Point<'_>, exported: &mut Exported) -> Result<()> {
+        if matches!(point.value, Datum::Frame(_)) {
+            exported.frames_left_out += 1;
+            return Ok(());
+        }
+        let unknown = || Cow::Owned(format!("unknown-{}", point.id));
+        let name = point.column.map_or_else(unknown, |c| Cow::Borrowed(c.name.as_str()));
+        exported.rows += 1;
+        Ok(row(&mut self.out, point.time_ns, &name, &point.value, self.typed)?)
     }
 
-    fn note(&mut self, record: &RecordRef<'_>, gap: Option<Gap>) -> Result<()> {
-        let time_ns = record.time_ns;
+    fn note(&mut self, time_ns: i64, gap: Option<Gap>) -> Result<()> {
         match gap {
             Some(gap) => writeln!(self.out, "# {time_ns} {} records lost: {gap:?}", gap.lost())?,
             None => writeln!(self.out, "# {time_ns} the realtime clock was stepped")?,

@@ -2,8 +2,8 @@
 //! Parquet back as samples.
 //!
 //! A crate of its own, so that what these formats bring along reaches neither the recorder nor
-//! those who only read a store. Records go straight from the store's time-ordered reading to the
-//! output: memory is that of the reading and of one chunk, whatever the range.
+//! those who only read a store. Points go straight from the store's timeline, which is over log and
+//! runs, to the output: memory is that of the reading and of one chunk, whatever the range.
 //!
 //! Invariant: what cannot be put into a format is counted in [`Exported`], never dropped silently;
 //! reading is paced where a [`Request`] says so. Held by `tests/export.rs`.
@@ -26,15 +26,15 @@ pub use crate::mcap::export as to_mcap;
 pub use crate::parquet::Parquet;
 pub use error::{Error, Result};
 
-use baro_ondisk::{Gap, Kind};
-use baro_store::{Interval, Notes, Reading, RecordRef, Selection, Store};
+use baro_ondisk::Gap;
+use baro_store::{Interval, Moment, Notes, Point, Reading, Selection, Store};
 use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// What is exported.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Times of records.
+    /// Times of samples and frames.
     pub interval: Interval,
     /// Series, channels and fields.
     pub selection: Selection,
@@ -59,28 +59,26 @@ pub struct Exported {
     pub notes: Notes,
 }
 
-/// Where records go.
+/// Where what is read goes, in the order of time.
 trait Sink {
-    fn data(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()>;
+    /// A sample, a frame, or a field: those of one channel and time follow one another.
+    fn point(&mut self, point: &Point<'_>, exported: &mut Exported) -> Result<()>;
     /// A gap or a step of the clock.
-    fn note(&mut self, record: &RecordRef<'_>, gap: Option<Gap>) -> Result<()>;
+    fn note(&mut self, time_ns: i64, gap: Option<Gap>) -> Result<()>;
 }
 
-/// Reads in time order and hands each record to `sink`.
+/// Reads in time order and hands each point to `sink`.
 fn run<S: Storage>(store: &Store<S>, request: &Request, sink: &mut impl Sink) -> Result<Exported> {
-    let mut exported = Exported::default();
-    let mut failed = None;
-    let filter = request.selection.filter();
-    let notes = store.records(request.interval, &filter, &request.reading, |record| {
-        let done = match record.kind {
-            Kind::Frame | Kind::Samples | Kind::Text => sink.data(record, &mut exported),
-            Kind::Gap => {
-                let gap = Gap::decode(record.payload).unwrap_or_default();
+    let Request { interval, selection, reading } = request;
+    let (mut exported, mut failed) = (Exported::default(), None);
+    let (notes, missing) = store.timeline(*interval, selection, reading, |moment| {
+        let done = match moment {
+            Moment::Point(point) => sink.point(point, &mut exported),
+            Moment::Lost { time_ns, gap } => {
                 exported.lost = exported.lost.saturating_add(gap.lost());
-                sink.note(record, Some(gap))
+                sink.note(*time_ns, Some(*gap))
             }
-            Kind::Clock => sink.note(record, None),
-            Kind::Declare | Kind::Moved => Ok(()),
+            Moment::Stepped { time_ns } => sink.note(*time_ns, None),
         };
         match done {
             Ok(()) => ControlFlow::Continue(()),
@@ -91,5 +89,6 @@ fn run<S: Storage>(store: &Store<S>, request: &Request, sink: &mut impl Sink) ->
         }
     })?;
     exported.notes = notes;
+    exported.fields_missing = missing;
     failed.map_or(Ok(exported), Err)
 }

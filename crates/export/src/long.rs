@@ -56,13 +56,16 @@ impl Kind {
     /// Of the rows that a query hands out of a series; `None` of a channel of frames, which has
     /// none.
     fn of_column(column: &Column, every: Option<Every>) -> Option<Self> {
-        match (column.kind, every) {
-            ("frame", _) => None,
-            (_, Some(Every { aggregate: Aggregate::Count, .. })) => Some(Kind::I64),
-            (_, Some(_)) | ("f64", _) => Some(Kind::F64),
-            ("u64", _) => Some(Kind::U64),
-            ("bool", _) => Some(Kind::Bool),
-            ("text", _) => Some(Kind::Text),
+        let kind = match every {
+            Some(every) => every.aggregate.result(column.kind)?,
+            None => column.kind,
+        };
+        match kind {
+            "frame" => None,
+            "f64" => Some(Kind::F64),
+            "u64" => Some(Kind::U64),
+            "bool" => Some(Kind::Bool),
+            "text" => Some(Kind::Text),
             _ => Some(Kind::I64),
         }
     }

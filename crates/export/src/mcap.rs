@@ -1,6 +1,7 @@
 //! MCAP, the container of robotics tools. A series is a channel of JSON messages
 //! `{"value":21.5}`; a channel with a field layout one of `{"speed":1.5,"cell":[1,2]}`, a message
-//! for each frame; any other channel has its frames as they are, without a schema. Gaps and steps
+//! for each time; frames as they are, of a channel with a layout beside its fields under the same topic if
+//! both are selected, have no schema. Gaps and steps
 //! of the clock are messages of the topic `baro/notes`. Each topic has a JSON schema with the
 //! units.
 //!
@@ -9,8 +10,8 @@
 //! would make them larger than the data.
 
 use crate::{Error, Exported, Request, Result, Sink};
-use baro_ondisk::{Gap, Kind};
-use baro_store::{Column, Datum, Point, RecordRef, Selection, Store};
+use baro_ondisk::Gap;
+use baro_store::{Column, Datum, Point, Selection, Store};
 use baro_sys::storage::Storage;
 use mcap::records::MessageHeader;
 use mcap::{WriteOptions, Writer};
@@ -33,7 +34,12 @@ pub fn export<S: Storage, W: Write + Seek>(
     request: &Request,
     out: W,
 ) -> Result<Exported> {
-    let found = request.selection.ids().len();
+    let of = |id: &u32| {
+        let columns = request.selection.columns_of(*id);
+        let fields = columns.iter().any(|column| column.field().is_some());
+        usize::from(fields) + usize::from(columns.iter().any(|column| column.field().is_none()))
+    };
+    let found = request.selection.ids().iter().map(of).sum::<usize>();
     if found > CHANNELS_MAX {
         return Err(Error::Channels { limit: CHANNELS_MAX, found });
     }
@@ -45,9 +51,18 @@ pub fn export<S: Storage, W: Write + Seek>(
     let writer = options.create(out)?;
     let selection = &request.selection;
     let topics = HashMap::new();
-    let mut messages =
-        Messages { writer, selection, topics, notes: None, text: Vec::new(), row: Vec::new() };
-    let exported = crate::run(store, request, &mut messages)?;
+    let mut messages = Messages {
+        writer,
+        selection,
+        topics,
+        notes: None,
+        sequences: HashMap::new(),
+        text: Vec::new(),
+        frame: None,
+        row: Vec::new(),
+    };
+    let mut exported = crate::run(store, request, &mut messages)?;
+    messages.end_of_fields(&mut exported)?;
     messages.writer.finish()?;
     messages.writer.into_inner().flush()?;
     Ok(exported)
@@ -87,9 +102,12 @@ struct Messages<'a, W: Write + Seek> {
     selection: &'a Selection,
     topics: HashMap<Key, Topic>,
     notes: Option<u16>,
+    /// Messages of each channel so far.
+    sequences: HashMap<u16, u32>,
     /// The message being made.
     text: Vec<u8>,
-    /// Values of the frame being read, by column.
+    /// Time and channel of the fields being gathered, and their values by column.
+    frame: Option<(i64, u32)>,
     row: Vec<Value>,
 }
 
@@ -197,51 +215,41 @@ impl<W: Write + Seek> Messages<'_, W> {
         Ok(topic)
     }
 
-    fn write(&mut self, channel: u16, record: &RecordRef<'_>, time_ns: u64) -> Result<()> {
-        let sequence = record.sequence as u32;
-        let (log_time, publish_time) = (time_ns, time_ns);
+    /// Writes the message that has been made.
+    fn write(&mut self, channel: u16, time_ns: u64) -> Result<()> {
+        let sequence = self.sequences.entry(channel).or_default();
+        *sequence = sequence.wrapping_add(1);
+        let (log_time, publish_time, sequence) = (time_ns, time_ns, *sequence);
         let header = MessageHeader { channel_id: channel, sequence, log_time, publish_time };
         Ok(self.writer.write_to_known_channel(&header, &self.text)?)
     }
 
-    fn point(
-        &mut self,
-        record: &RecordRef<'_>,
-        point: &Point<'_>,
-        exported: &mut Exported,
-    ) -> Result<()> {
-        let Ok(time_ns) = u64::try_from(point.time_ns) else {
-            exported.before_1970 += 1;
-            return Ok(());
-        };
-        let topic = self.topic((point.id, matches!(point.value, Datum::Frame(_))))?;
-        self.text.clear();
-        match &point.value {
-            Datum::Frame(bytes) => self.text.extend_from_slice(bytes),
-            value => write!(self.text, "{{\"value\":{}}}", number(value))?,
+    /// A field of the frame whose message is being made.
+    fn field(&mut self, point: &Point<'_>, exported: &mut Exported) -> Result<()> {
+        let frame = Some((point.time_ns, point.id));
+        if self.frame != frame {
+            self.end_of_fields(exported)?;
+            self.frame = frame;
+            self.row.clear();
+            self.row.resize(self.selection.columns_of(point.id).len(), Value::Null);
         }
-        exported.rows += 1;
-        self.write(topic.channel, record, time_ns)
+        let start = self.selection.place_of(point.id);
+        if let Some(place) = point.place.checked_sub(start).and_then(|at| self.row.get_mut(at)) {
+            *place = number(&point.value);
+        }
+        Ok(())
     }
 
-    /// All fields of a frame, as one message.
-    fn fields(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
-        let Ok(time_ns) = u64::try_from(record.time_ns) else {
+    /// Writes the fields that were gathered, as one message.
+    fn end_of_fields(&mut self, exported: &mut Exported) -> Result<()> {
+        let Some((time_ns, id)) = self.frame.take() else { return Ok(()) };
+        let Ok(time_ns) = u64::try_from(time_ns) else {
             exported.before_1970 += 1;
             return Ok(());
         };
-        let topic = self.topic((record.stream, false))?;
+        let topic = self.topic((id, false))?;
         let Form::Fields(members) = &topic.form else { return Ok(()) };
-        let (selection, id) = (self.selection, record.stream);
-        let (columns, start) = (selection.columns_of(id), selection.place_of(id));
-        self.row.clear();
-        self.row.resize(columns.len(), Value::Null);
-        let row = &mut self.row;
-        exported.fields_missing += selection.unfold(record, |point| {
-            if let Some(place) = point.place.checked_sub(start).and_then(|at| row.get_mut(at)) {
-                *place = number(&point.value);
-            }
-        });
+        let columns = self.selection.columns_of(id);
         self.text.clear();
         let fields = self.row.iter().zip(columns).filter(|(_, column)| column.field().is_some());
         let mut values = fields.map(|(value, _)| value);
@@ -260,31 +268,32 @@ impl<W: Write + Seek> Messages<'_, W> {
         }
         write!(self.text, "}}")?;
         exported.rows += 1;
-        self.write(topic.channel, record, time_ns)
+        self.write(topic.channel, time_ns)
     }
 }
 
 impl<W: Write + Seek> Sink for Messages<'_, W> {
-    fn data(&mut self, record: &RecordRef<'_>, exported: &mut Exported) -> Result<()> {
-        let selection = self.selection;
-        if record.kind == Kind::Frame {
-            let columns = selection.columns_of(record.stream);
-            if columns.iter().any(|column| column.field().is_some()) {
-                self.fields(record, exported)?;
-            }
+    fn point(&mut self, point: &Point<'_>, exported: &mut Exported) -> Result<()> {
+        if point.column.is_some_and(|column| column.field().is_some()) {
+            return self.field(point, exported);
         }
-        let mut result = Ok(());
-        selection.unfold(record, |point| {
-            let is_field = point.column.is_some_and(|column| column.field().is_some());
-            if result.is_ok() && !is_field {
-                result = self.point(record, point, exported);
-            }
-        });
-        result
+        self.end_of_fields(exported)?;
+        let Ok(time_ns) = u64::try_from(point.time_ns) else {
+            exported.before_1970 += 1;
+            return Ok(());
+        };
+        let topic = self.topic((point.id, matches!(point.value, Datum::Frame(_))))?;
+        self.text.clear();
+        match &point.value {
+            Datum::Frame(bytes) => self.text.extend_from_slice(bytes),
+            value => write!(self.text, "{{\"value\":{}}}", number(value))?,
+        }
+        exported.rows += 1;
+        self.write(topic.channel, time_ns)
     }
 
-    fn note(&mut self, record: &RecordRef<'_>, gap: Option<Gap>) -> Result<()> {
-        let Ok(time_ns) = u64::try_from(record.time_ns) else { return Ok(()) };
+    fn note(&mut self, time_ns: i64, gap: Option<Gap>) -> Result<()> {
+        let Ok(time_ns) = u64::try_from(time_ns) else { return Ok(()) };
         let channel = match self.notes {
             Some(channel) => channel,
             None => {
@@ -306,6 +315,6 @@ impl<W: Write + Seek> Sink for Messages<'_, W> {
         };
         self.text.clear();
         write!(self.text, "{note}")?;
-        self.write(channel, record, time_ns)
+        self.write(channel, time_ns)
     }
 }

@@ -137,6 +137,16 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Whether it is of an i64 or bool series, whose aggregates are integers.
+    #[must_use]
+    #[inline]
+    pub fn is_of_integers(&self) -> bool {
+        match self.0 {
+            Form::Exact { kind, .. } => kind != Type::F64,
+            Form::Floats(aggregate) => aggregate.integers.is_some(),
+        }
+    }
+
     /// All of it.
     #[must_use]
     #[inline]

@@ -40,6 +40,8 @@ pub struct Filter {
     ids: Option<Vec<u32>>,
     /// Leave out gaps and clock steps.
     data_only: bool,
+    /// Leave out samples and texts.
+    no_samples: bool,
 }
 
 impl Filter {
@@ -55,7 +57,7 @@ impl Filter {
     pub fn ids(ids: &[u32]) -> Self {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
-        Filter { ids: Some(ids), data_only: false }
+        Filter { ids: Some(ids), ..Filter::default() }
     }
 
     /// Without gaps and clock steps.
@@ -64,10 +66,22 @@ impl Filter {
         Filter { data_only: true, ..self }
     }
 
+    /// Without samples and texts: who reads these from runs and log together has them from there.
+    #[must_use]
+    pub(crate) fn without_samples(self) -> Self {
+        Filter { no_samples: true, ..self }
+    }
+
+    /// Whether it takes samples.
+    pub(crate) fn samples(&self) -> bool {
+        !self.no_samples
+    }
+
     /// Whether it takes a record, given by its kind, stream and payload.
     pub(crate) fn takes(&self, kind: Kind, stream: u32, payload: &[u8]) -> bool {
         let wanted = |id: u32| self.ids.as_ref().is_none_or(|ids| ids.binary_search(&id).is_ok());
         match kind {
+            Kind::Samples | Kind::Text if self.no_samples => false,
             Kind::Frame | Kind::Text => wanted(stream),
             Kind::Samples if self.ids.is_some() => Samples::decode(payload, 0)
                 .is_ok_and(|samples| samples.iter().any(|(id, _, _)| wanted(id))),

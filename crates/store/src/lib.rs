@@ -1,4 +1,4 @@
-//! What is read: the log in order of writing and in time order, verification, recovery.
+//! What is read: log and runs in time order, the log in order of writing, queries, verification, recovery.
 //!
 //! ```no_run
 //! use baro_store::{Filter, Interval, Reading, Store};
@@ -20,7 +20,6 @@ mod index;
 mod info;
 mod interval;
 mod merge;
-mod points;
 mod query;
 mod read;
 mod read_pace;
@@ -32,12 +31,14 @@ mod segments;
 mod selection;
 mod selector;
 mod settle;
+mod slices;
 mod store;
 mod tail;
 mod timeline;
 mod unsettled;
 mod usage;
 mod verify;
+mod window;
 
 pub use baro_log::Logged;
 pub use catalog::{
@@ -61,5 +62,6 @@ pub use settle::{
 };
 pub use store::Store;
 pub use tail::{Row, Value};
+pub use timeline::Moment;
 pub use usage::{Parts, SeriesUsage};
 pub use verify::{VerifyReport, verify};

@@ -25,7 +25,7 @@ pub use batch::{Batch, Target, Texts, Totals, Values};
 use self::emit::Emitter;
 use self::fold::Fold;
 use self::one::One;
-use self::sources::Sources;
+pub(crate) use self::sources::{AnyPart, Sources};
 use crate::damage::Damage;
 use crate::interval::Interval;
 use crate::read::Notes;
@@ -72,6 +72,8 @@ pub struct QueryNotes {
     pub batches: u64,
     /// Fields that frames were too short for.
     pub fields_missing: u64,
+    /// Sums of integers that are larger than their type: they have no row.
+    pub sums_left_out: u64,
     /// What was read, and damage that was met; the data of damaged places is missing.
     pub read: Notes,
 }
@@ -82,21 +84,9 @@ impl QueryNotes {
         self.rows += other.rows;
         self.batches += other.batches;
         self.fields_missing += other.fields_missing;
-        self.read.records += other.read.records;
-        self.read.blocks += other.read.blocks;
-        self.read.blocks_again += other.read.blocks_again;
-        self.read.blocks_recycled += other.read.blocks_recycled;
-        for damage in other.read.damage {
-            if !self.read.damage.contains(&damage) {
-                self.read.damage.push(damage);
-            }
-        }
+        self.sums_left_out += other.sums_left_out;
+        self.read.add(other.read);
     }
-}
-
-/// Whether a column has samples; else it is of a channel's frames.
-pub(crate) fn is_series(column: &Column) -> bool {
-    column.field().is_none() && column.kind != "frame"
 }
 
 impl<S: Storage> Store<S> {
@@ -114,13 +104,13 @@ impl<S: Storage> Store<S> {
         let columns = selection.columns();
         let (mut notes, mut query) = (QueryNotes::default(), query.clone());
         let mut place = 0;
-        for group in columns.chunk_by(|a, b| is_series(a) == is_series(b)) {
+        for group in columns.chunk_by(|a, b| a.is_series() == b.is_series()) {
             let mut flow = ControlFlow::Continue(());
             let mut each = |batch: &Batch<'_>, place: usize| {
                 flow = each(&Batch { target: Target { place, ..batch.target }, ..*batch });
                 flow
             };
-            let found = if group.first().is_some_and(is_series) {
+            let found = if group.first().is_some_and(Column::is_series) {
                 let ids: Vec<u32> = group.iter().map(|column| column.id).collect();
                 self.query_ids(&ids, &query, |batch| each(batch, place + batch.target.place))?
             } else {
@@ -156,21 +146,42 @@ impl<S: Storage> Store<S> {
         mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
         let sources = Sources::of(self, query.interval)?;
+        let (notes, damage) = self.query_sources(&sources, ids, query, &mut each)?;
+        Ok(QueryNotes { read: self.notes_with(damage)?, ..notes })
+    }
+
+    /// The same of sources that are at hand.
+    pub(crate) fn query_sources(
+        &self,
+        sources: &Sources<S::File>,
+        ids: &[u32],
+        query: &Query,
+        each: &mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<(QueryNotes, Vec<Damage>)> {
+        self.fill(sources, ids, query, Emitter::new(query, each))
+    }
+
+    fn fill(
+        &self,
+        sources: &Sources<S::File>,
+        ids: &[u32],
+        query: &Query,
+        mut out: Emitter<'_>,
+    ) -> Result<(QueryNotes, Vec<Damage>)> {
         let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
-        let mut out = Emitter::new(query, &mut each);
         let total = query.every.filter(|every| {
             every.step_ns == 0 && every.aggregate != Aggregate::P99 && sources.apart()
         });
         let pages = sources.runs.iter().map(|run| run.index.pages().len()).sum::<usize>();
         let strips = sources.parts.len() * STRIPS_PER_PART;
         let damage = if let Some(every) = total {
-            totals::rows(&sources, ids, &kind, query, every, &mut out)?
+            totals::rows(sources, ids, &kind, query, every, &mut out)?
         } else if ids.len() > pages + strips {
-            many::series(&sources, ids, &kind, query, &mut out)?
+            many::series(sources, ids, &kind, query, &mut out)?
         } else if query.every.is_none() && query.last.is_none() && ids.len() >= few::MIN {
-            few::series(&sources, ids, &kind, query, &self.spare, &mut out)?
+            few::series(sources, ids, &kind, query, &self.spare, &mut out)?
         } else {
-            let mut one = One::new(&sources, self.spare.take());
+            let mut one = One::new(sources, self.spare.take());
             for (place, id) in ids.iter().enumerate() {
                 out.series(Target { id: *id, place }, kind(*id).into());
                 let mut fold = query.every.map(|every| Fold::new(every, query.interval));
@@ -181,8 +192,7 @@ impl<S: Storage> Store<S> {
             self.spare.give_back(one.take_memory());
             one.damage
         };
-        let notes = out.notes;
-        Ok(QueryNotes { read: self.notes_with(damage)?, ..notes })
+        Ok((out.notes, damage))
     }
 
     /// One aggregate over the whole interval of each of many series (ids sorted and each once), in
@@ -214,13 +224,15 @@ impl<S: Storage> Store<S> {
         // Sample by sample, gathered into columns.
         let (mut rows, mut held, mut flow) =
             (totals::Rows::default(), 0, ControlFlow::Continue(()));
-        let read = self.query_ids(ids, &query, |batch| {
+        let mut take = |batch: &Batch<'_>| {
             let value = match batch.values {
                 Values::F64(values) => values.first().copied(),
-                Values::I64(counts) => counts.first().map(|count| *count as f64),
+                Values::I64(values) => values.first().map(|value| *value as f64),
                 _ => None,
             };
-            rows.push(batch.target.id, value.unwrap_or(f64::NAN));
+            // Texts have no columns of numbers.
+            let Some(value) = value else { return flow };
+            rows.push(batch.target.id, value);
             held += 1;
             if held == emit::BATCH_ROWS {
                 flow = counted(&rows.totals());
@@ -228,11 +240,14 @@ impl<S: Storage> Store<S> {
                 held = 0;
             }
             flow
-        })?;
+        };
+        let mut out = Emitter::new(&query, &mut take);
+        out.floats = true;
+        let (_, damage) = self.fill(&sources, ids, &query, out)?;
         if held > 0 && flow.is_continue() {
             let _ = counted(&rows.totals());
         }
-        notes.read = read.read;
+        notes.read = self.notes_with(damage)?;
         Ok(notes)
     }
 

@@ -91,6 +91,24 @@ pub struct Notes {
     pub damage: Vec<Damage>,
 }
 
+impl Notes {
+    /// Adds what another pass met; damage that both met counts once.
+    pub(crate) fn add(&mut self, other: Notes) {
+        self.records += other.records;
+        self.blocks += other.blocks;
+        self.blocks_again += other.blocks_again;
+        self.blocks_recycled += other.blocks_recycled;
+        other.damage.into_iter().for_each(|damage| self.take_damage(damage));
+    }
+
+    /// Adds damage that was not met before.
+    pub(crate) fn take_damage(&mut self, damage: Damage) {
+        if !self.damage.contains(&damage) {
+            self.damage.push(damage);
+        }
+    }
+}
+
 /// Hands out the live blocks of one segment.
 pub(crate) fn read_segment<S: Storage>(
     storage: &S,

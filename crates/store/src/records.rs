@@ -311,7 +311,10 @@ impl<S: Storage> Sweep<'_, S> {
             take(record, (record.payload.as_ptr() as usize).wrapping_sub(base));
             ControlFlow::Continue(())
         });
-        unfold(live, &mut notes, unfolded, moved);
+        unfolded.clear();
+        if filter.samples() {
+            unfold(live, &mut notes, unfolded, moved);
+        }
         for (time_ns, at) in unfolded.records() {
             let start = buffer.len() + at.start;
             let payload = unfolded.bytes().get(at).unwrap_or(&[]);

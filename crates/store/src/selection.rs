@@ -12,7 +12,7 @@ pub use column::Column;
 
 use crate::interval::Filter;
 use crate::read::RecordRef;
-use crate::{Catalog, Result, Row, Selector, Value};
+use crate::{Batch, Catalog, Result, Row, Selector, Value, Values};
 use baro_ondisk::{FieldValue, Kind, Layout, Type};
 use baro_sys::storage::StorageFile;
 use column::{field, fields, whole};
@@ -176,6 +176,24 @@ impl Selection {
         Ok(building.finish(true))
     }
 
+    /// Everything, channels that have a layout as their frames and as the fields of these.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn frames_and_fields<F: StorageFile>(catalog: &Catalog<F>) -> Result<Self> {
+        let mut building = Building::default();
+        catalog.scan(|found| {
+            building.columns.push(whole(found));
+            if let Some(layout) = found.layout.as_deref() {
+                building.columns.extend(fields(found.id, found.name, layout));
+                building.layouts.insert(found.id, Arc::new(layout.clone()));
+            }
+            building.kinds.insert(found.id, found.kind);
+            ControlFlow::Continue(())
+        })?;
+        Ok(building.finish(true))
+    }
+
     /// The series, channels and fields of these names, and what [selectors](Selector) among them
     /// select; a series given twice counts once. A text that is a name stands for that alone.
     ///
@@ -218,6 +236,11 @@ impl Selection {
     #[must_use]
     pub fn ids(&self) -> Vec<u32> {
         self.columns.chunk_by(|a, b| a.id == b.id).filter_map(|g| Some(g.first()?.id)).collect()
+    }
+
+    /// Whether what has no declaration is selected too.
+    pub(crate) fn any_undeclared(&self) -> bool {
+        self.all
     }
 
     /// Which records hold what is selected.
@@ -264,6 +287,25 @@ impl Selection {
                 0
             }
             Value::Frame(bytes) => self.frame(row.time_ns, id, bytes, &mut each),
+        }
+    }
+
+    /// The same of rows of a query of one series.
+    pub fn unfold_batch(&self, id: u32, batch: &Batch<'_>, mut each: impl FnMut(&Point<'_>)) {
+        for (at, time_ns) in batch.times_ns.iter().enumerate() {
+            let bits = match batch.values {
+                Values::F64(values) => values.get(at).map(|value| value.to_bits()),
+                Values::I64(values) => values.get(at).map(|value| value.cast_unsigned()),
+                Values::U64(values) => values.get(at).copied(),
+                Values::Bool(values) => values.get(at).map(|value| u64::from(*value)),
+                Values::Text(texts) => {
+                    self.text(*time_ns, id, texts.get(at).unwrap_or(""), &mut each);
+                    None
+                }
+            };
+            if let Some(bits) = bits {
+                self.sample(*time_ns, id, bits, &mut each);
+            }
         }
     }
 

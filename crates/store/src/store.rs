@@ -195,12 +195,17 @@ impl<S: Storage> Store<S> {
         }
     }
 
+    /// How segments from `epoch` on are to be judged.
+    pub(crate) fn when_full_since(&self, epoch: u64) -> WhenFull {
+        if epoch > 0 { WhenFull::Recycle } else { self.identity.when_full }
+    }
+
     fn index_of<'a>(&'a self, place: &'a OnceLock<Index>, epoch: u64) -> Result<&'a Index> {
         if let Some(index) = place.get() {
             return Ok(index);
         }
         // Segments before the first one that is looked at are no more missing than recycled ones.
-        let when_full = if epoch > 0 { WhenFull::Recycle } else { self.identity.when_full };
+        let when_full = self.when_full_since(epoch);
         let segments = self.segments.since(epoch);
         let index = Index::build(&self.storage, self.access, when_full, &segments)?;
         Ok(place.get_or_init(|| index))

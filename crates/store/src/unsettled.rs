@@ -21,6 +21,12 @@ pub(crate) struct TextSample {
     pub(crate) text: String,
 }
 
+impl TextSample {
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + size_of::<TextSample>()
+    }
+}
+
 /// All of it, as it was when the store was opened or refreshed last.
 #[derive(Debug, Default)]
 pub(crate) struct Unsettled {
@@ -186,7 +192,7 @@ impl<S: Storage> Store<S> {
                     held.parts.push(part);
                 }
                 texts_of(live, notes, |text| {
-                    bytes += text.text.len() + size_of::<TextSample>();
+                    bytes += text.bytes();
                     held.texts.push(text);
                 });
                 Ok(if bytes > BYTES_MAX {

@@ -186,10 +186,15 @@ fn check(store: &Store, random: &mut Random, series: u32, model: &Model) {
                 assert!(id == expected.0 && close(value, expected.2), "{every:?} {interval:?}");
             }
         }
+        // A sum that its type does not hold has no row.
+        let sum = |id: u32| every.aggregate == Aggregate::Sum && kind(id) == Type::I64;
+        let folded: Vec<_> =
+            folded.into_iter().filter(|row| !sum(row.0) || row.2.abs() < 2f64.powi(63)).collect();
         assert_eq!(found.len(), folded.len(), "{every:?} {interval:?}");
         for ((id, time_ns, bits), expected) in found.into_iter().zip(folded) {
-            let counts = every.aggregate == Aggregate::Count;
-            let value = if counts { bits as f64 } else { f64::from_bits(bits) };
+            // Of integers what is one of them, or their sum, is an integer.
+            let integer = every.aggregate.result(kind(id).name()) == Some("i64");
+            let value = if integer { bits as i64 as f64 } else { f64::from_bits(bits) };
             assert!(
                 (id, time_ns) == (expected.0, expected.1) && close(value, expected.2),
                 "{every:?} {interval:?}: ({id}, {time_ns}, {value}) {expected:?}"

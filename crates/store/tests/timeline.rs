@@ -101,3 +101,49 @@ fn integers_of_fields_keep_all_their_bits() {
     }
     assert_eq!(rows, expected);
 }
+
+#[test]
+fn a_log_larger_than_the_memory_given_is_read_in_windows() {
+    const ROUNDS: i64 = 60;
+    const SERIES: i64 = 500;
+    let folder = Folder::init("timeline-windows", 24, WhenFull::Stop);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let names: Vec<String> = (0..SERIES).map(|at| format!("s{at:03}")).collect();
+    let wanted: Vec<_> = names.iter().map(|name| (name.as_str(), Type::F64, "")).collect();
+    let ids = recorder.declare(&wanted).unwrap();
+    let text = recorder.declare(&[("text", Type::Text, "")]).unwrap()[0];
+    let mut producer = recorder.producer().unwrap();
+    let noise = |at: i64| f64::from_bits((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 2);
+    for at in 0..ROUNDS {
+        while producer.free_bytes() < 1 << 18 {
+            std::thread::yield_now();
+        }
+        let values: Vec<f64> = (0..SERIES).map(|of| noise(at * SERIES + of)).collect();
+        producer.push_samples(at * 10, &ids, &values).unwrap();
+        // Texts of three megabytes in all, of which a window holds a part.
+        producer.push_text(text, at * 10, &format!("{at} {}", "x".repeat(50_000))).unwrap();
+    }
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost), (0, 0));
+    let read = |memory_bytes: usize| {
+        let store = Store::open(&folder.0).unwrap();
+        let selection = Selection::all(store.catalog(), true).unwrap();
+        let reading = Reading { memory_bytes, ..Reading::default() };
+        let mut found = Vec::new();
+        let each = |point: &baro_store::Point<'_>| {
+            found.push((point.time_ns, point.id, format!("{:?}", point.value)));
+            ControlFlow::Continue(())
+        };
+        let (notes, _) = store.points(Interval::ALL, &selection, &reading, each).unwrap();
+        assert_eq!(notes.damage, []);
+        found
+    };
+    let whole = read(64 << 20);
+    assert_eq!(whole.len(), (ROUNDS * (SERIES + 1)) as usize);
+    assert!(whole.is_sorted_by_key(|row| (row.0, row.1)));
+    assert!(read(1 << 20) == whole);
+    // The same once a part of it is in runs.
+    let mut settler = Settler::open(&folder.0, SettleOptions::default()).unwrap();
+    settler.step(Extent::All).unwrap();
+    assert!(read(1 << 20) == whole);
+}

@@ -1,14 +1,14 @@
-//! `baro cat`: what was recorded, in time order.
+//! `baro cat`: what was recorded, in time order, from log and runs.
 
 use crate::failure::{Outcome, Result};
 use crate::time;
 use baro_command::{Lines, json_line};
 use baro_export::csv;
-use baro_ondisk::{Gap, Kind};
-use baro_store::{Datum, Interval, Point, Reading, RecordRef, Selection, Store};
+use baro_store::{Damage, Datum, Interval, Moment, Point, Query, Reading, Selection, Store};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{BufWriter, Stdout, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -71,27 +71,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let mut printer = Printer::new(selection, arguments.format);
     if let Some(rows) = arguments.last {
-        printer.last(&store, rows)?;
-        return Ok(Outcome::Done);
+        let damage = printer.last(&store, rows)?;
+        return Ok(told(&store, &damage, 0));
     }
     let interval = Interval {
         from_ns: arguments.from.unwrap_or(i64::MIN),
         to_ns: arguments.to.unwrap_or(i64::MAX),
     };
-    let mut filter = printer.selection.filter();
-    if arguments.data_only {
-        filter = filter.data_only();
-    }
-    let mut failed = None;
-    let notes = store.records(interval, &filter, &Reading::default(), |record| {
-        match printer.record(record) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
+    let (mut failed, selection) = (None, printer.selection.clone());
+    let mut take = |moment: &Moment<'_>| match printer.moment(moment) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
         }
-    })?;
+    };
+    let reading = Reading::default();
+    let (notes, short) = match arguments.data_only {
+        true => store.points(interval, &selection, &reading, |p| take(&Moment::Point(*p)))?,
+        false => store.timeline(interval, &selection, &reading, take)?,
+    };
+    printer.short = short;
     if let Some(error) = failed {
         return Err(error);
     }
@@ -99,12 +99,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if printer.short > 0 {
         say!("note: {} values are missing: frames ended before their fields", printer.short);
     }
-    let headers = store.damage_so_far();
-    for damage in headers.iter().chain(&notes.damage) {
-        say!("damage: {damage}");
+    let outcome = told(&store, &notes.damage, notes.blocks_recycled);
+    Ok(if printer.lost > 0 { Outcome::lost_if(true) } else { outcome })
+}
+
+/// Says what is missing, and what that makes of the exit code.
+fn told(store: &Store, damage: &[Damage], recycled: u64) -> Outcome {
+    if recycled > 0 {
+        say!("note: {recycled} blocks were recycled by the recorder before they were read");
     }
-    let damaged = headers.iter().chain(&notes.damage).any(baro_store::Damage::is_loss);
-    Ok(Outcome::lost_if(damaged || printer.lost > 0))
+    let headers = store.damage_so_far();
+    let all = || headers.iter().chain(damage);
+    all().for_each(|damage| say!("damage: {damage}"));
+    Outcome::lost_if(all().any(Damage::is_loss) || recycled > 0)
 }
 
 impl Printer<BufWriter<Stdout>> {
@@ -116,45 +123,55 @@ impl Printer<BufWriter<Stdout>> {
 }
 
 impl<W: Write> Printer<W> {
-    fn record(&mut self, record: &RecordRef<'_>) -> Result<()> {
-        match record.kind {
-            Kind::Frame | Kind::Samples | Kind::Text => {
-                let Printer { out, selection, format, typed, .. } = self;
-                let mut result = Ok(());
-                self.short += selection.unfold(record, |point| {
-                    if result.is_ok() {
-                        result = print(out, *format, *typed, point);
-                    }
-                });
-                result
-            }
-            Kind::Gap => {
-                let gap = Gap::decode(record.payload).unwrap_or_default();
+    fn moment(&mut self, moment: &Moment<'_>) -> Result<()> {
+        match moment {
+            Moment::Point(point) => print(&mut self.out, self.format, self.typed, point),
+            Moment::Lost { time_ns, gap } => {
                 self.lost = self.lost.saturating_add(gap.lost());
-                self.note(record.time_ns, &format!("{} records lost: {gap:?}", gap.lost()))
+                self.note(*time_ns, &format!("{} records lost: {gap:?}", gap.lost()))
             }
-            Kind::Clock => self.note(record.time_ns, "the realtime clock was stepped"),
-            Kind::Declare | Kind::Moved => Ok(()),
+            Moment::Stepped { time_ns } => self.note(*time_ns, "the realtime clock was stepped"),
         }
     }
 
-    /// The last rows of each series or channel selected.
-    fn last(&mut self, store: &Store, rows: usize) -> Result<()> {
-        let ids = self.selection.ids();
-        let (tails, _) = store.tail(&ids, rows)?;
+    /// The last rows of each series or channel selected: of series by their times, from log and runs;
+    /// of channels those recorded last.
+    fn last(&mut self, store: &Store, rows: usize) -> Result<Vec<Damage>> {
         let Printer { out, selection, format, typed, .. } = self;
-        for id in ids {
+        let channels = selection.columns().iter().filter(|column| !column.is_series());
+        let channels: BTreeSet<u32> = channels.map(|column| column.id).collect();
+        let (tails, notes) = match channels.is_empty() {
+            true => Default::default(),
+            false => store.tail(&channels.iter().copied().collect::<Vec<_>>(), rows)?,
+        };
+        let mut damage = notes.damage;
+        for id in selection.ids() {
+            let mut result = Ok(());
+            if !channels.contains(&id) {
+                let query = Query { last: Some(rows), ..Query::raw(Interval::ALL) };
+                let found = store.query_ids(&[id], &query, |batch| {
+                    selection.unfold_batch(id, batch, |point| {
+                        if result.is_ok() {
+                            result = print(out, *format, *typed, point);
+                        }
+                    });
+                    if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })?;
+                let new = found.read.damage.into_iter().filter(|found| !damage.contains(found));
+                let new: Vec<_> = new.collect();
+                damage.extend(new);
+            }
             for row in tails.get(&id).into_iter().flatten() {
-                let mut result = Ok(());
                 self.short += selection.unfold_row(id, row, |point| {
                     if result.is_ok() {
                         result = print(out, *format, *typed, point);
                     }
                 });
-                result?;
             }
+            result?;
         }
-        Ok(self.out.flush()?)
+        self.out.flush()?;
+        Ok(damage)
     }
 
     fn note(&mut self, time_ns: i64, text: &str) -> Result<()> {
@@ -233,5 +250,5 @@ fn print<W: Write>(
 /// The last rows of a series as text; nothing if there is no such series.
 pub(crate) fn print_last(store: &Store, name: &str, rows: usize) -> Result<()> {
     let Ok(selection) = Selection::named(store.catalog(), &[name]) else { return Ok(()) };
-    Printer::new(selection, RowFormat::Text).last(store, rows)
+    Printer::new(selection, RowFormat::Text).last(store, rows).map(drop)
 }

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Output {
     /// Lines of time,series,value; frames only as the fields of their layout
     Csv,
-    /// For Foxglove and other robotics tools: JSON messages with schemas, frames as they are
+    /// For Foxglove and other robotics tools: JSON messages with schemas; frames as they are, and
+    /// with a layout their fields too
     Mcap,
     /// Columns series, time and value, sorted by series and time; frames only as fields
     Parquet,
@@ -73,7 +74,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let output = form(arguments)?;
     let store = Store::open(&arguments.store)?;
     let selection = if arguments.series.is_empty() {
-        Selection::all(store.catalog(), true)?
+        // MCAP has a place for both; an incident without the sensor's own bytes is half of it.
+        match output {
+            Output::Mcap => Selection::frames_and_fields(store.catalog())?,
+            Output::Csv | Output::Parquet | Output::Arrow => Selection::all(store.catalog(), true)?,
+        }
     } else {
         Selection::named(store.catalog(), &arguments.series)?
     };
@@ -90,6 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.file == Path::new("-") {
         let out = baro_command::exact();
         let exported = baro_export::to_csv(&store, &request, out)?;
+        tell_pin(arguments, exported.rows);
         return Ok(told(&store, &exported));
     }
     let file = PacedOutput::create(&arguments.file)?;
@@ -98,7 +104,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let _ = files::remove(&arguments.file);
     })?;
     print(arguments, &exported)?;
+    tell_pin(arguments, exported.rows);
     Ok(told(&store, &exported))
+}
+
+/// A pin keeps what was recorded in its window, an export has what has its own time in it.
+fn tell_pin(arguments: &Arguments, rows: u64) {
+    if let Some(pin) = arguments.pin.as_ref().filter(|_| rows == 0) {
+        say!(
+            "note: nothing has a time in the window of pin {pin}; what was recorded then with other \
+             times is kept too: export it with --from and --to"
+        );
+    }
 }
 
 /// The times asked for. Whatever else can name a window of time joins here.

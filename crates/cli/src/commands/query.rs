@@ -8,7 +8,7 @@ use super::selection;
 use crate::failure::{Outcome, Result};
 use crate::{size, time};
 use baro_export::rows::{self, Rows, Told};
-use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Store};
+use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Selection, Store};
 use baro_sys::files;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -145,7 +145,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     })?;
     tell(&told);
+    if let Some(aggregate) = every.map(|every| every.aggregate) {
+        tell_texts(&selection, aggregate);
+    }
     Ok(met(&store, &notes))
+}
+
+/// Most names that a note has.
+const NAMES_TOLD: usize = 10;
+
+/// Says which series have no row because what was asked for is nothing that texts have.
+fn tell_texts(selection: &Selection, aggregate: Aggregate) {
+    let columns = selection.columns().iter();
+    let mut names = columns
+        .filter(|column| column.is_series() && aggregate.result(column.kind).is_none())
+        .map(|column| column.name.as_str());
+    let told: Vec<&str> = names.by_ref().take(NAMES_TOLD).collect();
+    if !told.is_empty() {
+        let more = match names.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let (name, told) = (aggregate.name(), told.join(", "));
+        say!("note: texts have no {name} (but count, first and last): {told}{more}");
+    }
 }
 
 /// One value over all there is would have the earliest time that can be written, which pandas takes
@@ -172,6 +195,7 @@ pub(crate) fn met(store: &Store, notes: &QueryNotes) -> Outcome {
     let recycled = notes.read.blocks_recycled;
     for (count, what) in [
         (notes.fields_missing, "values are missing: frames ended before their fields"),
+        (notes.sums_left_out, "sums of integers are left out: they are larger than their type"),
         (recycled, "blocks were recycled by the recorder before they were read"),
     ] {
         if count > 0 {
@@ -181,5 +205,6 @@ pub(crate) fn met(store: &Store, notes: &QueryNotes) -> Outcome {
     let headers = store.damage_so_far();
     let damage = || headers.iter().chain(&notes.read.damage);
     damage().for_each(|damage| say!("damage: {damage}"));
-    Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || recycled > 0)
+    let left_out = recycled > 0 || notes.sums_left_out > 0;
+    Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || left_out)
 }

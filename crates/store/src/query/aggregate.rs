@@ -34,6 +34,35 @@ impl Aggregate {
         Aggregate::P99,
     ];
 
+    /// Type of what it makes of values of a type, as [`Column::kind`](crate::Column::kind) names them;
+    /// `None` if these have none. Of integers what is one of them, or their sum, is exact.
+    #[must_use]
+    pub fn result(self, kind: &str) -> Option<&'static str> {
+        use Aggregate as A;
+        match (self, kind) {
+            (_, "frame") => None,
+            (A::Count, _) => Some("i64"),
+            (A::First | A::Last, "text") => Some("text"),
+            (_, "text") => None,
+            (A::Mean, _) => Some("f64"),
+            (_, "i64") => Some("i64"),
+            (_, "u64") => Some("u64"),
+            _ => Some("f64"),
+        }
+    }
+
+    /// What two values become, the second later; where it is one of them or their sum.
+    #[inline]
+    pub(super) fn join(self, first: i128, later: i128) -> i128 {
+        match self {
+            Aggregate::Min => first.min(later),
+            Aggregate::Max => first.max(later),
+            Aggregate::Sum => first + later,
+            Aggregate::Last => later,
+            Aggregate::First | Aggregate::Mean | Aggregate::Count | Aggregate::P99 => first,
+        }
+    }
+
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -31,7 +31,8 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Values of a batch, by the type of the series; those of steps are f64, counts i64.
+/// Values of a batch, by the type of the series; those of steps as
+/// [`Aggregate::result`](crate::Aggregate::result) says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Values<'a> {
     /// Floating point.
@@ -84,6 +85,6 @@ pub struct Batch<'a> {
 pub struct Totals<'a> {
     /// Ids of the series.
     pub ids: &'a [u32],
-    /// The aggregate of each; counts too are floats here.
+    /// The aggregate of each; counts, and what is of integers, are floats here too. Texts have no row.
     pub values: &'a [f64],
 }

@@ -35,6 +35,8 @@ pub(super) struct Emitter<'a> {
     left: u64,
     last: Option<usize>,
     aggregate: Option<Aggregate>,
+    /// All that is folded goes out as floats, and of texts nothing.
+    pub(super) floats: bool,
     target: Target,
     form: Form,
     times_ns: Vec<i64>,
@@ -62,6 +64,7 @@ impl<'a> Emitter<'a> {
             left: query.limit.unwrap_or(u64::MAX),
             last: query.last,
             aggregate: query.every.map(|every| every.aggregate),
+            floats: false,
             target: Target { id: 0, place: 0 },
             form: Form::F64,
             times_ns: Vec::new(),
@@ -91,11 +94,14 @@ impl<'a> Emitter<'a> {
         self.bound()
     }
 
-    /// A step.
-    pub(super) fn step(&mut self, start_ns: i64, value: f64, count: u64) -> ControlFlow<()> {
-        let counts = self.aggregate == Some(Aggregate::Count);
+    /// A step, in the form of [`Form::folded`]; none if it is too large for that.
+    pub(super) fn step(&mut self, start_ns: i64, bits: Option<u64>) -> ControlFlow<()> {
+        let Some(bits) = bits else {
+            self.notes.sums_left_out += 1;
+            return ControlFlow::Continue(());
+        };
         self.times_ns.push(start_ns);
-        self.bits.push(if counts { count } else { value.to_bits() });
+        self.bits.push(bits);
         if self.times_ns.len() >= 2 * BATCH_ROWS {
             return self.bound();
         }
@@ -103,15 +109,21 @@ impl<'a> Emitter<'a> {
     }
 
     /// The only step of a series, straight through.
-    pub(super) fn one(&mut self, target: Target, start_ns: i64, value: f64) -> ControlFlow<()> {
+    pub(super) fn one(
+        &mut self,
+        target: Target,
+        form: Form,
+        start_ns: i64,
+        bits: u64,
+    ) -> ControlFlow<()> {
         if self.left == 0 || self.last == Some(0) {
             return ControlFlow::Continue(());
         }
-        // Exact below 2^53.
-        let count = [value as i64];
-        let values = match self.aggregate {
-            Some(Aggregate::Count) => Values::I64(&count),
-            _ => Values::F64(std::slice::from_ref(&value)),
+        let bits = [bits];
+        let values = match form {
+            Form::I64 => Values::I64(memory::as_integers(&bits)),
+            Form::U64 => Values::U64(&bits),
+            Form::F64 | Form::Bool => Values::F64(memory::as_floats(&bits)),
         };
         self.left -= 1;
         self.notes.rows += 1;
@@ -209,8 +221,8 @@ impl<'a> Emitter<'a> {
             return ControlFlow::Continue(());
         }
         let form = match self.aggregate {
-            Some(Aggregate::Count) => Form::I64,
-            Some(_) => Form::F64,
+            Some(_) if self.floats => Form::F64,
+            Some(aggregate) => self.form.folded(aggregate),
             None => self.form,
         };
         let values = match form {
@@ -228,6 +240,43 @@ impl<'a> Emitter<'a> {
         self.notes.batches += 1;
         (self.each)(&Batch { target: self.target, times_ns, values })?;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Form {
+    /// Of what its values are folded into.
+    pub(super) fn folded(self, aggregate: Aggregate) -> Self {
+        let kind = match self {
+            Form::F64 => "f64",
+            Form::I64 => "i64",
+            Form::U64 => "u64",
+            Form::Bool => "bool",
+        };
+        match aggregate.result(kind) {
+            Some("i64") => Form::I64,
+            Some("u64") => Form::U64,
+            _ => Form::F64,
+        }
+    }
+
+    /// The integer that bits stand for.
+    #[inline]
+    pub(super) fn integer(self, bits: u64) -> i128 {
+        match self {
+            Form::U64 => i128::from(bits),
+            Form::Bool => i128::from(bits != 0),
+            Form::I64 | Form::F64 => i128::from(bits.cast_signed()),
+        }
+    }
+
+    /// The bits that stand for an integer; none if it is outside.
+    pub(super) fn bits(self, integer: i128) -> Option<u64> {
+        match self {
+            Form::U64 => u64::try_from(integer).ok(),
+            Form::I64 | Form::F64 | Form::Bool => {
+                i64::try_from(integer).ok().map(i64::cast_unsigned)
+            }
+        }
     }
 }
 

@@ -5,12 +5,12 @@
 //! Invariant: memory is bounded by [`ROWS_HELD`], whatever the number of columns and frames. Held
 //! by `fields_come_out_whole_in_several_passes`.
 
-use super::emit::{Emitter, Form, number};
+use super::emit::{Emitter, Form};
 use super::fold::Fold;
 use super::{Query, Target};
-use crate::interval::Reading;
+use crate::interval::{Interval, Reading};
 use crate::read::Notes;
-use crate::selection::Datum;
+use crate::selection::{Datum, Point};
 use crate::{Result, Selection, Store};
 use baro_sys::storage::Storage;
 use std::collections::VecDeque;
@@ -65,25 +65,24 @@ pub(super) fn columns<S: Storage>(
         let mut sink = Sink::new(selection, first, query, out);
         let mut flow = ControlFlow::Continue(());
         let mut failed = None;
-        let (read, missing) =
-            store.frame_points(query.interval, selection, &Reading::default(), |point| {
-                let Some(bits) = bits(point.value) else { return flow };
-                let Some(at) = point.place.checked_sub(first) else { return flow };
-                let Some(column) = waiting.get_mut(at) else { return flow };
-                held += usize::from(column.push(point.time_ns, bits));
-                if at == 0 && column.times_ns.len() > ROWS {
-                    // All but the newest, which a row of the same time may still replace.
-                    held -= column.times_ns.len() - 1;
-                    flow = sink.take(column, 1).unwrap_or_else(|error| {
-                        failed = Some(error);
-                        ControlFlow::Break(())
-                    });
-                }
-                while held > most && waiting.len() > 1 {
-                    held -= waiting.pop_back().map_or(0, |last| last.times_ns.len());
-                }
-                flow
-            })?;
+        let (read, missing) = frame_points(store, query.interval, selection, |point| {
+            let Some(bits) = bits(point.value) else { return flow };
+            let Some(at) = point.place.checked_sub(first) else { return flow };
+            let Some(column) = waiting.get_mut(at) else { return flow };
+            held += usize::from(column.push(point.time_ns, bits));
+            if at == 0 && column.times_ns.len() > ROWS {
+                // All but the newest, which a row of the same time may still replace.
+                held -= column.times_ns.len() - 1;
+                flow = sink.take(column, 1).unwrap_or_else(|error| {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                });
+            }
+            while held > most && waiting.len() > 1 {
+                held -= waiting.pop_back().map_or(0, |last| last.times_ns.len());
+            }
+            flow
+        })?;
         if let Some(error) = failed {
             return Err(error);
         }
@@ -105,6 +104,27 @@ pub(super) fn columns<S: Storage>(
             break;
         }
     }
+    Ok((notes, short))
+}
+
+/// Calls `each` with the points of frames, in time order, until it breaks.
+fn frame_points<S: Storage>(
+    store: &Store<S>,
+    interval: Interval,
+    selection: &Selection,
+    mut each: impl FnMut(&Point<'_>) -> ControlFlow<()>,
+) -> Result<(Notes, u64)> {
+    let mut short = 0;
+    let filter = selection.filter().data_only().without_samples();
+    let notes = store.records(interval, &filter, &Reading::default(), |record| {
+        let mut flow = ControlFlow::Continue(());
+        short += selection.unfold(record, |point| {
+            if flow.is_continue() {
+                flow = each(point);
+            }
+        });
+        flow
+    })?;
     Ok((notes, short))
 }
 
@@ -145,7 +165,7 @@ impl<'a, 'e> Sink<'a, 'e> {
             None => flow = self.out.rows(times_ns, bits),
             Some(fold) => {
                 for (time_ns, bits) in times_ns.iter().zip(bits) {
-                    flow = fold.add(*time_ns, number(self.form, *bits), self.out)?;
+                    flow = fold.add(*time_ns, (self.form, *bits), self.out)?;
                     if flow.is_break() {
                         break;
                     }

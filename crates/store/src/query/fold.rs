@@ -5,7 +5,7 @@
 //! nothing else; first and last are what they are.
 
 use super::aggregate::{Aggregate, Every};
-use super::emit::Emitter;
+use super::emit::{Emitter, Form, number};
 use crate::damage::Damage;
 use crate::interval::Interval;
 use crate::runs::{PageAt, RunFile};
@@ -29,11 +29,24 @@ pub(super) struct Step {
     pub(super) max: f64,
     pub(super) first: f64,
     pub(super) last: f64,
+    /// Of integers what is asked for, exactly.
+    pub(super) exact: i128,
 }
 
 impl Step {
     pub(super) const EMPTY: Step =
-        Step { count: 0, sum: 0.0, min: f64::NAN, max: f64::NAN, first: 0.0, last: 0.0 };
+        Step { count: 0, sum: 0.0, min: f64::NAN, max: f64::NAN, first: 0.0, last: 0.0, exact: 0 };
+
+    /// Adds a sample given by its bits.
+    #[inline]
+    pub(super) fn add_bits(&mut self, form: Form, bits: u64, aggregate: Aggregate) {
+        if matches!(form, Form::I64 | Form::U64) {
+            let integer = form.integer(bits);
+            self.exact =
+                if self.count == 0 { integer } else { aggregate.join(self.exact, integer) };
+        }
+        self.add(number(form, bits));
+    }
 
     #[inline]
     pub(super) fn add(&mut self, value: f64) {
@@ -48,7 +61,7 @@ impl Step {
     }
 
     /// Adds what comes later.
-    pub(super) fn join(&mut self, later: &Step) {
+    pub(super) fn join(&mut self, later: &Step, aggregate: Aggregate) {
         if later.count == 0 {
             return;
         }
@@ -61,6 +74,17 @@ impl Step {
         self.min = self.min.min(later.min);
         self.max = self.max.max(later.max);
         self.last = later.last;
+        self.exact = aggregate.join(self.exact, later.exact);
+    }
+
+    /// The value asked for in the form of [`Form::folded`], of samples of a form; not for percentiles,
+    /// and none if it is too large.
+    pub(super) fn bits(&self, form: Form, aggregate: Aggregate) -> Option<u64> {
+        match (form.folded(aggregate), aggregate) {
+            (_, Aggregate::Count) => Some(self.count),
+            (Form::F64 | Form::Bool, _) => Some(self.value(aggregate).to_bits()),
+            (folded, _) => folded.bits(self.exact),
+        }
     }
 
     /// The value asked for; not for percentiles.
@@ -81,17 +105,30 @@ impl Step {
     /// What is needed of a page's knowledge to give the value asked for.
     pub(super) fn of(known: baro_runs::Known<'_>, aggregate: Aggregate) -> Self {
         match aggregate {
-            Aggregate::Mean | Aggregate::Sum | Aggregate::Count => {
+            Aggregate::Mean | Aggregate::Count => {
                 Step { count: known.count(), sum: known.sum(), ..Step::EMPTY }
             }
-            _ => Step::from(&known.aggregate()),
+            Aggregate::Sum if !known.is_of_integers() => {
+                Step { count: known.count(), sum: known.sum(), ..Step::EMPTY }
+            }
+            _ => Step::known(&known.aggregate(), aggregate),
         }
     }
 }
 
-impl From<&baro_runs::Aggregate> for Step {
-    fn from(of: &baro_runs::Aggregate) -> Self {
+impl Step {
+    /// Of what a run knows.
+    pub(super) fn known(of: &baro_runs::Aggregate, aggregate: Aggregate) -> Self {
+        let exact = of.integers.map_or(0, |integers| match aggregate {
+            Aggregate::Min => integers.min.into(),
+            Aggregate::Max => integers.max.into(),
+            Aggregate::Sum => integers.sum,
+            Aggregate::First => integers.first.into(),
+            Aggregate::Last => integers.last.into(),
+            Aggregate::Mean | Aggregate::Count | Aggregate::P99 => 0,
+        });
         Step {
+            exact,
             count: of.count,
             sum: of.sum,
             min: of.min,
@@ -120,19 +157,24 @@ pub(super) struct Fold {
     interval: Interval,
     start_ns: i64,
     step: Step,
+    /// Of what the samples of the step are.
+    form: Form,
     values: Vec<f64>,
+    /// Of integers instead, so that their order is that of what they stand for.
+    integers: Vec<i128>,
 }
 
 impl Fold {
     pub(super) fn new(every: Every, interval: Interval) -> Self {
-        Fold { every, interval, start_ns: 0, step: Step::EMPTY, values: Vec::new() }
+        let (values, integers) = (Vec::new(), Vec::new());
+        Fold { every, interval, start_ns: 0, step: Step::EMPTY, form: Form::F64, values, integers }
     }
 
     /// Adds a sample; the step before goes out if it is over.
     pub(super) fn add(
         &mut self,
         time_ns: i64,
-        value: f64,
+        (form, bits): (Form, u64),
         out: &mut Emitter<'_>,
     ) -> Result<ControlFlow<()>> {
         let start_ns = self.every.step_start_ns(time_ns, self.interval);
@@ -140,13 +182,16 @@ impl Fold {
         if self.step.count > 0 && start_ns != self.start_ns {
             flow = self.end(out);
         }
-        self.start_ns = start_ns;
-        self.step.add(value);
+        (self.start_ns, self.form) = (start_ns, form);
+        self.step.add_bits(form, bits, self.every.aggregate);
         if self.every.aggregate == Aggregate::P99 {
-            if self.values.len() >= PERCENTILE_SAMPLES_MAX {
+            if self.values.len() + self.integers.len() >= PERCENTILE_SAMPLES_MAX {
                 return Err(Error::Percentile { limit: PERCENTILE_SAMPLES_MAX });
             }
-            self.values.push(value);
+            match form {
+                Form::F64 | Form::Bool => self.values.push(number(form, bits)),
+                Form::I64 | Form::U64 => self.integers.push(form.integer(bits)),
+            }
         }
         Ok(flow)
     }
@@ -166,9 +211,8 @@ impl Fold {
     /// Adds the samples of a page that holds one series alone.
     pub(super) fn page<F: StorageFile>(
         &mut self,
-        run: &RunFile<F>,
-        entry: &PageEntry,
-        series: u32,
+        (run, entry): (&RunFile<F>, &PageEntry),
+        (series, form): (u32, Form),
         interval: Interval,
         reader: &mut PageAt,
         out: &mut Emitter<'_>,
@@ -181,7 +225,8 @@ impl Fold {
             && self.every.step_start_ns(last_ns, self.interval) == start_ns
         {
             // The page is not read at all.
-            return Ok(Ok(self.join(start_ns, &Step::from(aggregate), out)));
+            let step = Step::known(aggregate, self.every.aggregate);
+            return Ok(Ok(self.join(start_ns, (form, &step), out)));
         }
         let (every, whole) = (self.every, self.interval);
         reader.with(run, entry, |page| {
@@ -193,7 +238,8 @@ impl Fold {
                     _ => interval.to_ns,
                 };
                 if let Some(found) = page.aggregate(series, at_ns, next_ns)? {
-                    let flow = self.join(start_ns, &Step::from(&found), out);
+                    let step = Step::known(&found, every.aggregate);
+                    let flow = self.join(start_ns, (form, &step), out);
                     if flow.is_break() {
                         return Ok(flow);
                     }
@@ -210,15 +256,15 @@ impl Fold {
     pub(super) fn join(
         &mut self,
         start_ns: i64,
-        later: &Step,
+        (form, later): (Form, &Step),
         out: &mut Emitter<'_>,
     ) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         if self.step.count > 0 && start_ns != self.start_ns {
             flow = self.end(out);
         }
-        self.start_ns = start_ns;
-        self.step.join(later);
+        (self.start_ns, self.form) = (start_ns, form);
+        self.step.join(later, self.every.aggregate);
         flow
     }
 
@@ -227,17 +273,26 @@ impl Fold {
         if self.step.count == 0 {
             return ControlFlow::Continue(());
         }
-        let value = if self.every.aggregate == Aggregate::P99 {
-            let at = (self.values.len() * 99).div_ceil(100).max(1) - 1;
-            let (_, value, _) = self.values.select_nth_unstable_by(at, f64::total_cmp);
-            let value = *value;
-            self.values.clear();
-            value
+        let at = |values: usize| (values * 99).div_ceil(100).max(1) - 1;
+        let bits = if self.every.aggregate != Aggregate::P99 {
+            match out.floats {
+                true => Some(self.step.value(self.every.aggregate).to_bits()),
+                false => self.step.bits(self.form, self.every.aggregate),
+            }
+        } else if self.integers.is_empty() {
+            let at = at(self.values.len());
+            Some(self.values.select_nth_unstable_by(at, f64::total_cmp).1.to_bits())
         } else {
-            self.step.value(self.every.aggregate)
+            let at = at(self.integers.len());
+            let integer = *self.integers.select_nth_unstable(at).1;
+            match out.floats {
+                true => Some((integer as f64).to_bits()),
+                false => self.form.bits(integer),
+            }
         };
-        let count = self.step.count;
+        self.values.clear();
+        self.integers.clear();
         self.step = Step::EMPTY;
-        out.step(self.start_ns, value, count)
+        out.step(self.start_ns, bits)
     }
 }

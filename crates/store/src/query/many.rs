@@ -2,7 +2,7 @@
 
 use super::Query;
 use super::Target;
-use super::emit::{Emitter, number};
+use super::emit::Emitter;
 use super::fold::Fold;
 use super::one::One;
 use super::sources::{AnyPart, Sources};
@@ -27,9 +27,7 @@ pub(super) fn series<F: StorageFile>(
 ) -> Result<Vec<Damage>> {
     let wanted = Wanted { series: Some(ids), interval: query.interval };
     let mut gather = Gather::new(sources.share_parts(), wanted, PORTION_SAMPLES);
-    let texts = if query.every.is_none() { sources.text_series(ids) } else { Vec::new() };
-    let of = One::new(sources, Default::default());
-    let mut texts = Texts { of, ids, left: texts.into_iter().peekable(), query };
+    let mut texts = Texts::new(sources, ids, kind, query);
     let mut fold = query.every.map(|every| Fold::new(every, query.interval));
     let mut portion = Portion::default();
     let mut open: Option<u32> = None;
@@ -57,7 +55,7 @@ pub(super) fn series<F: StorageFile>(
                     let form = kind(series).into();
                     let mut flow = ControlFlow::Continue(());
                     for (time_ns, bits) in times_ns.iter().zip(bits) {
-                        flow = fold.add(*time_ns, number(form, *bits), out)?;
+                        flow = fold.add(*time_ns, (form, *bits), out)?;
                         if flow.is_break() {
                             break;
                         }
@@ -74,20 +72,42 @@ pub(super) fn series<F: StorageFile>(
         let _ = texts.hand_out(None, out)?;
     }
     let damage = gather.into_parts().flat_map(AnyPart::into_damage);
-    Ok(damage.chain(texts.of.damage).collect())
+    Ok(damage.chain(texts.into_damage()).collect())
 }
 
-/// Series of texts that are still to come.
-struct Texts<'a, F> {
+/// Series of texts that are still to come, beside those of numbers.
+pub(super) struct Texts<'a, F> {
     of: One<'a, F>,
     ids: &'a [u32],
     left: std::iter::Peekable<std::vec::IntoIter<u32>>,
     query: &'a Query,
 }
 
-impl<F: StorageFile> Texts<'_, F> {
+impl<'a, F: StorageFile> Texts<'a, F> {
+    /// Of `ids` (sorted), as far as the query has something to say of texts.
+    pub(super) fn new(
+        sources: &'a Sources<F>,
+        ids: &'a [u32],
+        kind: &dyn Fn(u32) -> Type,
+        query: &'a Query,
+    ) -> Self {
+        let takes = query.every.is_none_or(|every| every.aggregate.result("text").is_some());
+        let mut left = if takes { sources.text_series(ids) } else { Vec::new() };
+        left.retain(|id| kind(*id) == Type::Text);
+        let of = One::new(sources, Default::default());
+        Texts { of, ids, left: left.into_iter().peekable(), query }
+    }
+
+    pub(super) fn into_damage(self) -> Vec<Damage> {
+        self.of.damage
+    }
+
     /// Hands out those before a series; `None`: all that are left.
-    fn hand_out(&mut self, before: Option<u32>, out: &mut Emitter<'_>) -> Result<ControlFlow<()>> {
+    pub(super) fn hand_out(
+        &mut self,
+        before: Option<u32>,
+        out: &mut Emitter<'_>,
+    ) -> Result<ControlFlow<()>> {
         while let Some(id) = self.left.next_if(|id| before.is_none_or(|before| *id < before)) {
             let place = self.ids.partition_point(|other| *other < id);
             out.series(Target { id, place }, Type::Text.into());

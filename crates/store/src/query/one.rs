@@ -1,11 +1,11 @@
 //! One series from all that has it: of each run only the pages that can hold it are read, and of a
 //! page only the tiles.
 
-use super::Query;
-use super::emit::{Emitter, number};
+use super::emit::Emitter;
 use super::fold::Fold;
 use super::sources::{Sources, touches};
 use super::stretch::{Stretch, stretches};
+use super::{Aggregate, Query};
 use crate::Result;
 use crate::columns::Columns;
 use crate::damage::Damage;
@@ -90,11 +90,7 @@ impl<'a, F: StorageFile> One<'a, F> {
         out: &mut Emitter<'_>,
     ) -> Result<ControlFlow<()>> {
         if kind == Type::Text {
-            // Texts are not folded.
-            return match query.every {
-                Some(_) => Ok(ControlFlow::Continue(())),
-                None => self.texts(series, query.interval, out),
-            };
+            return self.texts(series, query, out);
         }
         let mut fold = fold;
         if let Some(fold) = fold.as_deref_mut().filter(|fold| fold.joins()) {
@@ -151,8 +147,13 @@ impl<'a, F: StorageFile> One<'a, F> {
             });
             let flow = match whole.filter(|(_, entry)| fold.worth(entry)) {
                 Some((run, entry)) => {
-                    let found =
-                        fold.page(run, entry, series, interval, &mut self.memory.page, out)?;
+                    let found = fold.page(
+                        (run, entry),
+                        (series, kind.into()),
+                        interval,
+                        &mut self.memory.page,
+                        out,
+                    )?;
                     match found {
                         Ok(flow) => flow,
                         Err(damage) => {
@@ -191,7 +192,7 @@ impl<'a, F: StorageFile> One<'a, F> {
                 Some(fold) => {
                     let mut flow = ControlFlow::Continue(());
                     for (time_ns, bits) in self.memory.times_ns.iter().zip(&self.memory.bits) {
-                        flow = fold.add(*time_ns, number(kind.into(), *bits), out)?;
+                        flow = fold.add(*time_ns, (kind.into(), *bits), out)?;
                         if flow.is_break() {
                             break;
                         }
@@ -325,9 +326,15 @@ impl<'a, F: StorageFile> One<'a, F> {
     fn texts(
         &mut self,
         series: u32,
-        interval: Interval,
+        query: &Query,
         out: &mut Emitter<'_>,
     ) -> Result<ControlFlow<()>> {
+        // They are counted, and have a first and a last; other aggregates have nothing to say of them.
+        let every = query.every.filter(|every| every.aggregate.result("text").is_some());
+        if query.every.is_some() && (every.is_none() || out.floats) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let interval = query.interval;
         let mut found: Vec<(i64, String)> = Vec::new();
         for run in &self.sources.runs {
             let pages = run.index.pages().get(run.index.find(series)).unwrap_or(&[]);
@@ -350,6 +357,24 @@ impl<'a, F: StorageFile> One<'a, F> {
         found.reverse();
         found.sort_by_key(|row| row.0);
         found.dedup_by_key(|row| row.0);
+        if let Some(every) = every {
+            let start_ns = |time_ns| every.step_start_ns(time_ns, interval);
+            for step in found.chunk_by(|a, b| start_ns(a.0) == start_ns(b.0)) {
+                let of = match every.aggregate {
+                    Aggregate::First => step.first(),
+                    _ => step.last(),
+                };
+                let Some((time_ns, text)) = of else { continue };
+                let flow = match every.aggregate {
+                    Aggregate::Count => out.step(start_ns(*time_ns), Some(step.len() as u64)),
+                    _ => out.text(start_ns(*time_ns), text),
+                };
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+            return Ok(out.end());
+        }
         for (time_ns, text) in found {
             if out.text(time_ns, &text).is_break() {
                 return Ok(ControlFlow::Break(()));

@@ -4,9 +4,8 @@ use crate::columns::Columns;
 use crate::damage::Damage;
 use crate::interval::Interval;
 use crate::merge::{Part, Piece};
-use crate::runs::{RunFile, RunPart};
-use crate::unsettled::LogPart;
-use crate::unsettled::TextSample;
+use crate::runs::{RunFile, RunPart, Runs};
+use crate::unsettled::{LogPart, TextSample, Unsettled};
 use crate::{Result, Store};
 use baro_ondisk::SampleColumns;
 use baro_ondisk::Type;
@@ -16,11 +15,11 @@ use std::sync::Arc;
 /// See the module. Of several samples of one series and time that of the later source counts, and
 /// the log comes after the runs.
 #[derive(Debug)]
-pub(super) struct Sources<F> {
+pub(crate) struct Sources<F> {
     pub(super) runs: Vec<Arc<RunFile<F>>>,
     pub(super) parts: Vec<LogPart>,
     /// In the order of recording.
-    pub(super) texts: Vec<TextSample>,
+    pub(crate) texts: Vec<TextSample>,
 }
 
 /// Whether times from `min` to `max`, both included, touch an interval.
@@ -31,19 +30,23 @@ pub(super) fn touches((min_ns, max_ns): (i64, i64), interval: Interval) -> bool 
 impl<F: StorageFile> Sources<F> {
     /// What of the store touches the interval.
     pub(super) fn of<S: Storage<File = F>>(store: &Store<S>, interval: Interval) -> Result<Self> {
-        let runs = store.runs.files.iter();
+        Ok(Self::within(&store.runs, store.unsettled()?, interval))
+    }
+
+    /// What of these touches the interval.
+    pub(crate) fn within(runs: &Runs<F>, unsettled: &Unsettled, interval: Interval) -> Self {
+        let runs = runs.files.iter();
         let runs = runs.filter(|run| {
             run.entry.samples > 0
                 && touches((run.entry.time_min_ns, run.entry.time_max_ns), interval)
         });
-        let unsettled = store.unsettled()?;
         let parts = unsettled.parts.iter().filter(|part| touches(part.times_ns(), interval));
         let texts = unsettled.texts.iter().filter(|text| interval.holds(text.time_ns));
-        Ok(Sources {
+        Sources {
             runs: runs.cloned().collect(),
             parts: parts.map(LogPart::share).collect(),
             texts: texts.cloned().collect(),
-        })
+        }
     }
 
     /// Whether no two sources have times in common, so that what is known of each may be put
@@ -58,7 +61,7 @@ impl<F: StorageFile> Sources<F> {
     }
 
     /// All of it as parts to be merged.
-    pub(super) fn share_parts(&self) -> Vec<AnyPart<F>> {
+    pub(crate) fn share_parts(&self) -> Vec<AnyPart<F>> {
         let run = |run: &Arc<RunFile<F>>| {
             let pages = 0..run.index.pages().len();
             AnyPart::Run(Box::new(RunPart::new(Arc::clone(run), pages)))
@@ -86,14 +89,14 @@ impl<F: StorageFile> Sources<F> {
 
 /// A part of either kind.
 #[derive(Debug)]
-pub(super) enum AnyPart<F> {
+pub(crate) enum AnyPart<F> {
     Run(Box<RunPart<F>>),
     Log(LogPart),
 }
 
 impl<F> AnyPart<F> {
     /// What was damaged in what was decoded.
-    pub(super) fn into_damage(self) -> Vec<Damage> {
+    pub(crate) fn into_damage(self) -> Vec<Damage> {
         match self {
             AnyPart::Run(part) => part.damage,
             AnyPart::Log(part) => part.damage,

@@ -4,8 +4,9 @@
 //! Series are worked off in ranges, several at once on the processors there are; memory is that
 //! of the ranges under way.
 
-use super::emit::{Emitter, number};
+use super::emit::{Emitter, Form};
 use super::fold::Step;
+use super::many::Texts;
 use super::parallel::{in_order, workers};
 use super::sources::{AnyPart, Sources, touches};
 use super::{Aggregate, Every, Query, Target, Totals};
@@ -14,6 +15,7 @@ use crate::merge::{Gather, Portion, Wanted};
 use crate::runs::{PageAt, RunFile};
 use crate::{Error, Result};
 use baro_ondisk::Type;
+use baro_sys::memory;
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
@@ -31,28 +33,34 @@ struct Asked<'a> {
     kind: &'a (dyn Fn(u32) -> Type + Sync),
     query: &'a Query,
     aggregate: Aggregate,
+    /// Values in the form of [`Form::folded`], else all as floats.
+    exact: bool,
 }
 
 /// The rows of a range of series, in columns.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     ids: Vec<u32>,
-    values: Vec<f64>,
+    /// Floats, or what [`Form::folded`] says.
+    bits: Vec<u64>,
+    /// Series whose value is larger than its type.
+    too_large: u64,
 }
 
 impl Rows {
     pub(super) fn push(&mut self, id: u32, value: f64) {
         self.ids.push(id);
-        self.values.push(value);
+        self.bits.push(value.to_bits());
     }
 
     pub(super) fn clear(&mut self) {
         self.ids.clear();
-        self.values.clear();
+        self.bits.clear();
+        self.too_large = 0;
     }
 
     pub(super) fn totals(&self) -> Totals<'_> {
-        Totals { ids: &self.ids, values: &self.values }
+        Totals { ids: &self.ids, values: memory::as_floats(&self.bits) }
     }
 }
 
@@ -71,18 +79,39 @@ pub(super) fn rows<F: StorageFile>(
     every: Every,
     out: &mut Emitter<'_>,
 ) -> Result<Vec<Damage>> {
-    let mut place = 0;
-    let mut each = |rows: &Totals<'_>| {
-        for (id, value) in rows.ids.iter().zip(rows.values) {
+    let (mut place, mut failed) = (0, None);
+    let mut texts = Texts::new(sources, ids, kind, query);
+    let mut flow = ControlFlow::Continue(());
+    let mut hand_out = |rows: &Rows| {
+        for (id, bits) in rows.ids.iter().zip(&rows.bits) {
             while ids.get(place).is_some_and(|other| other < id) {
                 place += 1;
             }
+            texts.hand_out(Some(*id), out).unwrap_or_else(|error| {
+                failed = Some(error);
+                ControlFlow::Break(())
+            })?;
             let target = Target { id: *id, place };
-            out.one(target, query.interval.from_ns, *value)?;
+            let form = Form::from(kind(*id)).folded(every.aggregate);
+            out.one(target, form, query.interval.from_ns, *bits)?;
         }
+        out.notes.sums_left_out += rows.too_large;
         ControlFlow::Continue(())
     };
-    series(sources, ids, kind, query, every.aggregate, &mut each)
+    let mut each = |rows: &Rows| {
+        flow = hand_out(rows);
+        flow
+    };
+    let asked = Asked { kind, query, aggregate: every.aggregate, exact: true };
+    let mut damage = work_off(sources, ids, asked, &mut each)?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if flow.is_continue() {
+        let _ = texts.hand_out(None, out)?;
+    }
+    damage.extend(texts.into_damage());
+    Ok(damage)
 }
 
 /// Hands out one row of each of `ids` (sorted) that has samples.
@@ -94,8 +123,17 @@ pub(super) fn series<F: StorageFile>(
     aggregate: Aggregate,
     each: Each<'_>,
 ) -> Result<Vec<Damage>> {
+    let asked = Asked { kind, query, aggregate, exact: false };
+    work_off(sources, ids, asked, &mut |rows| each(&rows.totals()))
+}
+
+fn work_off<F: StorageFile>(
+    sources: &Sources<F>,
+    ids: &[u32],
+    asked: Asked<'_>,
+    each: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
+) -> Result<Vec<Damage>> {
     let ranges = ranges(sources, ids);
-    let asked = Asked { kind, query, aggregate };
     let (mut damage, mut failed) = (Vec::new(), None);
     let work = |work: &mut Work<'_, F>, at: usize, spare: Option<Found>| {
         let (mut rows, mut damage) = spare.and_then(Result::ok).unwrap_or_default();
@@ -106,7 +144,7 @@ pub(super) fn series<F: StorageFile>(
     let take = |found: &mut Found| match found {
         Ok((rows, found)) => {
             damage.append(found);
-            each(&rows.totals())
+            each(rows)
         }
         Err(_) => {
             failed = std::mem::replace(found, Ok(<_>::default())).err();
@@ -193,7 +231,17 @@ impl<'a, F: StorageFile> Work<'a, F> {
         }
         let found = self.found.get_mut(..used).unwrap_or(&mut []);
         let mut row = |(id, step): &(u32, Step)| {
-            rows.push(*id, step.value(asked.aggregate));
+            if !asked.exact {
+                rows.push(*id, step.value(asked.aggregate));
+                return;
+            }
+            match step.bits((asked.kind)(*id).into(), asked.aggregate) {
+                Some(bits) => {
+                    rows.ids.push(*id);
+                    rows.bits.push(bits);
+                }
+                None => rows.too_large += 1,
+            }
         };
         match found.iter().filter(|source| !source.1.is_empty()).count() {
             0 | 1 => found.iter().flat_map(|source| &source.1).for_each(row),
@@ -201,7 +249,11 @@ impl<'a, F: StorageFile> Work<'a, F> {
             _ => {
                 found.sort_by_key(|source| source.0);
                 let steps = found.iter_mut().map(|source| std::mem::take(&mut source.1));
-                steps.reduce(join).unwrap_or_default().iter().for_each(&mut row);
+                steps
+                    .reduce(|a, b| join(a, b, asked.aggregate))
+                    .unwrap_or_default()
+                    .iter()
+                    .for_each(&mut row);
             }
         }
         Ok(())
@@ -209,7 +261,11 @@ impl<'a, F: StorageFile> Work<'a, F> {
 }
 
 /// Joins two lists sorted by series; the second is later.
-fn join(first: Vec<(u32, Step)>, later: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
+fn join(
+    first: Vec<(u32, Step)>,
+    later: Vec<(u32, Step)>,
+    aggregate: Aggregate,
+) -> Vec<(u32, Step)> {
     if first.is_empty() {
         return later;
     }
@@ -220,7 +276,7 @@ fn join(first: Vec<(u32, Step)>, later: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
             joined.push(before);
         }
         match joined.last_mut().filter(|last| last.0 == id) {
-            Some(last) => last.1.join(&step),
+            Some(last) => last.1.join(&step, aggregate),
             None => joined.push((id, step)),
         }
     }
@@ -228,12 +284,12 @@ fn join(first: Vec<(u32, Step)>, later: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
     joined
 }
 
-fn add(to: &mut Vec<(u32, Step)>, id: u32, step: &Step) {
+fn add(to: &mut Vec<(u32, Step)>, id: u32, step: &Step, aggregate: Aggregate) {
     if step.count == 0 {
         return;
     }
     match to.last_mut().filter(|last| last.0 == id) {
-        Some(last) => last.1.join(step),
+        Some(last) => last.1.join(step, aggregate),
         None => to.push((id, *step)),
     }
 }
@@ -260,9 +316,9 @@ fn of_run<F: StorageFile>(
         let here = ids.get(start..end).unwrap_or(&[]);
         let inside =
             entry.time_min_ns >= from_ns && (entry.time_max_ns < to_ns || to_ns == i64::MAX);
-        if let (Some(aggregate), [id]) = (entry.aggregate.as_ref().filter(|_| inside), here) {
+        if let (Some(known), [id]) = (entry.aggregate.as_ref().filter(|_| inside), here) {
             // The page is not read at all.
-            add(steps, *id, &Step::from(aggregate));
+            add(steps, *id, &Step::known(known, aggregate), aggregate);
             continue;
         }
         let before = steps.len();
@@ -272,7 +328,7 @@ fn of_run<F: StorageFile>(
             reader.with(run, entry, |page| {
                 for id in here {
                     if let Some(found) = page.aggregate(*id, from_ns, to_ns)? {
-                        add(steps, *id, &Step::from(&found));
+                        add(steps, *id, &Step::known(&found, aggregate), aggregate);
                     }
                 }
                 Ok(())
@@ -285,7 +341,7 @@ fn of_run<F: StorageFile>(
                 page.aggregate_all(from_ns, to_ns, |id, found| {
                     while !all && wanted.next_if(|next| *next < id).is_some() {}
                     if all || wanted.peek() == Some(&id) {
-                        add(steps, id, &Step::of(found, aggregate));
+                        add(steps, id, &Step::of(found, aggregate), aggregate);
                     }
                 })
             })?
@@ -312,9 +368,9 @@ fn of_log<F: StorageFile>(
         for (id, range) in portion.groups() {
             let (form, mut step) = ((asked.kind)(id).into(), Step::EMPTY);
             for bits in portion.samples().bits.get(range).unwrap_or(&[]) {
-                step.add(number(form, *bits));
+                step.add_bits(form, *bits, asked.aggregate);
             }
-            add(steps, id, &step);
+            add(steps, id, &step, asked.aggregate);
         }
     }
     Ok(gather.into_parts().flat_map(AnyPart::into_damage).collect())

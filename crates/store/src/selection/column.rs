@@ -27,6 +27,12 @@ impl Column {
         self.field
     }
 
+    /// Whether it has samples; else it is a channel's frames or a field of them.
+    #[must_use]
+    pub fn is_series(&self) -> bool {
+        self.field.is_none() && self.kind != "frame"
+    }
+
     /// Of an element of an array: how many elements it has.
     #[must_use]
     pub fn array_elements(&self) -> Option<usize> {

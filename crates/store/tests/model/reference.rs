@@ -1,7 +1,10 @@
 //! What was pushed, and what may be read of it.
 
 use baro_ondisk::Type;
-use baro_store::{Aggregate, Batch, Damage, Error, Every, Interval, Query, Store, Values};
+use baro_store::{
+    Aggregate, Batch, Damage, Datum, Error, Every, Interval, Moment, Point, Query, Reading,
+    Selection, Store, Values,
+};
 use baro_sys::sim::{Rng, SimDisk};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -108,6 +111,7 @@ pub fn check(store: &Store<SimDisk>, truth: &Truth, rng: &mut Rng) -> Result<usi
         return Err(format!("taken for damage: {damage}"));
     }
     let found = asked(store, &ids, &Query::raw(Interval::ALL)).map_err(|e| e.to_string())?;
+    in_time_order(store, &found, rng)?;
     let count = count(&found, truth);
     if count < truth.durable || count > truth.pushes.len() {
         let (durable, pushed) = (truth.durable, truth.pushes.len());
@@ -119,6 +123,46 @@ pub fn check(store: &Store<SimDisk>, truth: &Truth, rng: &mut Rng) -> Result<usi
         questions(store, &ids, &model, truth, rng)?;
     }
     Ok(count)
+}
+
+/// In time order, within memory that may hold a part only, comes what a query has.
+fn in_time_order(store: &Store<SimDisk>, found: &[Row], rng: &mut Rng) -> Result<(), String> {
+    let memory_bytes = rng.pick(&[64 << 20, 1 << 20]);
+    let reading = Reading { memory_bytes, ..Reading::default() };
+    let selection = Selection::all(store.catalog(), true).map_err(|e| e.to_string())?;
+    let mut rows: Vec<Row> = Vec::new();
+    let mut take = |point: &Point<'_>| {
+        let value = match point.value {
+            Datum::Float(value) => Val::Bits(value.to_bits()),
+            Datum::Integer(value) => Val::Bits(value.cast_unsigned()),
+            Datum::Boolean(value) => Val::Bits(u64::from(value)),
+            Datum::Text(text) => Val::Text(text.to_owned()),
+            Datum::Unsigned(_) | Datum::Frame(_) => return ControlFlow::Continue(()),
+        };
+        rows.push((point.id, point.time_ns, value));
+        ControlFlow::Continue(())
+    };
+    let read = match rng.chance(1, 2) {
+        true => store.points(Interval::ALL, &selection, &reading, take),
+        false => store.timeline(Interval::ALL, &selection, &reading, |moment| match moment {
+            Moment::Point(point) => take(point),
+            _ => ControlFlow::Continue(()),
+        }),
+    };
+    let (notes, _) = read.map_err(|e| e.to_string())?;
+    if !notes.damage.is_empty() {
+        return Err(format!("damage in time order: {:?}", notes.damage));
+    }
+    if !rows.is_sorted_by_key(|row| (row.1, row.0)) {
+        return Err("in time order it is not in time order".to_owned());
+    }
+    rows.sort_by_key(|row| (row.0, row.1));
+    if rows != found {
+        let at = (0..).find(|at| rows.get(*at) != found.get(*at)).unwrap_or(0);
+        let (row, asked) = (rows.get(at), found.get(at));
+        return Err(format!("in time order {row:?}, in a query {asked:?}"));
+    }
+    Ok(())
 }
 
 /// The same for a store that was opened when `truth` was as it is given, of what was pushed since:
@@ -216,9 +260,12 @@ fn questions(
         let found = asked(store, &ids, &query).map_err(|e| e.to_string())?;
         let expected = folded(&expected, interval, every);
         let same = |(row, (id, time_ns, value)): (&Row, &(u32, i64, f64))| {
-            let Val::Bits(bits) = row.2 else { return false };
-            let counts = every.aggregate == Aggregate::Count;
-            let found = if counts { bits as f64 } else { f64::from_bits(bits) };
+            let bits = match &row.2 {
+                Val::Text(text) => of_text(text).to_bits(),
+                Val::Bits(bits) => *bits,
+            };
+            let integer = every.aggregate.result(kind(*id).name()) == Some("i64");
+            let found = if integer { bits as i64 as f64 } else { f64::from_bits(bits) };
             (row.0, row.1) == (*id, *time_ns) && close(found, *value)
         };
         if found.len() != expected.len() || !found.iter().zip(&expected).all(same) {
@@ -231,18 +278,21 @@ fn questions(
 fn folded(rows: &[Row], interval: Interval, every: Every) -> Vec<(u32, i64, f64)> {
     let mut steps: BTreeMap<(u32, i64), Vec<f64>> = BTreeMap::new();
     for (id, time_ns, value) in rows {
-        let Val::Bits(bits) = value else { continue };
         let start_ns = match i64::try_from(every.step_ns) {
             Ok(step_ns @ 1..) => time_ns.saturating_sub(time_ns.rem_euclid(step_ns)),
             _ => interval.from_ns,
         };
-        let value = match kind(*id) {
-            Type::F64 => f64::from_bits(*bits),
-            Type::Bool => *bits as f64,
-            _ => bits.cast_signed() as f64,
+        // A text by its place: of it there are a count, a first and a last.
+        let value = match (value, kind(*id)) {
+            (Val::Text(_), _) if every.aggregate.result("text").is_none() => continue,
+            (Val::Text(text), _) => of_text(text),
+            (Val::Bits(bits), Type::F64) => f64::from_bits(*bits),
+            (Val::Bits(bits), Type::Bool) => *bits as f64,
+            (Val::Bits(bits), _) => bits.cast_signed() as f64,
         };
         steps.entry((*id, start_ns)).or_default().push(value);
     }
+    let sum = |id: u32| every.aggregate == Aggregate::Sum && kind(id) == Type::I64;
     let one = |values: &mut Vec<f64>| match every.aggregate {
         Aggregate::Mean => values.iter().sum::<f64>() / values.len() as f64,
         Aggregate::Sum => values.iter().sum(),
@@ -256,7 +306,14 @@ fn folded(rows: &[Row], interval: Interval, every: Every) -> Vec<(u32, i64, f64)
             values[(values.len() * 99).div_ceil(100) - 1]
         }
     };
-    steps.into_iter().map(|(key, mut values)| (key.0, key.1, one(&mut values))).collect()
+    let rows = steps.into_iter().map(|(key, mut values)| (key.0, key.1, one(&mut values)));
+    // A sum that its type does not hold has no row.
+    rows.filter(|row| !sum(row.0) || row.2.abs() < 2f64.powi(63)).collect()
+}
+
+/// A number that stands for a text.
+fn of_text(text: &str) -> f64 {
+    text.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())).into()
 }
 
 fn close(a: f64, b: f64) -> bool {

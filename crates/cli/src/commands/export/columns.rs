@@ -62,6 +62,7 @@ pub(super) fn export(
     if frames > 0 {
         say!("note: frames of {frames} channels left out: these columns have no place for them");
     }
+    super::tell_pin(arguments, written.notes.rows);
     tell(&written.told);
     Ok(met(store, &written.notes))
 }

@@ -1,0 +1,226 @@
+//! Samples of one series, or of a field of a channel's frames, over an interval: from runs and log
+//! together, as every other way out of a store has them.
+//!
+//! The log's reader (`reader`) has what is in the log, in the order of writing; settled samples leave
+//! the log when it goes round. This one stands on the store's queries. A program that does not call it
+//! does not get it linked in.
+//!
+//! Invariant: what is handed out is what a query hands out, before and after settling and when the log
+//! has gone round. Held by `tests/samples.rs`.
+
+use crate::arguments::{fill, object_mut, path, text};
+use crate::error::{BARO_EINVAL, BARO_EIO, BARO_ENOENT, BARO_ERANGE, Failure, guard};
+use crate::structs::{BARO_BOOL, BARO_F64, BARO_I64, BARO_TEXT, baro_sample};
+use baro_store::{Batch, Error, Interval, Query, Selection, Store, Values};
+use std::ffi::c_char;
+use std::ops::ControlFlow;
+
+/// Samples read at once: 16 bytes each.
+const ROWS: u64 = 128 << 10;
+/// How often a log that goes round is looked at anew before a call gives up.
+const TRIES: u32 = 16;
+
+/// Samples of a series over an interval. For one thread at a time.
+#[derive(Debug)]
+pub struct baro_samples {
+    store: Store,
+    selection: Selection,
+    id: u32,
+    /// Where the rows behind those held begin; none at the end.
+    from_ns: Option<i64>,
+    to_ns: i64,
+    rows: Vec<(i64, u64)>,
+    /// Where the text of each row ends.
+    letters: String,
+    next: usize,
+}
+
+impl baro_samples {
+    fn load(&mut self) -> Result<(), Failure> {
+        self.rows.clear();
+        self.letters.clear();
+        self.next = 0;
+        let Some(from_ns) = self.from_ns.take() else { return Ok(()) };
+        let interval = Interval { from_ns, to_ns: self.to_ns };
+        let query = Query { limit: Some(ROWS), ..Query::raw(interval) };
+        let mut tries = TRIES;
+        let notes = loop {
+            let (rows, letters) = (&mut self.rows, &mut self.letters);
+            let take = |batch: &Batch<'_>| {
+                add(batch, rows, letters);
+                ControlFlow::Continue(())
+            };
+            match self.store.query(&self.selection, &query, take) {
+                Err(Error::Recycled { .. }) if tries > 0 => {
+                    tries -= 1;
+                    self.rows.clear();
+                    self.letters.clear();
+                    self.store.refresh().map_err(failure)?;
+                }
+                other => break other.map_err(failure)?,
+            }
+        };
+        if self.rows.len() as u64 >= ROWS {
+            self.from_ns = self.rows.last().and_then(|row| row.0.checked_add(1));
+        }
+        if let Some(damage) = notes.read.damage.first() {
+            return Err(Failure::new(
+                BARO_EIO,
+                format!("damage: {damage}; {}", damage.next_step()),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn add(batch: &Batch<'_>, rows: &mut Vec<(i64, u64)>, letters: &mut String) {
+    for (at, time_ns) in batch.times_ns.iter().enumerate() {
+        let bits = match batch.values {
+            Values::F64(values) => values.get(at).map(|value| value.to_bits()),
+            Values::I64(values) => values.get(at).map(|value| value.cast_unsigned()),
+            Values::U64(values) => values.get(at).copied(),
+            Values::Bool(values) => values.get(at).map(|value| u64::from(*value)),
+            Values::Text(texts) => texts.get(at).map(|text| {
+                letters.push_str(text);
+                letters.len() as u64
+            }),
+        };
+        rows.extend(bits.map(|bits| (*time_ns, bits)));
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    let code = match &error {
+        Error::Store(_) | Error::UnknownName(_) => BARO_ENOENT,
+        Error::Unsettled { .. } => BARO_ERANGE,
+        _ => BARO_EIO,
+    };
+    Failure::new(code, error.to_string())
+}
+
+/// Opens the samples of `name`, a series or a field of a channel as in "channel.speed", with
+/// from_ns <= time < to_ns (INT64_MIN and INT64_MAX for no bound): settled ones and those in the log,
+/// by rising time; of several of one time the one recorded last. `value_type` becomes BARO_F64,
+/// BARO_I64 (u64 fields too: the same bits), BARO_BOOL or BARO_TEXT. Works beside the store's recorder,
+/// which does not notice. Blocks for the device. Needs up to 512 MiB of memory where so much of the log
+/// waits to be settled, and about 6 MiB else.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_samples_open(
+    store: *const c_char,
+    name: *const c_char,
+    from_ns: i64,
+    to_ns: i64,
+    samples: *mut *mut baro_samples,
+    value_type: *mut u32,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (place, value_type, store, name) = unsafe {
+            (
+                object_mut(samples, "samples")?,
+                object_mut(value_type, "value_type")?,
+                path(store, "store")?,
+                text(name, "name")?,
+            )
+        };
+        *place = std::ptr::null_mut();
+        if from_ns >= to_ns {
+            let why = format!("from_ns: expected below to_ns, {to_ns}, found {from_ns}");
+            return Err(Failure::invalid(why));
+        }
+        let store = Store::open(store).map_err(failure)?;
+        let selection = Selection::named(store.catalog(), &[name]).map_err(failure)?;
+        let [column] = selection.columns() else {
+            let found = selection.columns().len();
+            let why = format!("{name}: expected the name of one series or field, found {found}");
+            return Err(Failure::new(BARO_EINVAL, why));
+        };
+        *value_type = match column.kind {
+            "f64" => BARO_F64,
+            "i64" | "u64" => BARO_I64,
+            "bool" => BARO_BOOL,
+            "text" => BARO_TEXT,
+            _ => {
+                let why = "expected a series or a field, found a channel; its frames are read with \
+                           baro_reader_next";
+                return Err(Failure::new(BARO_EINVAL, format!("{name}: {why}")));
+            }
+        };
+        let (id, rows, letters) = (column.id, Vec::new(), String::new());
+        let from_ns = Some(from_ns);
+        let found = baro_samples { store, selection, id, from_ns, to_ns, rows, letters, next: 0 };
+        *place = Box::into_raw(Box::new(found));
+        Ok(0)
+    })
+}
+
+/// The next sample: returns 1 and fills `sample`, or 0 at the end. Of a text only the time is in it:
+/// see baro_samples_text. Blocks for the device from time to time. Damage that was met is BARO_EIO; what
+/// follows it can still be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_samples_next(
+    samples: *mut baro_samples,
+    sample: *mut baro_sample,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let samples = unsafe {
+            crate::arguments::check(sample)?;
+            object_mut(samples, "samples")?
+        };
+        if samples.next >= samples.rows.len() {
+            samples.load()?;
+        }
+        let Some((time_ns, bits)) = samples.rows.get(samples.next).copied() else { return Ok(0) };
+        samples.next += 1;
+        let (value, integer) = (f64::from_bits(bits), bits.cast_signed());
+        let found = baro_sample { type_size: 0, series: samples.id, time_ns, value, integer };
+        // SAFETY: likewise.
+        unsafe { fill(sample, found)? };
+        Ok(1)
+    })
+}
+
+/// The text of the sample that baro_samples_next handed out last: `text` has `bytes` bytes of UTF-8,
+/// no zero byte at their end, and is valid until the next call on these samples. Does not block.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_samples_text(
+    samples: *mut baro_samples,
+    text: *mut *const c_char,
+    bytes: *mut usize,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let (samples, text, bytes) = unsafe {
+            (
+                object_mut(samples, "samples")?,
+                object_mut(text, "text")?,
+                object_mut(bytes, "bytes")?,
+            )
+        };
+        let end = |at: usize| samples.rows.get(at).map(|row| row.1 as usize);
+        let at = samples.next.checked_sub(1);
+        let start = at.and_then(|at| at.checked_sub(1)).and_then(end).unwrap_or(0);
+        let found = at.and_then(end).and_then(|end| samples.letters.get(start..end));
+        let is_text = samples.selection.columns().iter().any(|column| column.kind == "text");
+        let found = found.filter(|_| is_text).ok_or_else(|| {
+            let why = "expected a sample of a text, found none; call baro_samples_next before";
+            Failure::new(BARO_ENOENT, why)
+        })?;
+        (*text, *bytes) = (found.as_ptr().cast(), found.len());
+        Ok(0)
+    })
+}
+
+/// Frees the samples.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_samples_close(samples: *mut baro_samples) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says; the handle came from a Box.
+        unsafe {
+            let _ = object_mut(samples, "samples")?;
+            drop(Box::from_raw(samples));
+        }
+        Ok(0)
+    })
+}

@@ -1,0 +1,128 @@
+//! Samples of a series over an interval through the C interface: the same before and after settling, and
+//! when the log has gone round and no record of them is left in it.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+#![allow(unsafe_code)]
+
+mod place;
+
+use baro::*;
+use baro_store::{Extent, SettleOptions, Settler};
+use place::{Place, last_error, opened};
+use std::ffi::CString;
+use std::ptr::{null, null_mut};
+
+/// Time, value, integer, text.
+type Read = (i64, f64, i64, String);
+
+fn read(place: &Place, name: &str, from_ns: i64, to_ns: i64) -> (u32, Vec<Read>) {
+    let (name, mut found) = (CString::new(name).unwrap(), Vec::new());
+    let (mut samples, mut kind) = (null_mut(), 0);
+    // SAFETY: structures of the interface take any bits; valid pointers; a text has as many bytes as
+    // is said.
+    unsafe {
+        let mut sample: baro_sample = std::mem::zeroed();
+        sample.type_size = size_of::<baro_sample>() as u32;
+        let (store, name) = (place.c(), name.as_ptr());
+        let code = baro_samples_open(store.as_ptr(), name, from_ns, to_ns, &mut samples, &mut kind);
+        assert_eq!(code, 0, "{}", last_error());
+        loop {
+            let code = baro_samples_next(samples, &mut sample);
+            assert!(code >= 0, "{}", last_error());
+            if code == 0 {
+                break;
+            }
+            let (mut text, mut bytes, mut shown) = (null(), 0, String::new());
+            if kind == BARO_TEXT {
+                assert_eq!(baro_samples_text(samples, &mut text, &mut bytes), 0);
+                let bytes = std::slice::from_raw_parts(text.cast::<u8>(), bytes);
+                shown = String::from_utf8(bytes.to_vec()).unwrap();
+            }
+            found.push((sample.time_ns, sample.value, sample.integer, shown));
+        }
+        assert_eq!(baro_samples_next(samples, &mut sample), 0, "the end stays the end");
+        assert_eq!(baro_samples_close(samples), 0);
+    }
+    (kind, found)
+}
+
+fn refused(place: &Place, name: &str, from_ns: i64, to_ns: i64) -> (i32, String) {
+    let (name, mut samples, mut kind) = (CString::new(name).unwrap(), null_mut(), 0);
+    // SAFETY: valid pointers.
+    let code = unsafe {
+        let (store, name) = (place.c(), name.as_ptr());
+        baro_samples_open(store.as_ptr(), name, from_ns, to_ns, &mut samples, &mut kind)
+    };
+    assert!(samples.is_null());
+    (code, last_error())
+}
+
+fn push(place: &Place, rounds: u32, frames: u32) {
+    let (recorder, producer) = opened(place);
+    let (channel, mut id, mut sequence) = (3, 0, 0);
+    let frame = vec![7_u8; 60_000];
+    let (name, text) = (CString::new("said").unwrap(), CString::new("").unwrap());
+    // SAFETY: valid pointers.
+    unsafe {
+        let type_size = size_of::<baro_declare_options>() as u32;
+        let options = baro_declare_options { type_size, value_type: BARO_TEXT };
+        let channel_options = baro_declare_options { type_size, value_type: BARO_CHANNEL };
+        let float = baro_declare_options { type_size, value_type: BARO_F64 };
+        for (name, options) in [(c"a", &float), (c"b", &float), (c"raw", &channel_options)] {
+            let (text, mut id) = (null(), 0);
+            let code = baro_declare(recorder, name.as_ptr(), text, null(), options, &mut id);
+            assert_eq!(code, 0, "{}", last_error());
+        }
+        let code = baro_declare(recorder, name.as_ptr(), text.as_ptr(), null(), &options, &mut id);
+        assert_eq!(code, 0, "{}", last_error());
+        for at in 0..rounds {
+            let (time_ns, ids, values) = (i64::from(at) * 10, [1, 2], [f64::from(at) / 8.0, -0.5]);
+            let (ids, values) = (ids.as_ptr(), values.as_ptr());
+            while baro_push_samples(producer, time_ns, ids, values, 2, &mut sequence) != 0 {
+                baro_sys::clock::sleep_ns(1_000_000);
+            }
+            let text = format!("at {at}");
+            let (bytes, length) = (text.as_ptr().cast(), text.len());
+            while baro_push_text(producer, id, time_ns, bytes, length, &mut sequence) != 0 {
+                baro_sys::clock::sleep_ns(1_000_000);
+            }
+        }
+        for at in 0..frames {
+            let (bytes, length) = (frame.as_ptr().cast(), frame.len());
+            let time_ns = i64::from(at);
+            while baro_push_frame(producer, channel, time_ns, bytes, length, &mut sequence) != 0 {
+                baro_sys::clock::sleep_ns(1_000_000);
+            }
+        }
+        assert_eq!(baro_producer_close(producer), 0);
+        assert_eq!(baro_close(recorder, null_mut()), 0);
+    }
+}
+
+#[test]
+fn samples_are_read_after_settling_and_when_the_log_has_gone_round() {
+    let place = Place::recycling("samples");
+    push(&place, 500, 0);
+    let names = ["said", "a", "b"];
+    let ask = || {
+        let all = names.map(|name| read(&place, name, i64::MIN, i64::MAX));
+        (all, read(&place, "said", 1_000, 1_031))
+    };
+    let before = ask();
+    let (kind, texts) = &before.0[0];
+    assert_eq!((*kind, texts.len()), (BARO_TEXT, 500));
+    assert_eq!((texts[7].0, texts[7].3.as_str()), (70, "at 7"));
+    let (kind, floats) = &before.0[1];
+    assert_eq!((*kind, floats.len(), floats[9].1), (BARO_F64, 500, 1.125));
+    let window: Vec<_> = before.1.1.iter().map(|row| row.3.as_str()).collect();
+    assert_eq!(window, ["at 100", "at 101", "at 102", "at 103"]);
+    let mut settler = Settler::open(place.path(), SettleOptions::default()).unwrap();
+    while settler.step(Extent::All).unwrap().more {}
+    drop(settler);
+    assert!(ask() == before);
+    push(&place, 0, 120);
+    assert!(ask() == before);
+    let (code, said) = refused(&place, "none", 0, 1);
+    assert_eq!((code, said.contains("no such series")), (BARO_ENOENT, true), "{said}");
+    let (code, said) = refused(&place, "said", 5, 5);
+    assert_eq!((code, said.contains("expected below to_ns")), (BARO_EINVAL, true), "{said}");
+}

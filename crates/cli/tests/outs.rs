@@ -1,0 +1,161 @@
+//! All ways out of a store as a user calls them: the same samples whatever was settled and recycled,
+//! duplicates merged alike, aggregates of texts and large integers.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod calls;
+mod place;
+
+use calls::{baro, feed, json, run, stderr, text};
+use place::Folder;
+use std::io::Read;
+use std::process::Stdio;
+
+/// Samples of a series in a file of MCAP, which is not compressed.
+fn messages(file: &str) -> usize {
+    let bytes = std::fs::read(file).unwrap();
+    // A schema has an object there.
+    bytes.windows(10).filter(|at| at.starts_with(b"{\"value\":") && at[9] != b'{').count()
+}
+
+/// What each way out has of a series: rows of cat, of CSV, of MCAP, of Parquet, of a query.
+fn counts(folder: &Folder, series: &str) -> [usize; 5] {
+    let store = folder.path("store");
+    let cat = text(&run(&["cat", &store, series, "--format", "csv", "--data-only"]), 0);
+    let mut found = [cat.lines().count(), 0, 0, 0, 0];
+    for (at, name) in [(1, "o.csv"), (2, "o.mcap"), (3, "o.parquet")] {
+        let file = folder.path(name);
+        let _ = std::fs::remove_file(&file);
+        let done = run(&["export", &store, &file, "--series", series, "--format", "json"]);
+        let rows = json(&done, 0)["rows"].as_u64().unwrap();
+        found[at] = rows as usize;
+        if name == "o.csv" {
+            let lines = std::fs::read_to_string(&file).unwrap();
+            let rows = lines.lines().filter(|line| !line.starts_with('#')).count();
+            assert_eq!(rows, found[1] + 1);
+        }
+        if name == "o.mcap" {
+            assert_eq!(messages(&file), found[2]);
+        }
+    }
+    let rows = text(&run(&["query", &store, series, "--format", "csv"]), 0);
+    found[4] = rows.lines().count() - 1;
+    found
+}
+
+#[test]
+fn settled_samples_come_out_every_way_when_the_log_has_gone_round() {
+    let folder = Folder::new("outs-round");
+    let store = folder.path("store");
+    let lines: String = (0..1000).map(|at| format!("{},good,{at}\n", 1000 + at)).collect();
+    let record = ["record", &store, "--init", "4M", "--recycle", "--stdin", "csv"];
+    text(&feed(&record, lines.as_bytes()), 0);
+    assert_eq!(counts(&folder, "good"), [1000; 5]);
+    let cat = || text(&run(&["cat", &store, "good", "--format", "csv", "--data-only"]), 0);
+    let (before, last) = (cat(), ["cat", &store, "good", "--last", "2", "--format", "csv"]);
+    assert_eq!(before, lines);
+    text(&run(&["settle", &store, "--all"]), 0);
+    assert_eq!(counts(&folder, "good"), [1000; 5]);
+    // Frames of more than the log holds.
+    let frames = vec![7; 10 << 20];
+    text(&feed(&["record", &store, "--stdin", "raw", "--frame-bytes", "64K"], &frames), 0);
+    assert_eq!(counts(&folder, "good"), [1000; 5]);
+    assert_eq!(cat(), before);
+    assert_eq!(text(&run(&last), 0), "1998,good,998\n1999,good,999\n");
+}
+
+#[test]
+fn of_several_samples_of_one_time_the_last_comes_out_every_way() {
+    let folder = Folder::new("outs-twice");
+    let store = folder.path("store");
+    let record = ["record", &store, "--init", "8M", "--stdin", "csv"];
+    text(&feed(&record, b"1,a,1\n1,a,2\n2,a,5\n"), 0);
+    assert_eq!(counts(&folder, "a"), [2; 5]);
+    let cat = || text(&run(&["cat", &store, "--format", "csv"]), 0);
+    assert_eq!(cat(), "1,a,2\n2,a,5\n");
+    text(&run(&["settle", &store, "--all"]), 0);
+    text(&feed(&record, b"2,a,6\n"), 0);
+    assert_eq!(counts(&folder, "a"), [2; 5]);
+    assert_eq!(cat(), "1,a,2\n2,a,6\n");
+}
+
+#[test]
+fn aggregates_of_texts_and_of_large_integers_are_told_as_they_are() {
+    let folder = Folder::new("outs-folded");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "8M"]), 0);
+    let file = folder.path("a.lp");
+    let lines = "ev msg=\"a\" 1\nev msg=\"b\" 2\nev n=1 1\n\
+                 c v=9007199254740993i 1\nc v=1614713189327649433i 2\n\
+                 d v=9223372036854775807i 1\nd v=9223372036854775806i 2\n";
+    std::fs::write(&file, lines).unwrap();
+    text(&run(&["import", &store, &file]), 0);
+    let ask = |series: &str, agg: &str, code| {
+        let output = run(&["query", &store, series, "--agg", agg, "--format", "csv"]);
+        let rows = text(&output, code);
+        let value = rows.lines().nth(1).map(|row| row.splitn(3, ',').nth(2).unwrap().to_owned());
+        (value.unwrap_or_default(), stderr(&output))
+    };
+    for settled in [false, true] {
+        for (agg, value) in [
+            ("count", "2"),
+            ("min", "9007199254740993"),
+            ("first", "9007199254740993"),
+            ("max", "1614713189327649433"),
+            ("last", "1614713189327649433"),
+            ("p99", "1614713189327649433"),
+            ("sum", "1623720388582390426"),
+        ] {
+            assert_eq!(ask("c_v", agg, 0).0, value, "{agg}, settled {settled}");
+        }
+        for (agg, value) in [("count", "2"), ("first", "\"a\""), ("last", "\"b\"")] {
+            assert_eq!(ask("ev_msg", agg, 0), (value.to_owned(), String::new()), "{agg}");
+        }
+        let (value, said) = ask("ev_msg", "max", 0);
+        assert!(value.is_empty() && said.contains("texts have no max") && said.contains("ev_msg"));
+        // More than an integer holds.
+        let (value, said) = ask("d_v", "sum", 3);
+        assert!(value.is_empty() && said.contains("larger than their type"), "{said}");
+        assert_eq!(ask("d_v", "max", 0).0, "9223372036854775807");
+        let every = ["query", &store, "--every", "1s", "--agg", "count", "--format", "csv"];
+        let all = text(&run(&every), 0);
+        for row in ["0,ev_msg,2", "0,ev_n,1", "0,c_v,2", "0,d_v,2"] {
+            assert!(all.lines().any(|line| line == row), "{row}: {all}");
+        }
+        for form in ["parquet", "arrow"] {
+            let output = folder.path(&format!("{agg}.{form}", agg = settled));
+            text(&run(&["query", &store, "--agg", "last", "-o", &output]), 0);
+        }
+        text(&run(&["settle", &store, "--all"]), 0);
+    }
+}
+
+#[test]
+fn mcap_has_the_bytes_of_frames_and_their_fields() {
+    let folder = Folder::new("outs-mcap");
+    let store = folder.path("store");
+    let layout = ["--channel", "lidar", "--layout", "lidar=n:u64@0", "--frame-bytes", "1000"];
+    let record = [&["record", &store, "--init", "8M", "--stdin", "raw"][..], &layout].concat();
+    text(&feed(&record, &[5; 10_000]), 0);
+    let file = folder.path("all.mcap");
+    let done = json(&run(&["export", &store, &file, "--format", "json"]), 0);
+    assert_eq!(done["rows"], 20);
+    let bytes = std::fs::read(&file).unwrap();
+    assert!(bytes.windows(1000).any(|at| at == [5; 1000]));
+    let fields = bytes.windows(6).filter(|at| at.starts_with(b"{\"n\":") && at[5] != b'{');
+    assert_eq!(fields.count(), 10);
+}
+
+#[test]
+fn a_reader_that_has_read_enough_is_no_failure() {
+    let folder = Folder::new("outs-head");
+    let store = folder.path("store");
+    let lines: String = (0..200_000).map(|at| format!("{at},a,{at}\n")).collect();
+    text(&feed(&["record", &store, "--init", "8M", "--stdin", "csv"], lines.as_bytes()), 0);
+    for verb in [&["query", &store, "--format", "csv"][..], &["cat", &store]] {
+        let mut child = baro(verb).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut some = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{verb:?}");
+    }
+}
