@@ -7,7 +7,7 @@ mod reading;
 
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
-use baro_export::parquet::{self, Imported, TimeUnit};
+use baro_export::parquet::{self, Choice, Imported, TimeUnit};
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
 use baro_log::{Role, StoreLock};
 use baro_recorder::{Options, Recorder};
@@ -84,14 +84,25 @@ pub(crate) struct Arguments {
     /// What the files hold; without it by their names: .csv, .parquet, .lp, .influx or .line
     #[arg(long, value_enum)]
     input: Option<Input>,
-    /// Unit of times that are integers, of line protocol and Parquet; CSV has nanoseconds
-    #[arg(long, value_enum, default_value_t)]
-    precision: Precision,
+    /// Unit of times that are integers, of line protocol and Parquet; without it nanoseconds. CSV has
+    /// nanoseconds
+    #[arg(long, value_enum)]
+    precision: Option<Precision>,
+    /// What a column of Parquet is for: time, series, label, value, field (a series beside that of the
+    /// row) or skip
+    #[arg(long = "column", value_name = "NAME=ROLE", value_parser = column)]
+    columns: Vec<(String, parquet::Role)>,
     /// Stop at the first line that is refused; what came before it is recorded
     #[arg(long)]
     strict: bool,
     #[arg(long, value_enum, default_value_t)]
     format: ImportFormat,
+}
+
+/// A column's name, which may have a `=`, and what it is for.
+fn column(text: &str) -> std::result::Result<(String, parquet::Role), String> {
+    let (name, role) = text.rsplit_once('=').ok_or("expected NAME=ROLE, found no =")?;
+    Ok((name.to_owned(), role.parse()?))
 }
 
 impl Arguments {
@@ -113,7 +124,7 @@ impl Arguments {
         if found == Some(Input::Parquet) && file == Path::new("-") {
             return Err("Parquet is read from its end: expected a file, found - (stdin)".into());
         }
-        if found == Some(Input::Csv) && self.precision != Precision::Ns {
+        if found == Some(Input::Csv) && self.precision.is_some_and(|unit| unit != Precision::Ns) {
             let text = "--precision: expected line protocol or Parquet, found CSV, whose times are \
                         nanoseconds, seconds with a point, or RFC 3339";
             return Err(text.into());
@@ -196,7 +207,7 @@ fn print(format: Format, lines: u64, fed: &Fed, lost: u64) -> Result<()> {
 }
 
 fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
-    let unit = arguments.precision.unit();
+    let unit = arguments.precision.map(Precision::unit);
     match input {
         Input::Csv => {
             let mut parser = CsvParser::new();
@@ -206,13 +217,13 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
             })
         }
         Input::Influx => {
-            let mut parser = InfluxParser::new(unit.ns());
+            let mut parser = InfluxParser::new(unit.unwrap_or_default().ns());
             pieces(file, reading, |piece, reading| match piece {
                 Some(piece) => parser.feed(piece, |item| take_influx(reading, item)),
                 None => parser.finish(|item| take_influx(reading, item)),
             })
         }
-        Input::Parquet => rows(file, reading, unit),
+        Input::Parquet => rows(file, reading, Choice { unit, columns: arguments.columns.clone() }),
     }
 }
 
@@ -276,9 +287,9 @@ fn take_influx(
     }
 }
 
-fn rows(path: &Path, reading: &mut Reading<'_>, unit: TimeUnit) -> Result<()> {
+fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
     let mut failed = Ok(());
-    let rows = parquet::import(files::open(path)?, unit, |item| {
+    let rows = parquet::import(files::open(path)?, choice, |item| {
         match item {
             Imported::Sample { row, series, time_ns, value } => {
                 let (value, types) = (value_of(value), Types::Exact);
