@@ -15,8 +15,9 @@ use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
+use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_recorder::inspect::FoundRing;
-use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, Trouble};
+use baro_recorder::{Closed, Growth, Options, Producer, Recorder, RingReport, Rings, Trouble};
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
@@ -32,6 +33,9 @@ use udp::UdpFeed;
 const LAYOUT_HELP: &str = "Fields of a channel's frames, read back as series CHANNEL.FIELD: \
     [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of \
     --channel";
+
+/// Of a ring, if nothing else is said.
+const RING_BYTES: usize = 16 << 20;
 
 /// What stdin carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -127,9 +131,10 @@ pub(crate) struct Arguments {
 /// Options of the recorder.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Tuning {
-    /// Memory of each source's ring: what it holds is what a stall of the device may last
-    #[arg(long, default_value = "16M", value_parser = size::bytes)]
-    ring: u64,
+    /// Memory of each source's ring: what it holds is what a stall of the device may last [default:
+    /// 16M, or 4 frames if that is more]
+    #[arg(long, value_parser = size::bytes)]
+    ring: Option<u64>,
     /// Folder for the rings, on a tmpfs
     #[arg(long, value_name = "FOLDER")]
     rings: Option<PathBuf>,
@@ -149,7 +154,12 @@ pub(crate) struct Tuning {
 
 impl Tuning {
     pub(crate) fn options(&self, record_bytes: usize) -> Options {
-        let ring_bytes = usize::try_from(self.ring).unwrap_or(usize::MAX);
+        // A record takes a quarter of its ring at most.
+        let wanted = Producer::record_bytes(record_bytes.min(RECORD_BYTES_MAX)) * 4;
+        let ring_bytes = match self.ring {
+            Some(ring) => usize::try_from(ring).unwrap_or(usize::MAX),
+            None => wanted.max(RING_BYTES),
+        };
         Options {
             durable_within_ns: self.durable_within,
             ring_bytes,
@@ -177,7 +187,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
     }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
-    let mut options = arguments.tuning.options(frame_bytes);
+    // Frames on stdin come in any size; nobody says theirs before.
+    let record_bytes = match arguments.stdin {
+        Some(Input::Frames) => frame_bytes::largest_of(&arguments.store),
+        _ => frame_bytes,
+    };
+    let mut options = arguments.tuning.options(record_bytes);
     let yields = arguments.attach.is_some() || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
