@@ -135,7 +135,7 @@ impl<'a> Target<'a> {
         let Columns { times_ns, series, words } = columns;
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
         let count = series.len();
-        let push = |producer: &mut Producer| producer.push_samples(*time_ns, series, words);
+        let push = |producer: &mut Producer| producer.push_words_at(*time_ns, series, words);
         self.push(fed, count, 8 + count * 12, push)
     }
 
@@ -147,7 +147,7 @@ impl<'a> Target<'a> {
         for ((times_ns, series), words) in columns {
             let count = series.len();
             self.push(fed, count, 8 + count * 20, |producer| {
-                producer.push_batch(times_ns, series, words)
+                producer.push_words(times_ns, series, words)
             })?;
         }
         Ok(())

@@ -105,6 +105,8 @@ pub struct Status {
     pub segments_lost_unsettled: u32,
     /// Records in them, as far as that is known.
     pub records_lost_unsettled: u64,
+    /// Records of another type than their series is declared with; in `lost` too.
+    pub records_misfit: u64,
     /// Nothing is written any more: the store is gone, or another process writes it; `trouble` says
     /// which.
     pub stopped: bool,

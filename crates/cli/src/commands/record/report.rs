@@ -169,6 +169,12 @@ fn print_text(recording: &Recording) {
     for damage in &recording.closed.damage {
         out!("DAMAGE {damage}");
     }
+    if recording.closed.status.records_misfit > 0 {
+        out!(
+            "{} of the lost records had values of another type than their series is declared with",
+            recording.closed.status.records_misfit
+        );
+    }
     if recording.closed.lost_durable > 0 {
         out!(
             "{} of the lost records had been durable: they are not in the store any more",
@@ -237,6 +243,8 @@ fn as_json(
                 "series": fed.series,
                 "records": fed.records,
                 "samples": fed.samples,
+                "declared": fed.declared,
+                "declarations": fed.declarations,
                 "payload_bytes": fed.bytes,
                 "refused": fed.refused,
                 "missed_periods": fed.missed,
@@ -308,6 +316,7 @@ fn as_json(
         "longest_durable_ns": status.longest_durable_ns,
         "ring_covers_ns": covers_ns(recording),
     });
+    report["records_misfit"] = json!(status.records_misfit);
     report["lost_durable"] = json!(recording.closed.lost_durable);
     report["damage"] = json!(recording.closed.damage);
     report
