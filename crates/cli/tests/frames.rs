@@ -23,7 +23,11 @@ fn frames_of_a_camera_need_no_options() {
     // Segments of 32 MiB: a frame may have a quarter.
     let record = ["record", &store, "--init", "512M", "--stdin", "frames", "--channel", "camera"];
     let found = json(&feed(&[&record[..], &["--format", "json"]].concat(), &input), 0);
-    assert_eq!((&found["lost"], &found["sources"][0]["records"]), (&0.into(), &5.into()), "{found}");
+    assert_eq!(
+        (&found["lost"], &found["sources"][0]["records"]),
+        (&0.into(), &5.into()),
+        "{found}"
+    );
     let back = run(&["cat", &store, "camera", "--format", "raw"]).stdout;
     let expected: Vec<u8> =
         sizes.iter().enumerate().flat_map(|(at, bytes)| vec![at as u8 + 1; *bytes]).collect();

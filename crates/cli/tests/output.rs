@@ -53,7 +53,7 @@ fn a_full_disk_at_stdout_fails_every_verb() {
         &["du", store],
         &["top", store],
         &["pin", store, "--list"],
-        &["rings", "list"],
+        &["rings", "--format", "json"],
         &["explain", TRACE],
         &["blk", BLKPARSE],
         // What does its work before it has nobody to tell.
