@@ -55,7 +55,7 @@ fn a_full_disk_at_stdout_fails_every_verb() {
         &["pin", store, "--list"],
         &["rings", "--format", "json"],
         &["explain", TRACE],
-        &["blk", BLKPARSE],
+        &["blk", "--blkparse", BLKPARSE],
         // What does its work before it has nobody to tell.
         &["settle", store],
         &["import", store, &lines],
