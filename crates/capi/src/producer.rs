@@ -157,6 +157,9 @@ unsafe fn pushed(result: std::result::Result<u64, Refused>, sequence: *mut u64) 
 
 /// Pushes a frame of `channel`, taken at `time_ns`. `sequence` may be null. Never blocks, never
 /// enters the kernel. BARO_EAGAIN: the ring is full; the record is counted and will be a gap.
+/// No push looks an id up. The recorder does, before it writes: a record in which an id is declared
+/// with another type than it is pushed with, here and in all pushes below, is not recorded; it is
+/// counted in `lost` and will be a gap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_frame(
     producer: *mut baro_producer,

@@ -43,9 +43,17 @@ fn main() -> ExitCode {
             baro_command::say_lines(&error.render().to_string());
             return ExitCode::from(2);
         }
-        Err(help) => help.exit(),
+        Err(help) => {
+            return match help.print() {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    say!("baro: {}", baro_command::unprinted(&error));
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::SUCCESS,
+            };
+        }
     };
-    match commands::run(arguments.command) {
+    match baro_command::outcome(commands::run(arguments.command)) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             // Whoever has read enough, as head does, is no failure of ours.

@@ -13,8 +13,8 @@ pub mod size;
 
 pub use format::Format;
 pub use lines::{
-    Lines, end_status, exact, json_line, on_terminal, print_json, print_line, print_lines,
-    say_line, say_lines, show_status, status_on_terminal,
+    Lines, end_status, exact, json_line, on_terminal, outcome, print_json, print_line, print_lines,
+    say_line, say_lines, show_status, status_on_terminal, unprinted,
 };
 
 /// How the line begins that `baro trace` writes to stderr where no command is recorded, when recording

@@ -6,13 +6,20 @@
 //! programs read goes out exactly, by [`exact`] and [`print_json`]; JSON escapes what is not seen,
 //! which says the same.
 //!
+//! A line that cannot be printed does not end a command, which may be recording; it is remembered, and
+//! [`outcome`] makes it the command's failure.
+//!
 //! Invariant: no control character but the ends of our lines, and no mark of direction, reaches stdout
 //! or stderr in a text for people. Held by `foreign_names_move_no_cursor_in_any_verb`, and by tidy's
 //! rule `printing`, which forbids the other ways.
 
-use crate::failure::Result;
+use crate::failure::{Failure, Outcome, Result};
 use std::fmt::Arguments;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
+
+/// The first line for stdout that could not be printed: why.
+static UNPRINTED: OnceLock<(ErrorKind, String)> = OnceLock::new();
 
 /// Rows that a command may print at once.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -84,7 +91,32 @@ pub fn status_on_terminal() -> bool {
 
 /// One line on stdout; see [`out!`](crate::out).
 pub fn print_line(line: Arguments<'_>) {
-    let _ = Lines::new(io::stdout().lock()).line(line);
+    remember(Lines::new(io::stdout().lock()).line(line));
+}
+
+fn remember(printed: io::Result<()>) {
+    if let Err(error) = printed {
+        let _ = UNPRINTED.set((error.kind(), error.to_string()));
+    }
+}
+
+/// What a command came to, once all that it printed has been taken: a result that nobody has is none.
+/// That the reader has gone is no failure: it had enough.
+///
+/// # Errors
+/// The command's own, or that stdout refuses.
+pub fn outcome(ended: Result<Outcome>) -> Result<Outcome> {
+    let outcome = ended?;
+    remember(io::stdout().lock().flush());
+    match UNPRINTED.get() {
+        Some((kind, error)) if *kind != ErrorKind::BrokenPipe => Err(unprinted(error)),
+        _ => Ok(outcome),
+    }
+}
+
+/// What is said where stdout refuses.
+pub fn unprinted(error: &impl std::fmt::Display) -> Failure {
+    format!("stdout: write: {error}; what was printed is not whole").into()
 }
 
 /// One line on stderr; see [`say!`](crate::say).

@@ -39,6 +39,15 @@ pub enum Error {
         /// What it must have.
         expected: &'static str,
     },
+    /// A column of a Parquet file that cannot be taken as it is.
+    Column {
+        /// Its name.
+        column: String,
+        /// What it must be, or what would do.
+        expected: String,
+        /// What it has.
+        found: &'static str,
+    },
 }
 
 /// Result of an export.
@@ -104,6 +113,9 @@ impl fmt::Display for Error {
             }
             Error::Layout { found, expected } => {
                 write!(f, "Parquet: expected {expected}, found {found}")
+            }
+            Error::Column { column, expected, found } => {
+                write!(f, "Parquet: column {column}: expected {expected}, found {found}")
             }
         }
     }

@@ -7,7 +7,7 @@
 
 mod read;
 
-pub use read::{Imported, Refusal, TimeUnit, Value, import};
+pub use read::{Choice, Imported, Refusal, Role, TimeUnit, Value, import};
 
 use crate::Result;
 use crate::long::Long;

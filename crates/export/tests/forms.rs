@@ -10,7 +10,7 @@ use baro_export::{Arrow, Json, Parquet};
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
-use baro_store::{Batch, Column, Selection, Store, Target, Values};
+use baro_store::{Batch, Column, Selection, Store, Target, Texts, Values};
 use baro_sys::disk::Disk;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
@@ -211,4 +211,100 @@ fn a_damaged_parquet_file_is_an_error_or_other_samples_and_never_a_panic() {
         }
     }
     assert!(refused > whole.len() as u64 / 32, "only {refused} of {} refused", whole.len());
+}
+
+/// What was handed in, as bits, by series and time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Bits {
+    F64(u64),
+    I64(i64),
+    Bool(bool),
+    Text(String),
+}
+
+/// Random, and more often a value at some border.
+fn word(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    let borders = [0, 1 << 63, u64::MAX, 0x7ff0_0000_0000_0001, 0xfff8_0000_0000_beef, 1, 1 << 62];
+    if *random & 3 == 0 { borders[(*random >> 8) as usize % borders.len()] } else { *random }
+}
+
+#[test]
+fn what_is_written_as_parquet_comes_back_bit_for_bit() {
+    let rounds = std::env::var("BARO_PARQUET_ROUNDS").ok().and_then(|n| n.parse().ok());
+    let rounds: u64 = rounds.unwrap_or(6);
+    let names = ["f", "i{a=\"b\"}", "b", "{\"a b\",\"c,d\"=\"\\\"\"}", "t{x=\"\u{e9}\"}"];
+    let kinds = [Type::F64, Type::I64, Type::Bool, Type::F64, Type::Text];
+    let series: Vec<_> = names.iter().zip(kinds).map(|(name, kind)| (*name, kind, "V")).collect();
+    let (folder, store) = store("round", &series);
+    let path = folder.0.join("round.parquet");
+    let mut random = 0x1234_5678_9abc_def1;
+    for round in 0..rounds {
+        // All types together, and each alone: then the column is "value".
+        let alone = (round % 6).checked_sub(1).map(|at| names[at as usize]);
+        let selection = match alone {
+            Some(name) => Selection::named(store.catalog(), &[name]).unwrap(),
+            None => Selection::named(store.catalog(), &names).unwrap(),
+        };
+        let mut parquet = Parquet::new(&selection, None, File::create(&path).unwrap()).unwrap();
+        let mut expected = Vec::new();
+        for (place, column) in selection.columns().iter().enumerate() {
+            let rows = word(&mut random) as usize % 700 + 1;
+            let times: Vec<i64> = (0..rows).map(|_| word(&mut random).cast_signed()).collect();
+            let words: Vec<u64> = (0..rows).map(|_| word(&mut random)).collect();
+            let texts: Vec<String> =
+                words.iter().map(|n| "\u{1f321}\0\n\"".repeat(*n as usize % 4)).collect();
+            let mut hand =
+                |values: Values<'_>| hand(&mut parquet, selection.columns(), place, &times, values);
+            let mut add = |bits: &dyn Fn(usize) -> Bits| {
+                let all = times.iter().enumerate();
+                expected.extend(all.map(|(at, time)| (column.name.clone(), *time, bits(at))));
+            };
+            match column.kind {
+                "f64" => {
+                    hand(Values::F64(
+                        &words.iter().copied().map(f64::from_bits).collect::<Vec<_>>(),
+                    ));
+                    add(&|at| Bits::F64(words[at]));
+                }
+                "i64" => {
+                    hand(Values::I64(&words.iter().map(|n| n.cast_signed()).collect::<Vec<_>>()));
+                    add(&|at| Bits::I64(words[at].cast_signed()));
+                }
+                "bool" => {
+                    hand(Values::Bool(&words.iter().map(|n| n & 1 == 1).collect::<Vec<_>>()));
+                    add(&|at| Bits::Bool(words[at] & 1 == 1));
+                }
+                _ => {
+                    let all = texts.concat();
+                    let mut ends = vec![];
+                    texts.iter().fold(0, |end, text| {
+                        ends.push(end + text.len() as u32);
+                        end + text.len() as u32
+                    });
+                    hand(Values::Text(Texts { ends: &ends, bytes: &all }));
+                    add(&|at| Bits::Text(texts[at].clone()));
+                }
+            }
+        }
+        parquet.finish().unwrap();
+        drop(parquet);
+        let mut found = Vec::new();
+        import(File::open(&path).unwrap(), TimeUnit::Nanoseconds, |item| {
+            let Imported::Sample { series, time_ns, value, .. } = item else { panic!("{item:?}") };
+            let bits = match value {
+                Value::Float(value) => Bits::F64(value.to_bits()),
+                Value::Integer(value) => Bits::I64(value),
+                Value::Unsigned(value) => panic!("{value}"),
+                Value::Boolean(value) => Bits::Bool(value),
+                Value::Text(text) => Bits::Text(text.to_owned()),
+            };
+            found.push((series.to_owned(), time_ns, bits));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert!(found == expected, "round {round}: {} rows of {}", found.len(), expected.len());
+    }
 }

@@ -185,7 +185,7 @@ impl<'a> Target<'a> {
         let Columns { times_ns, series, words, lines } = columns;
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
         let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
-        let push = |producer: &mut Producer| producer.push_samples(*time_ns, series, words);
+        let push = |producer: &mut Producer| producer.push_words_at(*time_ns, series, words);
         self.push(fed, (count, line), 8 + count * 12, push)
     }
 
@@ -197,7 +197,7 @@ impl<'a> Target<'a> {
         for (((times_ns, series), words), lines) in columns.zip(lines.chunks(most)) {
             let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
             self.push(fed, (count, line), 8 + count * 20, |producer| {
-                producer.push_batch(times_ns, series, words)
+                producer.push_words(times_ns, series, words)
             })?;
         }
         Ok(())

@@ -3,8 +3,8 @@
 
 /// The smallest write that every direct I/O path takes; blocks and headers are whole units.
 pub const UNIT_BYTES: usize = 4096;
-/// Largest payload of one record.
-pub const RECORD_BYTES_MAX: usize = 4 << 20;
+/// Largest payload of one record: a block of the largest size holds it with its heads.
+pub const RECORD_BYTES_MAX: usize = 7 << 20;
 /// Largest block, padding included.
 pub const BLOCK_BYTES_MAX: usize = 8 << 20;
 /// Most chunks in one block.

@@ -29,6 +29,7 @@ mod recorder;
 mod ring;
 #[cfg(feature = "simulate")]
 pub mod simulate;
+mod types;
 mod writer;
 
 pub use attach::{Attached, attach};

@@ -2,6 +2,7 @@
 
 use crate::writer::{Retention, Scheduling};
 use crate::{Error, Result};
+use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_sys::schedule;
 use std::path::PathBuf;
 
@@ -25,7 +26,7 @@ pub struct Options {
     pub durable_within_ns: u64,
     /// Bytes of each ring: covers input rate x longest stall of the device.
     pub ring_bytes: usize,
-    /// Largest record payload: 16 B to 4 MiB, and at most a quarter of the ring.
+    /// Largest record payload: 16 B to 7 MiB, and at most a quarter of the ring, or of a segment.
     pub record_bytes_max: usize,
     /// Largest block in bytes: 64 KiB to 4 MiB; more where the largest record needs it. The writer
     /// has nine buffers of this size; a small board wants small ones.
@@ -70,7 +71,12 @@ impl Options {
         };
         within("durable_within in ns", self.durable_within_ns, 1_000_000, 3_600_000_000_000)?;
         within("ring in bytes", self.ring_bytes as u64, 64 << 10, 1 << 40)?;
-        within("largest record in bytes", self.record_bytes_max as u64, 16, 4 << 20)?;
+        within(
+            "largest record in bytes",
+            self.record_bytes_max as u64,
+            16,
+            RECORD_BYTES_MAX as u64,
+        )?;
         within("largest block in bytes", self.block_bytes as u64, 64 << 10, 4 << 20)?;
         within("priority", u64::from(self.fifo.unwrap_or(1)), 1, 99)
     }

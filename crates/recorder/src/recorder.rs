@@ -6,6 +6,7 @@ use crate::keeper::{
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
+use crate::types::{DeclaredTypes, KnownTypes};
 use crate::writer::{
     Command, Engine, FileDevice, LeftInRing, Own, Published, Start, Status, Stored, Trigger,
     WRITE_THREADS, WriterThread,
@@ -40,6 +41,7 @@ pub struct Recorder {
     rings: RingFolder,
     ring_count: Mutex<usize>,
     catalog: Mutex<Catalog>,
+    types: Arc<DeclaredTypes>,
     commands: Sender<Command>,
     writer: WriterThread,
     keeper: KeeperThread,
@@ -151,7 +153,10 @@ impl Recorder {
         };
         opening.wear = recovery.wear;
         let boot_id = start.boot_id;
+        let types = Arc::new(DeclaredTypes::default());
+        types.add(catalog.iter().map(|found| (found.id, found.kind)));
         let mut engine = Engine::new(start, &recovery)?;
+        engine.know(KnownTypes::of(Arc::clone(&types)));
         left.into_iter().for_each(|ring| engine.add_leftover(ring));
         opening.fifo = options.probe_fifo();
         opening.cpu = options.probe_cpu();
@@ -191,6 +196,7 @@ impl Recorder {
             rings,
             ring_count,
             catalog: Mutex::new(catalog),
+            types,
             commands,
             writer,
             keeper,
@@ -215,7 +221,9 @@ impl Recorder {
     /// none of the new ones is declared.
     pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(catalog.declare(&self.disk, self.session, wanted)?)
+        let ids = catalog.declare(&self.disk, self.session, wanted)?;
+        self.types.add(ids.iter().copied().zip(wanted.iter().map(|(_, kind, _)| *kind)));
+        Ok(ids)
     }
 
     /// The series or channel of this name, if it is declared. Does not block for the device.
@@ -251,7 +259,9 @@ impl Recorder {
     pub fn declare_channel_with_layout(&self, name: &str, layout: &Layout) -> Result<u32> {
         layout.check_frame(self.record_bytes_max as u64)?;
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(catalog.declare_channel(&self.disk, self.session, name, layout)?)
+        let id = catalog.declare_channel(&self.disk, self.session, name, layout)?;
+        self.types.add([(id, Type::Channel)].into_iter());
+        Ok(id)
     }
 
     /// A new ring with its producer.

@@ -27,6 +27,7 @@ pub(crate) use header::Home;
 pub use inspect::{RingContents, inspect};
 pub(crate) use layout::Ring;
 pub use number::Number;
+pub(crate) use number::{FLOATS, INTEGERS};
 pub use producer::{Producer, Refused, RingReport};
 pub use waits::{Told, Waits};
 #[cfg(test)]

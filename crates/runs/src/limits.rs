@@ -12,4 +12,4 @@ pub const PAGES_MAX: usize = 1 << 24;
 /// Longest note in the header.
 pub const NOTE_BYTES_MAX: usize = 256;
 /// Longest text of one sample.
-pub const TEXT_BYTES_MAX: usize = baro_ondisk::limits::RECORD_BYTES_MAX;
+pub const TEXT_BYTES_MAX: usize = 4 << 20;

@@ -61,6 +61,11 @@ pub enum Source {
         /// Block sequence that does.
         found: u64,
     },
+    /// Something was recorded of an id that no declaration has.
+    Undeclared {
+        /// The lowest of them.
+        id: u32,
+    },
     /// What was found earlier, and is told from then on.
     Earlier,
     /// Two files claim to be the same segment.
@@ -98,6 +103,11 @@ impl Damage {
     /// What to do about it.
     #[must_use]
     pub fn next_step(&self) -> &'static str {
+        if matches!(self.source, Source::Undeclared { .. }) {
+            return "look at the ids that the program pushes with, which are those that declaring \
+                    returns; if they are right, a declaration is lost: check the device (smartctl, \
+                    dmesg)";
+        }
         match self.loss {
             Loss::Nothing => "none needed; recording goes on and reuses the segment",
             Loss::Unsettled(_) => {
@@ -121,6 +131,12 @@ impl fmt::Display for Damage {
             Source::Unreadable(reason) => f.write_str(reason)?,
             Source::Sequence { expected, found } => {
                 write!(f, "expected block {expected} of the session, found block {found}")?;
+            }
+            Source::Undeclared { id } => {
+                write!(
+                    f,
+                    "expected a declaration of id {id}, of which records are in the log, found none"
+                )?;
             }
             Source::Earlier => f.write_str("damage that a settling met")?,
             Source::Twice { epoch } => {

@@ -8,7 +8,7 @@ mod runs;
 mod sessions;
 
 use crate::Result;
-use crate::damage::{Damage, Loss};
+use crate::damage::{Damage, Loss, Source};
 use crate::index::Tail;
 use crate::read::{LiveBlock, Notes};
 use crate::store::Store;
@@ -131,14 +131,12 @@ pub fn verify<S: Storage>(
     report.damage.extend(notes.damage);
     report.producers = pass.producers.len() as u64;
     if let Some(first) = pass.declared.undeclared.first() {
-        let source = Format::Mismatch {
-            what: What::Declaration,
-            field: "id",
+        report.damage.push(Damage {
+            file: CATALOG.to_owned(),
             offset: store.catalog.used_bytes(),
-            expected: u64::from(*first),
-            found: 0,
-        };
-        report.damage.push(Damage::format(CATALOG, source, Loss::Declarations));
+            source: Source::Undeclared { id: *first },
+            loss: Loss::Declarations,
+        });
     }
     Ok(report)
 }

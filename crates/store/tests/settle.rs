@@ -65,7 +65,7 @@ fn record(folder: &Folder, random: &mut Random, series: u32, batches: u64, model
         while producer.free_bytes() < 1 << 16 {
             std::thread::yield_now();
         }
-        producer.push_batch(&times_ns, &ids, &bits).unwrap();
+        producer.push_words(&times_ns, &ids, &bits).unwrap();
         if random.below(4) == 0 {
             let sequence = producer.next_sequence();
             assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));

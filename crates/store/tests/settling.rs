@@ -65,7 +65,7 @@ fn push_until(recorder: &Recorder, settling: &Settling, segments: u32) -> u64 {
         let times_ns: Vec<i64> = batch.iter().map(|n| n.cast_signed()).collect();
         let bits: Vec<i64> = batch.iter().map(|n| value(*n)).collect();
         until(recorder, settling, || producer.free_bytes() > 1 << 17);
-        producer.push_batch(&times_ns, &ids, &bits).unwrap();
+        producer.push_words(&times_ns, &ids, &bits).unwrap();
         number += 3000;
         settling.logged(Logged::from(&recorder.status()));
     }

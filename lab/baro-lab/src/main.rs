@@ -22,7 +22,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match verbs::run(Arguments::parse().verb) {
+    match baro_command::outcome(verbs::run(Arguments::parse().verb)) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             if !failure.is_broken_pipe() {

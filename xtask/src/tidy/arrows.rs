@@ -80,7 +80,13 @@ const TABLE: &[Row] = &[
                                    which is C"),
                          ("parquet", "writes and reads Parquet as its authors define it; of the \
                                       compressions only Snappy, which is Rust"), JSON,
-                         ("snap", "looks into a page before `parquet` does, which has it already")] },
+                         ("bytes", "how `parquet` takes a page, and has it already"),
+                         ("snap", "unpacks pages with Snappy, which `parquet` has already"),
+                         ("ruzstd", "unpacks pages with Zstandard, in Rust"),
+                         ("flate2", "unpacks pages with gzip, in Rust (miniz_oxide)"),
+                         ("lz4_flex", "unpacks pages with LZ4"),
+                         ("brotli-decompressor", "unpacks pages with Brotli; without what packs, \
+                                                  which `parquet` would link")] },
     Row { package: "baro-command", in_house: &["baro-show"], in_house_tests: &[],
           third_party: &[("clap", "how results are printed is an option of every verb"), JSON] },
     Row { package: "baro-bench-sys", in_house: &["baro-sys"], in_house_tests: &[],

@@ -12,9 +12,9 @@ mod reading;
 mod report;
 
 use super::record::stdin;
-use super::text_form::{Precision, TextArguments};
+use super::text_form::TextArguments;
 use crate::failure::{Outcome, Result};
-use baro_export::parquet::{self, Imported, TimeUnit};
+use baro_export::parquet::{self, Choice, Imported};
 use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_log::{Role, StoreLock};
 use baro_recorder::{Options, Recorder, Retention};
@@ -170,10 +170,10 @@ fn own_recorder(store: &Path) -> Result<Option<Recorder>> {
 }
 
 fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
-    let form = arguments.text.form();
+    let text = &arguments.text;
     match input {
         Input::Csv => {
-            let mut parser = CsvParser::of(form);
+            let mut parser = CsvParser::of(text.form()?);
             let mut unknown = None;
             pieces(file, reading, |piece, reading| {
                 let mut item = |item: std::result::Result<Sample<'_>, CsvError>| match item {
@@ -196,7 +196,7 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
             })
         }
         Input::Json => {
-            let mut parser = JsonParser::of(form.times);
+            let mut parser = JsonParser::of(text.form()?.times);
             pieces(file, reading, |piece, reading| {
                 match piece {
                     Some(piece) => parser.feed(piece, |item| take_sample(reading, item)),
@@ -206,7 +206,7 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
             })
         }
         Input::Influx => {
-            let mut parser = InfluxParser::of(form.times);
+            let mut parser = InfluxParser::of(text.form()?.times);
             pieces(file, reading, |piece, reading| {
                 match piece {
                     Some(piece) => parser.feed(piece, |item| take_influx(reading, item)),
@@ -215,9 +215,7 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
                 Ok(())
             })
         }
-        Input::Parquet => {
-            rows(file, reading, arguments.text.precision.unwrap_or(Precision::Ns).unit())
-        }
+        Input::Parquet => rows(file, reading, text.choice()?),
     }
 }
 
@@ -298,8 +296,8 @@ fn take_influx(
     }
 }
 
-fn rows(path: &Path, reading: &mut Reading<'_>, unit: TimeUnit) -> Result<()> {
-    let rows = parquet::import(files::open(path)?, unit, |item| {
+fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
+    let rows = parquet::import(files::open(path)?, choice, |item| {
         match item {
             Imported::Sample { row, series, time_ns, value } => {
                 let (value, types) = (value_of(value), Types::Exact);

@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 fn list(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
     match arguments.format {
+        Format::Text if store.pins().next().is_none() => out!("no pins"),
         Format::Text => store.pins().for_each(print),
         Format::Json => {
             let pins: Vec<Value> = store.pins().map(as_json).collect();

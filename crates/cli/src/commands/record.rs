@@ -17,8 +17,9 @@ use super::{Format, init};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
+use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_recorder::inspect::FoundRing;
-use baro_recorder::{Closed, Growth, Options, Recorder, RingReport, Rings, Trouble};
+use baro_recorder::{Closed, Growth, Options, Producer, Recorder, RingReport, Rings, Trouble};
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
@@ -36,6 +37,9 @@ use udp::UdpFeed;
 const LAYOUT_HELP: &str = "Fields of a channel's frames, read back as series CHANNEL.FIELD: \
     [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of \
     --channel";
+
+/// Of a ring, if nothing else is said.
+const RING_BYTES: usize = 16 << 20;
 
 /// What stdin carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -135,9 +139,10 @@ pub(crate) struct Arguments {
 /// Options of the recorder.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Tuning {
-    /// Memory of each source's ring: what it holds is what a stall of the device may last
-    #[arg(long, default_value = "16M", value_parser = size::bytes)]
-    ring: u64,
+    /// Memory of each source's ring: what it holds is what a stall of the device may last [default:
+    /// 16M, or 4 frames if that is more]
+    #[arg(long, value_parser = size::bytes)]
+    ring: Option<u64>,
     /// Folder for the rings, on a tmpfs
     #[arg(long, value_name = "FOLDER")]
     rings: Option<PathBuf>,
@@ -157,7 +162,12 @@ pub(crate) struct Tuning {
 
 impl Tuning {
     pub(crate) fn options(&self, record_bytes: usize) -> Options {
-        let ring_bytes = usize::try_from(self.ring).unwrap_or(usize::MAX);
+        // A record takes a quarter of its ring at most.
+        let wanted = Producer::record_bytes(record_bytes.min(RECORD_BYTES_MAX)) * 4;
+        let ring_bytes = match self.ring {
+            Some(ring) => usize::try_from(ring).unwrap_or(usize::MAX),
+            None => wanted.max(RING_BYTES),
+        };
         Options {
             durable_within_ns: self.durable_within,
             ring_bytes,
@@ -185,7 +195,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
     }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
-    let mut options = arguments.tuning.options(frame_bytes);
+    // Frames on stdin come in any size; nobody says theirs before.
+    let record_bytes = match arguments.stdin {
+        Some(Input::Frames) => frame_bytes::largest_of(&arguments.store),
+        _ => frame_bytes,
+    };
+    let mut options = arguments.tuning.options(record_bytes);
     let yields = arguments.attach.is_some() || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
@@ -257,9 +272,9 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
         feeds.push(Feed::Generate { interval_ns: arguments.interval, frame_bytes });
     }
     match arguments.stdin {
-        Some(Input::Csv) => feeds.push(Feed::Lines(Lines::Csv, arguments.text.form())),
-        Some(Input::Json) => feeds.push(Feed::Lines(Lines::Json, arguments.text.form())),
-        Some(Input::Influx) => feeds.push(Feed::Lines(Lines::Influx, arguments.text.form())),
+        Some(Input::Csv) => feeds.push(Feed::Lines(Lines::Csv, arguments.text.form()?)),
+        Some(Input::Json) => feeds.push(Feed::Lines(Lines::Json, arguments.text.form()?)),
+        Some(Input::Influx) => feeds.push(Feed::Lines(Lines::Influx, arguments.text.form()?)),
         Some(Input::Frames) => feeds.push(Feed::Frames { channel: arguments.channel.clone() }),
         Some(Input::Raw) => {
             feeds.push(Feed::Raw { frame_bytes, channel: arguments.channel.clone() });
@@ -272,7 +287,7 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
         let series_max = if arguments.udp_declared_only { 0 } else { arguments.udp_series };
         let feed =
             UdpFeed::bind(*address, buffer_bytes, arguments.udp_network, channel, series_max)?
-                .reading(arguments.text.form());
+                .reading(arguments.text.form()?);
         feeds.push(Feed::Udp(feed));
     }
     Ok(feeds)

@@ -1,6 +1,7 @@
 //! What is said on the command line about an input of text, the same for files, stdin and datagrams.
 
-use baro_export::parquet::TimeUnit;
+use crate::failure::Result;
+use baro_export::parquet::{self, TimeUnit};
 use baro_sources::{Role, TextForm, Times, zone_s};
 use clap::{Args, ValueEnum};
 
@@ -39,28 +40,56 @@ pub(crate) struct TextArguments {
     /// Numbers in CSV have a comma for their decimals
     #[arg(long)]
     decimal_comma: bool,
-    /// What columns of CSV are, by their names in its header: time, series, value, label, skip, or of
-    /// values values, f64, i64, u64, bool or text
+    /// What columns of CSV or Parquet are, by their names: time, series, value, label or skip; of values
+    /// in CSV values, f64, i64, u64, bool or text; in Parquet field (a series beside that of the row)
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "NAME=ROLE")]
-    columns: Vec<(String, Role)>,
+    columns: Vec<(String, ColumnRole)>,
+}
+
+/// What a column is said to be, in a form that has columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ColumnRole {
+    text: Option<Role>,
+    parquet: Option<parquet::Role>,
 }
 
 impl TextArguments {
     /// What the parsers need of it.
-    pub(crate) fn form(&self) -> TextForm {
+    ///
+    /// # Errors
+    /// A column is said to be what columns of text are not.
+    pub(crate) fn form(&self) -> Result<TextForm> {
         let times = match self.precision {
             Some(precision) => Times::default().of_unit(precision.unit().ns()),
             None => Times::checked(),
         };
-        TextForm {
+        Ok(TextForm {
             times: self.zone.map_or(times, |zone_s| times.in_zone(zone_s)),
             decimal_comma: self.decimal_comma,
-            columns: self.columns.clone(),
-        }
+            columns: self.roles("CSV", |role| role.text)?,
+        })
+    }
+
+    /// What is said of the columns of a Parquet file.
+    ///
+    /// # Errors
+    /// A column is said to be what columns of Parquet are not.
+    pub(crate) fn choice(&self) -> Result<parquet::Choice> {
+        let unit = self.precision.map(Precision::unit);
+        Ok(parquet::Choice { unit, columns: self.roles("Parquet", |role| role.parquet)? })
+    }
+
+    fn roles<R>(&self, form: &str, of: fn(&ColumnRole) -> Option<R>) -> Result<Vec<(String, R)>> {
+        let role = |(name, role): &(String, ColumnRole)| {
+            let role =
+                of(role).ok_or_else(|| format!("--columns {name}: no column of {form} is that"))?;
+            Ok((name.clone(), role))
+        };
+        self.columns.iter().map(role).collect()
     }
 }
 
-fn zone(text: &str) -> Result<i64, String> {
+fn zone(text: &str) -> std::result::Result<i64, String> {
     zone_s(text).ok_or_else(|| {
         format!(
             "expected UTC or an offset such as +01:00, found {text:?}; a zone whose offset changes in \
@@ -69,12 +98,16 @@ fn zone(text: &str) -> Result<i64, String> {
     })
 }
 
-fn column(text: &str) -> Result<(String, Role), String> {
-    let found = text.rsplit_once('=').and_then(|(name, role)| Some((name, Role::of_name(role)?)));
+fn column(text: &str) -> std::result::Result<(String, ColumnRole), String> {
+    let role = |role: &str| {
+        let role = ColumnRole { text: Role::of_name(role), parquet: role.parse().ok() };
+        (role.text.is_some() || role.parquet.is_some()).then_some(role)
+    };
+    let found = text.rsplit_once('=').and_then(|(name, word)| Some((name, role(word)?)));
     found.map(|(name, role)| (name.to_owned(), role)).ok_or_else(|| {
         format!(
             "expected NAME=ROLE with the role time, series, value, label, skip, values, f64, i64, u64, \
-             bool or text, found {text:?}"
+             bool, text or field, found {text:?}"
         )
     })
 }

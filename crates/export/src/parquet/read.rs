@@ -1,9 +1,9 @@
 //! Samples from a Parquet file that anybody wrote.
 //!
-//! Two layouts. Long: a text column `series`, a column `time`, and `value` or several columns whose
-//! names start with `value_`, of which the first that is not null counts. Wide: `time` and one
-//! column for each series, named as it; nulls are no samples. `time` is a timestamp of any unit, or
-//! an integer in the unit given.
+//! Two layouts. Long: a text column `series` (or `name`, `metric`, `measurement`), a column `time` (or
+//! `timestamp`, `ts`, `datetime`, `date`), and `value`, or one column for each type of values; further
+//! texts are labels. Wide: a time and one column for each series, named as it; nulls are no samples.
+//! What else there is, the caller says (`read/layout.rs`), or the file is refused.
 //!
 //! Invariant: a file that is none of this is an error that says what it has, and one that would take
 //! much memory is refused before it is read (`read/bound.rs`). The reader of the `parquet` crate checks
@@ -12,67 +12,36 @@
 //! `tests/forms.rs` and `tests/bounds.rs`.
 
 mod bound;
+mod cells;
+mod chunk;
 mod compact;
+mod compose;
 mod delta;
 mod footer;
+mod layout;
 mod pages;
+mod rows;
+mod unpack;
 
 use crate::{Error, Result};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray};
-use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
+use chunk::Groups;
 use footer::Footer;
-use parquet::arrow::ProjectionMask;
+use layout::Layout;
+pub use layout::{Choice, Role, TimeUnit};
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
 };
-use parquet::basic::Compression;
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::file::reader::Length;
-use std::collections::{BTreeSet, HashMap};
+use rows::{Columns, State};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How much of a name an error quotes.
-const SHOWN_CHARS_MAX: usize = 60;
-const EXPECTED: &str = "columns series (text), time and value (long), or time and one column for \
-                        each series (wide), where time is a timestamp or an integer";
-
-const EXPECTED_COMPRESSION: &str = "compression with Snappy or none, since others are not built in \
-                                    (write it with compression=\"snappy\")";
-
-/// Unit of times that are integers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Nanoseconds.
-    #[default]
-    Nanoseconds,
-    /// Microseconds.
-    Microseconds,
-    /// Milliseconds.
-    Milliseconds,
-    /// Seconds.
-    Seconds,
-}
-
-impl TimeUnit {
-    /// Nanoseconds of one.
-    #[must_use]
-    pub fn ns(self) -> i64 {
-        match self {
-            TimeUnit::Nanoseconds => 1,
-            TimeUnit::Microseconds => 1_000,
-            TimeUnit::Milliseconds => 1_000_000,
-            TimeUnit::Seconds => 1_000_000_000,
-        }
-    }
-}
+/// Bytes of a value of fixed length at most: decimals have 16, and a run of equal ones takes its rows
+/// times this.
+const FIXED_BYTES_MAX: i32 = 32;
 
 /// A value of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,13 +89,15 @@ pub enum Imported<'a> {
 /// for reading.
 ///
 /// # Errors
-/// It is no Parquet file, one compressed in a way that is not built in, or has other columns.
+/// It is no Parquet file, one compressed in a way that is not built in, or has columns of which is not
+/// known what they are: then nothing of it has been handed out.
 pub fn import(
     file: File,
-    unit: TimeUnit,
+    choice: impl Into<Choice>,
     mut each: impl FnMut(Imported<'_>) -> ControlFlow<()>,
 ) -> Result<u64> {
-    let read = AssertUnwindSafe(|| read(file, unit, &mut each));
+    let choice = choice.into();
+    let read = AssertUnwindSafe(|| read(file, &choice, &mut each));
     catch_unwind(read).unwrap_or_else(|_| {
         let found = "one that its reader gave up on (damaged)".to_owned();
         Err(Error::Layout { found, expected: "a Parquet file" })
@@ -135,229 +106,61 @@ pub fn import(
 
 fn read(
     file: File,
-    unit: TimeUnit,
-    each: &mut impl FnMut(Imported<'_>) -> ControlFlow<()>,
+    choice: &Choice,
+    each: &mut dyn FnMut(Imported<'_>) -> ControlFlow<()>,
 ) -> Result<u64> {
     let room_bytes = bound::room_bytes(file.len());
     let footer = Footer::read(&file, room_bytes)?;
     // Types are those of the file's own schema: what a writer says of Arrow's beside it is not needed.
-    let plain = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let metadata = ArrowReaderMetadata::load(&file, plain())?;
+    let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let metadata = ArrowReaderMetadata::load(&file, plain)?;
     let groups = metadata.metadata().row_groups().iter();
     let mut compressions = groups.flat_map(|group| group.columns()).map(|c| c.compression());
-    let built_in =
-        |one: &Compression| matches!(one, Compression::UNCOMPRESSED | Compression::SNAPPY);
-    if let Some(other) = compressions.find(|one| !built_in(one)) {
-        let found = format!("{other}");
-        return Err(Error::Layout { found, expected: EXPECTED_COMPRESSION });
+    if let Some(other) = compressions.find(|one| !unpack::is_known(*one)) {
+        let expected = "compression with Snappy, Zstandard, gzip, LZ4, Brotli or none";
+        return Err(Error::Layout { found: format!("{other}"), expected });
     }
     if metadata.metadata().row_groups().iter().all(|group| group.num_rows() == 0) {
         return Ok(0);
     }
-    let layout = Layout::of(metadata.schema(), unit)?;
+    let layout = Layout::of(metadata.schema(), choice)?;
     let schema = metadata.metadata().file_metadata().schema_descr_ptr();
     let is_wanted = |leaf: &usize| layout.fields.contains(&schema.get_column_root_idx(*leaf));
     let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
+    for leaf in &leaves {
+        let column = schema.column(*leaf);
+        let is_decimal = column.converted_type() == parquet::basic::ConvertedType::DECIMAL;
+        let is_text = column.physical_type() == parquet::basic::Type::BYTE_ARRAY;
+        if column.type_length() > FIXED_BYTES_MAX || (is_decimal && is_text) {
+            return Err(Error::Column {
+                column: column.name().chars().take(60).collect(),
+                expected: "values of a fixed number of at most 32 bytes; leave it out with \
+                           --columns NAME=skip"
+                    .to_owned(),
+                found: "values of another length",
+            });
+        }
+    }
     let rows_at_once =
         bound::rows_at_once(&file, metadata.metadata(), &leaves, room_bytes, footer.memory_bytes)?;
+    let views = layout.views(metadata.schema());
     let mask = ProjectionMask::leaves(&schema, leaves);
-    let views = plain().with_schema(Arc::new(layout.views(metadata.schema())));
-    let metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), views)?;
-    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+    let levels = parquet_to_arrow_field_levels(&schema, mask, Some(views.fields()))?;
+    let groups = Groups { file: Arc::new(file), metadata: metadata.metadata().clone() };
+    let mut state = State::default();
     let mut rows = 0;
-    for batch in builder.with_projection(mask).with_batch_size(rows_at_once).build()? {
+    for batch in
+        ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, rows_at_once, None)?
+    {
         let batch = batch?;
         let columns = Columns::of(&batch, &layout)?;
         for at in 0..batch.num_rows() {
-            if columns.row(at, rows + at as u64 + 1, each).is_break() {
-                return Ok(rows + at as u64 + 1);
+            let row = rows + at as u64 + 1;
+            if columns.row(at, row, &mut state, each).is_break() {
+                return Ok(row);
             }
         }
         rows += batch.num_rows() as u64;
     }
     Ok(rows)
-}
-
-/// Which columns of a file are for what; others are not read.
-struct Layout {
-    /// Places of all that are read, in the order of the file.
-    fields: BTreeSet<usize>,
-    time: usize,
-    time_unit_ns: i64,
-    series: Option<usize>,
-    values: Vec<usize>,
-}
-
-impl Layout {
-    fn of(schema: &Schema, unit: TimeUnit) -> Result<Self> {
-        let wrong = || {
-            let all = schema.fields().iter().take(20);
-            let all = all.map(|field| format!("{} ({})", shown(field.name()), field.data_type()));
-            let found = all.collect::<Vec<_>>().join(", ");
-            Error::Layout { found: format!("columns {found}"), expected: EXPECTED }
-        };
-        let kind = |at: usize| schema.fields().get(at).map(|field| field.data_type());
-        let place = |name: &str| schema.fields().iter().position(|field| field.name() == name);
-        let time = place("time").ok_or_else(wrong)?;
-        let time_unit_ns = match kind(time) {
-            Some(DataType::Timestamp(ArrowUnit::Nanosecond, _)) => 1,
-            Some(DataType::Timestamp(ArrowUnit::Microsecond, _)) => 1_000,
-            Some(DataType::Timestamp(ArrowUnit::Millisecond, _)) => 1_000_000,
-            Some(DataType::Timestamp(ArrowUnit::Second, _)) => 1_000_000_000,
-            Some(DataType::Int64) => unit.ns(),
-            _ => return Err(wrong()),
-        };
-        let is_value = |name: &str| name == "value" || name.starts_with("value_");
-        let has_values = schema.fields().iter().any(|field| is_value(field.name()));
-        let series = place("series").filter(|_| has_values);
-        let of_values = |(at, field): (usize, &Arc<Field>)| match series {
-            Some(_) => is_value(field.name()).then_some(at),
-            None => (at != time).then_some(at),
-        };
-        let values: Vec<usize> = schema.fields().iter().enumerate().filter_map(of_values).collect();
-        let known = values.iter().all(|at| kind(*at).is_some_and(is_known));
-        let named = series.is_none_or(|at| kind(at).is_some_and(is_text));
-        if values.is_empty() || !known || !named {
-            return Err(wrong());
-        }
-        let fields = values.iter().copied().chain(series).chain([time]).collect();
-        Ok(Layout { fields, time, time_unit_ns, series, values })
-    }
-
-    /// The schema, with texts as views into their pages.
-    fn views(&self, schema: &Schema) -> Schema {
-        let field = |field: &Arc<Field>| match is_text(field.data_type()) {
-            true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
-            false => field.clone(),
-        };
-        Schema::new_with_metadata(
-            schema.fields().iter().map(field).collect::<Vec<_>>(),
-            schema.metadata().clone(),
-        )
-    }
-}
-
-/// So much of a name as an error has room for.
-fn shown(name: &str) -> String {
-    name.chars().take(SHOWN_CHARS_MAX).collect()
-}
-
-/// Columns of a batch by what they are for.
-struct Columns<'a> {
-    time: (&'a ArrayRef, i64),
-    /// Long: the names of the rows.
-    series: Option<&'a StringViewArray>,
-    values: Vec<(&'a str, &'a ArrayRef)>,
-}
-
-impl<'a> Columns<'a> {
-    fn of(batch: &'a RecordBatch, layout: &Layout) -> Result<Self> {
-        let other = || Error::Layout {
-            found: "a batch of other columns".to_owned(),
-            expected: "the columns that were asked for",
-        };
-        let places: HashMap<usize, usize> =
-            layout.fields.iter().enumerate().map(|(place, field)| (*field, place)).collect();
-        let at = |field: usize| {
-            let place = *places.get(&field)?;
-            let name = batch.schema_ref().fields().get(place)?.name().as_str();
-            Some((name, batch.columns().get(place)?))
-        };
-        let time = at(layout.time).ok_or_else(other)?.1;
-        let series = match layout.series {
-            Some(field) => {
-                Some(at(field).and_then(|(_, one)| one.as_string_view_opt()).ok_or_else(other)?)
-            }
-            None => None,
-        };
-        let values = layout.values.iter().map(|field| at(*field).ok_or_else(other));
-        let values = values.collect::<Result<_>>()?;
-        Ok(Columns { time: (time, layout.time_unit_ns), series, values })
-    }
-
-    fn row(
-        &self,
-        at: usize,
-        row: u64,
-        each: &mut impl FnMut(Imported<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let refused = |reason: &str| Imported::Refused(Refusal { row, reason: reason.to_owned() });
-        let time_ns = match time_of(self.time.0, at).map(|time| time.checked_mul(self.time.1)) {
-            None => return each(refused("expected a time, found null")),
-            Some(None) => {
-                return each(refused("expected a time from 1677 to 2262, found one outside"));
-            }
-            Some(Some(time_ns)) => time_ns,
-        };
-        let Some(names) = self.series else {
-            for (series, array) in &self.values {
-                if let Some(value) = value_of(array, at) {
-                    each(Imported::Sample { row, series, time_ns, value })?;
-                }
-            }
-            return ControlFlow::Continue(());
-        };
-        let name = (!names.is_null(at)).then(|| names.value(at));
-        let Some(series) = name.filter(|name| !name.is_empty()) else {
-            return each(refused("expected the name of a series, found nothing"));
-        };
-        match self.values.iter().find_map(|(_, array)| value_of(array, at)) {
-            Some(value) => each(Imported::Sample { row, series, time_ns, value }),
-            None => each(refused("expected a value, found null")),
-        }
-    }
-}
-
-fn time_of(array: &ArrayRef, at: usize) -> Option<i64> {
-    if array.is_null(at) {
-        return None;
-    }
-    Some(match array.data_type() {
-        DataType::Timestamp(ArrowUnit::Nanosecond, _) => {
-            array.as_primitive::<TimestampNanosecondType>().value(at)
-        }
-        DataType::Timestamp(ArrowUnit::Microsecond, _) => {
-            array.as_primitive::<TimestampMicrosecondType>().value(at)
-        }
-        DataType::Timestamp(ArrowUnit::Millisecond, _) => {
-            array.as_primitive::<TimestampMillisecondType>().value(at)
-        }
-        DataType::Timestamp(ArrowUnit::Second, _) => {
-            array.as_primitive::<TimestampSecondType>().value(at)
-        }
-        _ => array.as_primitive::<Int64Type>().value(at),
-    })
-}
-
-fn is_text(kind: &DataType) -> bool {
-    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-}
-
-fn is_known(kind: &DataType) -> bool {
-    use DataType as T;
-    kind.is_integer()
-        || is_text(kind)
-        || matches!(kind, T::Float32 | T::Float64 | T::Boolean | T::Null)
-}
-
-fn value_of(array: &ArrayRef, at: usize) -> Option<Value<'_>> {
-    use DataType as T;
-    if array.is_null(at) {
-        return None;
-    }
-    Some(match array.data_type() {
-        T::Float64 => Value::Float(array.as_primitive::<Float64Type>().value(at)),
-        T::Float32 => Value::Float(array.as_primitive::<Float32Type>().value(at).into()),
-        T::Int64 => Value::Integer(array.as_primitive::<Int64Type>().value(at)),
-        T::Int32 => Value::Integer(array.as_primitive::<Int32Type>().value(at).into()),
-        T::Int16 => Value::Integer(array.as_primitive::<Int16Type>().value(at).into()),
-        T::Int8 => Value::Integer(array.as_primitive::<Int8Type>().value(at).into()),
-        T::UInt64 => Value::Unsigned(array.as_primitive::<UInt64Type>().value(at)),
-        T::UInt32 => Value::Integer(array.as_primitive::<UInt32Type>().value(at).into()),
-        T::UInt16 => Value::Integer(array.as_primitive::<UInt16Type>().value(at).into()),
-        T::UInt8 => Value::Integer(array.as_primitive::<UInt8Type>().value(at).into()),
-        T::Boolean => Value::Boolean(array.as_boolean().value(at)),
-        T::Utf8View => Value::Text(array.as_string_view().value(at)),
-        _ => return None,
-    })
 }

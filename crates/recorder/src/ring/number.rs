@@ -5,9 +5,18 @@
 
 use baro_sys::memory::Plain;
 
+/// What the head of a record in a ring says of its samples: nothing.
+pub(super) const UNTOLD: u32 = 0;
+/// Floats.
+pub(crate) const FLOATS: u32 = 1;
+/// Or integers, or truth values.
+pub(crate) const INTEGERS: u32 = 2;
+
 mod sealed {
-    /// The 64 bits of a value.
+    /// The 64 bits of a value, and its type's number in a ring.
     pub trait Word: Copy {
+        #[doc(hidden)]
+        const NUMBER: u32;
         fn bits(self) -> u64;
     }
 }
@@ -18,6 +27,7 @@ pub(super) use sealed::Word;
 pub trait Number: Plain + Word {}
 
 impl Word for f64 {
+    const NUMBER: u32 = FLOATS;
     #[inline]
     fn bits(self) -> u64 {
         self.to_bits()
@@ -26,6 +36,7 @@ impl Word for f64 {
 impl Number for f64 {}
 
 impl Word for i64 {
+    const NUMBER: u32 = INTEGERS;
     #[inline]
     fn bits(self) -> u64 {
         self.cast_unsigned()

@@ -1,7 +1,7 @@
 //! The producer's side: push.
 
 use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, record_bytes};
-use super::number::Number;
+use super::number::{Number, UNTOLD};
 use super::waits::{Told, Waits};
 use super::{consumer, layout};
 use crate::Error;
@@ -216,7 +216,7 @@ impl Producer {
         series: &[u32],
         values: &[N],
     ) -> Result<u64, Refused> {
-        self.push_columns(time_ns, series, as_bytes(values))
+        self.push_columns(N::NUMBER, time_ns, series, as_bytes(values))
     }
 
     /// Pushes samples, each with a time of its own, in any order: see [`Number`]. The record's time
@@ -231,7 +231,7 @@ impl Producer {
         series: &[u32],
         values: &[N],
     ) -> Result<u64, Refused> {
-        self.push_timed(times_ns, series, as_bytes(values))
+        self.push_timed(N::NUMBER, times_ns, series, as_bytes(values))
     }
 
     /// Pushes one sample: see [`Number`]. A batch costs less for each.
@@ -245,7 +245,7 @@ impl Producer {
         time_ns: i64,
         value: N,
     ) -> Result<u64, Refused> {
-        self.push_one(series, time_ns, value.bits())
+        self.push_one(N::NUMBER, series, time_ns, value.bits())
     }
 
     /// Pushes one sample of a text series: at most 64 KiB.
@@ -263,8 +263,38 @@ impl Producer {
         self.push(Kind::Text, series, time_ns, text.len(), text.as_bytes(), &[])
     }
 
+    /// Pushes samples of series of several types, each with a time of its own: their 64 bits, which the
+    /// caller has made for the types that they are declared with. Nobody looks at these.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_words(
+        &mut self,
+        times_ns: &[i64],
+        series: &[u32],
+        words: &[i64],
+    ) -> Result<u64, Refused> {
+        self.push_timed(UNTOLD, times_ns, series, as_bytes(words))
+    }
+
+    /// The same for samples of one time.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
+    #[inline]
+    pub fn push_words_at(
+        &mut self,
+        time_ns: i64,
+        series: &[u32],
+        words: &[i64],
+    ) -> Result<u64, Refused> {
+        self.push_columns(UNTOLD, time_ns, series, as_bytes(words))
+    }
+
     fn push_timed(
         &mut self,
+        number: u32,
         times_ns: &[i64],
         series: &[u32],
         values: &[u8],
@@ -276,21 +306,28 @@ impl Producer {
         let length = Samples::payload_bytes(series.len(), true);
         let head = Samples::head(series.len() as u32, true);
         let columns = [as_bytes(series), as_bytes(times_ns), values];
-        self.push(Kind::Samples, 0, *first_ns, length, &head, &columns)
+        self.push(Kind::Samples, number, *first_ns, length, &head, &columns)
     }
 
     #[inline]
-    fn push_one(&mut self, series: u32, time_ns: i64, bits: u64) -> Result<u64, Refused> {
+    fn push_one(
+        &mut self,
+        number: u32,
+        series: u32,
+        time_ns: i64,
+        bits: u64,
+    ) -> Result<u64, Refused> {
         // Head and columns of one sample are so small that they are put together first.
         let mut payload = [0; Samples::HEAD_BYTES + 12];
         payload[..8].copy_from_slice(&Samples::head(1, false));
         payload[8..12].copy_from_slice(&series.to_le_bytes());
         payload[12..].copy_from_slice(&bits.to_le_bytes());
-        self.push(Kind::Samples, 0, time_ns, payload.len(), &payload, &[])
+        self.push(Kind::Samples, number, time_ns, payload.len(), &payload, &[])
     }
 
     fn push_columns(
         &mut self,
+        number: u32,
         time_ns: i64,
         series: &[u32],
         values: &[u8],
@@ -300,7 +337,7 @@ impl Producer {
         }
         let length = Samples::payload_bytes(series.len(), false);
         let head = Samples::head(series.len() as u32, false);
-        self.push(Kind::Samples, 0, time_ns, length, &head, &[as_bytes(series), values])
+        self.push(Kind::Samples, number, time_ns, length, &head, &[as_bytes(series), values])
     }
 
     #[inline]

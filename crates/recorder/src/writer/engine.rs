@@ -26,6 +26,7 @@ use super::retention::Retention;
 use super::status::{Status, Trouble};
 use super::watch::Watch;
 use crate::ring::RingReader;
+use crate::types::KnownTypes;
 use baro_log::Recovery;
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
 use baro_ondisk::{BlockBuilder, DeadTail, SampleStage, StoreId, Wear};
@@ -143,6 +144,7 @@ pub struct Engine {
     /// The epoch that is being copied out.
     copying: Option<u64>,
     watches: Vec<Watch>,
+    types: KnownTypes,
     events: Vec<Event>,
     /// Wear up to this session.
     wear: Wear,
@@ -192,6 +194,7 @@ impl Engine {
             open_pins: Vec::new(),
             copying: None,
             watches: Vec::new(),
+            types: KnownTypes::default(),
             events: Vec::new(),
             wear,
             choice,
@@ -240,6 +243,11 @@ impl Engine {
         };
         engine.note_choice();
         Ok(engine)
+    }
+
+    /// From now on looks at the types of what is pushed.
+    pub(crate) fn know(&mut self, types: KnownTypes) {
+        self.types = types;
     }
 
     /// Reads from this ring too.

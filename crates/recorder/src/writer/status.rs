@@ -109,6 +109,8 @@ pub struct Status {
     pub records_lost_unsettled: u64,
     /// Samples in them, of this session.
     pub samples_lost_unsettled: u64,
+    /// Records of another type than their series is declared with; in `lost` too.
+    pub records_misfit: u64,
     /// Nothing is written any more: the store is gone, or another process writes it; `trouble` says
     /// which.
     pub stopped: bool,

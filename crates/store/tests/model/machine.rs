@@ -279,7 +279,7 @@ impl Machine {
                     Val::Bits(bits) => bits.cast_signed(),
                     Val::Text(_) => 0,
                 });
-                producer.push_batch(&times_ns, &ids, &bits.collect::<Vec<_>>())
+                producer.push_words(&times_ns, &ids, &bits.collect::<Vec<_>>())
             }
         };
         match pushed {

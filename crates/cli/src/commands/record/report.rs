@@ -174,6 +174,12 @@ fn print_text(recording: &Recording) {
     for damage in &recording.closed.damage {
         out!("DAMAGE {damage}");
     }
+    if recording.closed.status.records_misfit > 0 {
+        out!(
+            "{} of the lost records had values of another type than their series is declared with",
+            recording.closed.status.records_misfit
+        );
+    }
     if recording.closed.lost_durable > 0 {
         out!(
             "{} of the lost records had been durable: they are not in the store any more",
@@ -261,6 +267,8 @@ fn as_json(
                 "series": fed.series,
                 "records": fed.records,
                 "samples": recording.kept(fed),
+                "declared": fed.declared,
+                "declarations": fed.declarations,
                 "payload_bytes": fed.bytes,
                 "refused": fed.refused,
                 "refused_samples": fed.refused_samples,
@@ -335,6 +343,7 @@ fn as_json(
     });
     report["lost_samples"] = json!(recording.lost_samples());
     report["left_by_earlier_runs"] = json!(recording.closed.left_before);
+    report["records_misfit"] = json!(status.records_misfit);
     report["lost_durable"] = json!(recording.closed.lost_durable);
     report["damage"] = json!(recording.closed.damage);
     report

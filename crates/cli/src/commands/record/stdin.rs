@@ -1,7 +1,7 @@
 //! stdin as a source. It can wait, so nothing of it is lost: when the ring is full, the pipe is
 //! simply not read.
 
-use super::frame_bytes::check_frame_bytes;
+use super::frame_bytes::{LIMITS, check_frame_bytes};
 use crate::failure::Result;
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
 use baro_ondisk::Type;
@@ -19,12 +19,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// Bytes read at once.
-const READ_BYTES: usize = 256 << 10;
+/// Bytes read at once: what a pipe holds, if nobody has changed it.
+const READ_BYTES: usize = 64 << 10;
+/// Reads that wait while the recorder is busy, with a sync for new names above all: what has come by
+/// then is taken at once, so that the next sync is for all names in it.
+const READS: usize = 16;
 
 /// Reads stdin on a thread of its own, so that a stop need not wait for input.
 fn reader() -> Receiver<std::io::Result<Vec<u8>>> {
-    let (sender, receiver) = sync_channel(2);
+    let (sender, receiver) = sync_channel(READS);
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
         loop {
@@ -56,8 +59,21 @@ pub(crate) fn until(
     loop {
         match input.recv_timeout(Duration::from_millis(50)) {
             Ok(piece) => {
-                if !each(&piece?)? {
+                let (mut all, mut failed) = (piece?, None);
+                while all.len() < READS * READ_BYTES
+                    && failed.is_none()
+                    && let Ok(piece) = input.try_recv()
+                {
+                    match piece {
+                        Ok(piece) => all.extend_from_slice(&piece),
+                        Err(error) => failed = Some(error),
+                    }
+                }
+                if !each(&all)? {
                     return Ok(());
+                }
+                if let Some(error) = failed {
+                    return Err(error.into());
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -199,11 +215,18 @@ pub(super) fn raw(
 
 pub(super) fn frames(recorder: &Recorder, channel: &str, stop: &AtomicBool) -> Result<Fed> {
     let mut frames = Frames::new(recorder, channel, stop)?;
-    let mut framer = LengthFramer::new(frames.intake.record_bytes_max());
+    let limit = frames.intake.record_bytes_max();
+    let mut framer = LengthFramer::new(limit);
+    let mut too_large = Vec::new();
     pieces(stop, |piece| {
         framer.feed(piece, |found| match found {
             Ok(frame) => frames.take(frame),
-            Err(error) => frames.intake.fed.complain(|| error.to_string()),
+            Err(error) => {
+                frames.intake.fed.complain(|| format!("{error} (a frame may have {LIMITS})"));
+                // So that the ring counts it, and the log has a gap.
+                too_large.resize(limit + 1, 0);
+                frames.take(&too_large);
+            }
         });
         frames.result()
     })?;

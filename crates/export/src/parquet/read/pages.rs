@@ -1,7 +1,7 @@
 //! The pages of a column, by their headers: what each takes when it is read, before it is.
 //!
-//! A page says itself how large it is unpacked and how many values it has, and the `parquet` crate
-//! makes room for both. Only where lengths of texts are differences (`delta.rs`) a header does not
+//! A page says itself how large it is unpacked and how many values it has, and who reads it
+//! makes room for both. Headers are read here alone, for the bound and for reading (`chunk.rs`). Only where lengths of texts are differences (`delta.rs`) a header does not
 //! tell; there the page is unpacked and its lengths are counted.
 
 use super::bound::{PAGE_BYTES_MAX, check};
@@ -19,9 +19,10 @@ const HEADER_BYTES: usize = 512;
 const HEADER_BYTES_MAX: usize = 4 << 20;
 
 /// Numbers of the format.
-const DATA_PAGE: i32 = 0;
+pub(super) const DATA_PAGE: i32 = 0;
 const INDEX_PAGE: i32 = 1;
-const DICTIONARY_PAGE: i32 = 2;
+pub(super) const DICTIONARY_PAGE: i32 = 2;
+const DATA_PAGE_2: i32 = 3;
 const DELTA_LENGTH_BYTE_ARRAY: i32 = 6;
 const DELTA_BYTE_ARRAY: i32 = 7;
 
@@ -37,21 +38,27 @@ pub(super) struct Page {
     pub(super) made_max_bytes: u64,
 }
 
+/// A page's header, as far as it is needed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Header {
-    kind: i32,
-    unpacked: i32,
-    packed: i32,
-    values: i32,
-    encoding: i32,
-    /// Of the second version: bytes of levels before the values.
-    levels: Option<(i32, i32)>,
-    is_packed: bool,
+pub(super) struct Header {
+    pub(super) kind: i32,
+    pub(super) unpacked: i32,
+    pub(super) packed: i32,
+    pub(super) values: i32,
+    pub(super) encoding: i32,
+    /// Of the first version: how levels are encoded.
+    pub(super) definition_encoding: i32,
+    pub(super) repetition_encoding: i32,
+    /// Of the second version: nulls, rows, and bytes of levels before the values.
+    pub(super) nulls: i32,
+    pub(super) rows: i32,
+    pub(super) levels: Option<(i32, i32)>,
+    pub(super) is_packed: bool,
 }
 
 impl Header {
     fn see(&mut self, place: Place, id: i16, seen: Seen) {
-        // As its reader takes it: of 32 bits.
+        // As the format has it: of 32 bits.
         let Seen::Number(number) = seen else { return };
         let number = number as i32;
         match (place, id) {
@@ -59,15 +66,76 @@ impl Header {
             (Place::PageHeader, 2) => self.unpacked = number,
             (Place::PageHeader, 3) => self.packed = number,
             (Place::DataPage | Place::DictionaryPage | Place::DataPageV2, 1) => {
-                // Whichever of them it is read by.
                 self.values = self.values.max(number);
             }
-            (Place::DataPage, 2) | (Place::DataPageV2, 4) => self.encoding = number,
+            (Place::DataPage | Place::DictionaryPage, 2) | (Place::DataPageV2, 4) => {
+                self.encoding = number;
+            }
+            (Place::DataPage, 3) => self.definition_encoding = number,
+            (Place::DataPage, 4) => self.repetition_encoding = number,
+            (Place::DataPageV2, 2) => self.nulls = number,
+            (Place::DataPageV2, 3) => self.rows = number,
             (Place::DataPageV2, 5) => self.levels.get_or_insert_default().0 = number,
             (Place::DataPageV2, 6) => self.levels.get_or_insert_default().1 = number,
             (Place::DataPageV2, 7) => self.is_packed = number != 0,
             _ => {}
         }
+    }
+
+    /// Bytes before the values that are never packed.
+    pub(super) fn level_bytes(&self) -> Option<usize> {
+        let (definition, repetition) = self.levels.unwrap_or_default();
+        usize::try_from(definition).ok()?.checked_add(usize::try_from(repetition).ok()?)
+    }
+}
+
+/// The headers of a column's chunk, one after the other.
+#[derive(Debug)]
+pub(super) struct Headers {
+    at: u64,
+    end: u64,
+    /// Values still to come.
+    left: u64,
+}
+
+impl Headers {
+    pub(super) fn new(file: &File, chunk: &ColumnChunkMetaData) -> Result<Self> {
+        let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+        let (Ok(at), Ok(bytes)) = (u64::try_from(start), u64::try_from(chunk.compressed_size()))
+        else {
+            return Err(damaged("a column at a place below 0"));
+        };
+        let end = at.checked_add(bytes).filter(|end| *end <= file.len());
+        let end = end.ok_or_else(|| damaged("a column that ends behind the file"))?;
+        Ok(Headers { at, end, left: u64::try_from(chunk.num_values()).unwrap_or(0) })
+    }
+
+    /// The next page with values or a dictionary: its header, and where its bytes are.
+    pub(super) fn next(&mut self, file: &File) -> Result<Option<(Header, u64)>> {
+        // Behind the last value some writers count bytes that are no page.
+        while self.at < self.end && self.left > 0 {
+            let (header, header_bytes) = header(file, self.at, self.end)?;
+            let at = self.at + header_bytes as u64;
+            let (Ok(packed), Ok(_), Ok(values)) = (
+                u64::try_from(header.packed),
+                u64::try_from(header.unpacked),
+                u64::try_from(header.values),
+            ) else {
+                return Err(damaged("a page of less than no bytes"));
+            };
+            if packed > self.end - at {
+                return Err(damaged("a page that ends behind its column"));
+            }
+            self.at = at + packed;
+            match header.kind {
+                INDEX_PAGE => continue,
+                DICTIONARY_PAGE => {}
+                DATA_PAGE | DATA_PAGE_2 => self.left = self.left.saturating_sub(values),
+                _ => return Err(damaged("a page of no kind that there is")),
+            }
+            return Ok(Some((header, at)));
+        }
+        Ok(None)
     }
 }
 
@@ -78,33 +146,9 @@ pub(super) fn pages(
     room_bytes: u64,
     mut each: impl FnMut(Page),
 ) -> Result<()> {
-    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
-    let (Ok(mut at), Ok(bytes)) = (u64::try_from(start), u64::try_from(chunk.compressed_size()))
-    else {
-        return Err(damaged("a column at a place below 0"));
-    };
-    let end = at.checked_add(bytes).filter(|end| *end <= file.len());
-    let end = end.ok_or_else(|| damaged("a column that ends behind the file"))?;
-    let mut left = u64::try_from(chunk.num_values()).unwrap_or(0);
-    // Behind the last value some writers count bytes that are no page.
-    while at < end && left > 0 {
-        let (header, header_bytes) = header(file, at, end)?;
-        at += header_bytes as u64;
-        let (Ok(packed), Ok(_), Ok(values)) = (
-            u64::try_from(header.packed),
-            u64::try_from(header.unpacked),
-            u64::try_from(header.values),
-        ) else {
-            return Err(damaged("a page of less than no bytes"));
-        };
-        if packed > end - at {
-            return Err(damaged("a page that ends behind its column"));
-        }
-        if header.kind != INDEX_PAGE {
-            each(page(file, chunk, &header, at, room_bytes)?);
-            left = left.saturating_sub(if header.kind == DICTIONARY_PAGE { 0 } else { values });
-        }
-        at += packed;
+    let mut headers = Headers::new(file, chunk)?;
+    while let Some((header, at)) = headers.next(file)? {
+        each(page(file, chunk, &header, at, room_bytes)?);
     }
     Ok(())
 }
@@ -143,6 +187,9 @@ fn page(
     let size = if is_packed { unpacked } else { packed };
     // Both are there while it is unpacked.
     let mut page = Page { memory_bytes: size.saturating_add(packed), ..Page::default() };
+    if is_packed {
+        page.memory_bytes += super::unpack::room_bytes(chunk.compression(), size);
+    }
     check(size, PAGE_BYTES_MAX.max(room_bytes), "a page")?;
     check(page.memory_bytes, room_bytes, "a page")?;
     let is_text = chunk.column_type() == parquet::basic::Type::BYTE_ARRAY;
@@ -178,20 +225,13 @@ fn lengths(
     is_packed: bool,
     chunk: &ColumnChunkMetaData,
 ) -> Option<Lengths> {
-    let levels = match header.levels {
-        Some((definition, repetition)) => {
-            usize::try_from(definition).ok()?.checked_add(usize::try_from(repetition).ok()?)?
-        }
-        None => 0,
-    };
+    let levels = header.level_bytes()?;
     let unpacked;
     let mut values = bytes.get(levels..)?;
     if is_packed {
         let size = usize::try_from(header.unpacked).ok()?.checked_sub(levels)?;
         let mut buffer = vec![0; size];
-        if size > 0 {
-            snap::raw::Decoder::new().decompress(values, &mut buffer).ok()?;
-        }
+        super::unpack::unpack(chunk.compression(), values, &mut buffer)?;
         unpacked = buffer;
         values = &unpacked;
     }

@@ -6,6 +6,7 @@
 
 use super::{CLOCK_STEP_NS, Engine, Event, Now};
 use crate::ring::{Head, Next, RingReader};
+use crate::types::KnownTypes;
 use crate::writer::status::Status;
 use crate::writer::watch::Watch;
 use baro_ondisk::{BlockBuilder, Gap, Kind, SampleStage, Samples, section_bytes_max};
@@ -36,11 +37,22 @@ impl Engine {
                 continue;
             }
             let live = !self.can_wait(at);
-            let Engine { rings, builder, stage, loose_bytes, status, watches, events, now, .. } =
-                self;
+            let Engine {
+                rings,
+                builder,
+                stage,
+                loose_bytes,
+                status,
+                watches,
+                events,
+                now,
+                types,
+                ..
+            } = self;
             if let Some(ring) = rings.get_mut(at) {
                 let mut look = Looking { watches, events, now: *now };
-                let mut target = Target { builder, stage, loose_bytes, buffer: &mut buffer };
+                types.look();
+                let mut target = Target { builder, stage, loose_bytes, buffer: &mut buffer, types };
                 let before = ring.sequence();
                 full = !target.take_all(ring, now.realtime_ns, status, &mut look);
                 self.filling_live |= live && ring.sequence() != before;
@@ -91,6 +103,7 @@ struct Target<'a> {
     /// Bytes of samples and texts in the bodies.
     loose_bytes: &'a mut u64,
     buffer: &'a mut [u8],
+    types: &'a KnownTypes,
 }
 
 impl Target<'_> {
@@ -106,6 +119,14 @@ impl Target<'_> {
         loop {
             match ring.next() {
                 Next::Empty => return true,
+                Next::Record(head) if self.types.misfits(ring, &head) => {
+                    if !self.take_misfit(ring, now_ns) {
+                        return false;
+                    }
+                    ring.take_record(&head);
+                    status.lost += 1;
+                    status.records_misfit += 1;
+                }
                 Next::Record(head) => {
                     let samples = ring.samples_of(&head);
                     let taken = match self.movable(ring, &head) {
@@ -132,6 +153,15 @@ impl Target<'_> {
                 }
             }
         }
+    }
+
+    /// A record of another type than its series has: a gap in its place.
+    #[cold]
+    fn take_misfit(&mut self, ring: &RingReader, now_ns: i64) -> bool {
+        let gap = Gap { damaged: 1, ..Gap::default() };
+        let fill = |to: &mut [u8]| to.copy_from_slice(&gap.encode());
+        let (producer, sequence) = (ring.producer(), ring.sequence());
+        self.builder.push(self.buffer, producer, Kind::Gap, 0, sequence, now_ns, Gap::BYTES, fill)
     }
 
     /// Whether a record's samples go to the section: how many, and whether each has a time. Not
@@ -190,6 +220,8 @@ impl Target<'_> {
 
     fn take_record(&mut self, ring: &RingReader, head: &Head, look: &mut Looking<'_>) -> bool {
         let Head { kind, stream, sequence, time_ns, length } = *head;
+        // In a ring that of samples is their type.
+        let stream = if kind == Kind::Samples { 0 } else { stream };
         let fill = |to: &mut [u8]| {
             ring.copy_payload(to);
             if kind == Kind::Samples {

@@ -1,0 +1,366 @@
+//! Which column of a file is what.
+//!
+//! Some names say it: `time`, `series`, `value` and a few others. What they do not say, the caller may
+//! ([`Choice`]), and what nobody says refuses the file before a row is read: a number beside `value`
+//! may be a quality, a sensor's number, or another measurement, and whichever is guessed, samples of
+//! several sensors could become one series.
+//!
+//! Invariant: each column of a file is read or named in an error or a choice, none is passed over.
+//! Held by `a_column_that_is_not_understood_refuses_the_file` (`tests/columns.rs`).
+
+use super::cells::{self, Kind};
+use crate::{Error, Result};
+use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How much of a name an error quotes.
+const SHOWN_CHARS_MAX: usize = 60;
+
+const TIMES: [&str; 5] = ["time", "timestamp", "ts", "datetime", "date"];
+const NAMES: [&str; 5] = ["series", "name", "metric", "measurement", "__name__"];
+const VALUE: &str = "value";
+/// Values by type, as an export of several types has them.
+const TYPED: [(&str, Kind); 5] = [
+    ("value_f64", Kind::Float),
+    ("value_i64", Kind::Integer),
+    ("value_u64", Kind::Integer),
+    ("value_bool", Kind::Boolean),
+    ("value_text", Kind::Text),
+];
+
+/// Unit of times that are integers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    #[default]
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+}
+
+impl TimeUnit {
+    /// Nanoseconds of one.
+    #[must_use]
+    pub fn ns(self) -> i64 {
+        match self {
+            TimeUnit::Nanoseconds => 1,
+            TimeUnit::Microseconds => 1_000,
+            TimeUnit::Milliseconds => 1_000_000,
+            TimeUnit::Seconds => 1_000_000_000,
+        }
+    }
+}
+
+/// What a column is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Times of the rows.
+    Time,
+    /// Names of their series.
+    Series,
+    /// A label of these.
+    Label,
+    /// Long: the value of the row. Wide: a series of the column's name.
+    Value,
+    /// Long: a series beside that of the row, named as it with `_` and the column's name.
+    Field,
+    /// Nothing: it is left out.
+    Skip,
+}
+
+impl std::str::FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        Ok(match text {
+            "time" => Role::Time,
+            "series" => Role::Series,
+            "label" => Role::Label,
+            "value" => Role::Value,
+            "field" => Role::Field,
+            "skip" => Role::Skip,
+            other => {
+                let known = "time, series, label, value, field or skip";
+                return Err(format!("expected {known}, found {other}"));
+            }
+        })
+    }
+}
+
+/// What the caller says of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Of times that are integers; without it they are nanoseconds, and such as mean a year before
+    /// 1980 or after 2100 are refused.
+    pub unit: Option<TimeUnit>,
+    /// What columns are for, by their names.
+    pub columns: Vec<(String, Role)>,
+}
+
+impl From<TimeUnit> for Choice {
+    fn from(unit: TimeUnit) -> Self {
+        Choice { unit: Some(unit), ..Choice::default() }
+    }
+}
+
+/// Which columns of a file are for what; others are not read.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// Places of all that are read, in the order of the file.
+    pub(super) fields: BTreeSet<usize>,
+    pub(super) time: usize,
+    /// Nanoseconds of one.
+    pub(super) time_unit_ns: i64,
+    /// Whether the unit of integers is not known for sure.
+    pub(super) unit_is_taken: bool,
+    pub(super) series: Option<usize>,
+    /// By rising name.
+    pub(super) labels: Vec<usize>,
+    pub(super) values: Vec<usize>,
+    /// With what is appended to the metric.
+    pub(super) own_series: Vec<(usize, String)>,
+}
+
+struct Columns<'a> {
+    schema: &'a Schema,
+    chosen: &'a [(String, Role)],
+}
+
+impl<'a> Columns<'a> {
+    fn all(&self) -> impl Iterator<Item = (usize, &'a Field)> {
+        self.schema.fields().iter().map(Arc::as_ref).enumerate()
+    }
+
+    fn chosen(&self, field: &Field) -> Option<Role> {
+        self.chosen.iter().rev().find(|(name, _)| name == field.name()).map(|(_, role)| *role)
+    }
+
+    fn with(&self, role: Role) -> impl Iterator<Item = (usize, &'a Field)> {
+        self.all().filter(move |(_, field)| self.chosen(field) == Some(role))
+    }
+
+    /// The only one of a role, or the first of these names that nobody says anything of.
+    fn only(&self, role: Role, names: &[&str]) -> Result<Option<(usize, &'a Field)>> {
+        let mut chosen = self.with(role);
+        if let Some(first) = chosen.next() {
+            return match chosen.next() {
+                Some((_, second)) => Err(refused(second, "one column of that role".to_owned())),
+                None => Ok(Some(first)),
+            };
+        }
+        let named = |name: &&str| {
+            let mut free = self.all().filter(|(_, field)| self.chosen(field).is_none());
+            free.find(|(_, field)| field.name().eq_ignore_ascii_case(name))
+        };
+        Ok(names.iter().find_map(named))
+    }
+}
+
+impl Layout {
+    pub(super) fn of(schema: &Schema, choice: &Choice) -> Result<Self> {
+        let columns = Columns { schema, chosen: &choice.columns };
+        let is_there = |name: &String| schema.fields().iter().any(|field| field.name() == name);
+        if let Some((name, _)) = choice.columns.iter().find(|(name, _)| !is_there(name)) {
+            let found = format!("none of the name {} ({})", shown(name), listed(schema));
+            return Err(Error::Layout { found, expected: "the columns that a choice names" });
+        }
+        let Some((time, field)) = columns.only(Role::Time, &TIMES)? else {
+            let found = format!("columns {}", listed(schema));
+            let expected = "a column time (timestamp, ts, datetime, date; or one that is chosen), \
+                            with series and value, or with one column for each series";
+            return Err(Error::Layout { found, expected });
+        };
+        let (time_unit_ns, is_integer) = unit_of(field, choice)?;
+        let mut layout = Layout {
+            fields: BTreeSet::from([time]),
+            time,
+            time_unit_ns,
+            unit_is_taken: is_integer && choice.unit.is_none(),
+            series: None,
+            labels: Vec::new(),
+            values: Vec::new(),
+            own_series: Vec::new(),
+        };
+        let series = columns.only(Role::Series, &NAMES)?;
+        let series = series.filter(|(_, field)| {
+            columns.chosen(field).is_some() || cells::is_text(field.data_type())
+        });
+        let values = values(&columns);
+        match series {
+            Some((at, field)) if !cells::is_text(field.data_type()) => {
+                let _ = at;
+                return Err(refused(field, "names of series as text".to_owned()));
+            }
+            Some((at, _)) if !values.is_empty() => layout.long(&columns, at, &values)?,
+            _ => layout.wide(&columns)?,
+        }
+        if layout.values.is_empty() {
+            let found = format!("columns {}", listed(schema));
+            return Err(Error::Layout { found, expected: "a column with values beside the times" });
+        }
+        layout.labels.sort_by_key(|at| schema.fields().get(*at).map(|field| field.name()));
+        let own_series = layout.own_series.iter().map(|(at, _)| *at);
+        let read = layout.series.into_iter().chain(own_series);
+        let read = read.chain(layout.labels.iter().copied()).chain(layout.values.iter().copied());
+        layout.fields.extend(read);
+        Ok(layout)
+    }
+
+    /// A row is a sample; what else it has of text is a label.
+    fn long(&mut self, columns: &Columns<'_>, series: usize, values: &[usize]) -> Result<()> {
+        self.series = Some(series);
+        for (at, field) in columns.all() {
+            if at == self.time || at == series {
+                continue;
+            }
+            let of_value = suffix(field.name()).filter(|_| columns.chosen(field).is_none());
+            match columns.chosen(field) {
+                Some(Role::Skip) => {}
+                Some(Role::Label) => self.label(at, field)?,
+                Some(Role::Field) => {
+                    self.own_series.push((at, format!("_{}", known(field)?.name())));
+                }
+                _ if values.contains(&at) => self.values.push(known(field).map(|_| at)?),
+                None if *field.data_type() == DataType::Null => {}
+                None if of_value.is_some() && Kind::of(field.data_type()).is_some() => {
+                    self.own_series.push((at, format!("_{}", of_value.unwrap_or_default())));
+                }
+                None if cells::is_text(field.data_type()) => self.label(at, field)?,
+                _ => {
+                    let name = shown(field.name());
+                    let what = format!(
+                        "columns of which is known what they are, beside time, series and value \
+                         (texts are labels); say it with --columns '{name}=label', =field (a \
+                         series of its own) or =skip"
+                    );
+                    return Err(refused(field, what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A row has a value of several series, which are named as the columns.
+    fn wide(&mut self, columns: &Columns<'_>) -> Result<()> {
+        for (at, field) in columns.all() {
+            match columns.chosen(field) {
+                _ if at == self.time => {}
+                Some(Role::Skip) => {}
+                Some(Role::Label) => self.label(at, field)?,
+                Some(_) => self.values.push(known(field).map(|_| at)?),
+                None if *field.data_type() == DataType::Null => self.values.push(at),
+                None if cells::is_text(field.data_type()) => {
+                    let name = shown(field.name());
+                    let what = format!(
+                        "columns of which is known what they are (beside time, each number is a \
+                         series); a text tells rows apart or is a series itself: say it with \
+                         --columns '{name}=label', =value or =skip"
+                    );
+                    return Err(refused(field, what));
+                }
+                None => self.values.push(known(field).map(|_| at)?),
+            }
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, at: usize, field: &Field) -> Result<()> {
+        if field.name() == "__name__" || field.name().is_empty() {
+            return Err(refused(field, "a name that a label can have".to_owned()));
+        }
+        known(field)?;
+        self.labels.push(at);
+        Ok(())
+    }
+
+    /// The schema, with texts as views into their pages.
+    pub(super) fn views(&self, schema: &Schema) -> Schema {
+        let field = |field: &Arc<Field>| match cells::is_text(field.data_type()) {
+            true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+            false => field.clone(),
+        };
+        Schema::new_with_metadata(
+            schema.fields().iter().map(field).collect::<Vec<_>>(),
+            schema.metadata().clone(),
+        )
+    }
+}
+
+/// The columns that have a row's value: chosen, or `value`, or those by type.
+fn values(columns: &Columns<'_>) -> Vec<usize> {
+    let chosen: Vec<usize> = columns.with(Role::Value).map(|(at, _)| at).collect();
+    if !chosen.is_empty() {
+        return chosen;
+    }
+    let free = || columns.all().filter(|(_, field)| columns.chosen(field).is_none());
+    let mut named = free().filter(|(_, field)| field.name().eq_ignore_ascii_case(VALUE));
+    if let Some((at, _)) = named.next() {
+        return vec![at];
+    }
+    let is_typed = |field: &Field| {
+        let kind = Kind::of(field.data_type());
+        TYPED.iter().any(|(name, typed)| field.name() == name && kind == Some(*typed))
+    };
+    free().filter(|(_, field)| is_typed(field)).map(|(at, _)| at).collect()
+}
+
+/// What stands behind `value_`.
+fn suffix(name: &str) -> Option<&str> {
+    let (before, behind) = name.split_at_checked(VALUE.len() + 1)?;
+    (before.eq_ignore_ascii_case("value_") && !behind.is_empty()).then_some(behind)
+}
+
+/// A column whose values can be taken.
+fn known(field: &Field) -> Result<&Field> {
+    match Kind::of(field.data_type()) {
+        Some(_) => Ok(field),
+        None => {
+            let name = shown(field.name());
+            let what = format!(
+                "columns of numbers, truth values or text; leave it out with --columns '{name}=skip'"
+            );
+            Err(refused(field, what))
+        }
+    }
+}
+
+/// Nanoseconds of one, and whether it is an integer.
+fn unit_of(field: &Field, choice: &Choice) -> Result<(i64, bool)> {
+    Ok(match field.data_type() {
+        DataType::Timestamp(ArrowUnit::Nanosecond, _) => (1, false),
+        DataType::Timestamp(ArrowUnit::Microsecond, _) => (1_000, false),
+        DataType::Timestamp(ArrowUnit::Millisecond, _) => (1_000_000, false),
+        DataType::Timestamp(ArrowUnit::Second, _) => (1_000_000_000, false),
+        DataType::Date32 => (86_400_000_000_000, false),
+        kind if kind.is_integer() && *kind != DataType::UInt64 => {
+            (choice.unit.unwrap_or_default().ns(), true)
+        }
+        _ => {
+            let what = "times as timestamps, dates, or integers with their precision".to_owned();
+            return Err(refused(field, what));
+        }
+    })
+}
+
+fn refused(field: &Field, expected: String) -> Error {
+    let (column, found) = (shown(field.name()), cells::type_name(field.data_type()));
+    Error::Column { column, expected, found }
+}
+
+/// So much of a name as an error has room for.
+fn shown(name: &str) -> String {
+    name.chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+fn listed(schema: &Schema) -> String {
+    let all = schema.fields().iter().take(20);
+    let one = |field: &Arc<Field>| {
+        format!("{} ({})", shown(field.name()), cells::type_name(field.data_type()))
+    };
+    all.map(one).collect::<Vec<_>>().join(", ")
+}

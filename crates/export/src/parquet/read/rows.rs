@@ -1,0 +1,155 @@
+//! Rows of a batch as samples.
+
+use super::cells::{label_of, time_of, value_of};
+use super::compose::Composer;
+use super::layout::Layout;
+use super::{Imported, Refusal, Value};
+use crate::{Error, Result};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray, cast::AsArray};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// Nanoseconds of 1980 and 2100: what integers without a unit may mean.
+const PLAUSIBLE_NS: std::ops::Range<i64> = 315_532_800_000_000_000..4_102_444_800_000_000_000;
+
+/// What is kept from row to row.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    composer: Composer,
+    /// Wide, without labels: time and bits of the last number of each column.
+    last: Vec<Option<(i64, Option<u64>)>>,
+}
+
+/// Columns of a batch by what they are for.
+pub(super) struct Columns<'a> {
+    time: &'a ArrayRef,
+    layout: &'a Layout,
+    /// Long: the names of the rows.
+    series: Option<&'a StringViewArray>,
+    labels: Vec<(&'a str, &'a ArrayRef)>,
+    values: Vec<(&'a str, &'a ArrayRef)>,
+    own_series: Vec<(&'a str, &'a ArrayRef)>,
+}
+
+type Each<'e> = dyn FnMut(Imported<'_>) -> ControlFlow<()> + 'e;
+
+impl<'a> Columns<'a> {
+    pub(super) fn of(batch: &'a RecordBatch, layout: &'a Layout) -> Result<Self> {
+        let other = || Error::Layout {
+            found: "a batch of other columns".to_owned(),
+            expected: "the columns that were asked for",
+        };
+        let places: HashMap<usize, usize> =
+            layout.fields.iter().enumerate().map(|(place, field)| (*field, place)).collect();
+        let at = |field: usize| {
+            let place = *places.get(&field).ok_or_else(other)?;
+            let name = batch.schema_ref().fields().get(place).ok_or_else(other)?.name().as_str();
+            Ok((name, batch.columns().get(place).ok_or_else(other)?))
+        };
+        let all = |fields: &[usize]| fields.iter().map(|field| at(*field)).collect::<Result<_>>();
+        let series = match layout.series {
+            Some(field) => Some(at(field)?.1.as_string_view_opt().ok_or_else(other)?),
+            None => None,
+        };
+        let own = layout.own_series.iter();
+        let own_series = own.map(|(field, suffix)| Ok((suffix.as_str(), at(*field)?.1)));
+        Ok(Columns {
+            time: at(layout.time)?.1,
+            layout,
+            series,
+            labels: all(&layout.labels)?,
+            values: all(&layout.values)?,
+            own_series: own_series.collect::<Result<_>>()?,
+        })
+    }
+
+    pub(super) fn row(
+        &self,
+        at: usize,
+        row: u64,
+        state: &mut State,
+        each: &mut Each<'_>,
+    ) -> ControlFlow<()> {
+        let time_ns = match self.time_ns(at) {
+            Ok(time_ns) => time_ns,
+            Err(reason) => return each(Imported::Refused(Refusal { row, reason })),
+        };
+        let label = |(name, array): &(&'a str, &'a ArrayRef)| (*name, label_of(array, at));
+        let labels: Vec<(&str, Cow<'_, str>)> = self.labels.iter().map(label).collect();
+        let State { composer, last } = state;
+        let mut hand = |base: &str, suffix: &str, value: std::result::Result<Value<'_>, String>| {
+            let named = value.and_then(|value| Ok((composer.name(base, suffix, &labels)?, value)));
+            match named {
+                Ok((series, value)) => each(Imported::Sample { row, series, time_ns, value }),
+                Err(reason) => each(Imported::Refused(Refusal { row, reason })),
+            }
+        };
+        let refused = |reason: &str| Err(reason.to_owned());
+        let Some(names) = self.series else {
+            last.resize(self.values.len(), None);
+            for ((series, array), last) in self.values.iter().zip(last) {
+                let Some(value) = value_of(array, at).transpose() else { continue };
+                let value = value.and_then(|value| match is_said(last, time_ns, value) {
+                    true if labels.is_empty() => refused(
+                        "expected rows of different times, or a column that tells them apart \
+                         (--columns NAME=label), found the time of the row before with another value",
+                    ),
+                    _ => Ok(value),
+                });
+                hand(series, "", value.map_err(|reason| format!("column {series}: {reason}")))?;
+            }
+            return ControlFlow::Continue(());
+        };
+        let name = (!names.is_null(at)).then(|| names.value(at));
+        let Some(base) = name.filter(|name| !name.is_empty()) else {
+            return hand("", "", refused("expected the name of a series, found nothing"));
+        };
+        let values = self.values.iter().filter_map(|(_, array)| value_of(array, at).transpose());
+        let value = values.reduce(|_, _| refused("expected one value, found several"));
+        hand(base, "", value.unwrap_or_else(|| refused("expected a value, found null")))?;
+        for (suffix, array) in &self.own_series {
+            if let Some(value) = value_of(array, at).transpose() {
+                hand(base, suffix, value)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn time_ns(&self, at: usize) -> std::result::Result<i64, String> {
+        let time = time_of(self.time, at).ok_or("expected a time, found null")?;
+        let unit_ns = self.layout.time_unit_ns;
+        let time_ns = time.checked_mul(unit_ns);
+        let time_ns = time_ns.ok_or("expected a time from 1677 to 2262, found one outside")?;
+        if self.layout.unit_is_taken && !PLAUSIBLE_NS.contains(&time_ns) {
+            let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+            let fits = |(_, ns): &(&str, i64)| {
+                time.checked_mul(*ns).is_some_and(|time_ns| PLAUSIBLE_NS.contains(&time_ns))
+            };
+            let unit = units.iter().find(|unit| fits(unit)).map_or("ns", |(unit, _)| unit);
+            return Err(format!(
+                "expected an integer time that is nanoseconds of a year from 1980 to 2100, or its \
+                 unit, found {time} (--precision {unit})"
+            ));
+        }
+        Ok(time_ns)
+    }
+}
+
+/// Whether a column has had another value of this time just before; takes this one.
+fn is_said(last: &mut Option<(i64, Option<u64>)>, time_ns: i64, value: Value<'_>) -> bool {
+    let found = (time_ns, bits(value));
+    let before = last.replace(found);
+    before.is_some_and(|(last_ns, bits)| last_ns == time_ns && (bits.is_none() || bits != found.1))
+}
+
+/// What is compared of a value; of texts nothing, they differ.
+fn bits(value: Value<'_>) -> Option<u64> {
+    match value {
+        Value::Float(value) => Some(value.to_bits()),
+        Value::Integer(value) => Some(value.cast_unsigned()),
+        Value::Unsigned(value) => Some(value),
+        Value::Boolean(value) => Some(value.into()),
+        Value::Text(_) => None,
+    }
+}

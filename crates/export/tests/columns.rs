@@ -1,0 +1,253 @@
+//! Which column of a Parquet file is what: understood, said, or refused before a row is read.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampNanosecondArray,
+};
+use baro_export::parquet::{Choice, Imported, Role, TimeUnit, Value, import};
+use parquet::arrow::ArrowWriter;
+use std::io::{Seek, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a file comes to: samples and refusals as lines, or why it is refused.
+fn lines(bytes: &[u8], choice: Choice) -> Result<Vec<String>, String> {
+    let thread = std::thread::current().id();
+    let path = std::env::temp_dir().join(format!("baro-columns-{}-{thread:?}", std::process::id()));
+    let mut file = std::fs::File::options();
+    let mut file = file.create(true).truncate(true).read(true).write(true).open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    file.write_all(bytes).unwrap();
+    file.rewind().unwrap();
+    let mut lines = Vec::new();
+    let read = import(file, choice, |item| {
+        lines.push(match item {
+            Imported::Sample { series, time_ns, value, .. } => {
+                let value = match value {
+                    Value::Float(value) => format!("{value:?}"),
+                    Value::Integer(value) => value.to_string(),
+                    Value::Unsigned(value) => format!("{value}u"),
+                    Value::Boolean(value) => value.to_string(),
+                    Value::Text(text) => format!("{text:?}"),
+                };
+                format!("{time_ns} {series} {value}")
+            }
+            Imported::Refused(refusal) => format!("row {}: {}", refusal.row, refusal.reason),
+        });
+        ControlFlow::Continue(())
+    });
+    match read {
+        Ok(_) => Ok(lines),
+        Err(error) => {
+            assert!(lines.is_empty(), "refused after {lines:?}");
+            Err(error.to_string())
+        }
+    }
+}
+
+fn file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn times(times: &[i64]) -> ArrayRef {
+    Arc::new(TimestampNanosecondArray::from(times.to_vec()))
+}
+
+fn texts(texts: &[Option<&str>]) -> ArrayRef {
+    Arc::new(StringArray::from(texts.to_vec()))
+}
+
+fn all(text: &str, rows: usize) -> ArrayRef {
+    texts(&vec![Some(text); rows])
+}
+
+fn floats(values: &[f64]) -> ArrayRef {
+    Arc::new(Float64Array::from(values.to_vec()))
+}
+
+fn integers(values: &[i64]) -> ArrayRef {
+    Arc::new(Int64Array::from(values.to_vec()))
+}
+
+fn said(columns: &[(&str, Role)]) -> Choice {
+    let columns = columns.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect();
+    Choice { unit: Some(TimeUnit::Nanoseconds), columns }
+}
+
+#[test]
+fn rows_of_different_tags_are_different_series() {
+    let bytes = file(vec![
+        ("time", times(&[1, 1, 1, 2])),
+        ("room", texts(&[Some("x y"), None, Some("\""), Some("")])),
+        ("name", texts(&[Some("temp"), Some("temp"), Some("temp{host=\"c\"}"), Some("a b")])),
+        ("host", texts(&[Some("a"), Some("b"), Some("c"), Some("a")])),
+        ("value", floats(&[1.5, 2.5, 3.5, 4.5])),
+    ]);
+    let expected = [
+        r#"1 temp{host="a",room="x y"} 1.5"#,
+        r#"1 temp{host="b"} 2.5"#,
+        r#"1 temp{host="c",room="\""} 3.5"#,
+        r#"2 {"a b",host="a"} 4.5"#,
+    ];
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), expected);
+    let bytes = file(vec![
+        ("ts", times(&[1])),
+        ("metric", all("temp{host=\"a\"}", 1)),
+        ("host", all("b", 1)),
+        ("value", floats(&[1.0])),
+    ]);
+    let wrong =
+        r#"row 1: expected one value of label host, found "a" in the name and "b" in the column"#;
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), [wrong]);
+}
+
+#[test]
+fn value_goes_before_other_columns() {
+    let bytes = file(vec![
+        ("time", times(&[1, 2])),
+        ("series", all("k{a=\"b\"}", 2)),
+        ("value_quality", integers(&[192, 0])),
+        ("value_f64", floats(&[7.0, 8.0])),
+        ("value", floats(&[1.5, 2.5])),
+    ]);
+    let expected = [
+        "1 k{a=\"b\"} 1.5",
+        "1 k_quality{a=\"b\"} 192",
+        "1 k_f64{a=\"b\"} 7.0",
+        "2 k{a=\"b\"} 2.5",
+        "2 k_quality{a=\"b\"} 0",
+        "2 k_f64{a=\"b\"} 8.0",
+    ];
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), expected);
+    let skipped = said(&[("value_quality", Role::Skip), ("value_f64", Role::Skip)]);
+    assert_eq!(lines(&bytes, skipped).unwrap(), [expected[0], expected[3]]);
+    // A value by type needs the type, or it is another column.
+    let bytes = file(vec![
+        ("time", times(&[1])),
+        ("series", all("k", 1)),
+        ("value_quality", integers(&[192])),
+        ("value_f64", floats(&[1.5])),
+        ("value_text", texts(&[None])),
+    ]);
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), ["1 k 1.5", "1 k_quality 192"]);
+    let bytes = file(vec![
+        ("time", times(&[1, 2])),
+        ("series", all("k", 2)),
+        ("value_f64", floats(&[1.5, 2.5])),
+        ("value_text", texts(&[Some("a"), None])),
+    ]);
+    let two = ["row 1: expected one value, found several", "2 k 2.5"];
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), two);
+}
+
+#[test]
+fn a_column_that_is_not_understood_refuses_the_file() {
+    let long = |name: &str, column: ArrayRef| {
+        let columns = vec![("time", times(&[1, 1])), ("series", all("k", 2)), (name, column)];
+        file([columns, vec![("value", floats(&[1.5, 2.5]))]].concat())
+    };
+    let number = long("sensor", integers(&[1, 2]));
+    let error = lines(&number, Choice::default()).unwrap_err();
+    assert_eq!(
+        error,
+        "Parquet: column sensor: expected columns of which is known what they are, beside time, \
+         series and value (texts are labels); say it with --columns 'sensor=label', =field (a \
+         series of its own) or =skip, found integers"
+    );
+    let label = lines(&number, said(&[("sensor", Role::Label)])).unwrap();
+    assert_eq!(label, ["1 k{sensor=\"1\"} 1.5", "1 k{sensor=\"2\"} 2.5"]);
+    let field = lines(&number, said(&[("sensor", Role::Field)])).unwrap();
+    assert_eq!(field, ["1 k 1.5", "1 k_sensor 1", "1 k 2.5", "1 k_sensor 2"]);
+    let skip = lines(&number, said(&[("sensor", Role::Skip)])).unwrap();
+    assert_eq!(skip, ["1 k 1.5", "1 k 2.5"]);
+    for (name, column, type_name) in [
+        ("other", floats(&[0.5, 0.5]), "floats"),
+        ("flag", Arc::new(BooleanArray::from(vec![true, false])) as ArrayRef, "truth values"),
+        ("timestamp", times(&[1, 2]), "timestamps"),
+    ] {
+        let error = lines(&long(name, column), Choice::default()).unwrap_err();
+        assert!(error.contains(&format!("column {name}: ")), "{error}");
+        assert!(error.ends_with(&format!("found {type_name}")), "{error}");
+    }
+    let error = lines(&number, said(&[("sensors", Role::Skip)])).unwrap_err();
+    assert!(error.contains("found none of the name sensors (time (timestamps), "), "{error}");
+    let error = lines(&number, said(&[("value", Role::Time)])).unwrap_err();
+    assert!(error.starts_with("Parquet: column value: expected times as"), "{error}");
+}
+
+#[test]
+fn texts_in_a_wide_file_are_labels_or_series_as_is_said() {
+    let bytes = file(vec![
+        ("timestamp", times(&[1, 1])),
+        ("host", texts(&[Some("a"), Some("b")])),
+        ("temp", floats(&[1.5, 2.5])),
+        ("n", Arc::new(Int64Array::from(vec![None, Some(3)]))),
+    ]);
+    let error = lines(&bytes, Choice::default()).unwrap_err();
+    assert!(error.contains("column host: ") && error.contains("--columns 'host=label'"), "{error}");
+    let label = lines(&bytes, said(&[("host", Role::Label)])).unwrap();
+    let expected = ["1 temp{host=\"a\"} 1.5", "1 temp{host=\"b\"} 2.5", "1 n{host=\"b\"} 3"];
+    assert_eq!(label, expected);
+    // Rows of one time that nothing tells apart.
+    let value = lines(&bytes, said(&[("host", Role::Value)])).unwrap();
+    assert_eq!(value[..2], ["1 host \"a\"", "1 temp 1.5"]);
+    assert!(
+        value[2].starts_with("row 2: column host: expected rows of different times"),
+        "{value:?}"
+    );
+    assert!(value[3].starts_with("row 2: column temp: "), "{value:?}");
+    assert_eq!(value[4..], ["1 n 3"]);
+    // A column with a name of its own for time and values.
+    let bytes =
+        file(vec![("t", integers(&[1])), ("sensor", all("k", 1)), ("reading", floats(&[1.5]))]);
+    let roles = said(&[("t", Role::Time), ("sensor", Role::Series), ("reading", Role::Value)]);
+    assert_eq!(lines(&bytes, roles).unwrap(), ["1 k 1.5"]);
+    assert!(lines(&bytes, Choice::default()).unwrap_err().contains("found columns t (integers)"));
+}
+
+#[test]
+fn integers_that_mean_1970_need_a_unit() {
+    let bytes = file(vec![
+        ("time", integers(&[1_700_000_000, 1_700_000_000_000_000_000])),
+        ("a", floats(&[1.0, 2.0])),
+    ]);
+    let found = lines(&bytes, Choice::default()).unwrap();
+    assert!(found[0].ends_with("found 1700000000 (--precision s)"), "{found:?}");
+    assert_eq!(found[1], "1700000000000000000 a 2.0");
+    let seconds = lines(&bytes, TimeUnit::Seconds.into()).unwrap();
+    assert_eq!(seconds[0], "1700000000000000000 a 1.0");
+    assert!(seconds[1].contains("expected a time from 1677 to 2262"), "{seconds:?}");
+}
+
+#[test]
+fn values_of_every_type_are_exact_or_refused() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(path.join("../../testdata/parquet/types.parquet")).unwrap();
+    let day = 86_400_000_000_000_i64;
+    let found = lines(&bytes, Choice::default()).unwrap();
+    let (first, last) = (day, 20_454 * day);
+    let expected = [
+        "0 half 0.5".to_owned(),
+        "0 price 12.34".to_owned(),
+        "0 whole 7".to_owned(),
+        "row 1: column long: expected digits that a float of 64 bits keeps, found 12345678901234567.89".to_owned(),
+        "0 code 5".to_owned(),
+        "0 ratio 0.1".to_owned(),
+        "0 unsigned 18446744073709551615u".to_owned(),
+        format!("{first} half -2.0"),
+        format!("{first} price -0.05"),
+        format!("{first} code 5"),
+        format!("{first} ratio 0.2"),
+        format!("{first} unsigned 1u"),
+        format!("{last} whole 1000000000000000000"),
+        format!("{last} long 0.25"),
+        format!("{last} code 6"),
+        format!("{last} ratio 0.1"),
+    ];
+    assert_eq!(found, expected);
+}

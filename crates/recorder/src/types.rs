@@ -1,0 +1,121 @@
+//! Types that series and channels are declared with, as the writer looks at them: whoever pushes gives an
+//! id and bits, and a push looks nothing up.
+//!
+//! The table is filled where names are declared, before their ids are handed out. The writer has a copy
+//! that it renews when something was added, so that it takes no lock for a record.
+//!
+//! Invariant: a value, text or frame whose series is declared with another type is not recorded under
+//! it; its record is a gap and counted. An id that is not in the table passes. Held by
+//! `a_push_of_another_type_is_a_counted_gap` (`tests/types.rs` of the store).
+
+use crate::ring::{FLOATS, Head, INTEGERS, RingReader};
+use baro_ondisk::{Kind, Samples, Type};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Ids are looked up at once up to this one: the table is as long as the highest.
+const ID_MAX: u32 = 1 << 24;
+/// Ids copied out of the ring at once, on the stack.
+const IDS_AT_ONCE: usize = 256;
+
+/// The types of all ids, 0 of those that nobody has declared.
+#[derive(Debug, Default)]
+pub(crate) struct DeclaredTypes {
+    types: Mutex<Vec<u8>>,
+    changes: AtomicU64,
+}
+
+impl DeclaredTypes {
+    pub(crate) fn add(&self, declared: impl Iterator<Item = (u32, Type)>) {
+        let mut types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = false;
+        for (id, kind) in declared.filter(|(id, _)| *id < ID_MAX) {
+            let place = id as usize;
+            if types.len() <= place {
+                types.resize(place + 1, 0);
+            }
+            if let Some(found) = types.get_mut(place) {
+                changed |= *found != kind as u8;
+                *found = kind as u8;
+            }
+        }
+        if changed {
+            self.changes.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// The writer's copy.
+#[derive(Debug, Default)]
+pub(crate) struct KnownTypes {
+    shared: Arc<DeclaredTypes>,
+    types: Vec<u8>,
+    changes: u64,
+}
+
+impl KnownTypes {
+    pub(crate) fn of(shared: Arc<DeclaredTypes>) -> Self {
+        KnownTypes { shared, ..KnownTypes::default() }
+    }
+
+    /// Sees what has been declared since the last call.
+    pub(crate) fn look(&mut self) {
+        let changes = self.shared.changes.load(Ordering::Acquire);
+        if changes != self.changes {
+            let types = self.shared.types.lock().unwrap_or_else(PoisonError::into_inner);
+            self.types.clone_from(&types);
+            self.changes = changes;
+        }
+    }
+
+    /// Whether the record that comes next in a ring is of another type than its series.
+    pub(crate) fn misfits(&self, ring: &RingReader, head: &Head) -> bool {
+        if self.types.is_empty() {
+            return false;
+        }
+        let taken = match head.kind {
+            Kind::Frame => of(Type::Channel),
+            Kind::Text => of(Type::Text),
+            Kind::Samples => return self.samples_misfit(ring, head),
+            _ => return false,
+        };
+        !self.takes(head.stream, taken)
+    }
+
+    fn samples_misfit(&self, ring: &RingReader, head: &Head) -> bool {
+        let mut first = [0; Samples::HEAD_BYTES];
+        if head.length <= Samples::HEAD_BYTES {
+            return false;
+        }
+        ring.copy_payload(&mut first);
+        let Some((count, _)) = Samples::shape(first, head.length) else { return false };
+        let taken = match head.stream {
+            FLOATS => of(Type::F64),
+            INTEGERS => of(Type::I64) | of(Type::Bool),
+            // Pushed by a program of 0.1, which does not say.
+            _ => of(Type::F64) | of(Type::I64) | of(Type::Bool),
+        };
+        let mut ids = [0_u32; IDS_AT_ONCE];
+        let mut at = 0;
+        while at < count {
+            let Some(some) = ids.get_mut(..IDS_AT_ONCE.min(count - at)) else { return false };
+            let offset = Samples::HEAD_BYTES + 4 * at;
+            ring.copy_part(offset, baro_sys::memory::as_bytes_mut(some));
+            if some.iter().any(|id| !self.takes(*id, taken)) {
+                return true;
+            }
+            at += some.len();
+        }
+        false
+    }
+
+    fn takes(&self, id: u32, taken: u32) -> bool {
+        let kind = self.types.get(id as usize).copied().unwrap_or(0);
+        kind == 0 || taken >> kind & 1 == 1
+    }
+}
+
+/// A type as a bit.
+const fn of(kind: Type) -> u32 {
+    1 << kind as u32
+}
