@@ -2,7 +2,7 @@
 //! waits for none of them.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
-use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value};
+use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
@@ -38,7 +38,8 @@ fn take(intake: &mut Intake<'_>, time_ns: i64, series: &str) {
 #[test]
 fn new_names_of_one_read_are_declared_at_once() {
     let (_folder, recorder) = recorder("at-once");
-    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let waiting = Waiting::default();
+    let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
     let mut intake = Intake::new("test", target, Manner::as_they_come(usize::MAX)).unwrap();
     // Three reads: of many names at one time, of many at many times, and of none that is new.
     (0..3_000).for_each(|at| take(&mut intake, 7, &format!("one{at}")));
@@ -55,7 +56,8 @@ fn new_names_of_one_read_are_declared_at_once() {
 #[test]
 fn what_is_known_is_pushed_before_what_is_new_is_declared() {
     let (_folder, recorder) = recorder("known");
-    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let waiting = Waiting::default();
+    let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
     let mut intake = Intake::new("test", target, Manner::as_they_come(2)).unwrap();
     take(&mut intake, 1, "known");
     intake.flush(&mut |_| {}).unwrap();
@@ -71,7 +73,8 @@ fn what_is_known_is_pushed_before_what_is_new_is_declared() {
 #[test]
 fn names_that_cannot_be_declared_cost_the_others_nothing() {
     let (_folder, recorder) = recorder("bad");
-    let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+    let waiting = Waiting::default();
+    let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
     let mut intake = Intake::new("test", target, Manner::as_they_come(usize::MAX)).unwrap();
     let long = "x".repeat(1_025);
     let longer = "x".repeat(1 << 20);

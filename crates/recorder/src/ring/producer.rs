@@ -48,8 +48,6 @@ impl Drop for Producer {
         if !self.same_process() {
             return;
         }
-        // Who comes next may not wait.
-        self.wait_for_room(Waits::Not);
         // Given back by hand: the writer of the same process may go on using the open file.
         self.ring.memory.unlock(PRODUCER_LOCK);
         let report = self.ring.report();
@@ -175,6 +173,7 @@ impl Producer {
         let next_sequence = ring.next_sequence().load(Ordering::Acquire).max(seen);
         let tail = if tail <= head { tail } else { head };
         ring.next_sequence().store(next_sequence, Ordering::Release);
+        // Not before: what one who waited has left in the ring waits on.
         ring.waits().store(Waits::Not.encode(), Ordering::Release);
         let mut here = ForkWiped::new()?;
         here.set(HEAD, head);

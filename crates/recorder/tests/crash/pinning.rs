@@ -443,9 +443,15 @@ fn what_is_not_settled_is_not_recycled() {
 
 /// A log of four segments that are all full of what is in no run.
 fn unsettled(seed: u64) -> World {
+    unsettled_by(seed, Waits::Not)
+}
+
+/// The same by producers that wait so.
+fn unsettled_by(seed: u64, waits: Waits) -> World {
     let plan = Plan { segments: 4, init_segments: 0, pins: 1_000_000, keep_ns: 0, ..pinned(seed) };
     let mut world = World::new(seed, Plan { keep_unsettled: true, cuts: Cuts::Never, ..plan });
     world.open().unwrap();
+    world.producers.iter().for_each(|producer| producer.wait_for_room(waits));
     world.run(600, true).unwrap();
     let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
     assert_eq!(world.engine.as_ref().unwrap().status().trouble, held);
@@ -479,13 +485,12 @@ fn what_a_killed_recorder_left_waits_for_settling() {
 
 #[test]
 fn who_waits_has_nothing_recycled_that_is_not_settled() {
-    let mut world = unsettled(3);
+    let mut world = unsettled_by(3, Waits::Always);
     let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
     let wait = |world: &World, waits| {
         world.producers.iter().for_each(|producer| producer.wait_for_room(waits));
     };
     // Nobody settles any more: to what cannot wait, or need not then, it would yield.
-    wait(&world, Waits::Always);
     world.engine.as_mut().unwrap().tell(Tell::UnsettledYield(true));
     world.run(400, true).unwrap();
     let status = world.engine.as_ref().unwrap().status().clone();
