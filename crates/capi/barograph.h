@@ -509,6 +509,9 @@ int32_t baro_producer_close(struct baro_producer *producer);
 
 // Pushes a frame of `channel`, taken at `time_ns`. `sequence` may be null. Never blocks, never
 // enters the kernel. BARO_EAGAIN: the ring is full; the record is counted and will be a gap.
+// No push looks an id up. The recorder does, before it writes: a record in which an id is declared
+// with another type than it is pushed with, here and in all pushes below, is not recorded; it is
+// counted in `lost` and will be a gap.
 int32_t baro_push_frame(struct baro_producer *producer,
                         uint32_t channel,
                         int64_t time_ns,
