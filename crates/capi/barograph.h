@@ -744,7 +744,8 @@ int32_t baro_samples_open(const char *store,
 // The next sample: returns 1 and fills `sample`, or 0 at the end. Of a text only the time is in it:
 // see baro_samples_text. Blocks for the device from time to time. Damage that was met is BARO_EIO; what
 // follows it can still be read.
-int32_t baro_samples_next(struct baro_samples *samples, struct baro_sample *sample);
+int32_t baro_samples_next(struct baro_samples *samples,
+                          struct baro_sample *sample);
 
 // The text of the sample that baro_samples_next handed out last: `text` has `bytes` bytes of UTF-8,
 // no zero byte at their end, and is valid until the next call on these samples. Does not block.

@@ -53,7 +53,7 @@ struct Part {
 /// Durable records are remembered together up to so many samples.
 const TOGETHER_SAMPLES: u64 = 8192;
 
-/// See the module.
+/// What of an intake is kept, by record, and from which line the first sample is that is not.
 #[derive(Debug)]
 pub struct Ledger {
     /// Not durable when last looked at.

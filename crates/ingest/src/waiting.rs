@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// See the module. The default waits on.
+/// What a source that waits for room is told by whoever watches over it. The default waits on.
 #[derive(Debug, Default)]
 pub struct Waiting {
     stop: AtomicBool,

@@ -103,7 +103,8 @@ fn a_line_with_a_value_of_another_type_is_refused_whole_and_declares_nothing() {
     let declared = recorder.declare(&[("n", Type::I64, "")]).unwrap();
     assert_eq!(declared.len(), 1);
     for manner in [Manner::as_they_come(3), Manner::together()] {
-        let target = Target::of(&recorder, Room::WhileItMoves).unwrap();
+        let waiting = baro_ingest::Waiting::default();
+        let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
         let mut intake = Intake::new("test", target, manner).unwrap();
         let mut told = Vec::new();
         let mut take = |line, series, value| {
