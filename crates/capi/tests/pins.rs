@@ -280,6 +280,12 @@ fn what_cannot_be_pinned_is_refused_and_recording_goes_on() {
         }
         told(baro_pin_when(recorder, x, BARO_ABOVE, 1.0, &some), BARO_ENOENT, "not declared");
         let mut series = 0;
+        let mut options: baro_declare_options = zeroed();
+        (options.type_size, options.value_type) = (8, BARO_CHANNEL);
+        let channel = c"control".as_ptr();
+        assert_eq!(baro_declare(recorder, channel, null(), null(), &options, &mut series), 0);
+        // Frames are pushed to it.
+        assert_eq!(series, 1);
         assert_eq!(baro_declare(recorder, x, null(), null(), null(), &mut series), 0);
         invalid(baro_pin_when(recorder, x, 0, 1.0, &some), "comparison: 0");
         invalid(baro_pin_when(recorder, x, BARO_ABOVE, f64::NAN, &some), "found NaN");
@@ -288,10 +294,6 @@ fn what_cannot_be_pinned_is_refused_and_recording_goes_on() {
         invalid(baro_pin_when(recorder, x, BARO_ABOVE, 1.0, null()), "baro_pin_options is null");
         let endless = window(u64::MAX, 0, "");
         invalid(baro_pin_when(recorder, x, BARO_ABOVE, 1.0, &endless), "before_ns");
-        let mut options: baro_declare_options = zeroed();
-        (options.type_size, options.value_type) = (8, BARO_CHANNEL);
-        let channel = c"control".as_ptr();
-        assert_eq!(baro_declare(recorder, channel, null(), null(), &options, &mut series), 0);
         invalid(baro_pin_when(recorder, channel, BARO_ABOVE, 1.0, &some), "a series of numbers");
         invalid(baro_complaints(recorder, null_mut(), 10), "buffer is null");
     }

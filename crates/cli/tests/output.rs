@@ -36,7 +36,7 @@ fn a_full_disk_at_stdout_fails_every_verb() {
     let store = store.as_str();
     let lines = folder.path("a.csv");
     std::fs::write(&lines, "1700000000000000000,a,1\n1700000000000000001,a,2\n").unwrap();
-    assert_eq!(run(&["init", store, "--size", "2M"]).status.code(), Some(0));
+    assert_eq!(run(&["init", store, "--size", "32M"]).status.code(), Some(0));
     assert_eq!(run(&["import", store, &lines]).status.code(), Some(0));
     let new = |name: &str| folder.path(name);
     let (made, made_too) = (new("made"), new("made-too"));

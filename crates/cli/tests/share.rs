@@ -493,7 +493,9 @@ fn our_own_background_work_runs_inside_a_share() {
     };
     must(Command::new(baro).args(["init", &store, "--size", "32M"]));
     let input = stage.folder.path("samples");
-    let lines: String = (0..5_000).map(|at| format!("{at}000000,temp,{at}.5\n")).collect();
+    let lines: String = (0..5_000)
+        .map(|at| format!("{},temp,{at}.5\n", 1_700_000_000_000_000_000_i64 + at * 1_000_000))
+        .collect();
     fs::write(&input, lines).unwrap();
     must(
         Command::new(baro)

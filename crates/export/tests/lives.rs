@@ -210,7 +210,9 @@ fn of_batches(form: &str, batches: impl Iterator<Item = RecordBatch>) -> Shown {
 /// Lines of CSV: a text has no line break here, and a name no comma.
 fn of_csv(form: &str, bytes: &[u8]) -> Shown {
     let mut shown = Shown::new();
-    for line in std::str::from_utf8(bytes).unwrap().lines().skip(1) {
+    let mut lines = std::str::from_utf8(bytes).unwrap().lines();
+    let typed = lines.next().is_some_and(|header| header.ends_with(",value_type"));
+    for line in lines {
         if line.starts_with('#') {
             continue;
         }
@@ -225,6 +227,7 @@ fn of_csv(form: &str, bytes: &[u8]) -> Shown {
                 (name.to_owned(), value)
             }
         };
+        let value = if typed { value.rsplit_once(',').unwrap().0 } else { value };
         let value = match value.strip_prefix('"') {
             Some(text) => text.strip_suffix('"').unwrap().replace("\"\"", "\""),
             None if value.parse::<i128>().is_ok() || value.parse::<bool>().is_ok() => {

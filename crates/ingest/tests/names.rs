@@ -76,6 +76,8 @@ fn names_that_cannot_be_declared_cost_the_others_nothing() {
     let waiting = Waiting::default();
     let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
     let mut intake = Intake::new("test", target, Manner::as_they_come(usize::MAX)).unwrap();
+    // Values that have nothing to do with each other; a line is taken whole or not at all.
+    intake.begin_in_parts();
     let long = "x".repeat(1_025);
     let longer = "x".repeat(1 << 20);
     for at in 0..500 {

@@ -86,6 +86,8 @@ pub struct Closed {
     pub left_in: Vec<LeftInRing>,
     /// Records of this recorder, not of an earlier one, that were refused by a ring or given up.
     pub refused: u64,
+    /// Records that an earlier recorder, which was killed, refused and could not note: gaps in the log now.
+    pub refused_before: u64,
     /// Records that were durable and are not there any more: recycled before they were settled, or in
     /// files that somebody removed, cut or replaced; as far as that is known.
     pub lost_durable: u64,
@@ -465,6 +467,7 @@ impl Recorder {
         }
         Closed {
             left_before,
+            refused_before: unlogged,
             left_in: published.left_in,
             // What was given up is a gap and no refusal.
             refused: refused.max(published.status.lost.saturating_sub(unlogged)),

@@ -306,7 +306,7 @@ fn a_lost_catalog_is_rebuilt_from_the_dictionary_and_the_log() {
     let known = model[&name(300)].id;
     let recorder = Recorder::open(&folder.0, options()).unwrap();
     let mut producer = recorder.producer().unwrap();
-    producer.push_samples(5, &[known, lost], &[1.0, 2.0]).unwrap();
+    producer.push_samples(5, &[known, lost], &[1_i64, 2]).unwrap();
     assert_eq!(recorder.close().left, 0);
     let path = folder.0.join(CATALOG);
     let before = [CATALOG, DICTIONARY].map(|file| std::fs::read(folder.0.join(file)).unwrap());

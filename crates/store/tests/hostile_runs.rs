@@ -181,7 +181,11 @@ fn check(disk: &SimDisk, model: &Model, may_miss: &[i64]) -> Vec<Damage> {
             let (rows, told) = read(&store, &all, &Query::every(Interval::ALL, every));
             let numbers = all.iter().filter(|id| kind(**id) != Type::Text).count() as i64;
             let steps = if step_ns == 0 { numbers } else { numbers * SESSIONS };
-            let counted: i64 = rows.iter().filter_map(|row| row.2.parse::<i64>().ok()).sum();
+            let count = |row: &(u32, i64, String)| row.2.parse::<i64>().ok();
+            let counted: i64 = match aggregate {
+                Aggregate::Count => rows.iter().filter_map(count).sum(),
+                _ => 0,
+            };
             let whole = rows.len() as i64 == steps
                 && (aggregate == Aggregate::Max || counted == numbers * TICKS * SESSIONS);
             assert!(whole || !told.is_empty(), "{every:?} {rows:?}");

@@ -134,7 +134,7 @@ impl fmt::Display for Error {
                 write!(f, "event, offset {offset_bytes}: expected {expected}, found {found}")
             }
             Self::File { field: "magic", .. } => f.write_str(
-                "expected a trace that baro trace has recorded, found a file that does not begin as one",
+                "expected a trace that baro trace has recorded, found a file with another magic number",
             ),
             Self::File { field, offset_bytes, expected, found } => write!(
                 f,

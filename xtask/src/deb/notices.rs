@@ -152,6 +152,7 @@ fn standing_in(one: &Crate) -> Result<String, String> {
     let file = match &one.licence {
         licence if licence.contains("MIT") => "LICENSE-MIT",
         licence if licence.contains("Apache-2.0") => "LICENSE-APACHE",
+        licence if licence.contains("BSD-3-Clause") => "packaging/deb/BSD-3-Clause.txt",
         licence => {
             return Err(format!(
                 "{} {}: no text of '{licence}' to go along",

@@ -78,6 +78,8 @@ pub(crate) fn compile(compiler: &str, standard: &str, source: &Path, program: &P
         .arg(source)
         .arg(library("libbaro.a"))
         .args(SYSTEM)
+        // What a program does not call is left out of it (docs/c.md).
+        .arg("-Wl,--gc-sections")
         .args(std::env::var("BARO_RUN").is_ok().then_some("-static"))
         .arg("-o")
         .arg(program);

@@ -248,7 +248,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     let unsettled = recording.closed.status.segments_lost_unsettled > 0;
     let damaged = !recording.closed.damage.is_empty();
-    Ok(Outcome::lost_if(recording.lost() > 0 || bad || unsettled || damaged))
+    let lost = recording.lost() > 0 || recording.closed.refused_before > 0;
+    Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 
 /// Rings for other processes: their paths are told, and their producers' ids kept.

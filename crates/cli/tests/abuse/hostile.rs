@@ -21,8 +21,9 @@ const NAMES: [&str; 10] = [
 
 /// A whole store with a run and a dictionary.
 fn store(path: &str) {
-    let lines: String =
-        (1..2_000_u64).map(|i| format!("{},temp,{i}\n", i * 1_000_000_000)).collect();
+    let lines: String = (1..2_000_u64)
+        .map(|i| format!("{},temp,{i}\n", 1_700_000_000_000_000_000 + i * 1_000_000_000))
+        .collect();
     assert_eq!(run(&["init", path, "--size", "4M"]).status.code(), Some(0));
     let fed = feed(&["record", path, "--stdin", "csv", "--no-settle"], lines.as_bytes());
     assert_eq!(fed.status.code(), Some(0), "{}", stderr(&fed));

@@ -105,7 +105,7 @@ fn every_mistake_names_its_field() {
         ("a:u32@0,b:u8@3", "field \"b\" at offset 3: expected an offset of 4 or more behind \"a\""),
         ("b:u8@3,a:u32@0", "field \"b\" at offset 3"),
         ("a:u8@0,a:u8@1", "field \"a\" at offset 1: expected a name of its own"),
-        ("a:u8@4194304", "expected to end within 4194304 bytes of frame, found its end at 4194305"),
+        ("a:u8@7340032", "expected to end within 7340032 bytes of frame, found its end at 7340033"),
         ("a:u8[65535],b:u8[2]", "at most 65536 values, found 65537"),
     ] {
         let found = text(wrong.parse());

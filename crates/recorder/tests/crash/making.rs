@@ -63,7 +63,10 @@ fn a_failed_init_leaves_no_store_and_a_second_one_works() {
         let disk = SimDisk::new(1);
         disk.inject(Fault::Full(room));
         let error = make(&disk, 1).unwrap_err();
-        assert!(matches!(&error, baro_log::Error::System(e) if e.is_full()), "{error}");
+        assert!(
+            matches!(&error, baro_log::Error::NoRoom { source, .. } if source.is_full()),
+            "{error}"
+        );
         assert!(!disk.files().contains(IDENTITY));
         disk.heal();
         make(&disk, 2).unwrap();

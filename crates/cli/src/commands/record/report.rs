@@ -171,6 +171,12 @@ fn print_text(recording: &Recording) {
             recording.closed.left_before
         );
     }
+    if recording.closed.refused_before > 0 {
+        out!(
+            "{} records were refused in an earlier run that was killed: gaps in the log now",
+            recording.closed.refused_before
+        );
+    }
     for damage in &recording.closed.damage {
         out!("DAMAGE {damage}");
     }
@@ -342,6 +348,7 @@ fn as_json(
         "ring_covers_ns": covers_ns(recording),
     });
     report["lost_samples"] = json!(recording.lost_samples());
+    report["refused_by_earlier_runs"] = json!(recording.closed.refused_before);
     report["left_by_earlier_runs"] = json!(recording.closed.left_before);
     report["records_misfit"] = json!(status.records_misfit);
     report["lost_durable"] = json!(recording.closed.lost_durable);
