@@ -160,6 +160,7 @@ fn frames_with_a_layout_come_back_as_series() {
             // The frame that was too large is lost, and the log tells it.
             text(&output, 3)
                 .lines()
+                .filter(|line| !line.starts_with('#'))
                 .map(|line| line.split_once(',').unwrap().1.to_owned())
                 .collect::<Vec<_>>(),
             said,
