@@ -118,11 +118,7 @@ impl Recorder {
         let session = next_session(recovery.last_session.max(catalog.session()))?;
         let store = recovery.identity.store;
         let home = Home::of(path, store)?;
-        let rings = match &options.rings {
-            crate::Rings::Find => RingFolder::find(home, None)?,
-            crate::Rings::In(folder) => RingFolder::find(home, Some(folder))?,
-            crate::Rings::Private => RingFolder::none(home),
-        };
+        let rings = ring_folder(home, &options)?;
         let facts = Facts::of(path, Look::Write, options.ring_bytes);
         let (direct, reason) = choose_direct(&facts, &options);
         let mut opening = Opening::new(path, &disk, &recovery, &rings);
@@ -497,6 +493,15 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Where rings are made, as the options say.
+fn ring_folder(home: Home, options: &Options) -> Result<RingFolder> {
+    match &options.rings {
+        crate::Rings::Find => RingFolder::find(home, None),
+        crate::Rings::In(folder) => RingFolder::find(home, Some(folder)),
+        crate::Rings::Private => Ok(RingFolder::none(home)),
     }
 }
 

@@ -140,6 +140,9 @@ fn samples<S: Storage>(
     })
 }
 
+/// Place, id and bytes.
+type HeldFrame = (usize, u32, Vec<u8>);
+
 /// Frames of one time: of a field the last counts, so fields wait until the time is over.
 struct Frames<'a> {
     selection: &'a Selection,
@@ -147,7 +150,7 @@ struct Frames<'a> {
     /// Place, id, value.
     fields: Vec<(usize, u32, Datum<'static>)>,
     /// The frame that came last, if it is to follow its fields; or the time of the fields alone.
-    held: Option<(i64, Option<(usize, u32, Vec<u8>)>)>,
+    held: Option<(i64, Option<HeldFrame>)>,
 }
 
 impl Frames<'_> {
