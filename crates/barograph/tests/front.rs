@@ -90,6 +90,28 @@ fn every_type_comes_back() {
     assert_eq!((column.unit(), column.len()), ("mm", 2));
 }
 
+/// Labels that are those of another series and more: each column has its own rows.
+#[test]
+fn a_column_is_one_series() {
+    let folder = Folder::new("labels");
+    let recorder = Recorder::create_or_open(folder.store()).size(8 << 20).open().unwrap();
+    let names = ["t{a=\"b\"}", "t{a=\"b\",c=\"d\"}", "t"];
+    let group = recorder.group::<i64>(&names, "").unwrap();
+    let frames = recorder.channel("c", "n:u8@0,m:u8@1").unwrap();
+    let mut push = recorder.producer().unwrap();
+    push.row(&group, 5, &[1, 2, 3]).unwrap();
+    push.frame(frames, 5, &[4, 6]).unwrap();
+    push.wait_durable(MINUTE).unwrap();
+    let store = Store::open(folder.store()).unwrap();
+    let rows = |selector: &str| {
+        let columns = store.query(selector).columns().unwrap().map(Result::unwrap);
+        columns.map(|one| (one.name().to_owned(), one.i64s().unwrap().to_vec())).collect::<Vec<_>>()
+    };
+    let own = |at: usize, value: i64| (names[at].to_owned(), vec![value]);
+    assert_eq!(rows("{a=\"b\"}"), [own(0, 1), own(1, 2)]);
+    assert_eq!(rows("c.*"), [("c.n".to_owned(), vec![4]), ("c.m".to_owned(), vec![6])]);
+}
+
 #[test]
 fn steps_moments_and_limits() {
     let folder = Folder::new("steps");

@@ -76,14 +76,11 @@ impl baro_samples {
 fn add(batch: &Batch<'_>, rows: &mut Vec<(i64, u64)>, letters: &mut String) {
     for (at, time_ns) in batch.times_ns.iter().enumerate() {
         let bits = match batch.values {
-            Values::F64(values) => values.get(at).map(|value| value.to_bits()),
-            Values::I64(values) => values.get(at).map(|value| value.cast_unsigned()),
-            Values::U64(values) => values.get(at).copied(),
-            Values::Bool(values) => values.get(at).map(|value| u64::from(*value)),
             Values::Text(texts) => texts.get(at).map(|text| {
                 letters.push_str(text);
                 letters.len() as u64
             }),
+            values => values.bits(at),
         };
         rows.extend(bits.map(|bits| (*time_ns, bits)));
     }

@@ -293,17 +293,9 @@ impl Selection {
     /// The same of rows of a query of one series.
     pub fn unfold_batch(&self, id: u32, batch: &Batch<'_>, mut each: impl FnMut(&Point<'_>)) {
         for (at, time_ns) in batch.times_ns.iter().enumerate() {
-            let bits = match batch.values {
-                Values::F64(values) => values.get(at).map(|value| value.to_bits()),
-                Values::I64(values) => values.get(at).map(|value| value.cast_unsigned()),
-                Values::U64(values) => values.get(at).copied(),
-                Values::Bool(values) => values.get(at).map(|value| u64::from(*value)),
-                Values::Text(texts) => {
-                    self.text(*time_ns, id, texts.get(at).unwrap_or(""), &mut each);
-                    None
-                }
-            };
-            if let Some(bits) = bits {
+            if let Values::Text(texts) = batch.values {
+                self.text(*time_ns, id, texts.get(at).unwrap_or(""), &mut each);
+            } else if let Some(bits) = batch.values.bits(at) {
                 self.sample(*time_ns, id, bits, &mut each);
             }
         }

@@ -48,6 +48,18 @@ pub enum Values<'a> {
 }
 
 impl Values<'_> {
+    /// The 64 bits of a row's value; none of a text.
+    #[must_use]
+    pub fn bits(&self, at: usize) -> Option<u64> {
+        match self {
+            Values::F64(values) => values.get(at).map(|value| value.to_bits()),
+            Values::I64(values) => values.get(at).map(|value| value.cast_unsigned()),
+            Values::U64(values) => values.get(at).copied(),
+            Values::Bool(values) => values.get(at).map(|value| u64::from(*value)),
+            Values::Text(_) => None,
+        }
+    }
+
     /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
