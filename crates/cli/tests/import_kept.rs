@@ -80,10 +80,10 @@ impl Drop for Small {
 fn an_import_larger_than_a_recycling_log_keeps_all_and_what_was_there() {
     let folder = Folder::new("kept-recycle");
     let old = folder.path("old.csv");
-    std::fs::write(&old, lines("old", 600_000)).unwrap();
+    std::fs::write(&old, lines("old", 300_000)).unwrap();
     for (name, init) in [
-        ("store", &["--size", "4M", "--recycle"][..]),
-        ("grown", &["--grow-to", "4M", "--recycle"]),
+        ("store", &["--size", "2M", "--recycle"][..]),
+        ("grown", &["--grow-to", "2M", "--recycle"]),
     ] {
         let store = folder.path(name);
         text(&run(&[&["init", &store], init].concat()), 0);
@@ -93,9 +93,9 @@ fn an_import_larger_than_a_recycling_log_keeps_all_and_what_was_there() {
         assert_eq!((count(&store, "live"), &info(&store)["runs"]), (10_000, &json!(0)));
         let output = run(&["import", &store, &old, "--format", "json"]);
         let report = json(&output, 0);
-        assert_eq!((&report["samples"], &report["samples_lost"]), (&600_000.into(), &0.into()));
+        assert_eq!((&report["samples"], &report["samples_lost"]), (&300_000.into(), &0.into()));
         assert_eq!((&report["stopped"], &report["records_lost"]), (&Value::Null, &0.into()));
-        assert_eq!((count(&store, "old"), count(&store, "live")), (600_000, 10_000), "{init:?}");
+        assert_eq!((count(&store, "old"), count(&store, "live")), (300_000, 10_000), "{init:?}");
         assert!(info(&store)["runs"].as_u64().unwrap() > 0, "more than the log holds");
         assert!(text(&run(&["verify", &store]), 0).ends_with("whole\n"));
     }

@@ -25,7 +25,7 @@ pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
 use crate::Result;
 use crate::writer::{Event, Now, PinStart, Retention, Trigger};
 use baro_log::{Making, MakingStep, PIECE_BYTES, Pins, Recovery};
-use baro_ondisk::{Identity, Pin, SegmentHeader};
+use baro_ondisk::{Identity, Pin, SegmentHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
 
@@ -66,8 +66,8 @@ pub enum Tell {
     OtherBytes(u64),
     /// A series is to be watched.
     Watch(usize, Trigger),
-    /// The samples of all epochs up to this one are in runs.
-    Settled(u64),
+    /// Samples are in runs up to there.
+    Settled(Settled),
     /// Whether unsettled segments yield to new records from now on.
     UnsettledYield(bool),
     /// An earlier session has left so many records in this segment.
@@ -150,8 +150,8 @@ pub struct Keeper<S: Storage> {
     growth_retry_ns: u64,
     piece: Option<AlignedBuffer>,
     asks_at_ns: u64,
-    /// Epochs that are settled, as far as the engine knows.
-    settled: u64,
+    /// How far the log is settled, as far as the engine knows.
+    settled: Settled,
     settled_at_ns: u64,
     failures: u64,
     /// Segments of earlier sessions whose records are not counted yet.
@@ -191,7 +191,7 @@ impl<S: Storage> Keeper<S> {
             growth_retry_ns: 0,
             piece: None,
             asks_at_ns: 0,
-            settled: 0,
+            settled: Settled::default(),
             settled_at_ns: 0,
             failures: 0,
             uncounted: Self::to_count(recovery, retention.keep_unsettled),

@@ -22,7 +22,7 @@ impl<S: Storage> Keeper<S> {
             return false;
         }
         let (header, crc) = self.uncounted.remove(0);
-        if header.epoch > self.settled {
+        if header.epoch >= self.settled.epoch {
             let (epoch, index) = (header.epoch, header.index);
             let records = records_in(&self.storage, header, crc);
             log.tell(Tell::Holds { epoch, index, records });

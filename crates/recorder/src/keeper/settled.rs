@@ -21,13 +21,11 @@ impl<S: Storage> Keeper<S> {
         }
         self.settled_at_ns = now_ns + LOOK_NS;
         let Some(settled) = read_settled(&self.storage, self.identity.store) else { return };
-        // The last epoch that is settled whole.
-        let through = settled.epoch.saturating_sub(1);
         // Whoever settles renames first and syncs the folder then, or is killed between: what is read
         // here may be gone after a power cut. Nothing is recycled for that.
-        if through > self.settled && self.storage.sync_folder(RUNS).is_ok() {
-            self.settled = through;
-            log.tell(Tell::Settled(through));
+        if settled > self.settled && self.storage.sync_folder(RUNS).is_ok() {
+            self.settled = settled;
+            log.tell(Tell::Settled(settled));
         }
     }
 }

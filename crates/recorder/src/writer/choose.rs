@@ -6,7 +6,7 @@
 
 use super::retention::Retention;
 use baro_log::{Recovery, Span, spans};
-use baro_ondisk::{DeadTail, SegmentHeader, WhenFull};
+use baro_ondisk::{DeadTail, SegmentHeader, Settled, WhenFull};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The segment to be started.
@@ -78,8 +78,8 @@ pub(crate) struct Choice {
     /// Segments that growth is still to bring.
     to_come: usize,
     holds: Vec<Hold>,
-    /// Epochs above this hold samples that are in no run, if that counts.
-    settled: Option<u64>,
+    /// What is behind this may be in no run, if that counts.
+    settled: Option<Settled>,
     /// Recycled although their samples were in no run.
     lost_unsettled: u32,
     /// Epochs of which there is a durable copy outside the log.
@@ -141,7 +141,7 @@ impl Choice {
             segments_max: kept,
             to_come: kept.saturating_sub(segments.grown as usize),
             holds: Vec::new(),
-            settled: retention.keep_unsettled.then_some(0),
+            settled: retention.keep_unsettled.then(Settled::default),
             lost_unsettled: 0,
             copied: BTreeMap::new(),
         };
@@ -250,12 +250,22 @@ impl Choice {
         keep_ns == 0 || u64::try_from(age_ns).is_ok_and(|age_ns| age_ns >= keep_ns)
     }
 
+    /// Also of the segment that settling has come to, where that is at its end: the next one of its
+    /// session says where that is. In a log of two no block behind it may be certain, and certain it is
+    /// only by what can be written when this one is free.
     fn is_settled(&self, segment: &Started) -> bool {
-        self.settled.is_none_or(|through| segment.epoch <= through || !segment.samples)
+        let Some(settled) = self.settled else { return true };
+        let ends = |next: &Started| {
+            (next.epoch, next.session) == (segment.epoch + 1, segment.session)
+                && next.first_block <= settled.end
+        };
+        !segment.samples
+            || segment.epoch < settled.epoch
+            || (segment.epoch == settled.epoch && self.started.iter().any(ends))
     }
 
-    /// The samples of all epochs up to this one are in runs.
-    pub(crate) fn settled(&mut self, through: u64) {
+    /// Samples are in runs up to there.
+    pub(crate) fn settled(&mut self, through: Settled) {
         if let Some(settled) = &mut self.settled {
             *settled = through.max(*settled);
         }

@@ -413,13 +413,17 @@ fn what_is_younger_than_is_to_be_kept_is_refused_room_and_counted() {
     world.close().unwrap();
 }
 
-/// Writes a manifest that says what is settled: all below an epoch, and a part of it.
+/// Writes a manifest that says what is settled: all below an epoch, and at most a part of it.
 fn settle_through(world: &mut World, epoch: u64) {
-    let settled = Settled { epoch, end: u64::MAX };
+    settle_to(world, Settled { epoch, end: 1 });
+}
+
+fn settle_to(world: &mut World, settled: Settled) {
     let manifest = Manifest { store: STORE, settled, ..Manifest::default() };
     world.disk.create_folder(RUNS).unwrap();
-    let file = world.disk.create(MANIFEST).unwrap();
-    file.write_at(0, &manifest.encode()).unwrap();
+    let new = format!("{MANIFEST}.new");
+    world.disk.create(&new).unwrap().write_at(0, &manifest.encode()).unwrap();
+    world.disk.rename(&new, MANIFEST).unwrap();
 }
 
 #[test]
@@ -437,7 +441,13 @@ fn what_is_not_settled_is_not_recycled() {
     world.run(400, true).unwrap();
     let status = world.engine.as_ref().unwrap().status().clone();
     let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
-    assert_eq!((status.trouble, status.segments_started), (held, 6));
+    assert_eq!((status.trouble, status.segments_started), (held.clone(), 6));
+    // And the third to its end, though nothing behind it.
+    settle_to(&mut world, Settled { epoch: 3, end: u64::MAX });
+    run_for(&mut world, 2_000_000_000);
+    world.run(400, true).unwrap();
+    let status = world.engine.as_ref().unwrap().status().clone();
+    assert_eq!((status.trouble, status.segments_started), (held, 7));
     world.close().unwrap();
 }
 
