@@ -1,11 +1,12 @@
 //! `import` from outside: what is understood is in the store, what is not is told by its line.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod calls;
 mod place;
 
+use calls::{feed as run, stderr as said};
 use place::Folder;
 use serde_json::{Value, json};
-use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 impl Folder {
@@ -20,22 +21,6 @@ impl Folder {
         std::fs::write(self.0.join(name), text).unwrap();
         self.path(name)
     }
-}
-fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // It may end before it has read everything.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn csv(store: &str) -> String {

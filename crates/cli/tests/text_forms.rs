@@ -4,33 +4,16 @@
 //! `BARO_ROUND_TRIPS=1000` makes as many rounds of the last one; a push makes a few.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod calls;
 mod place;
 
 use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value};
 use baro_recorder::{Options, Recorder, Rings};
+use calls::{feed as run, stderr as said};
 use place::Folder;
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
 
 const HEADER: &str = "time,series,value\n";
 const TYPED: &str = "time,series,value,value_type\n";
-
-fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // It may end before it has read everything.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 fn store(folder: &Folder, name: &str) -> String {
     let store = folder.path(name);
