@@ -12,12 +12,17 @@
 
 mod quoted;
 
+use crate::limits::NAME_BYTES_MAX;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use quoted::Part;
 pub use quoted::{is_plain_name, write_name, write_quoted};
+
+/// Longest text that is taken apart: with blanks and escapes a name that may be declared can be longer
+/// than [`NAME_BYTES_MAX`], but not by so much. It bounds the memory that a hostile text takes.
+const TEXT_BYTES_MAX: usize = 64 * NAME_BYTES_MAX;
 
 /// One label inside a text.
 #[derive(Clone, Copy, Debug)]
@@ -63,12 +68,12 @@ impl NameParser {
         Self::default()
     }
 
-    /// Takes `text` apart; false if it is no name with labels, nor a metric: then
-    /// [`NameParser::metric`] is all of it and there are no labels.
+    /// Takes `text` apart; false if it is no name with labels, nor a metric, or is longer than any
+    /// name could be written (64 KiB): then [`NameParser::metric`] is all of it and there are no labels.
     pub fn parse(&mut self, text: &str) -> bool {
         self.labels.clear();
         self.canonical = true;
-        let parsed = self.take(text.as_bytes()).is_some();
+        let parsed = text.len() <= TEXT_BYTES_MAX && self.take(text.as_bytes()).is_some();
         if !parsed {
             self.labels.clear();
             self.metric = Part { end: text.len(), ..Part::default() };
