@@ -58,14 +58,17 @@ impl Times {
             return date(bytes, self.zone_s);
         }
         let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
-        let Some(dot) = digits.iter().position(|byte| *byte == b'.') else {
-            if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        let Some(dot) = digits.iter().position(|byte| !byte.is_ascii_digit()) else {
+            if digits.is_empty() {
                 return Err(TimeFault::Form);
             }
             return self.count(text.parse().map_err(|_| TimeFault::Range)?);
         };
+        if digits[dot] != b'.' {
+            return Err(TimeFault::Form);
+        }
         let (whole, fraction) = (&digits[..dot], &digits[dot + 1..]);
-        if whole.is_empty() || !whole.iter().all(u8::is_ascii_digit) {
+        if whole.is_empty() {
             return Err(TimeFault::Form);
         }
         let seconds: i128 = str::from_utf8(whole)
