@@ -7,6 +7,7 @@
 mod arrows;
 mod docs;
 mod face;
+mod figures;
 mod graph;
 mod paths;
 mod printing;
@@ -70,6 +71,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("text", paths::text),
     (printing::CHECK, printing::printing),
     ("results", results::results),
+    (figures::CHECK, figures::figures),
     ("links", docs::links),
     (tiers::CHECK, tiers::tiers),
     (state::CHECK, state::state),
@@ -90,6 +92,7 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     findings.extend(supply::check(&metadata)?);
     let mut generated_files = graph::generated_files(&tree, &packages);
     generated_files.push(face::generated_file(&tree));
+    generated_files.push(figures::generated_file(&tree));
     generated_files.push((
         "crates/capi/barograph.h".to_owned(),
         Cmd::new("cargo run --quiet --package header").output()?,
