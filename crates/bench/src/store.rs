@@ -40,6 +40,8 @@ pub struct StoreSpec {
     pub data: String,
     /// See above.
     pub order: &'static str,
+    /// When samples are taken.
+    pub times: &'static str,
     /// Time for each kind of question: less often asked if it takes longer.
     pub budget_ns: u64,
 }
@@ -106,6 +108,7 @@ pub fn run(
         samples: data.samples(),
         data: spec.data.clone(),
         order: spec.order,
+        times: spec.times,
         seed: spec.seed,
         ring_bytes: ingest::RING_BYTES as u64,
         device_shared: identity::alone_on_file_system(scratch.path()).map(|alone| !alone),

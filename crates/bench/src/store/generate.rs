@@ -13,10 +13,12 @@ mod shuffled;
 #[cfg(test)]
 mod tests;
 mod ticks;
+mod timed;
 mod walk;
 
 pub use proc::record_proc;
 pub use recorded::Recorded;
+pub use timed::{Timed, Times};
 pub use walk::{Walk, WalkSpec};
 
 use baro_ondisk::Type;

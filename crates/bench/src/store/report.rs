@@ -55,6 +55,8 @@ pub struct StoreReport {
     pub data: String,
     /// Order of arrival.
     pub order: &'static str,
+    /// When samples were taken.
+    pub times: &'static str,
     /// Seed.
     pub seed: u64,
     /// The yardstick's runs.
@@ -170,6 +172,7 @@ impl StoreReport {
         vec![
             ("data", Field::Text(self.data.clone())),
             ("order", Field::Text(self.order.to_owned())),
+            ("times", Field::Text(self.times.to_owned())),
             ("seed", Field::Count(self.seed)),
             ("ingest_to_log_append", self.log_append().map(|append| durable / append).into()),
             ("log_append_min_per_s", lowest.into()),

@@ -1,6 +1,6 @@
 //! Small runs from end to end, in every order; and data that claims to be other than what was pushed.
 
-use super::generate::{Feed, Order, Walk, WalkSpec};
+use super::generate::{Feed, Order, Timed, Times, Walk, WalkSpec};
 use super::report::Field;
 use super::*;
 use baro_ondisk::Type;
@@ -30,6 +30,7 @@ fn spec(order: Order) -> StoreSpec {
         seed: 5,
         data: "walk".to_owned(),
         order: order.name(),
+        times: "grid",
         budget_ns: 1,
     }
 }
@@ -52,6 +53,19 @@ const KEYS: [&str; 15] = [
     "q3_ms",
     "q4_ms",
 ];
+
+#[test]
+fn a_small_store_is_asked_and_checked_at_all_times() {
+    for times in Times::ALL {
+        let folder = Folder::new(times.name());
+        let walk = Walk::new(WalkSpec::about(100, 10_000, 5, Order::Ticks).unwrap());
+        let data = Timed::new(walk, times).unwrap();
+        let spec = StoreSpec { times: times.name(), ..spec(Order::Ticks) };
+        let report = run(&folder.0, &data, &spec, &AtomicBool::new(false)).unwrap();
+        assert_eq!((report.samples, report.times), (10_000, times.name()));
+        assert!(report.rows_checked > 2_000, "{times:?}: {}", report.rows_checked);
+    }
+}
 
 #[test]
 fn a_small_store_is_filled_asked_and_checked_in_every_order() {

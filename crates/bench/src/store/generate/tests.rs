@@ -55,6 +55,52 @@ fn every_order_has_the_samples_of_the_walk_each_once() {
 }
 
 #[test]
+fn each_clock_has_the_samples_of_the_walk_at_its_own_times() {
+    for times in Times::ALL {
+        for order in Order::ALL {
+            let Ok(data) = Timed::new(walk(103, 10_300, 7, order), times) else {
+                assert!(times == Times::Poisson && matches!(order, Order::Shuffled | Order::Late));
+                continue;
+            };
+            let mut found = arrivals(&data, 1);
+            let model = expected(&data);
+            let mut in_order = Vec::new();
+            let (mut feed, mut batch) = (data.in_order(), Batch::default());
+            while feed.next(&mut batch) {
+                in_order
+                    .extend((0..batch.len()).map(|at| (batch.series[at] - 1, batch.time_at(at))));
+            }
+            found.sort_unstable();
+            in_order.sort_unstable();
+            assert!(found == model, "{times:?}, {order:?}");
+            assert!(in_order.iter().eq(
+                model.iter().map(|(series, time, _)| (*series, *time)).collect::<Vec<_>>().iter()
+            ));
+            let rising = model.windows(2).all(|two| two[0].0 < two[1].0 || two[0].1 < two[1].1);
+            assert!(rising, "{times:?}: a series' times rise");
+            let range = data.range();
+            assert!(model.iter().all(|(_, time, _)| range.from_ns <= *time && *time < range.to_ns));
+            let same = model.iter().filter(|(series, ..)| *series == 0).map(|(_, time, _)| time);
+            let of_0: std::collections::HashSet<_> = same.collect();
+            let shared =
+                model.iter().filter(|(series, time, _)| *series == 1 && of_0.contains(time));
+            assert_eq!(shared.count() == 100, times == Times::Grid, "{times:?}");
+        }
+    }
+}
+
+#[test]
+fn poisson_arrivals_have_gaps_of_any_length() {
+    let data = Timed::new(walk(1, 100_000, 3, Order::Ticks), Times::Poisson).unwrap();
+    let times: Vec<i64> = expected(&data).into_iter().map(|(_, time, _)| time).collect();
+    let gaps: Vec<f64> = times.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e9).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let square = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    // Of an exponential distribution the deviation is the mean.
+    assert!((0.98..1.02).contains(&mean) && (0.96..1.04).contains(&square.sqrt()), "{mean}");
+}
+
+#[test]
 fn orders_are_what_their_names_say() {
     let ticks = |order| -> Vec<(u32, i64)> {
         let data = walk(200, 40_000, 3, order);

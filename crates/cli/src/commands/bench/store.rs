@@ -3,7 +3,9 @@
 use crate::commands::Format;
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_bench::store::generate::{Data, Order, Recorded, Walk, WalkSpec, record_proc};
+use baro_bench::store::generate::{
+    Data, Order, Recorded, Timed, Times, Walk, WalkSpec, record_proc,
+};
 use baro_bench::store::report::{self, Field};
 use baro_bench::store::steady::{self, SteadySpec};
 use baro_bench::store::{StoreSpec, run as measure};
@@ -15,6 +17,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The data that is generated.
+const WALK: &str = "walk";
 /// Of a steady run: recycled often, so that what grows is seen.
 const STEADY_LOG_BYTES: u64 = 256 << 20;
 
@@ -35,6 +39,9 @@ pub(crate) struct Arguments {
     /// How the samples of the walk arrive
     #[arg(long, value_enum, default_value_t)]
     order: OrderName,
+    /// When the samples of the walk are taken
+    #[arg(long, value_enum, default_value_t)]
+    times: TimesName,
     /// What is pushed: walk, proc (kernel counters, recorded first), or a file with lines of
     /// time,series,value
     #[arg(long, default_value = "walk")]
@@ -96,6 +103,31 @@ impl From<OrderName> for Order {
     }
 }
 
+/// [`Times`] as an option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum TimesName {
+    /// All series at the same times
+    #[default]
+    Grid,
+    /// Each series at its own place within the tick
+    Offset,
+    /// At the tick, later by up to a millisecond
+    Jitter,
+    /// Independent of each other; with the orders ticks and bursty
+    Poisson,
+}
+
+impl From<TimesName> for Times {
+    fn from(name: TimesName) -> Self {
+        match name {
+            TimesName::Grid => Times::Grid,
+            TimesName::Offset => Times::Offset,
+            TimesName::Jitter => Times::Jitter,
+            TimesName::Poisson => Times::Poisson,
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
     let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -147,11 +179,13 @@ fn run_steady(
 
 fn run_until(arguments: &Arguments, stop: &AtomicBool) -> Result<Outcome> {
     let (data, name, order) = data(arguments, stop)?;
+    let name_is_walk = arguments.data == WALK;
     let spec = StoreSpec {
         log_bytes: arguments.log,
         seed: arguments.seed,
         data: name,
         order,
+        times: if name_is_walk { Times::from(arguments.times).name() } else { "recorded" },
         budget_ns: arguments.budget,
     };
     let report = measure(&arguments.dir, data.as_ref(), &spec, stop)?;
@@ -164,11 +198,12 @@ fn data(arguments: &Arguments, stop: &AtomicBool) -> Result<(Box<dyn Data>, Stri
     const RECORDED: &str = "recorded";
     let wanted = arguments.samples.unwrap_or(0);
     Ok(match arguments.data.as_str() {
-        "walk" => {
+        WALK => {
             let order = Order::from(arguments.order);
             let samples = arguments.samples.unwrap_or(20_000_000);
             let spec = WalkSpec::about(arguments.series, samples, arguments.seed, order)?;
-            (Box::new(Walk::new(spec)), "walk".to_owned(), order.name())
+            let data = Timed::new(Walk::new(spec), arguments.times.into())?;
+            (Box::new(data), WALK.to_owned(), order.name())
         }
         "proc" => {
             let data = record_proc(arguments.record, arguments.interval, wanted, stop)?;
