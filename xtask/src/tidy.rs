@@ -89,6 +89,7 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     let packages = graph::packages(&metadata)?;
 
     let mut findings = arrows::check(&packages);
+    findings.extend(guided_lock());
     findings.extend(supply::check(&metadata)?);
     let mut generated_files = graph::generated_files(&tree, &packages);
     generated_files.push(face::generated_file(&tree));
@@ -121,4 +122,13 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
         0 => Ok(()),
         errors => Err(format!("tidy: {errors} errors in {} files", tree.len())),
     }
+}
+
+/// The guided fuzzing is a workspace of its own, whose lock nobody else looks at.
+fn guided_lock() -> Option<Finding> {
+    let manifest = "fuzz/guided/Cargo.toml";
+    let metadata = "cargo metadata --locked --quiet --format-version 1 --manifest-path";
+    let message = "its Cargo.lock is behind; run cargo metadata --manifest-path on it";
+    let error = || Finding::error(supply::CHECK, manifest, message);
+    Cmd::new(metadata).arg(manifest).output().err().map(|_| error())
 }
