@@ -94,3 +94,8 @@ pub use time::Time;
 
 /// What every fallible call here returns.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The README's program is built with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
