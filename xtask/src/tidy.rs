@@ -9,6 +9,7 @@ mod docs;
 mod face;
 mod figures;
 mod graph;
+mod map;
 mod paths;
 mod printing;
 mod results;
@@ -73,6 +74,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("results", results::results),
     (figures::CHECK, figures::figures),
     ("links", docs::links),
+    (map::CHECK, map::map),
     (tiers::CHECK, tiers::tiers),
     (state::CHECK, state::state),
 ];
@@ -91,7 +93,7 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     let mut findings = arrows::check(&packages);
     findings.extend(guided_lock());
     findings.extend(supply::check(&metadata)?);
-    let mut generated_files = graph::generated_files(&tree, &packages);
+    let mut generated_files = vec![graph::generated_file(&packages)];
     generated_files.push(face::generated_file(&tree));
     generated_files.push(figures::generated_file(&tree));
     generated_files.push((

@@ -1,19 +1,15 @@
-//! The packages of the workspace as `cargo metadata` tells them, and the two texts generated from
-//! them: the picture in ARCHITECTURE.md and `docs/dependencies.md`. Nothing of it is drawn by
-//! hand, so it cannot be out of date.
+//! The packages of the workspace as `cargo metadata` tells them, and the page generated from them,
+//! `docs/dependencies.md`: a picture and tables. Nothing of it is drawn by hand, so it cannot be out
+//! of date.
 
 use super::arrows;
-use super::tree::Tree;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 pub(super) const CHECK: &str = "generated";
 
-const PICTURE_FILE: &str = "ARCHITECTURE.md";
-const PICTURE_BEGIN: &str = "<!-- dependency picture: written by cargo xtask tidy --bless -->\n";
-const PICTURE_END: &str = "<!-- end of dependency picture -->";
-const TABLE_FILE: &str = "docs/dependencies.md";
+const FILE: &str = "docs/dependencies.md";
 
 /// What a dependency is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,21 +112,9 @@ fn reachable<'a>(from: &'a str, edges: &BTreeMap<&'a str, Vec<&'a str>>) -> BTre
     seen
 }
 
-/// The generated files as they should be, by path. The picture replaces what is between its marks
-/// in ARCHITECTURE.md; a missing ARCHITECTURE.md is for another check to report.
-pub(super) fn generated_files(tree: &Tree, packages: &[Package]) -> Vec<(String, String)> {
-    let mut files = vec![(TABLE_FILE.to_owned(), dependency_tables(packages))];
-    let parts = tree.text(PICTURE_FILE).and_then(|old| {
-        let (head, rest) = old.split_once(PICTURE_BEGIN)?;
-        let (_, tail) = rest.split_once(PICTURE_END)?;
-        Some((head, tail))
-    });
-    if let Some((head, tail)) = parts {
-        let picture = picture(packages);
-        let new = format!("{head}{PICTURE_BEGIN}{picture}{PICTURE_END}{tail}");
-        files.push((PICTURE_FILE.to_owned(), new));
-    }
-    files
+/// `docs/dependencies.md` as it should be.
+pub(super) fn generated_file(packages: &[Package]) -> (String, String) {
+    (FILE.to_owned(), document(packages))
 }
 
 /// An arrow that others imply is left out, else nobody could read the picture.
@@ -160,11 +144,14 @@ fn picture(packages: &[Package]) -> String {
     out + "```\n"
 }
 
-fn dependency_tables(packages: &[Package]) -> String {
-    let mut out = "# Dependencies\n\nWritten by `cargo xtask tidy --bless` from `cargo metadata` \
-        and the table in [arrows.rs](../xtask/src/tidy/arrows.rs), where a new dependency gets its \
-        reason.\n\n## In-house\n\n| package | uses | may also use |\n|---|---|---|\n"
+fn document(packages: &[Package]) -> String {
+    let mut out = "# Dependencies\n\n*For people who change Barograph or judge what it links.* \
+        Written by `cargo xtask tidy --bless` from `cargo metadata` and the table in \
+        [arrows.rs](../xtask/src/tidy/arrows.rs). A new dependency gets its reason there.\n\n\
+        ## Picture\n\nAn arrow means \"uses\". Arrows that others imply are left out.\n\n"
         .to_owned();
+    out += &picture(packages);
+    out += "\n## In-house\n\n| package | uses | may also use |\n|---|---|---|\n";
     for package in packages {
         let (uses, may) = in_house_cells(package);
         let _ = writeln!(out, "| {} | {} | {} |", package.name, or_dash(&uses), or_dash(&may));
@@ -181,7 +168,8 @@ fn dependency_tables(packages: &[Package]) -> String {
         not, tests not counted.\n\n| package | number | crates |\n|---|---|---|\n";
     for package in packages {
         let (count, behind) = (package.behind.len(), package.behind.join(", "));
-        let _ = writeln!(out, "| {} | {count} | {} |", package.name, or_dash(&behind));
+        let crates = if count == 0 { "-".to_owned() } else { format!("`{behind}`") };
+        let _ = writeln!(out, "| {} | {count} | {crates} |", package.name);
     }
     out
 }
@@ -241,13 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_replaces_what_is_between_its_marks() {
-        let old = format!("# A\n{PICTURE_BEGIN}old\n{PICTURE_END}\nrest\n");
-        let tree = Tree::of(&[(PICTURE_FILE, &old)]);
-        let files = generated_files(&tree, &packages(METADATA).unwrap());
-        let (path, new) = &files[1];
-        assert_eq!(path, PICTURE_FILE);
+    fn the_page_has_the_picture_and_what_is_behind_each_package() {
+        let (path, page) = generated_file(&packages(METADATA).unwrap());
+        assert_eq!(path, FILE);
         let picture = "```mermaid\ngraph TD\n    cli --> store\n    store --> sys\n    sys\n```\n";
-        assert_eq!(*new, format!("# A\n{PICTURE_BEGIN}{picture}{PICTURE_END}\nrest\n"));
+        assert!(page.contains(picture), "{page}");
+        assert!(page.contains("| cli | 1 | `libc` |\n"), "{page}");
+        assert!(page.contains("| cli | store, sys | - |\n"), "{page}");
     }
 }
