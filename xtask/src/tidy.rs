@@ -14,6 +14,7 @@ mod paths;
 mod printing;
 mod results;
 mod rust_text;
+mod sentences;
 mod source;
 mod state;
 mod supply;
@@ -75,6 +76,7 @@ const CHECKS: &[(&str, Check)] = &[
     (figures::CHECK, figures::figures),
     ("links", docs::links),
     (map::CHECK, map::map),
+    (sentences::CHECK, sentences::sentences),
     (tiers::CHECK, tiers::tiers),
     (state::CHECK, state::state),
 ];
