@@ -1,4 +1,5 @@
-//! Check of `results/`: a number without the command and the machine it came from is a rumour.
+//! Check of `results/`: a number without the command and the machine it came from is a rumour; a
+//! page that can be made of the numbers again is not kept.
 
 use super::Finding;
 use super::tree::Tree;
@@ -13,7 +14,13 @@ pub(super) fn results(tree: &Tree) -> Vec<Finding> {
         .filter_map(|(path, _)| path.strip_prefix("results/")?.split_once('/'))
         .map(|(folder, _)| folder)
         .collect();
-    folders.into_iter().flat_map(|folder| folder_findings(tree, folder)).collect()
+    let pages = tree.iter().filter(|(p, _)| p.starts_with("results/") && p.ends_with(".html"));
+    let message =
+        "a page is made of its measurement: keep that, and the command that makes the page";
+    let mut findings: Vec<Finding> =
+        pages.map(|(path, _)| Finding::error("results", path, message)).collect();
+    findings.extend(folders.into_iter().flat_map(|folder| folder_findings(tree, folder)));
+    findings
 }
 
 fn folder_findings(tree: &Tree, folder: &str) -> Vec<Finding> {
@@ -59,12 +66,14 @@ mod tests {
             ("results/README.md", ""),
             ("results/2026-05-31-board/README.md", GOOD),
             ("results/2026-05-31-board/raw.csv", "1"),
+            ("results/2026-05-31-board/page.html", "<p>"),
             ("results/2026-06-01-board/raw.csv", "1"),
             ("results/new/README.md", GOOD),
             ("results/2026-06-02-board/README.md", "On my machine it was fast."),
         ]);
         let found: Vec<_> = results(&tree).iter().map(ToString::to_string).collect();
         let expected = [
+            "2026-05-31-board/page.html: a page is made of its measurement",
             "2026-06-01-board/README.md: does not exist",
             "2026-06-02-board/README.md: no code block",
             "2026-06-02-board/README.md: does not name the kernel",
