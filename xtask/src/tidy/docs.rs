@@ -1,5 +1,5 @@
-//! Checks of documents: links lead somewhere, the table of invariants names every check and only
-//! tests that exist.
+//! Checks of documents: links lead to files and headings that exist, the table of invariants names
+//! every check and only tests that exist.
 
 use super::Finding;
 use super::tree::{Tree, is_test_data};
@@ -41,13 +41,11 @@ pub(super) fn links(tree: &Tree) -> Vec<Finding> {
             if in_code {
                 continue;
             }
-            for target in targets(&without_code(line)).into_iter().filter(|t| is_file(t)) {
-                let resolved = resolve(path, target);
-                if !resolved.as_deref().is_some_and(|file| tree.has(file)) {
-                    let place = format!("{path}:{}", index + 1);
-                    let message = format!("link to {target}, which does not exist");
-                    findings.push(Finding::error("links", place, message));
-                }
+            for target in targets(&without_code(line)).into_iter().filter(|t| is_ours(t)) {
+                let Some(what) = missing(tree, path, target) else { continue };
+                let place = format!("{path}:{}", index + 1);
+                let message = format!("link to {target}, {what}");
+                findings.push(Finding::error("links", place, message));
             }
         }
     }
@@ -67,16 +65,35 @@ fn targets(line: &str) -> Vec<&str> {
     after("](", &[')', ' ']).chain(after("src=\"", &['"'])).collect()
 }
 
-fn is_file(target: &str) -> bool {
-    !target.is_empty()
-        && !target.starts_with('#')
-        && !target.contains("://")
-        && !target.starts_with("mailto:")
+fn is_ours(target: &str) -> bool {
+    !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:")
+}
+
+/// What is wrong with a link: its file, or its heading, is not there.
+fn missing(tree: &Tree, from: &str, target: &str) -> Option<&'static str> {
+    let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+    let path = if file.is_empty() { Some(from.to_owned()) } else { resolve(from, file) };
+    let Some(path) = path.filter(|path| tree.has(path)) else {
+        return Some("which does not exist");
+    };
+    let text = tree.text(&path).filter(|_| path.ends_with(".md") && !heading.is_empty())?;
+    let is_there = headings(text).any(|found| found == heading);
+    (!is_there).then_some("whose heading does not exist")
+}
+
+/// The names by which links reach the headings of a page: small letters, digits, `-` and `_`, blanks
+/// as `-`.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    let heading = |line: &str| {
+        let title = line.trim_start_matches('#').strip_prefix(' ')?.trim().to_lowercase();
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        Some(kept.map(|c| if c == ' ' { '-' } else { c }).collect())
+    };
+    text.lines().filter(|line| line.starts_with('#')).filter_map(heading)
 }
 
 /// The path from the root that `target` means in the file `from`; `None` if it leaves the root.
 fn resolve(from: &str, target: &str) -> Option<String> {
-    let target = target.split('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in target.split('/') {
@@ -97,15 +114,20 @@ mod tests {
 
     #[test]
     fn dead_links_are_found() {
-        let readme = "[a](docs/a.md#part) [b](docs) [web](https://a.org/x) [here](#x)\n\
-            ![gone](docs/gone.svg) <img src=\"gone.png\">\n```\n[code](nowhere)\n```\n";
-        let deep = "[`up`](../README.md) [out](../../x) `[no](link)`\n";
+        let readme = "# X\n[a](docs/a.md#the-part-2-of-it) [b](docs) [web](https://a.org/x) [here](#x)\n\
+            ![gone](docs/gone.svg) <img src=\"gone.png\">\n```\n[code](nowhere)\n```\n[no part](docs/a.md#part) [nor here](#y)\n";
+        let deep = "[`up`](../README.md) [out](../../x) `[no](link)`\n## The part 2, of `it`!\n";
         let tree = Tree::of(&[("README.md", readme), ("docs/a.md", deep)]);
         let found: Vec<_> = links(&tree).iter().map(ToString::to_string).collect();
-        let expected = ["README.md:2: link to docs/gone.svg", "README.md:2: link to gone.png"];
-        assert_eq!(found.len(), 3, "{found:#?}");
+        let expected = [
+            "README.md:3: link to docs/gone.svg",
+            "README.md:3: link to gone.png",
+            "README.md:7: link to docs/a.md#part, whose heading",
+            "README.md:7: link to #y, whose heading",
+            "docs/a.md:1: link to ../../x",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
         expected.iter().zip(&found).for_each(|(e, f)| assert!(f.contains(e), "{f}"));
-        assert!(found[2].contains("docs/a.md:1: link to ../../x"));
     }
 
     #[test]
