@@ -20,8 +20,9 @@ use baro_sys::memory::SharedMemory;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Room that a block needs beside its largest record: header, record head, chunk table.
 const BLOCK_OVERHEAD_BYTES: usize = 2 * UNIT_BYTES;
@@ -380,7 +381,10 @@ impl Recorder {
         let kept = self.keeper.kept();
         let said = |what: &str, why: Option<String>| why.map(|why| format!("{what}: {why}"));
         let growth = kept.growth;
-        let broken = self.writer.published().status.rings_broken;
+        let status = self.writer.published().status;
+        let broken = status.rings_broken;
+        let misfit = "records were pushed whose series is declared with another type";
+        let misfits = "they are not recorded, and are counted as lost".to_owned();
         let lost = format!("{broken} of them were cut off or hold what no producer writes");
         let at = format!("the log has {} of {} segments", growth.grown, growth.target);
         [
@@ -388,6 +392,7 @@ impl Recorder {
                 "rings are given up, and what was in them is counted as lost",
                 (broken > 0).then_some(lost),
             ),
+            said(misfit, (status.records_misfit > 0).then_some(misfits)),
             said(&at, growth.stopped),
             said("pinned segments are not copied out of the log", kept.copy_stopped),
             said("a pin was refused", kept.refused),
@@ -415,6 +420,27 @@ impl Recorder {
             stored.map(lost).sum()
         };
         taken + published.status.records_lost_unsettled
+    }
+
+    /// Records of this recorder that are lost so far: refused or given up, or durable and not there any
+    /// more.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        let published = self.writer.published();
+        self.refused_or_given_up(&published).0 + self.lost_durable()
+    }
+
+    /// Records of this recorder, and those that an earlier one refused without a gap.
+    fn refused_or_given_up(&self, published: &Published) -> (u64, u64) {
+        let (mut refused, mut unlogged) = (0, 0);
+        for ring in &published.rings {
+            let before = self.before.iter().find(|before| before.producer == ring.producer);
+            let all = ring.refused_full.saturating_add(ring.refused_large);
+            refused += all.saturating_sub(before.map_or(0, |before| before.refused));
+            unlogged += before.map_or(0, |before| before.unlogged);
+        }
+        // What was given up is a gap and no refusal.
+        (refused.max(published.status.lost.saturating_sub(unlogged)), unlogged)
     }
 
     /// What [`Status::memory_bytes`] says: known here, since a ring counts once it is made.
@@ -446,27 +472,48 @@ impl Recorder {
         true
     }
 
+    /// Makes durable at once what all producers of this recorder, those attached too, have pushed
+    /// before the call, without waiting for company as the writer does; returns how many records are
+    /// not durable after `timeout_ns`: 0 if all are. A refused record counts until its gap is durable.
+    /// May be called by any thread but the one that must not wait; pushes go on and notice nothing.
+    ///
+    /// # Errors
+    /// The writer's thread has ended.
+    pub fn flush(&self, timeout_ns: u64) -> Result<u64> {
+        // Beyond the writer's own answer, should the machine be too busy for it.
+        const LATE_NS: u64 = 2_000_000;
+        let until_ns = clock::monotonic_ns().saturating_add(timeout_ns);
+        let (reply, answer) = channel();
+        self.commands.send(Command::Flush(until_ns, reply)).map_err(|_| Error::WriterGone)?;
+        let wait = Duration::from_nanos(timeout_ns.saturating_add(LATE_NS));
+        match answer.recv_timeout(wait) {
+            Ok(left) => Ok(left),
+            Err(RecvTimeoutError::Timeout) => {
+                let open = |ring: &RingReport| ring.offered.saturating_sub(ring.durable);
+                Ok(self.rings().iter().map(open).fold(0, u64::saturating_add).max(1))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(Error::WriterGone),
+        }
+    }
+
     /// Makes what the rings hold durable and ends. Pushes are refused from now on.
     #[must_use]
     pub fn close(mut self) -> Closed {
         self.end();
         let published = self.writer.published();
-        let (mut refused, mut unlogged, mut left_before) = (0, 0, 0);
+        let (refused, unlogged) = self.refused_or_given_up(&published);
+        let mut left_before = 0;
         for ring in &published.rings {
             let before = self.before.iter().find(|before| before.producer == ring.producer);
-            let all = ring.refused_full.saturating_add(ring.refused_large);
             let left = published.left_in.iter().find(|left| left.producer == ring.producer);
             let left = left.map_or(0, |left| left.records);
-            refused += all.saturating_sub(before.map_or(0, |before| before.refused));
-            unlogged += before.map_or(0, |before| before.unlogged);
             left_before += before.map_or(0, |before| before.left.min(left));
         }
         Closed {
             left_before,
             refused_before: unlogged,
             left_in: published.left_in,
-            // What was given up is a gap and no refusal.
-            refused: refused.max(published.status.lost.saturating_sub(unlogged)),
+            refused,
             status: published.status,
             rings: published.rings,
             left: published.left,

@@ -8,6 +8,7 @@ mod choose;
 pub(crate) mod device;
 mod engine;
 mod flight;
+mod flush;
 mod private;
 mod retention;
 mod status;

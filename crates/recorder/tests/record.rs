@@ -121,6 +121,63 @@ fn a_full_log_refuses_and_counts_and_a_recycled_one_keeps_the_newest() {
 }
 
 #[test]
+fn a_flush_makes_durable_what_was_pushed_before_it() {
+    let folder = Folder::new("flush");
+    folder.init(6, WhenFull::Stop);
+    // Of itself the writer would let an hour pass.
+    let patient = Options { durable_within_ns: 3_600_000_000_000, ..options() };
+    let recorder = Recorder::open(&folder.0, patient).unwrap();
+    assert_eq!(recorder.flush(60_000_000_000).unwrap(), 0);
+    let mut producers = [recorder.producer().unwrap(), recorder.producer().unwrap()];
+    for round in 0..20_u64 {
+        for producer in &mut producers {
+            for _ in 0..5 {
+                producer.push_frame(1, 0, &[round as u8; 3000]).unwrap();
+            }
+        }
+        // A refused record is waited for as its gap.
+        let large = vec![0; 1 << 20];
+        assert!(matches!(producers[1].push_frame(1, 0, &large), Err(Refused::TooLarge { .. })));
+        assert_eq!(recorder.flush(60_000_000_000).unwrap(), 0);
+        let durable = producers.each_ref().map(|producer| producer.durable());
+        assert_eq!(durable, [5 * (round + 1), 6 * (round + 1)]);
+        // Gaps are the writer's records, and so is the first one of all that tells the clock.
+        let frames = read_all(&folder.0).iter().filter(|record| record.2.len() == 3000).count();
+        assert_eq!(frames as u64, 10 * (round + 1));
+    }
+    // From several threads at once, each for what it knows of.
+    std::thread::scope(|scope| {
+        for producer in &mut producers {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    let sequence = producer.push_frame(1, 0, b"one").unwrap();
+                    assert_eq!(recorder.flush(60_000_000_000).unwrap(), 0);
+                    assert!(producer.durable() > sequence);
+                }
+            });
+        }
+    });
+    assert_eq!(recorder.close().left, 0);
+}
+
+#[test]
+fn a_flush_that_cannot_be_says_how_much_is_not_durable() {
+    let folder = Folder::new("flush-full");
+    folder.init(2, WhenFull::Stop);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for _ in 0..60 {
+        producer.push_frame(1, 0, &[1; 100_000]).unwrap();
+    }
+    let left = recorder.flush(200_000_000).unwrap();
+    let report = producer.report();
+    assert!(left > 0);
+    assert_eq!(left, report.offered - report.durable);
+    // Nothing waits for it any more, and closing says the same.
+    assert_eq!(recorder.close().left, left);
+}
+
+#[test]
 fn the_second_recorder_is_refused_by_name() {
     let folder = Folder::new("two");
     folder.init(2, WhenFull::Stop);

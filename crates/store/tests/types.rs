@@ -43,6 +43,9 @@ fn a_push_of_another_type_is_a_counted_gap() {
         producer.push_text(1 << 20, 10, "nobody's").unwrap();
     }
     let offered = producer.report().offered;
+    assert_eq!(recorder.flush(60_000_000_000).unwrap(), 0);
+    let said = "records were pushed whose series is declared with another type: they are not";
+    assert!(recorder.complaints()[0].starts_with(said), "{:?}", recorder.complaints());
     let closed = recorder.close();
     let fitting: u64 = all.iter().map(|(_, _, fitting)| fitting).sum();
     let misfits = 8 * all.len() as u64 - fitting;

@@ -109,6 +109,8 @@ pub struct Engine {
     held_back: Option<Trouble>,
     /// Nobody settles any more.
     nobody_settles: bool,
+    /// Somebody waits for what has been pushed to be durable.
+    hurried: bool,
     /// The block being filled holds records that cannot wait.
     filling_live: bool,
     builder: BlockBuilder,
@@ -203,6 +205,7 @@ impl Engine {
             leftovers: Vec::new(),
             held_back: None,
             nobody_settles: false,
+            hurried: false,
             filling_live: false,
             builder: BlockBuilder::new(CHUNKS_MAX),
             stage: SampleStage::new(section_room(start.block_bytes)),
@@ -281,6 +284,11 @@ impl Engine {
     pub fn close(&mut self) {
         self.closing = true;
         self.rings.iter_mut().for_each(RingReader::close);
+    }
+
+    /// Whether blocks go out and are synced at once from now on.
+    pub(crate) fn hurry_up(&mut self, hurried: bool) {
+        self.hurried = hurried;
     }
 
     /// Whether nothing is on its way, and nothing is left that could be.
@@ -381,6 +389,6 @@ impl Engine {
 
     /// Space in the rings matters more now than full blocks and few syncs.
     fn hurry(&self) -> bool {
-        self.closing || self.rings.iter().any(RingReader::filling_up)
+        self.closing || self.hurried || self.rings.iter().any(RingReader::filling_up)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::device::{Completion, FileDevice};
 use super::engine::{Engine, Now, PinRefusal, PinStart, Stored};
+use super::flush::Flushes;
 use super::status::{Status, Trouble};
 use crate::keeper::{KeeperCommand, Tell};
 use crate::ring::{RingReader, RingReport};
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     },
     /// The keeper has something to tell.
     Tell(Tell),
+    /// Make durable what has been pushed, until this time (monotonic); says how much is not.
+    Flush(u64, Sender<u64>),
     /// Flush and end.
     Close,
 }
@@ -139,9 +142,11 @@ fn run(
 ) {
     let mut closing_since = None;
     let mut heard_ns = clock::monotonic_ns();
+    let mut flushes = Flushes::default();
     loop {
         let wake_ns = engine.step(now(), &mut device);
         publish(&engine, shared);
+        let wake_ns = flushes.answer(&mut engine).min(wake_ns);
         for event in engine.take_events() {
             // A keeper that has ended leaves pins open; the next open of the store ends them.
             let _ = keeper.send(KeeperCommand::Event(event));
@@ -178,6 +183,7 @@ fn run(
                     let _ = reply.send(engine.pin(id, moment_ns, before_ns, after_ns));
                 }
                 Command::Tell(what) => engine.tell(what),
+                Command::Flush(until_ns, reply) => flushes.ask(&mut engine, until_ns, reply),
                 Command::Close => {
                     engine.close();
                     closing_since = Some(clock::monotonic_ns());
