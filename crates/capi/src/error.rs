@@ -20,12 +20,14 @@ pub const BARO_E2BIG: i32 = -7;
 pub const BARO_EAGAIN: i32 = -11;
 /// There is no memory.
 pub const BARO_ENOMEM: i32 = -12;
-/// A pin is refused; the text says why.
+/// A pin is refused, or the operating system does not permit it; the text says why.
 pub const BARO_EACCES: i32 = -13;
 /// Another process uses the store or the ring.
 pub const BARO_EBUSY: i32 = -16;
 /// There is a store already.
 pub const BARO_EEXIST: i32 = -17;
+/// A path leads to a file, and a store is a folder.
+pub const BARO_ENOTDIR: i32 = -20;
 /// An argument is null, of a wrong size, or outside its limits; the text says which.
 pub const BARO_EINVAL: i32 = -22;
 /// The device, or the catalog, is full.
@@ -64,18 +66,17 @@ impl Failure {
     }
 }
 
-fn system_code(error: &baro_sys::Error) -> i32 {
+pub(crate) fn system_code(error: &baro_sys::Error) -> i32 {
     error.errno().map_or(BARO_EIO, |errno| -errno)
 }
 
-fn log_code(error: &baro_log::Error) -> i32 {
+pub(crate) fn log_code(error: &baro_log::Error) -> i32 {
     match error {
         baro_log::Error::System(error) => system_code(error),
         baro_log::Error::Format { .. } => BARO_EBADMSG,
         baro_log::Error::NotAStore { .. } => BARO_ENOENT,
         baro_log::Error::NoRoom { source, .. } => system_code(source),
-        // As the operating system says it.
-        baro_log::Error::NotAFolder { .. } => -20,
+        baro_log::Error::NotAFolder { .. } => BARO_ENOTDIR,
         baro_log::Error::Exists { .. } => BARO_EEXIST,
         baro_log::Error::Setting { .. } => BARO_EINVAL,
         baro_log::Error::CatalogFull { .. } => BARO_ENOSPC,
@@ -189,9 +190,10 @@ pub extern "C" fn baro_strerror(code: i32) -> *const c_char {
         BARO_E2BIG => c"the structure sets something that this library does not know",
         BARO_EAGAIN => c"the ring is full: the record is lost and counted",
         BARO_ENOMEM => c"no memory",
-        BARO_EACCES => c"the pin is refused",
+        BARO_EACCES => c"the pin is refused, or the operating system does not permit it",
         BARO_EBUSY => c"another process uses the store or the ring",
         BARO_EEXIST => c"there is a store already",
+        BARO_ENOTDIR => c"the path leads to a file, and a store is a folder",
         BARO_EINVAL => c"an argument is null, of a wrong size, or outside its limits",
         BARO_ENOSPC => c"the device or the catalog is full",
         BARO_ERANGE => c"the text does not fit into the buffer",

@@ -17,7 +17,10 @@
 #![allow(non_camel_case_types, reason = "names as C has them")]
 
 mod arguments;
+mod durable;
 mod error;
+mod events;
+mod frames;
 mod init;
 mod log;
 mod pins;
@@ -27,8 +30,12 @@ mod recorder;
 mod records;
 mod samples;
 mod structs;
+mod version;
 
+pub use durable::*;
 pub use error::*;
+pub use events::*;
+pub use frames::*;
 pub use init::*;
 pub use pins::*;
 pub use producer::*;
@@ -37,19 +44,4 @@ pub use recorder::*;
 pub use records::*;
 pub use samples::*;
 pub use structs::*;
-
-/// The version of this interface: major * 65536 + minor * 256 + patch. Before 1.0 a change of
-/// minor may break, later only one of major.
-pub const BARO_VERSION: u32 = 0x0000_0100;
-
-/// The version of the library that runs; compare with BARO_VERSION, which was compiled in.
-#[unsafe(no_mangle)]
-pub extern "C" fn baro_version() -> u32 {
-    BARO_VERSION
-}
-
-/// The realtime clock, nanoseconds since the Unix epoch: a time for pushes. Does not block.
-#[unsafe(no_mangle)]
-pub extern "C" fn baro_now_ns() -> i64 {
-    baro_sys::clock::realtime_ns()
-}
+pub use version::*;

@@ -42,17 +42,21 @@ fn request(given: &baro_pin_options) -> Result<PinRequest> {
     Ok(PinRequest { name: name.to_owned(), before_ns, after_ns, moment: None })
 }
 
+pub(crate) fn state_of(state: PinState) -> u32 {
+    match state {
+        PinState::Asked => BARO_PIN_ASKED,
+        PinState::Open => BARO_PIN_OPEN,
+        PinState::Whole => BARO_PIN_WHOLE,
+        PinState::Short => BARO_PIN_SHORT,
+        PinState::Refused => BARO_PIN_REFUSED,
+    }
+}
+
 pub(crate) fn shown(pin: &Pin) -> baro_pin_info {
     let (from_ns, to_ns) = pin.window_ns();
     baro_pin_info {
         type_size: 0,
-        state: match pin.state {
-            PinState::Asked => BARO_PIN_ASKED,
-            PinState::Open => BARO_PIN_OPEN,
-            PinState::Whole => BARO_PIN_WHOLE,
-            PinState::Short => BARO_PIN_SHORT,
-            PinState::Refused => BARO_PIN_REFUSED,
-        },
+        state: state_of(pin.state),
         id: pin.id,
         from_ns,
         to_ns,
@@ -65,6 +69,8 @@ pub(crate) fn shown(pin: &Pin) -> baro_pin_info {
 /// Keeps a window of time, from before_ns before now to after_ns after it, from being recycled;
 /// its id goes to `id`. Blocks until the pin is durable: not for the thread that must not wait.
 /// BARO_EACCES: it is refused, and baro_last_error says why; recording goes on.
+///
+/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EACCES, BARO_ESHUTDOWN, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin(
     recorder: *const baro_recorder,
@@ -84,6 +90,9 @@ pub unsafe extern "C" fn baro_pin(
 /// the window ends with what was recorded, and after_ns counts for nothing. Needs no handle; may
 /// be called beside this process's own recorder too. Blocks until the pin is durable, or for 20 s
 /// if the recorder does not answer.
+///
+/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EACCES, BARO_ENOENT, BARO_ENOTDIR, BARO_EBUSY,
+/// BARO_EBADMSG, BARO_ETIMEDOUT, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin_store(
     store: *const c_char,
@@ -99,7 +108,7 @@ pub unsafe extern "C" fn baro_pin_store(
     })
 }
 
-fn comparison(number: u32) -> Result<Comparison> {
+fn compared(number: u32) -> Result<Comparison> {
     Ok(match number {
         BARO_ABOVE => Comparison::Above,
         BARO_AT_LEAST => Comparison::AtLeast,
@@ -117,11 +126,13 @@ fn comparison(number: u32) -> Result<Comparison> {
 /// the window of the last is open, which grows instead. The window is about the sample's time. The
 /// writer looks at the values (from a moment after this returns on, so watch before recording); a
 /// push costs what it did. A pin that is refused later is told by baro_complaints.
+///
+/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_ENOENT, BARO_ESHUTDOWN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin_when(
     recorder: *const baro_recorder,
     series: *const c_char,
-    comparison_: u32,
+    comparison: u32,
     limit: f64,
     options: *const baro_pin_options,
 ) -> i32 {
@@ -130,7 +141,7 @@ pub unsafe extern "C" fn baro_pin_when(
         let (recorder, series, options) = unsafe {
             (&object(recorder, "recorder")?.recorder, text(series, "series")?, structure(options)?)
         };
-        let comparison = comparison(comparison_)?;
+        let comparison = compared(comparison)?;
         let PinRequest { name, before_ns, after_ns, .. } = request(&options)?;
         if limit.is_nan() {
             return Err(Failure::invalid("limit: expected a number, found NaN"));
@@ -151,6 +162,8 @@ pub unsafe extern "C" fn baro_pin_when(
 }
 
 /// The number of pins of the recorder's store.
+///
+/// Returns the number of pins, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin_count(recorder: *const baro_recorder) -> i32 {
     guard(|| {
@@ -161,7 +174,10 @@ pub unsafe extern "C" fn baro_pin_count(recorder: *const baro_recorder) -> i32 {
 }
 
 /// Pin number `index` by rising id, as it stands: returns 1 and fills `info`, or 0 if there are no
-/// more. What another process has pinned or released shows a moment later. Of a store without a recorder of this process see baro_reader_pin.
+/// more. What another process has pinned or released shows a moment later. Of a store without a
+/// recorder of this process see baro_reader_pin.
+///
+/// Returns 1, 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin_get(
     recorder: *const baro_recorder,
@@ -180,6 +196,8 @@ pub unsafe extern "C" fn baro_pin_get(
 
 /// Gives what a pin holds back to recycling; BARO_ENOENT if there is none of this id. Blocks until
 /// that is durable.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_ESHUTDOWN, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin_release(recorder: *const baro_recorder, id: u64) -> i32 {
     guard(|| {
@@ -190,6 +208,9 @@ pub unsafe extern "C" fn baro_pin_release(recorder: *const baro_recorder, id: u6
 }
 
 /// The same for the store in the folder `store`, as baro_pin_store.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_ENOTDIR, BARO_EBUSY, BARO_EBADMSG, BARO_EACCES,
+/// BARO_ETIMEDOUT, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_pin_release_store(store: *const c_char, id: u64) -> i32 {
     guard(|| {

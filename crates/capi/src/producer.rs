@@ -7,8 +7,8 @@ use crate::arguments::{fill, null, object, object_mut, path, put_text, slice};
 #[cfg(debug_assertions)]
 use crate::error::BARO_EBUSY;
 use crate::error::{BARO_EINVAL, BARO_ENOTSUP, Failure, Result, guard, refused};
-use crate::recorder::{baro_recorder, wait_for};
-use crate::structs::baro_ring_report;
+use crate::recorder::baro_recorder;
+use crate::structs::{baro_ring_report, baro_value};
 use ::baro_recorder::{Producer, Refused, RingReport};
 use std::ffi::{c_char, c_void};
 use std::ops::{Deref, DerefMut};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Pushes records into one ring. For one thread at a time.
 #[derive(Debug)]
 pub struct baro_producer {
-    producer: Producer,
+    pub(crate) producer: Producer,
     /// A thread pushes. Two at once are against the header's word, and would be undefined: in builds
     /// with checks the second is told.
     #[cfg(debug_assertions)]
@@ -95,6 +95,8 @@ unsafe fn hand_over(place: *mut *mut baro_producer, made: Result<Producer>) -> R
 }
 
 /// Makes a ring with its producer, for this process. A recorder has at most 64 rings.
+///
+/// Returns 0, BARO_EINVAL, BARO_ESHUTDOWN, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_producer_open(
     recorder: *const baro_recorder,
@@ -112,6 +114,8 @@ pub unsafe extern "C" fn baro_producer_open(
 
 /// Becomes the producer of a ring that a recorder in another process made: see
 /// baro_ring_for_attach. Goes on with the sequence of the producer before.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_EBUSY, BARO_EBADMSG, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_attach(
     ring: *const c_char,
@@ -127,7 +131,10 @@ pub unsafe extern "C" fn baro_attach(
     })
 }
 
-/// Frees the producer. What it pushed stays in the ring until it is durable.
+/// Frees the producer. What it pushed stays in the ring until it is durable. After baro_close this
+/// removes the ring's file if nothing is in it.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_producer_close(producer: *mut baro_producer) -> i32 {
     guard(|| {
@@ -157,9 +164,15 @@ unsafe fn pushed(result: std::result::Result<u64, Refused>, sequence: *mut u64) 
 
 /// Pushes a frame of `channel`, taken at `time_ns`. `sequence` may be null. Never blocks, never
 /// enters the kernel. BARO_EAGAIN: the ring is full; the record is counted and will be a gap.
-/// No push looks an id up. The recorder does, before it writes: a record in which an id is declared
-/// with another type than it is pushed with, here and in all pushes below, is not recorded; it is
-/// counted in `lost` and will be a gap.
+///
+/// Of a record a push checks its size and its pointers, and of text that it is UTF-8, but looks no id
+/// up. The recorder does, before it writes: a record in which an id is declared with another type than
+/// it is pushed with, here and in all pushes below, is not recorded. It is counted in `lost` of
+/// baro_status, told by baro_complaints and to the callback of baro_on_event, and will be a gap. An id
+/// that nobody declared is recorded and belongs to nothing: baro verify tells of it.
+///
+/// Returns 0, BARO_EAGAIN, BARO_EMSGSIZE, BARO_ESHUTDOWN, BARO_EPERM, BARO_EINVAL, and BARO_EBUSY
+/// in builds of the library with checks, if two threads push at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_frame(
     producer: *mut baro_producer,
@@ -181,6 +194,8 @@ pub unsafe extern "C" fn baro_push_frame(
 
 /// Pushes a batch of `count` samples as columns, all taken at `time_ns`: values of series of type
 /// BARO_F64. Otherwise as baro_push_frame.
+///
+/// Returns what baro_push_frame does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_samples(
     producer: *mut baro_producer,
@@ -202,6 +217,8 @@ pub unsafe extern "C" fn baro_push_samples(
 }
 
 /// The same for series of any other type than BARO_F64.
+///
+/// Returns what baro_push_frame does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_integers(
     producer: *mut baro_producer,
@@ -224,6 +241,8 @@ pub unsafe extern "C" fn baro_push_integers(
 
 /// Pushes a batch of `count` samples as columns, each with a time of its own, in any order: values
 /// of series of type BARO_F64. Otherwise as baro_push_frame; BARO_EINVAL if there is none.
+///
+/// Returns what baro_push_frame does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_batch(
     producer: *mut baro_producer,
@@ -246,6 +265,8 @@ pub unsafe extern "C" fn baro_push_batch(
 }
 
 /// The same for series of any other type than BARO_F64 and BARO_TEXT.
+///
+/// Returns what baro_push_frame does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_integer_batch(
     producer: *mut baro_producer,
@@ -267,8 +288,59 @@ pub unsafe extern "C" fn baro_push_integer_batch(
     })
 }
 
+/// Pushes a batch of `count` samples of series of several types as columns, all taken at `time_ns`.
+/// The caller puts each value into the field of its series' type: the recorder looks whether the ids
+/// are of series of numbers, but cannot see which field was meant. Otherwise as baro_push_frame.
+///
+/// Returns what baro_push_frame does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_mixed(
+    producer: *mut baro_producer,
+    time_ns: i64,
+    series: *const u32,
+    values: *const baro_value,
+    count: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says; a value is 64 bits, of which every pattern is an integer.
+        unsafe {
+            let producer = &mut *pushing(producer)?;
+            let (series, words) =
+                (slice(series, count, "series")?, slice(values.cast::<i64>(), count, "values")?);
+            Ok(pushed(producer.push_words_at(time_ns, series, words), sequence))
+        }
+    })
+}
+
+/// The same with a time for each sample, in any order; BARO_EINVAL if there is none.
+///
+/// Returns what baro_push_frame does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_push_mixed_batch(
+    producer: *mut baro_producer,
+    times_ns: *const i64,
+    series: *const u32,
+    values: *const baro_value,
+    count: usize,
+    sequence: *mut u64,
+) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says; a value is 64 bits, of which every pattern is an integer.
+        unsafe {
+            let producer = &mut *pushing(producer)?;
+            let times_ns = slice(times_ns, count, "times_ns")?;
+            let (series, words) =
+                (slice(series, count, "series")?, slice(values.cast::<i64>(), count, "values")?);
+            Ok(pushed(producer.push_words(times_ns, series, words), sequence))
+        }
+    })
+}
+
 /// Pushes one sample of a series of type BARO_TEXT: `text_bytes` of UTF-8, at most 65536, without a
 /// zero byte at the end. Otherwise as baro_push_frame; BARO_EINVAL if it is not UTF-8.
+///
+/// Returns what baro_push_frame does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_text(
     producer: *mut baro_producer,
@@ -290,6 +362,8 @@ pub unsafe extern "C" fn baro_push_text(
 }
 
 /// Pushes one sample of a series of type BARO_F64. A batch costs less for each sample.
+///
+/// Returns what baro_push_frame does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_sample(
     producer: *mut baro_producer,
@@ -305,6 +379,8 @@ pub unsafe extern "C" fn baro_push_sample(
 }
 
 /// Pushes one sample of a series of any other type.
+///
+/// Returns what baro_push_frame does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_push_integer(
     producer: *mut baro_producer,
@@ -320,6 +396,8 @@ pub unsafe extern "C" fn baro_push_integer(
 }
 
 /// Every sequence below *durable survives a power cut, or is a logged gap. Never blocks.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_producer_durable(
     producer: *const baro_producer,
@@ -351,6 +429,8 @@ fn shown(found: &RingReport, closed: bool, record_bytes_max: usize) -> baro_ring
 }
 
 /// The ring's counters: what was refused, lost, written, durable. Never blocks.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_producer_report(
     producer: *const baro_producer,
@@ -369,6 +449,8 @@ pub unsafe extern "C" fn baro_producer_report(
 
 /// Puts the path of the ring's file into `buffer` of `room` bytes: another process can attach to
 /// it once this producer is closed. BARO_ENOTSUP if the ring is private memory.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOTSUP, BARO_ERANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_producer_path(
     producer: *const baro_producer,
@@ -386,21 +468,6 @@ pub unsafe extern "C" fn baro_producer_path(
             put_text(path.as_os_str().as_bytes(), buffer, room)?;
         }
         Ok(0)
-    })
-}
-
-/// Waits until the record of this sequence is durable, or logged as a gap; BARO_ETIMEDOUT after
-/// `timeout_ns`. For producers that may wait, of this process or attached.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn baro_producer_wait_durable(
-    producer: *const baro_producer,
-    sequence: u64,
-    timeout_ns: u64,
-) -> i32 {
-    guard(|| {
-        // SAFETY: as the header says.
-        let producer = unsafe { &object(producer, "producer")?.producer };
-        wait_for(|| producer.durable() > sequence, timeout_ns, sequence)
     })
 }
 

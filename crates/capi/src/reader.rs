@@ -16,8 +16,13 @@ pub struct baro_reader {
     last: Option<Entry>,
 }
 
-/// Opens the store in the folder `store` for reading what is in the log now; also beside its
-/// recorder, which does not notice. Blocks for reading the headers of all blocks.
+/// Opens the store in the folder `store` for reading what is in the log now, record by record in the
+/// order of writing; also beside its recorder, which does not notice. Samples that were settled leave
+/// the log when it goes round, and then this reader does not have them: those of one series, settled or
+/// not, are read by baro_samples_open, frames by time by baro_frames_open. Takes 1 to 8 MiB of memory.
+/// Blocks for reading the headers of all blocks.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_ENOTDIR, BARO_EBADMSG, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_open(
     store: *const c_char,
@@ -33,9 +38,11 @@ pub unsafe extern "C" fn baro_reader_open(
     })
 }
 
-/// The next record: returns 1 and fills `record` and `payload`, or 0 at the end. The payload has
+/// The next record of the log: returns 1 and fills `record` and `payload`, or 0 at the end. The payload has
 /// record->payload_bytes bytes, may have any alignment, and is valid until the next call on this
 /// reader. Blocks for the device. Damage is no error but counted: see baro_reader_report.
+///
+/// Returns 1, 0, BARO_EINVAL, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_next(
     reader: *mut baro_reader,
@@ -72,6 +79,8 @@ pub unsafe extern "C" fn baro_reader_next(
 }
 
 /// What the reader has met so far.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_report(
     reader: *const baro_reader,
@@ -101,6 +110,8 @@ fn shown(found: &Declared) -> baro_series {
 /// Series or channel number `index` of the catalog, in the order of declaration: returns 1 and
 /// fills `series`, or 0 if there are no more. Its name goes to `name` of `room` bytes (1025 hold
 /// every name); null if it is not wanted.
+///
+/// Returns 1, 0, BARO_EINVAL, BARO_ERANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_series(
     reader: *const baro_reader,
@@ -129,6 +140,8 @@ fn undeclared(name: &str) -> Failure {
 }
 
 /// The series or channel of this name.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_find(
     reader: *const baro_reader,
@@ -147,6 +160,8 @@ pub unsafe extern "C" fn baro_reader_find(
 
 /// Puts the field layout of the channel `name` into `buffer` of `room` bytes, in the text form that
 /// baro_declare takes. Returns 1, or 0 and an empty text if it has none.
+///
+/// Returns 1, 0, BARO_EINVAL, BARO_ENOENT, BARO_ERANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_layout(
     reader: *const baro_reader,
@@ -169,6 +184,8 @@ pub unsafe extern "C" fn baro_reader_layout(
 /// baro_reader_next handed out last: returns 1 and fills `value`, or 0 if that record is no frame
 /// of this channel, or one that ends before the field. Scaled as the layout says; integers beyond
 /// 2^53 are rounded, a bool is 0 or 1.
+///
+/// Returns 1, 0, BARO_EINVAL, BARO_ENOENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_field_get(
     reader: *const baro_reader,
@@ -207,6 +224,8 @@ pub unsafe extern "C" fn baro_field_get(
 /// Pin number `index` of the store, by rising id, as it stood when the reader was opened: returns
 /// 1 and fills `info`, or 0 if there are no more. What it holds are the records with
 /// from_ns <= time_ns < to_ns.
+///
+/// Returns 1, 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_pin(
     reader: *const baro_reader,
@@ -224,6 +243,8 @@ pub unsafe extern "C" fn baro_reader_pin(
 }
 
 /// Frees the reader.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reader_close(reader: *mut baro_reader) -> i32 {
     guard(|| {

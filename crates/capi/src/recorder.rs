@@ -4,34 +4,35 @@ use crate::arguments::{
     check, fill, known_flags, object, object_mut, path, put_text, slice, structure_or_defaults,
     text, text_or_empty,
 };
-use crate::error::{BARO_ENOENT, BARO_ETIMEDOUT, Failure, Result, guard};
+use crate::error::{BARO_ENOTRECOVERABLE, Failure, Result, guard};
+use crate::events::{self, Listener};
 use crate::structs::{
     BARO_BOOL, BARO_CHANNEL, BARO_F64, BARO_I64, BARO_OPEN_BUFFERED, BARO_OPEN_CPU,
     BARO_OPEN_RINGS_PRIVATE, BARO_TEXT, BARO_TROUBLE_DEVICE, BARO_TROUBLE_GROWING,
     BARO_TROUBLE_HELD, BARO_TROUBLE_LOG_FULL, BARO_TROUBLE_NONE, baro_declare_options,
     baro_open_options, baro_status,
 };
-use ::baro_recorder::{
-    Error, Growth, Options, Recorder, Retention, RingReport, Rings, Status, Trouble,
-};
+use ::baro_recorder::{Error, Growth, Options, Recorder, Retention, Rings, Status, Trouble};
 use baro_ondisk::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
 use baro_ondisk::{Layout, Type};
-use baro_sys::clock;
 use std::ffi::{OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// A store that this process records into. May be used by several threads at once.
 #[derive(Debug)]
 pub struct baro_recorder {
-    pub(crate) recorder: Recorder,
+    /// The listener's thread has it too, as long as there is one.
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) listener: Mutex<Option<Listener>>,
 }
 
 /// Smaller than the recorder's default: of a board's megabytes the writer shall take few, and at
 /// its rates larger blocks gain nothing.
 const BLOCK_BYTES: usize = 256 << 10;
 
-fn options(given: &baro_open_options) -> Result<Options> {
+fn checked(given: &baro_open_options) -> Result<Options> {
     let known = BARO_OPEN_BUFFERED | BARO_OPEN_RINGS_PRIVATE | BARO_OPEN_CPU;
     known_flags("baro_open_options", given.flags, known)?;
     let defaults = Options::default();
@@ -88,10 +89,13 @@ fn options(given: &baro_open_options) -> Result<Options> {
 /// Opens the store in the folder `store` for recording: recovers what a crash left, takes over
 /// the rings of a killed recorder, starts the writer. Blocks for reading at most two segments.
 /// `options` may be null. What does not hold on this machine is told by baro_reservations.
+///
+/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_ENOENT, BARO_ENOTDIR, BARO_EBUSY, BARO_EBADMSG,
+/// BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_open(
     store: *const c_char,
-    given: *const baro_open_options,
+    options: *const baro_open_options,
     recorder: *mut *mut baro_recorder,
 ) -> i32 {
     guard(|| {
@@ -100,12 +104,12 @@ pub unsafe extern "C" fn baro_open(
             (
                 object_mut(recorder, "recorder")?,
                 path(store, "store")?,
-                structure_or_defaults(given)?,
+                structure_or_defaults(options)?,
             )
         };
         *place = std::ptr::null_mut();
-        let recorder = Recorder::open(store, options(&given)?)?;
-        *place = Box::into_raw(Box::new(baro_recorder { recorder }));
+        let recorder = Arc::new(Recorder::open(store, checked(&given)?)?);
+        *place = Box::into_raw(Box::new(baro_recorder { recorder, listener: Mutex::default() }));
         Ok(0)
     })
 }
@@ -113,7 +117,12 @@ pub unsafe extern "C" fn baro_open(
 /// Makes what the rings hold durable, ends the writer and frees the recorder, whatever is
 /// returned but BARO_EINVAL. Blocks; a device that fails is given 5 s, one that is silent 2
 /// minutes. Pushes are refused from now on; producers are closed on their own, before or after.
-/// `status` may be null; its field left counts the records that could not be made durable.
+/// `status` may be null; its field left counts the records that could not be made durable. The file of
+/// an empty ring is removed by baro_close or baro_producer_close, whichever comes last: of a producer
+/// that is never closed it stays in the folder of the rings (16 MiB by default) until the store is
+/// opened the next time or the machine restarts. A ring that is not empty always waits for that open.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut baro_status) -> i32 {
     guard(|| {
@@ -122,9 +131,16 @@ pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut b
             if !status.is_null() {
                 check(status)?;
             }
-            let growth = object(recorder, "recorder")?.recorder.growth();
-            (Box::from_raw(recorder).recorder.close(), growth)
+            events::not_from_a_callback("baro_close")?;
+            let there = object(recorder, "recorder")?;
+            events::end(there);
+            let growth = there.recorder.growth();
+            (Arc::into_inner(Box::from_raw(recorder).recorder), growth)
         };
+        // The listener had the only other one.
+        let closed = closed.map(Recorder::close).ok_or_else(|| {
+            Failure::new(BARO_ENOTRECOVERABLE, "the listener's thread has ended and holds it")
+        })?;
         if !status.is_null() {
             // SAFETY: as the header says.
             unsafe { fill(status, shown(&closed.status, &growth, closed.left))? };
@@ -188,6 +204,8 @@ fn declare_layout(
 /// "speed:f32@0,temp:i16be@4*0.1-40(degC),cell:u16[4]" (name:type@offset, then an array's elements,
 /// scale, bias and unit as wanted; without an offset behind the field before). A declared layout
 /// never changes. `options` may be null: a series of type BARO_F64.
+///
+/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_ENOSPC, BARO_EBADMSG, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_declare(
     recorder: *const baro_recorder,
@@ -224,6 +242,8 @@ pub unsafe extern "C" fn baro_declare(
 /// Ids of `count` series or channels, declared durably together where they are new: one wait for
 /// the device instead of one for each. `units` may be null, and so may be each of its texts;
 /// `types` may be null: all of type BARO_F64. On an error none is declared.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOSPC, BARO_EBADMSG, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_declare_many(
     recorder: *const baro_recorder,
@@ -262,16 +282,20 @@ pub unsafe extern "C" fn baro_declare_many(
     })
 }
 
+pub(crate) fn number_of(trouble: &Trouble) -> u32 {
+    match trouble {
+        Trouble::None => BARO_TROUBLE_NONE,
+        Trouble::LogFull => BARO_TROUBLE_LOG_FULL,
+        Trouble::Device { .. } => BARO_TROUBLE_DEVICE,
+        Trouble::Growing => BARO_TROUBLE_GROWING,
+        Trouble::Held { .. } => BARO_TROUBLE_HELD,
+    }
+}
+
 fn shown(found: &Status, growth: &Growth, left: u64) -> baro_status {
     baro_status {
         type_size: 0,
-        trouble: match found.trouble {
-            Trouble::None => BARO_TROUBLE_NONE,
-            Trouble::LogFull => BARO_TROUBLE_LOG_FULL,
-            Trouble::Device { .. } => BARO_TROUBLE_DEVICE,
-            Trouble::Growing => BARO_TROUBLE_GROWING,
-            Trouble::Held { .. } => BARO_TROUBLE_HELD,
-        },
+        trouble: number_of(&found.trouble),
         session: found.session,
         blocks: found.blocks,
         durable_blocks: found.durable_blocks,
@@ -297,6 +321,8 @@ fn shown(found: &Status, growth: &Growth, left: u64) -> baro_status {
 }
 
 /// The writer's counters, as it last published them.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_status_get(
     recorder: *const baro_recorder,
@@ -315,7 +341,9 @@ pub unsafe extern "C" fn baro_status_get(
 }
 
 /// Puts into `buffer` of `room` bytes which promises do not hold on this machine, a sentence a
-/// line with what would grant it; empty if all hold. Returns the number of lines.
+/// line with what would grant it; empty if all hold.
+///
+/// Returns the number of lines, BARO_EINVAL, BARO_ERANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_reservations(
     recorder: *const baro_recorder,
@@ -332,8 +360,11 @@ pub unsafe extern "C" fn baro_reservations(
 }
 
 /// Puts into `buffer` of `room` bytes what goes wrong in the background, a sentence a line: the log
-/// cannot grow, a pin of baro_pin_when was refused, pinned segments cannot be copied; empty if
-/// nothing does. Returns the number of lines.
+/// cannot grow, a pin of baro_pin_when was refused, pinned segments cannot be copied, records were
+/// pushed with another type than their series is declared with; empty if nothing does. See
+/// baro_on_event for being told.
+///
+/// Returns the number of lines, BARO_EINVAL, BARO_ERANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_complaints(
     recorder: *const baro_recorder,
@@ -351,6 +382,8 @@ pub unsafe extern "C" fn baro_complaints(
 
 /// Makes a ring for a producer in another process and puts its path, for baro_attach there, into
 /// `buffer` of `room` bytes.
+///
+/// Returns 0, BARO_EINVAL, BARO_ERANGE, BARO_ESHUTDOWN, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_ring_for_attach(
     recorder: *const baro_recorder,
@@ -371,45 +404,4 @@ pub unsafe extern "C" fn baro_ring_for_attach(
         unsafe { put_text(made.as_os_str().as_bytes(), buffer, room)? };
         Ok(0)
     })
-}
-
-fn ring(recorder: &Recorder, producer: u64) -> Option<RingReport> {
-    recorder.rings().into_iter().find(|ring| ring.producer == producer)
-}
-
-/// Waits until the record of this sequence of a producer (baro_ring_report has its id) is durable,
-/// or logged as a gap; BARO_ETIMEDOUT after `timeout_ns`. For any thread but the one that must
-/// not wait.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn baro_wait_durable(
-    recorder: *const baro_recorder,
-    producer: u64,
-    sequence: u64,
-    timeout_ns: u64,
-) -> i32 {
-    guard(|| {
-        // SAFETY: as the header says.
-        let recorder = unsafe { &object(recorder, "recorder")?.recorder };
-        let durable = || ring(recorder, producer).is_some_and(|ring| ring.durable > sequence);
-        wait_for(durable, timeout_ns, sequence).map_err(|failure| {
-            if ring(recorder, producer).is_some() {
-                return failure;
-            }
-            let text = format!("no ring of producer {producer:#x} is read by this recorder");
-            Failure::new(BARO_ENOENT, text)
-        })
-    })
-}
-
-/// Asks every millisecond, which a wait for a device does not notice.
-pub(crate) fn wait_for(durable: impl Fn() -> bool, timeout_ns: u64, sequence: u64) -> Result<i32> {
-    let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
-    while !durable() {
-        if clock::monotonic_ns() >= deadline_ns {
-            let text = format!("record {sequence} is not durable after {timeout_ns} ns");
-            return Err(Failure::new(BARO_ETIMEDOUT, text));
-        }
-        clock::sleep_ns(1_000_000);
-    }
-    Ok(0)
 }

@@ -12,6 +12,8 @@ fn damaged(error: baro_ondisk::Error) -> Failure {
 
 /// Sample number `index` of a record of kind BARO_KIND_SAMPLES, whose time is `time_ns`. Returns 1,
 /// or 0 if there are no more.
+///
+/// Returns 1, 0, BARO_EINVAL, BARO_EBADMSG.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_sample_get(
     payload: *const c_void,
@@ -33,6 +35,8 @@ pub unsafe extern "C" fn baro_sample_get(
 }
 
 /// What a record of kind BARO_KIND_GAP says: how many were lost, by cause.
+///
+/// Returns 0, BARO_EINVAL, BARO_EBADMSG.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_gap_get(
     payload: *const c_void,

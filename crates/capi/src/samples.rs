@@ -9,9 +9,12 @@
 //! has gone round. Held by `tests/samples.rs`.
 
 use crate::arguments::{fill, object_mut, path, text};
-use crate::error::{BARO_EINVAL, BARO_EIO, BARO_ENOENT, BARO_ERANGE, Failure, guard};
+use crate::error::{
+    BARO_EBADMSG, BARO_EINVAL, BARO_EIO, BARO_ENOENT, BARO_ERANGE, Failure, guard, log_code,
+    system_code,
+};
 use crate::structs::{BARO_BOOL, BARO_F64, BARO_I64, BARO_TEXT, baro_sample};
-use baro_store::{Batch, Error, Interval, Query, Selection, Store, Values};
+use baro_store::{Batch, Error, Interval, Query, QueryNotes, Selection, Store, Values};
 use std::ffi::c_char;
 use std::ops::ControlFlow;
 
@@ -19,6 +22,8 @@ use std::ops::ControlFlow;
 const ROWS: u64 = 128 << 10;
 /// How often a log that goes round is looked at anew before a call gives up.
 const TRIES: u32 = 16;
+/// Most of [`baro_samples_newest`]: they are held at once.
+const NEWEST_MAX: usize = 1 << 20;
 
 /// Samples of a series over an interval. For one thread at a time.
 #[derive(Debug)]
@@ -26,9 +31,11 @@ pub struct baro_samples {
     store: Store,
     selection: Selection,
     id: u32,
+    interval: Interval,
     /// Where the rows behind those held begin; none at the end.
     from_ns: Option<i64>,
-    to_ns: i64,
+    /// Only so many of the newest.
+    newest: Option<usize>,
     rows: Vec<(i64, u64)>,
     /// Where the text of each row ends.
     letters: String,
@@ -36,33 +43,35 @@ pub struct baro_samples {
 }
 
 impl baro_samples {
-    fn load(&mut self) -> Result<(), Failure> {
+    /// What is handed out next begins at `from_ns` of the interval.
+    fn begin(&mut self, from_ns: i64, newest: Option<usize>) {
+        let from_ns = from_ns.max(self.interval.from_ns);
+        let inside = Interval { from_ns, ..self.interval };
+        self.from_ns = inside.holds(from_ns).then_some(from_ns);
+        self.newest = newest;
+        self.forget();
+    }
+
+    fn forget(&mut self) {
         self.rows.clear();
         self.letters.clear();
         self.next = 0;
-        let Some(from_ns) = self.from_ns.take() else { return Ok(()) };
-        let interval = Interval { from_ns, to_ns: self.to_ns };
-        let query = Query { limit: Some(ROWS), ..Query::raw(interval) };
-        let mut tries = TRIES;
-        let notes = loop {
-            let (rows, letters) = (&mut self.rows, &mut self.letters);
-            let take = |batch: &Batch<'_>| {
-                add(batch, rows, letters);
-                ControlFlow::Continue(())
-            };
-            match self.store.query(&self.selection, &query, take) {
-                Err(Error::Recycled { .. }) if tries > 0 => {
-                    tries -= 1;
-                    self.rows.clear();
-                    self.letters.clear();
-                    self.store.refresh().map_err(failure)?;
-                }
-                other => break other.map_err(failure)?,
-            }
-        };
-        if self.rows.len() as u64 >= ROWS {
-            self.from_ns = self.rows.last().and_then(|row| row.0.checked_add(1));
-        }
+    }
+
+    fn load(&mut self) -> Result<(), Failure> {
+        self.forget();
+        let Some(from_ns) = self.from_ns else { return Ok(()) };
+        let interval = Interval { from_ns, ..self.interval };
+        let limit = self.newest.is_none().then_some(ROWS);
+        let query = Query { limit, last: self.newest, ..Query::raw(interval) };
+        let notes = self.rows_of(&query).inspect_err(|_| {
+            // What came before the error is read again with the next call.
+            self.rows.clear();
+            self.letters.clear();
+        })?;
+        let more = limit.is_some_and(|limit| self.rows.len() as u64 >= limit);
+        let last = self.rows.last().filter(|_| more);
+        self.from_ns = last.and_then(|row| row.0.checked_add(1)).filter(|ns| interval.holds(*ns));
         if let Some(damage) = notes.read.damage.first() {
             return Err(Failure::new(
                 BARO_EIO,
@@ -70,6 +79,26 @@ impl baro_samples {
             ));
         }
         Ok(())
+    }
+
+    fn rows_of(&mut self, query: &Query) -> Result<QueryNotes, Failure> {
+        let mut tries = TRIES;
+        loop {
+            let (rows, letters) = (&mut self.rows, &mut self.letters);
+            let take = |batch: &Batch<'_>| {
+                add(batch, rows, letters);
+                ControlFlow::Continue(())
+            };
+            match self.store.query(&self.selection, query, take) {
+                Err(Error::Recycled { .. }) if tries > 0 => {
+                    tries -= 1;
+                    self.rows.clear();
+                    self.letters.clear();
+                    self.store.refresh().map_err(failure)?;
+                }
+                other => return other.map_err(failure),
+            }
+        }
     }
 }
 
@@ -86,21 +115,36 @@ fn add(batch: &Batch<'_>, rows: &mut Vec<(i64, u64)>, letters: &mut String) {
     }
 }
 
-fn failure(error: Error) -> Failure {
+pub(crate) fn failure(error: Error) -> Failure {
     let code = match &error {
-        Error::Store(_) | Error::UnknownName(_) => BARO_ENOENT,
+        Error::System(error) => system_code(error),
+        Error::Store(error) => log_code(error),
+        Error::UnknownName(_) => BARO_ENOENT,
+        Error::Selector(_) => BARO_EINVAL,
+        Error::CatalogDamaged { .. } | Error::Format(_) | Error::Manifest { .. } => BARO_EBADMSG,
         Error::Unsettled { .. } => BARO_ERANGE,
         _ => BARO_EIO,
     };
     Failure::new(code, error.to_string())
 }
 
-/// Opens the samples of `name`, a series or a field of a channel as in "channel.speed", with
-/// from_ns <= time < to_ns (INT64_MIN and INT64_MAX for no bound): settled ones and those in the log,
+/// One of both ends.
+pub(crate) fn check_interval(from_ns: i64, to_ns: i64) -> Result<Interval, Failure> {
+    if from_ns < to_ns {
+        return Ok(Interval { from_ns, to_ns });
+    }
+    let why = format!("from_ns: expected below to_ns, {to_ns}, found {from_ns}");
+    Err(Failure::invalid(why))
+}
+
+/// Opens the samples of `name`, a series with its labels, in any order, as in
+/// "temp{room=\"a\",floor=\"2\"}", or a field of a channel as in "channel.speed", with from_ns <= time < to_ns (INT64_MIN and INT64_MAX for no bound): settled ones and those in the log,
 /// by rising time; of several of one time the one recorded last. `value_type` becomes BARO_F64,
 /// BARO_I64 (u64 fields too: the same bits), BARO_BOOL or BARO_TEXT. Works beside the store's recorder,
 /// which does not notice. Blocks for the device. Needs up to 512 MiB of memory where so much of the log
 /// waits to be settled, and about 6 MiB else.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_ENOTDIR, BARO_EBADMSG, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_samples_open(
     store: *const c_char,
@@ -121,10 +165,7 @@ pub unsafe extern "C" fn baro_samples_open(
             )
         };
         *place = std::ptr::null_mut();
-        if from_ns >= to_ns {
-            let why = format!("from_ns: expected below to_ns, {to_ns}, found {from_ns}");
-            return Err(Failure::invalid(why));
-        }
+        let interval = check_interval(from_ns, to_ns)?;
         let store = Store::open(store).map_err(failure)?;
         let selection = Selection::named(store.catalog(), &[name]).map_err(failure)?;
         let [column] = selection.columns() else {
@@ -144,9 +185,19 @@ pub unsafe extern "C" fn baro_samples_open(
             }
         };
         let (id, rows, letters) = (column.id, Vec::new(), String::new());
+        let (newest, next) = (None, 0);
         let from_ns = Some(from_ns);
-        let found = baro_samples { store, selection, id, from_ns, to_ns, rows, letters, next: 0 };
-        *place = Box::into_raw(Box::new(found));
+        *place = Box::into_raw(Box::new(baro_samples {
+            store,
+            selection,
+            id,
+            interval,
+            from_ns,
+            newest,
+            rows,
+            letters,
+            next,
+        }));
         Ok(0)
     })
 }
@@ -154,6 +205,8 @@ pub unsafe extern "C" fn baro_samples_open(
 /// The next sample: returns 1 and fills `sample`, or 0 at the end. Of a text only the time is in it:
 /// see baro_samples_text. Blocks for the device from time to time. Damage that was met is BARO_EIO; what
 /// follows it can still be read.
+///
+/// Returns 1, 0, BARO_EINVAL, BARO_EIO, BARO_ERANGE, BARO_EBADMSG, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_samples_next(
     samples: *mut baro_samples,
@@ -178,8 +231,42 @@ pub unsafe extern "C" fn baro_samples_next(
     })
 }
 
+/// Begins anew with the newest `count` samples of the interval, 1 to 1,048,576, which are handed out by
+/// rising time. Before or between calls of baro_samples_next; baro_samples_seek takes it back. Reads
+/// little where they were recorded lately. Does not block.
+///
+/// Returns 0, BARO_EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_samples_newest(samples: *mut baro_samples, count: usize) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        let samples = unsafe { object_mut(samples, "samples")? };
+        if !(1..=NEWEST_MAX).contains(&count) {
+            let why = format!("count: expected 1 to {NEWEST_MAX}, found {count}");
+            return Err(Failure::invalid(why));
+        }
+        samples.begin(samples.interval.from_ns, Some(count));
+        Ok(0)
+    })
+}
+
+/// Goes to the first sample of the interval whose time is not before `time_ns`: baro_samples_next
+/// continues there. Does not block.
+///
+/// Returns 0, BARO_EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baro_samples_seek(samples: *mut baro_samples, time_ns: i64) -> i32 {
+    guard(|| {
+        // SAFETY: as the header says.
+        unsafe { object_mut(samples, "samples")? }.begin(time_ns, None);
+        Ok(0)
+    })
+}
+
 /// The text of the sample that baro_samples_next handed out last: `text` has `bytes` bytes of UTF-8,
 /// no zero byte at their end, and is valid until the next call on these samples. Does not block.
+///
+/// Returns 0, BARO_EINVAL, BARO_ENOENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_samples_text(
     samples: *mut baro_samples,
@@ -210,6 +297,8 @@ pub unsafe extern "C" fn baro_samples_text(
 }
 
 /// Frees the samples.
+///
+/// Returns 0, BARO_EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_samples_close(samples: *mut baro_samples) -> i32 {
     guard(|| {

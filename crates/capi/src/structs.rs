@@ -304,6 +304,51 @@ pub struct baro_gap {
     pub unknown: u64,
 }
 
+/// The value of a sample, as the type of its series says: 64 bits.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union baro_value {
+    /// Of a series of type BARO_F64.
+    pub value: f64,
+    /// Of a series of type BARO_I64 or, 0 or 1, BARO_BOOL.
+    pub integer: i64,
+}
+
+impl std::fmt::Debug for baro_value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // SAFETY: both fields take any bits.
+        write!(f, "{:#x}", unsafe { self.integer })
+    }
+}
+
+/// Records were lost: `count` of them since the last such event, refused by a ring or given up, or
+/// durable and not there any more.
+pub const BARO_EVENT_LOST: u32 = 1;
+/// Something goes wrong in the background, as baro_complaints tells it: the text is the sentence.
+pub const BARO_EVENT_COMPLAINT: u32 = 2;
+/// A pin is new or changed its state: `id`, and `state`, a BARO_PIN_...; the text is its name.
+pub const BARO_EVENT_PIN: u32 = 3;
+/// The writer is in trouble, or not any more: `state` is a BARO_TROUBLE_..., the text says it.
+pub const BARO_EVENT_TROUBLE: u32 = 4;
+
+/// Something that happened while recording: see baro_on_event.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct baro_event {
+    /// sizeof(baro_event), as the library knows it.
+    pub type_size: u32,
+    /// BARO_EVENT_...; ignore kinds that you do not know.
+    pub kind: u32,
+    /// Records lost, else 0.
+    pub count: u64,
+    /// A pin's id, else 0.
+    pub id: u64,
+    /// BARO_PIN_... or BARO_TROUBLE_..., else 0.
+    pub state: u32,
+    /// 0
+    pub reserved: u32,
+}
+
 /// A declared series or channel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -356,6 +401,7 @@ versioned!(
     baro_record,
     baro_sample,
     baro_gap,
+    baro_event,
     baro_series,
     baro_read_report
 );

@@ -1,6 +1,7 @@
 //! The layout of every structure, as numbers: what a program was compiled with must stay true for
 //! every later library. C's view of the same table is checked in `tests/native/abi.rs`.
 #![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(unsafe_code)]
 
 mod layout;
 
@@ -32,8 +33,28 @@ fn sizes_are_those_of_version_0_1() {
         ("baro_record", 56),
         ("baro_sample", 32),
         ("baro_gap", 40),
+        ("baro_event", 32),
         ("baro_series", 16),
         ("baro_read_report", 40),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_value_is_64_bits_whatever_it_is() {
+    assert_eq!(
+        (size_of::<baro::baro_value>(), std::mem::offset_of!(baro::baro_value, integer)),
+        (8, 0)
+    );
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    // SAFETY: the library's own text.
+    let text = unsafe { std::ffi::CStr::from_ptr(baro::baro_version_text()) };
+    assert_eq!(text.to_str().unwrap(), env!("CARGO_PKG_VERSION"));
+    let parts: Vec<u32> =
+        env!("CARGO_PKG_VERSION").split('.').map(|p| p.parse().unwrap()).collect();
+    let [major, minor, patch] = parts[..] else { panic!("{parts:?}") };
+    assert_eq!(baro::baro_version(), major * 65536 + minor * 256 + patch);
 }

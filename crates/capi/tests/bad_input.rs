@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 #![allow(unsafe_code)]
 
+mod checked;
 mod place;
 
-use baro::*;
+use checked::*;
 use place::{Place, last_error, opened};
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
@@ -53,6 +54,46 @@ fn null_is_told_by_name() {
         told(baro_reader_next(null_mut(), null_mut(), null_mut()), "baro_record is null");
         told(baro_reader_report(null(), null_mut()), "reader is null");
         told(baro_reader_close(null_mut()), "reader is null");
+        told(baro_flush(null(), 0, null_mut()), "recorder is null");
+        told(baro_on_event(null(), None, null_mut()), "recorder is null");
+        told(baro_complaints(null(), null_mut(), 0), "recorder is null");
+        told(baro_ring_for_attach(null(), null_mut(), 0), "recorder is null");
+        told(baro_push_integer(null_mut(), 1, 0, 0, null_mut()), "producer is null");
+        told(baro_push_text(producer, 1, 0, null(), 1, null_mut()), "text is null");
+        told(baro_push_mixed(producer, 0, &id, null(), 1, null_mut()), "values is null");
+        let (one_time, none) = ([0], null_mut());
+        told(baro_push_batch(producer, null(), &id, null(), 1, none), "times_ns is null");
+        let times_ns = one_time.as_ptr();
+        told(
+            baro_push_integer_batch(producer, times_ns, null(), null(), 1, none),
+            "series is null",
+        );
+        told(baro_push_mixed_batch(producer, times_ns, &id, null(), 1, none), "values is null");
+        told(baro_producer_path(null(), null_mut(), 0), "producer is null");
+        told(baro_reader_series(null(), 0, null_mut(), null_mut(), 0), "reader is null");
+        told(baro_reader_find(null(), x, null_mut()), "reader is null");
+        told(baro_reader_layout(null(), x, null_mut(), 0), "reader is null");
+        told(baro_reader_pin(null(), 0, null_mut()), "reader is null");
+        told(baro_field_get(null(), x, null_mut()), "reader is null");
+        let mut kind = 0;
+        told(baro_samples_open(x, x, 0, 1, null_mut(), &mut kind), "samples is null");
+        told(baro_samples_next(null_mut(), null_mut()), "baro_sample is null");
+        told(baro_samples_newest(null_mut(), 1), "samples is null");
+        told(baro_samples_seek(null_mut(), 1), "samples is null");
+        told(baro_samples_text(null_mut(), null_mut(), null_mut()), "samples is null");
+        told(baro_samples_close(null_mut()), "samples is null");
+        told(baro_frames_open(x, x, 0, 1, null_mut()), "frames is null");
+        told(baro_frames_next(null_mut(), null_mut(), null_mut()), "baro_record is null");
+        told(baro_frames_seek(null_mut(), 1), "frames is null");
+        told(baro_frames_report(null(), null_mut()), "frames is null");
+        told(baro_frames_close(null_mut()), "frames is null");
+        told(baro_pin(null(), null(), null_mut()), "recorder is null");
+        told(baro_pin_store(null(), null(), null_mut()), "store is null");
+        told(baro_pin_when(null(), x, 0, 0.0, null()), "recorder is null");
+        told(baro_pin_count(null()), "recorder is null");
+        told(baro_pin_get(null(), 0, null_mut()), "recorder is null");
+        told(baro_pin_release(null(), 0), "recorder is null");
+        told(baro_pin_release_store(null(), 0), "store is null");
         told(baro_sample_get(null(), 8, 0, 0, null_mut()), "payload is null");
         told(baro_gap_get(null(), 32, null_mut()), "payload is null");
         // It has gone on.
@@ -179,6 +220,19 @@ fn names_that_are_none_and_stores_that_are_none() {
         assert_eq!(baro_producer_wait_durable(producer, 0, 0), BARO_ETIMEDOUT);
         assert_eq!(baro_producer_close(producer), 0);
         assert_eq!(baro_close(recorder, null_mut()), 0);
+    }
+}
+
+#[test]
+fn every_function_says_which_codes_it_returns() {
+    let header: Vec<&str> = documented().keys().copied().collect();
+    let mut called = NAMES.to_vec();
+    called.sort_unstable();
+    assert_eq!(header, called);
+    for (name, returns) in documented() {
+        // Whatever it is, it can be called with null.
+        assert!(returns.takes(BARO_EINVAL), "{name}: {returns:?}");
+        assert!(returns.takes(0), "{name}: {returns:?}");
     }
 }
 

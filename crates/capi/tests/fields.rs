@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 #![allow(unsafe_code)]
 
+mod checked;
 mod place;
 
-use baro::*;
+use checked::*;
 use place::{Place, last_error, opened};
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::{null, null_mut};

@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 #![allow(unsafe_code)]
 
+mod checked;
 mod place;
 
-use baro::*;
 use baro_store::Store;
+use checked::*;
 use place::{Place, last_error, opened};
 use std::ffi::{CStr, c_char};
 use std::ops::ControlFlow;

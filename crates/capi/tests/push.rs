@@ -39,6 +39,7 @@ fn a_push_through_c_enters_the_kernel_never() {
     let (times_ns, text) = ([7, 6, 5], "a text");
     let mut sequence = 0;
     let mut found = Vec::new();
+    let mixed = [baro_value { value: 0.5 }, baro_value { integer: 1 }, baro_value { integer: 7 }];
     // SAFETY: valid pointers.
     let mut push = |bytes: usize| unsafe {
         let (frame, sequence) = (frame.as_ptr().cast(), &raw mut sequence);
@@ -55,6 +56,15 @@ fn a_push_through_c_enters_the_kernel_never() {
                 times_ns.as_ptr(),
                 series,
                 integers.as_ptr(),
+                3,
+                null_mut(),
+            ),
+            baro_push_mixed(producer, 5, series, mixed.as_ptr(), 3, sequence),
+            baro_push_mixed_batch(
+                producer,
+                times_ns.as_ptr(),
+                series,
+                mixed.as_ptr(),
                 3,
                 null_mut(),
             ),
@@ -77,7 +87,7 @@ fn a_push_through_c_enters_the_kernel_never() {
         report.type_size = size_of::<baro_ring_report>() as u32;
         assert_eq!(baro_producer_report(producer, &mut report), 0);
         let refused = codes.iter().flatten().filter(|code| **code == BARO_EAGAIN).count() as u64;
-        assert_eq!((report.offered, report.refused_large), (202 * 8, 1));
+        assert_eq!((report.offered, report.refused_large), (202 * 10, 1));
         assert_eq!(report.refused_full, refused);
         assert_eq!(baro_producer_close(producer), 0);
         let mut status: baro_status = std::mem::zeroed();

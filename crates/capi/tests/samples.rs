@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 #![allow(unsafe_code)]
 
+mod checked;
 mod place;
 
-use baro::*;
 use baro_store::{Extent, SettleOptions, Settler};
+use checked::*;
 use place::{Place, last_error, opened};
 use std::ffi::CString;
 use std::ptr::{null, null_mut};
@@ -14,17 +15,24 @@ use std::ptr::{null, null_mut};
 /// Time, value, integer, text.
 type Read = (i64, f64, i64, String);
 
-fn read(place: &Place, name: &str, from_ns: i64, to_ns: i64) -> (u32, Vec<Read>) {
-    let (name, mut found) = (CString::new(name).unwrap(), Vec::new());
-    let (mut samples, mut kind) = (null_mut(), 0);
+fn open(place: &Place, name: &str, from_ns: i64, to_ns: i64) -> (*mut baro_samples, u32) {
+    let (name, mut samples, mut kind) = (CString::new(name).unwrap(), null_mut(), 0);
+    let (store, name) = (place.c(), name.as_ptr());
+    // SAFETY: valid pointers.
+    let code =
+        unsafe { baro_samples_open(store.as_ptr(), name, from_ns, to_ns, &mut samples, &mut kind) };
+    assert_eq!(code, 0, "{}", last_error());
+    (samples, kind)
+}
+
+/// What is still to be handed out.
+fn rest(samples: *mut baro_samples, kind: u32) -> Vec<Read> {
+    let mut found = Vec::new();
     // SAFETY: structures of the interface take any bits; valid pointers; a text has as many bytes as
     // is said.
     unsafe {
         let mut sample: baro_sample = std::mem::zeroed();
         sample.type_size = size_of::<baro_sample>() as u32;
-        let (store, name) = (place.c(), name.as_ptr());
-        let code = baro_samples_open(store.as_ptr(), name, from_ns, to_ns, &mut samples, &mut kind);
-        assert_eq!(code, 0, "{}", last_error());
         loop {
             let code = baro_samples_next(samples, &mut sample);
             assert!(code >= 0, "{}", last_error());
@@ -40,8 +48,15 @@ fn read(place: &Place, name: &str, from_ns: i64, to_ns: i64) -> (u32, Vec<Read>)
             found.push((sample.time_ns, sample.value, sample.integer, shown));
         }
         assert_eq!(baro_samples_next(samples, &mut sample), 0, "the end stays the end");
-        assert_eq!(baro_samples_close(samples), 0);
     }
+    found
+}
+
+fn read(place: &Place, name: &str, from_ns: i64, to_ns: i64) -> (u32, Vec<Read>) {
+    let (samples, kind) = open(place, name, from_ns, to_ns);
+    let found = rest(samples, kind);
+    // SAFETY: a valid handle.
+    assert_eq!(unsafe { baro_samples_close(samples) }, 0);
     (kind, found)
 }
 
@@ -125,4 +140,108 @@ fn samples_are_read_after_settling_and_when_the_log_has_gone_round() {
     assert_eq!((code, said.contains("no such series")), (BARO_ENOENT, true), "{said}");
     let (code, said) = refused(&place, "said", 5, 5);
     assert_eq!((code, said.contains("expected below to_ns")), (BARO_EINVAL, true), "{said}");
+}
+
+/// A series of each type with labels, and a channel with fields.
+fn push_types(place: &Place) {
+    let (recorder, producer) = opened(place);
+    let type_size = size_of::<baro_declare_options>() as u32;
+    let series = [
+        (c"f{a=\"1\",b=\"2\"}", BARO_F64),
+        (c"i{a=\"1\"}", BARO_I64),
+        (c"b", BARO_BOOL),
+        (c"t", BARO_TEXT),
+        (c"raw", BARO_CHANNEL),
+    ];
+    // SAFETY: valid pointers.
+    unsafe {
+        for (at, (name, value_type)) in series.iter().enumerate() {
+            let options = baro_declare_options { type_size, value_type: *value_type };
+            let channel = *value_type == BARO_CHANNEL;
+            let layout = if channel { c"n:u64@0,on:bool@8,x:f32@9".as_ptr() } else { null() };
+            let mut id = 0;
+            let name = name.as_ptr();
+            let code = baro_declare(recorder, name, null(), layout, &options, &mut id);
+            assert_eq!((code, id), (0, at as u32 + 1), "{}", last_error());
+        }
+        for at in 0..200_i64 {
+            let (time_ns, text) = (at * 10, format!("text {at}"));
+            let mut frame = (u64::MAX - at.cast_unsigned()).to_le_bytes().to_vec();
+            frame.push((at % 2) as u8);
+            frame.extend((at as f32 / 2.0).to_le_bytes());
+            let none = null_mut();
+            assert_eq!(baro_push_sample(producer, 1, time_ns, at as f64 / 4.0, none), 0);
+            assert_eq!(baro_push_integer(producer, 2, time_ns, i64::MIN + at, none), 0);
+            assert_eq!(baro_push_integer(producer, 3, time_ns, at % 2, none), 0);
+            let (letters, bytes) = (text.as_ptr().cast(), text.len());
+            assert_eq!(baro_push_text(producer, 4, time_ns, letters, bytes, none), 0);
+            let (bytes, length) = (frame.as_ptr().cast(), frame.len());
+            assert_eq!(baro_push_frame(producer, 5, time_ns, bytes, length, none), 0);
+        }
+        assert_eq!(baro_producer_close(producer), 0);
+        assert_eq!(baro_close(recorder, null_mut()), 0);
+    }
+}
+
+/// All of a type: its name as asked, its type, and the bits or text of number `at`.
+type Expected = (&'static str, u32, fn(i64) -> (i64, String));
+
+const TYPES: [Expected; 7] = [
+    ("f{b=\"2\", a=\"1\"}", BARO_F64, |at| {
+        ((at as f64 / 4.0).to_bits().cast_signed(), String::new())
+    }),
+    ("i{a=\"1\"}", BARO_I64, |at| (i64::MIN + at, String::new())),
+    ("b", BARO_BOOL, |at| (at % 2, String::new())),
+    ("t", BARO_TEXT, |at| (0, format!("text {at}"))),
+    ("raw.n", BARO_I64, |at| ((u64::MAX - at.cast_unsigned()).cast_signed(), String::new())),
+    ("raw.on", BARO_BOOL, |at| (at % 2, String::new())),
+    ("raw.x", BARO_F64, |at| ((at as f64 / 2.0).to_bits().cast_signed(), String::new())),
+];
+
+#[test]
+fn every_type_is_read_with_its_labels_from_a_time_and_the_newest() {
+    let place = Place::recycling("samples-types");
+    push_types(&place);
+    for settled in [false, true] {
+        if settled {
+            let mut settler = Settler::open(place.path(), SettleOptions::default()).unwrap();
+            while settler.step(Extent::All).unwrap().more {}
+        }
+        for (name, expected_kind, value) in TYPES {
+            let expected = |range: std::ops::Range<i64>| -> Vec<(i64, i64, String)> {
+                range.map(|at| (at * 10, value(at).0, value(at).1)).collect()
+            };
+            let rows = |found: Vec<Read>| -> Vec<(i64, i64, String)> {
+                let bits = |row: &Read| if expected_kind == BARO_TEXT { 0 } else { row.2 };
+                found.iter().map(|row| (row.0, bits(row), row.3.clone())).collect()
+            };
+            let (kind, all) = read(&place, name, i64::MIN, i64::MAX);
+            assert_eq!((kind, rows(all)), (expected_kind, expected(0..200)), "{name}");
+            let (_, some) = read(&place, name, 95, 150);
+            assert_eq!(rows(some), expected(10..15), "{name}");
+            assert_eq!(read(&place, name, 5, 10).1, [], "{name}");
+            // From a time on, the newest, and all again.
+            let (samples, kind) = open(&place, name, 100, 1_500);
+            let rest = |samples| rows(rest(samples, kind));
+            // SAFETY: a valid handle.
+            unsafe {
+                assert_eq!(baro_samples_newest(samples, 3), 0);
+                assert_eq!(rest(samples), expected(147..150), "{name}");
+                assert_eq!(baro_samples_seek(samples, 1_471), 0);
+                assert_eq!(rest(samples), expected(148..150), "{name}");
+                assert_eq!(baro_samples_seek(samples, i64::MIN), 0);
+                assert_eq!(rest(samples), expected(10..150), "{name}");
+                assert_eq!(baro_samples_seek(samples, 1_500), 0);
+                assert_eq!(rest(samples), [], "{name}");
+                assert_eq!(baro_samples_newest(samples, 1 << 20), 0);
+                assert_eq!(rest(samples), expected(10..150), "{name}");
+                for count in [0, (1 << 20) + 1, usize::MAX] {
+                    assert_eq!(baro_samples_newest(samples, count), BARO_EINVAL);
+                }
+                assert_eq!(baro_samples_close(samples), 0);
+            }
+        }
+    }
+    let (code, said) = refused(&place, "raw", 0, 1);
+    assert_eq!((code, said.contains("raw")), (BARO_EINVAL, true), "{said}");
 }

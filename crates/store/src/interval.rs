@@ -68,7 +68,7 @@ impl Filter {
 
     /// Without samples and texts: who reads these from runs and log together has them from there.
     #[must_use]
-    pub(crate) fn without_samples(self) -> Self {
+    pub fn without_samples(self) -> Self {
         Filter { no_samples: true, ..self }
     }
 

@@ -57,6 +57,7 @@ pub(crate) fn structures() -> Vec<Structure> {
         }
         baro_sample { type_size series time_ns value integer }
         baro_gap { type_size reserved ring_full too_large damaged unknown }
+        baro_event { type_size kind count id state reserved }
         baro_series { type_size id value_type reserved }
         baro_read_report { type_size series records blocks blocks_damaged blocks_recycled }
     }

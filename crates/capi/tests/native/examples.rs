@@ -1,4 +1,4 @@
-//! The programs in `examples/c` compile without a warning and do what they say.
+//! The programs in `examples/c`, and the first one of `docs/c.md`, compile without a warning and do what they say.
 
 use crate::toolchain::{Folder, compile, compiler, repository, run};
 
@@ -8,6 +8,32 @@ fn built(folder: &Folder, name: &str) -> Option<std::path::PathBuf> {
     let program = folder.path(name);
     compile(&cc, "-std=c99", &source, &program);
     Some(program)
+}
+
+/// The first program of the documentation.
+fn first_program() -> &'static str {
+    let text = include_str!("../../../../docs/c.md");
+    let (_, text) = text.split_once("```c\n").unwrap();
+    text.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_first_program_of_the_documentation_records_and_reads_back() {
+    let text = first_program();
+    assert!(text.lines().count() <= 28, "it is to be read at a glance");
+    let Some(cc) = compiler("c") else { return };
+    let folder = Folder::new("first");
+    let (source, program) = (folder.write("first.c", text), folder.path("first"));
+    compile(&cc, "-std=c99", &source, &program);
+    let store = folder.path("store");
+    let said = run(&program, &[store.to_str().unwrap()]);
+    let values: Vec<f64> =
+        said.lines().filter_map(|line| line.split_once(' ')?.1.parse().ok()).collect();
+    let expected: Vec<f64> = (0..100).map(|number| 20.0 + f64::from(number) / 8.0).collect();
+    assert_eq!(values, expected);
+    // The second time there is a store already, and it says so.
+    let said = run(&program, &[store.to_str().unwrap()]);
+    assert!(said.contains("holds a store already"), "{said}");
 }
 
 #[test]

@@ -7,11 +7,15 @@ use std::process::Command;
 /// The functions that the header declares.
 fn declared() -> BTreeSet<String> {
     let header = include_str!("../../barograph.h");
-    let code = header.lines().filter(|line| !line.starts_with("//") && !line.starts_with(" *"));
+    let code = header.lines().filter(|line| !line.starts_with("#define"));
     let text = code.collect::<Vec<_>>().join("\n");
+    // Without comments.
+    let code = text.split("*/").map(|text| text.split_once("/*").map_or(text, |(code, _)| code));
+    let text = code.collect::<String>();
     text.split('(')
         .filter_map(|before| before.rsplit([' ', '*', '\n']).next())
-        .filter(|name| name.starts_with("baro_"))
+        // A typedef of a function's pointer has its name in parentheses.
+        .filter(|name| name.starts_with("baro_") && !name.ends_with(')'))
         .map(str::to_owned)
         .collect()
 }

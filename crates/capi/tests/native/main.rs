@@ -10,4 +10,5 @@ mod abi;
 mod examples;
 mod exports;
 mod memory;
+mod standards;
 mod toolchain;

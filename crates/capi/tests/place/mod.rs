@@ -67,6 +67,7 @@ pub(crate) fn last_error() -> String {
 }
 
 /// A recorder with one producer: a ring of 1 MiB, records of up to 64 KiB.
+#[allow(dead_code, reason = "not every test needs it")]
 pub(crate) fn opened(place: &Place) -> (*mut baro_recorder, *mut baro_producer) {
     place.init();
     // SAFETY: structures of the interface take any bits.
