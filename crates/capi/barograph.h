@@ -292,12 +292,6 @@ typedef struct baro_pin_info {
 } baro_pin_info;
 #define BARO_PIN_INFO_INIT {sizeof(baro_pin_info), 0, 0, 0, 0, 0, {0}, {0}}
 
-/* The value of a sample, as the type of its series says: 64 bits. */
-typedef union baro_value {
-  double value; /* Of a series of type BARO_F64. */
-  int64_t integer; /* Of a series of type BARO_I64 or, 0 or 1, BARO_BOOL. */
-} baro_value;
-
 /* A ring's counters at one moment. */
 typedef struct baro_ring_report {
   uint32_t type_size; /* sizeof(baro_ring_report) */
@@ -313,6 +307,12 @@ typedef struct baro_ring_report {
   uint64_t record_bytes_max; /* Largest payload of a record. */
 } baro_ring_report;
 #define BARO_RING_REPORT_INIT {sizeof(baro_ring_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* The value of a sample, as the type of its series says: 64 bits. */
+typedef union baro_value {
+  double value; /* Of a series of type BARO_F64. */
+  int64_t integer; /* Of a series of type BARO_I64 or, 0 or 1, BARO_BOOL. */
+} baro_value;
 
 /* A declared series or channel. */
 typedef struct baro_series {
@@ -465,7 +465,8 @@ const char *baro_strerror(int32_t code);
  * the background, the writer is in trouble or out of it, or a pin changes its state: see
  * BARO_EVENT_... What has gone wrong already is told first. Replaces the callback that was set
  * before; null unsets it. When this returns, and when baro_close does, the one before is not
- * running and will not be called again; news of the last moment is told before.
+ * running and will not be called again; news of the last moment is told before, for which it
+ * waits up to 1 s for the device.
  *
  * It is called from a thread of the library's that does nothing else, up to 100 ms after the
  * fact, one call at a time; never from inside a push or any other call, and never by the writer,
@@ -582,6 +583,19 @@ int32_t baro_attach(const char *ring, struct baro_producer **producer);
  * Returns 0, BARO_EINVAL. */
 int32_t baro_producer_close(struct baro_producer *producer);
 
+/* Every sequence below *durable survives a power cut, or is a logged gap. Never blocks.
+ * Returns 0, BARO_EINVAL. */
+int32_t baro_producer_durable(const struct baro_producer *producer, uint64_t *durable);
+
+/* The ring's counters: what was refused, lost, written, durable. Never blocks.
+ * Returns 0, BARO_EINVAL. */
+int32_t baro_producer_report(const struct baro_producer *producer, struct baro_ring_report *report);
+
+/* Puts the path of the ring's file into `buffer` of `room` bytes: another process can attach to
+ * it once this producer is closed. BARO_ENOTSUP if the ring is private memory.
+ * Returns 0, BARO_EINVAL, BARO_ENOTSUP, BARO_ERANGE. */
+int32_t baro_producer_path(const struct baro_producer *producer, char *buffer, size_t room);
+
 /* Pushes a frame of `channel`, taken at `time_ns`. `sequence` may be null. Never blocks, never
  * enters the kernel. BARO_EAGAIN: the ring is full; the record is counted and will be a gap.
  *
@@ -684,19 +698,6 @@ int32_t baro_push_integer(struct baro_producer *producer,
                           int64_t time_ns,
                           int64_t value,
                           uint64_t *sequence);
-
-/* Every sequence below *durable survives a power cut, or is a logged gap. Never blocks.
- * Returns 0, BARO_EINVAL. */
-int32_t baro_producer_durable(const struct baro_producer *producer, uint64_t *durable);
-
-/* The ring's counters: what was refused, lost, written, durable. Never blocks.
- * Returns 0, BARO_EINVAL. */
-int32_t baro_producer_report(const struct baro_producer *producer, struct baro_ring_report *report);
-
-/* Puts the path of the ring's file into `buffer` of `room` bytes: another process can attach to
- * it once this producer is closed. BARO_ENOTSUP if the ring is private memory.
- * Returns 0, BARO_EINVAL, BARO_ENOTSUP, BARO_ERANGE. */
-int32_t baro_producer_path(const struct baro_producer *producer, char *buffer, size_t room);
 
 /* Opens the store in the folder `store` for reading what is in the log now, record by record in
  * the order of writing; also beside its recorder, which does not notice. Samples that were

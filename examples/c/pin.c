@@ -36,9 +36,7 @@ static void record(const char *store, long samples, double limit) {
     uint32_t ramp;
     check(baro_declare(recorder, "ramp", "mm", NULL, NULL, &ramp), "baro_declare");
 
-    baro_pin_options window;
-    memset(&window, 0, sizeof window);
-    window.type_size = sizeof window;
+    baro_pin_options window = BARO_PIN_OPTIONS_INIT;
     window.before_ns = 200000000;
     window.after_ns = 100000000;
     strcpy(window.name, "over the limit");
@@ -62,9 +60,7 @@ static void record(const char *store, long samples, double limit) {
     check(baro_producer_close(producer), "baro_producer_close");
 
     /* A pin is open until everything of its window is durable. */
-    baro_pin_info pin;
-    memset(&pin, 0, sizeof pin);
-    pin.type_size = sizeof pin;
+    baro_pin_info pin = BARO_PIN_INFO_INIT;
     for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms++) {
         check(baro_pin_get(recorder, 0, &pin), "baro_pin_get");
         if (pin.state == BARO_PIN_WHOLE || pin.state == BARO_PIN_SHORT)
@@ -93,21 +89,15 @@ static void record(const char *store, long samples, double limit) {
 static int read_back(const char *store) {
     baro_reader *reader;
     check(baro_reader_open(store, &reader), "baro_reader_open");
-    baro_pin_info pin;
-    memset(&pin, 0, sizeof pin);
-    pin.type_size = sizeof pin;
+    baro_pin_info pin = BARO_PIN_INFO_INIT;
     int found = baro_reader_pin(reader, 0, &pin);
     check(found, "baro_reader_pin");
     if (found == 0) {
         fprintf(stderr, "no value went beyond the limit\n");
         return 3;
     }
-    baro_record record;
-    memset(&record, 0, sizeof record);
-    record.type_size = sizeof record;
-    baro_sample sample;
-    memset(&sample, 0, sizeof sample);
-    sample.type_size = sizeof sample;
+    baro_record record = BARO_RECORD_INIT;
+    baro_sample sample = BARO_SAMPLE_INIT;
     const void *payload;
     long samples = 0, missing = 0;
     double first = 0, last = 0;
@@ -141,9 +131,7 @@ int main(int count, char **arguments) {
     double limit = count > 3 ? atof(arguments[3]) : 1500;
 
     /* Two segments now; the others are added while recording. */
-    baro_init_options making;
-    memset(&making, 0, sizeof making);
-    making.type_size = sizeof making;
+    baro_init_options making = BARO_INIT_OPTIONS_INIT;
     making.flags = BARO_INIT_RECYCLE | BARO_INIT_GROW;
     making.log_bytes = 64 << 20;
     int code = baro_init(store, &making);

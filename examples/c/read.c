@@ -14,9 +14,7 @@ static void check(int code, const char *call) {
 }
 
 static void print_samples(const baro_record *record, const void *payload) {
-    baro_sample sample;
-    memset(&sample, 0, sizeof sample);
-    sample.type_size = sizeof sample;
+    baro_sample sample = BARO_SAMPLE_INIT;
     size_t bytes = (size_t)record->payload_bytes;
     for (size_t index = 0;; index++) {
         int more = baro_sample_get(payload, bytes, record->time_ns, index, &sample);
@@ -37,9 +35,7 @@ int main(int count, char **arguments) {
     baro_reader *reader;
     check(baro_reader_open(arguments[1], &reader), "baro_reader_open");
 
-    baro_series series;
-    memset(&series, 0, sizeof series);
-    series.type_size = sizeof series;
+    baro_series series = BARO_SERIES_INIT;
     char name[1025];
     for (size_t index = 0;; index++) {
         int more = baro_reader_series(reader, index, &series, name, sizeof name);
@@ -50,9 +46,7 @@ int main(int count, char **arguments) {
                name);
     }
 
-    baro_record record;
-    memset(&record, 0, sizeof record);
-    record.type_size = sizeof record;
+    baro_record record = BARO_RECORD_INIT;
     const void *payload;
     unsigned long frames = 0, batches = 0;
     unsigned long long lost = 0;
@@ -69,18 +63,14 @@ int main(int count, char **arguments) {
             if (!quiet)
                 print_samples(&record, payload);
         } else if (record.kind == BARO_KIND_GAP) {
-            baro_gap gap;
-            memset(&gap, 0, sizeof gap);
-            gap.type_size = sizeof gap;
+            baro_gap gap = BARO_GAP_INIT;
             check(baro_gap_get(payload, bytes, &gap), "baro_gap_get");
             lost += gap.ring_full + gap.too_large + gap.damaged + gap.unknown;
         }
     }
     check(more, "baro_reader_next");
 
-    baro_read_report report;
-    memset(&report, 0, sizeof report);
-    report.type_size = sizeof report;
+    baro_read_report report = BARO_READ_REPORT_INIT;
     check(baro_reader_report(reader, &report), "baro_reader_report");
     printf("frames %lu batches %lu lost %llu damaged_blocks %llu\n", frames, batches, lost,
            (unsigned long long)report.blocks_damaged);

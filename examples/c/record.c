@@ -38,9 +38,7 @@ int main(int count, char **arguments) {
     const char *store = arguments[1];
     long cycles = count > 2 ? atol(arguments[2]) : 1000;
 
-    baro_init_options making;
-    memset(&making, 0, sizeof making);
-    making.type_size = sizeof making;
+    baro_init_options making = BARO_INIT_OPTIONS_INIT;
     making.flags = BARO_INIT_RECYCLE;
     making.log_bytes = (uint64_t)(count > 3 ? atol(arguments[3]) : 256) << 20;
     int code = baro_init(store, &making);
@@ -48,9 +46,7 @@ int main(int count, char **arguments) {
         check(code, "baro_init");
 
     /* A board's figures: a ring that covers 5 s at 3.2 MB/s. */
-    baro_open_options options;
-    memset(&options, 0, sizeof options);
-    options.type_size = sizeof options;
+    baro_open_options options = BARO_OPEN_OPTIONS_INIT;
     options.ring_bytes = 16 << 20;
     options.record_bytes_max = 64 << 10;
     options.fifo = 50;
@@ -62,9 +58,7 @@ int main(int count, char **arguments) {
 
     /* Declaring waits for the disk once; ids are for pushes. */
     uint32_t control, series[2];
-    baro_declare_options channel;
-    memset(&channel, 0, sizeof channel);
-    channel.type_size = sizeof channel;
+    baro_declare_options channel = BARO_DECLARE_OPTIONS_INIT;
     channel.value_type = BARO_CHANNEL;
     check(baro_declare(recorder, "control", NULL, NULL, &channel, &control), "baro_declare");
     const char *names[2] = {"position{axis=\"x\"}", "position{axis=\"y\"}"};
@@ -90,14 +84,10 @@ int main(int count, char **arguments) {
 
     /* Only now, outside of the loop, may anything wait. */
     check(baro_producer_wait_durable(producer, last, 60000000000u), "baro_producer_wait_durable");
-    baro_ring_report ring;
-    memset(&ring, 0, sizeof ring);
-    ring.type_size = sizeof ring;
+    baro_ring_report ring = BARO_RING_REPORT_INIT;
     check(baro_producer_report(producer, &ring), "baro_producer_report");
     check(baro_producer_close(producer), "baro_producer_close");
-    baro_status status;
-    memset(&status, 0, sizeof status);
-    status.type_size = sizeof status;
+    baro_status status = BARO_STATUS_INIT;
     check(baro_close(recorder, &status), "baro_close");
     printf("records %llu refused %lu durable %llu left %llu\n", (unsigned long long)ring.offered,
            refused, (unsigned long long)ring.durable, (unsigned long long)status.left);

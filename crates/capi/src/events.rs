@@ -25,21 +25,26 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Called with each event. `event` and `text`, which is never null, are valid until it returns.
-pub type baro_event_callback =
-    Option<unsafe extern "C" fn(user: *mut c_void, event: *const baro_event, text: *const c_char)>;
+pub type baro_event_callback = Option<
+    unsafe extern "C-unwind" fn(user: *mut c_void, event: *const baro_event, text: *const c_char),
+>;
 
 /// Short enough for people, long enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// A device that takes longer makes nobody wait for the last look.
+const LAST_LOOK_NS: u64 = 1_000_000_000;
 
 thread_local! {
     /// This thread calls back for some recorder.
     static CALLS_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The program's function and what it wants to be called with.
+/// The program's function and what it wants to be called with. Its type lets exceptions of C++ pass, so
+/// that one is met at the end of the thread, which ends the process; where none may pass it would be
+/// undefined.
 #[derive(Clone, Copy, Debug)]
 struct Call {
-    function: unsafe extern "C" fn(*mut c_void, *const baro_event, *const c_char),
+    function: unsafe extern "C-unwind" fn(*mut c_void, *const baro_event, *const c_char),
     user: *mut c_void,
 }
 
@@ -62,6 +67,8 @@ impl Listener {
             while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 known.tell_news(&recorder, call);
             }
+            // What the writer has not published yet would be missing from the last look.
+            let _ = recorder.flush(LAST_LOOK_NS);
             known.tell_news(&recorder, call);
         };
         let thread = std::thread::Builder::new().name("baro-events".to_owned()).spawn(run);
@@ -72,7 +79,7 @@ impl Listener {
     /// Looks once more and ends; waits for a call that is under way.
     fn end(self) {
         drop(self.end);
-        // A callback that panics ends the process: it cannot unwind.
+        // A callback in Rust may have panicked: then nothing is told any more.
         let _ = self.thread.join();
     }
 }
@@ -156,7 +163,7 @@ pub(crate) fn end(recorder: &baro_recorder) {
 /// background, the writer is in trouble or out of it, or a pin changes its state: see BARO_EVENT_...
 /// What has gone wrong already is told first. Replaces the callback that was set before; null unsets
 /// it. When this returns, and when baro_close does, the one before is not running and will not be
-/// called again; news of the last moment is told before.
+/// called again; news of the last moment is told before, for which it waits up to 1 s for the device.
 ///
 /// It is called from a thread of the library's that does nothing else, up to 100 ms after the fact,
 /// one call at a time; never from inside a push or any other call, and never by the writer, so that it

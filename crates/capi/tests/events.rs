@@ -42,7 +42,7 @@ impl Heard {
     }
 }
 
-unsafe extern "C" fn hear(user: *mut c_void, event: *const baro_event, text: *const c_char) {
+unsafe extern "C-unwind" fn hear(user: *mut c_void, event: *const baro_event, text: *const c_char) {
     // SAFETY: `user` is a Heard that lives longer; event and text are valid.
     let (heard, event, text) = unsafe {
         let text = CStr::from_ptr(text).to_str().unwrap().to_owned();

@@ -18,7 +18,7 @@ use world::{Random, World};
 
 const CALLS: u64 = 400;
 
-unsafe extern "C" fn count(user: *mut c_void, _: *const baro_event, text: *const c_char) {
+unsafe extern "C-unwind" fn count(user: *mut c_void, _: *const baro_event, text: *const c_char) {
     // SAFETY: the counter lives as long as the callback is set; the text is the library's.
     unsafe {
         let text = std::ffi::CStr::from_ptr(text);

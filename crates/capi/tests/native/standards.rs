@@ -1,7 +1,8 @@
 //! The header and programs that use it compile without a warning as every C and C++ that compilers
 //! here know, under every compiler that is here.
 
-use crate::toolchain::{Folder, compiler};
+use crate::toolchain::{Folder, compile, compiler};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 /// What a program does with macros, initialisers and pointers, in the C of 1989.
@@ -35,6 +36,8 @@ int main(int count, char **arguments) {
 }
 ";
 
+/// On every Linux.
+const SIGABRT: i32 = 6;
 const C: [&str; 6] = ["c89", "c99", "gnu99", "c11", "c17", "c2x"];
 const CXX: [&str; 6] = ["c++98", "c++03", "c++11", "c++14", "c++17", "c++20"];
 
@@ -61,6 +64,44 @@ fn the_header_is_clean_in_every_standard() {
             }
         }
     }
+}
+
+/// A callback that throws, in C++.
+const THROWS: &str = "
+#include <barograph.h>
+#include <cstdio>
+#include <unistd.h>
+
+static void throws(void *, const baro_event *, const char *) { throw 7; }
+
+int main(int, char **arguments) {
+    baro_init_options making = BARO_INIT_OPTIONS_INIT;
+    baro_recorder *recorder;
+    baro_producer *producer;
+    static char frame[1 << 20];
+    making.log_bytes = 4 << 20;
+    if (baro_init(arguments[1], &making) || baro_open(arguments[1], 0, &recorder)
+        || baro_producer_open(recorder, &producer))
+        return puts(baro_last_error());
+    baro_push_frame(producer, 1, 0, frame, sizeof frame, 0);
+    baro_on_event(recorder, throws, 0);
+    sleep(60);
+    return 0;
+}
+";
+
+#[test]
+fn an_exception_that_leaves_a_callback_ends_the_process() {
+    if std::env::var_os("BARO_RUN").is_some() {
+        println!("skipped: how an emulated process ends is the emulator's");
+        return;
+    }
+    let Some(cxx) = compiler("c++") else { return };
+    let folder = Folder::new("throws");
+    let (source, program) = (folder.write("throws.cpp", THROWS), folder.path("throws"));
+    compile(&cxx, "-std=c++11", &source, &program);
+    let out = Command::new(&program).arg(folder.path("store")).output().unwrap();
+    assert_eq!(out.status.signal(), Some(SIGABRT), "{out:?}");
 }
 
 #[test]
