@@ -21,12 +21,13 @@ const SECTOR_BYTES: u64 = 512;
 pub const REQUESTS_WANTED: u64 = 1024;
 /// BFQ's own time to wait for the next request, us.
 const SLICE_IDLE_US: u64 = 8_000;
-/// A piece may take so many times `timeout_sync`: others wait for it where the disk has taken it whole,
-/// and the gap to the next is lost. Reads were measured with 2.
+/// A piece may take so many times `timeout_sync`. Longer ones keep other groups waiting once the disk has
+/// taken them; shorter ones lose more time in the gaps between pieces. Reads were measured with 2.
 const TURNS: f64 = 2.0;
-/// Of writes, this many ms at most: the disk may have taken the pieces of all groups, and the journal, for
-/// which writers wait, waits for them; who waits then loses a turn, and what is lost is a piece of another.
-/// Not of reads, of which nobody waits so (docs/share-cause.md). Measured with 80, 125 and 250.
+/// A piece of a write may take this many ms at most. Writers wait for the journal, and the journal waits for
+/// the pieces of all groups that the disk has taken. A group that waits for the journal misses its BFQ turn
+/// and loses one piece of bandwidth. Readers do not wait so (docs/share-cause.md). Measured with 80, 125
+/// and 250.
 const WRITE_MS: f64 = 80.0;
 /// Reads from a slow disk never become shorter than this many ms...
 const SLOW_READ_MS: f64 = 80.0;
@@ -42,8 +43,8 @@ pub const PIECE_BYTES_MIN: u64 = 256 << 10;
 pub const PIECE_BYTES_UNKNOWN: u64 = 1 << 20;
 /// No disk needs more.
 const PIECE_BYTES_MAX: u64 = 1 << 30;
-/// No request should take the disk longer: a writer that waits for the file system's journal waits for
-/// what the disk has taken of others, and loses its turn meanwhile.
+/// No request should take the disk longer: a writer that waits for the file system's journal also waits for
+/// the requests of others that the disk has taken, and loses its turn meanwhile.
 const REQUEST_MS: f64 = 25.0;
 /// Shorter ones were not measured.
 const REQUEST_BYTES_MIN: u64 = 128 << 10;

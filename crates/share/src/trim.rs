@@ -67,8 +67,9 @@ impl Trim {
         &self.trimmed
     }
 
-    /// Whether the same groups want more as the account is of. It begins anew with others when they have
-    /// wanted more for a while: a program pauses between two calls, and who comes begins at some time.
+    /// Whether the set of backlogged groups is the one this account was opened for. The account begins anew
+    /// with another set only when that set has lasted for a while, because programs pause between two calls
+    /// and new ones begin at any moment.
     fn counts(&mut self, period: &Period) -> bool {
         let wanting = period.groups.iter().filter(|group| group.backlogged);
         let wanting: BTreeSet<String> = wanting.map(|group| group.name.clone()).collect();
