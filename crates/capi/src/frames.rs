@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_void};
 use std::ops::{ControlFlow, Range};
 
 /// Bytes of frames held at once, or one frame.
-const PORTION_BYTES: usize = 1 << 20;
+const PORTION_BYTES: usize = 4 << 20;
 /// Frames held at once.
 const PORTION_FRAMES: usize = 8192;
 /// Memory for blocks that overlap in time.

@@ -1,6 +1,8 @@
 //! The programs in `examples/c`, and the first one of `docs/c.md`, compile without a warning and do what they say.
 
-use crate::toolchain::{Folder, compile, compiler, repository, run};
+use crate::toolchain::{Folder, compile, compiler, repository, run, started};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 fn built(folder: &Folder, name: &str) -> Option<std::path::PathBuf> {
     let cc = compiler("c")?;
@@ -34,6 +36,85 @@ fn the_first_program_of_the_documentation_records_and_reads_back() {
     // The second time there is a store already, and it says so.
     let said = run(&program, &[store.to_str().unwrap()]);
     assert!(said.contains("holds a store already"), "{said}");
+}
+
+#[test]
+fn what_was_pushed_before_the_supply_fails_is_there() {
+    let folder = Folder::new("flush");
+    let Some(flush) = built(&folder, "flush") else { return };
+    let store = folder.path("store");
+    let mut running =
+        started(&flush, &[store.to_str().unwrap()]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(running.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(line, "recording\n");
+    let kill = Command::new("kill").arg(running.id().to_string()).status().unwrap();
+    assert!(kill.success());
+    line.clear();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(line, "left 0\n");
+    assert!(running.wait().unwrap().success());
+    // Nothing was closed, and the store is read without a recorder that could take the ring over.
+    let reader = baro_store::Store::open(&store).unwrap();
+    let (rows, _) = reader.tail(&[1], 1_000_000).unwrap();
+    let rows = &rows[&1];
+    let value = |row: &baro_store::Row| match row.value {
+        baro_store::Value::Bits(bits) => f64::from_bits(bits),
+        _ => panic!("{row:?}"),
+    };
+    let values: Vec<f64> = rows.iter().map(value).collect();
+    assert!(values.len() > 100, "{}", values.len());
+    assert!(values.iter().enumerate().all(|(at, value)| at as f64 == *value));
+    // The next recorder takes what came later out of the ring, and removes its file.
+    let next = baro_recorder::Recorder::open(&store, baro_recorder::Options::default()).unwrap();
+    assert_eq!((next.opening().rings_taken_over, next.close().left), (1, 0));
+}
+
+#[test]
+fn a_ring_that_was_never_given_back_is_removed_by_the_next_open() {
+    /// Records into a ring in a file, and forgets its producer if it is asked to.
+    const PROGRAM: &str = r#"
+        #include <barograph.h>
+        #include <stdio.h>
+        int main(int count, char **arguments) {
+            baro_init_options making = BARO_INIT_OPTIONS_INIT;
+            baro_recorder *recorder;
+            baro_producer *producer;
+            char path[512] = "";
+            making.log_bytes = 4 << 20;
+            baro_init(arguments[1], &making);
+            if (baro_open(arguments[1], NULL, &recorder) < 0)
+                return puts(baro_last_error());
+            if (count > 2) {
+                baro_producer_open(recorder, &producer);
+                baro_push_sample(producer, 1, 0, 0.5, NULL);
+                baro_producer_path(producer, path, sizeof path);
+                if (arguments[2][0] == 'b')
+                    baro_producer_close(producer);
+            }
+            baro_close(recorder, NULL);
+            if (count > 2 && arguments[2][0] == 'a')
+                baro_producer_close(producer);
+            return puts(path) < 0;
+        }
+    "#;
+    let Some(cc) = compiler("c") else { return };
+    let folder = Folder::new("forgotten");
+    let (source, program) = (folder.write("forget.c", PROGRAM), folder.path("forget"));
+    compile(&cc, "-std=c99", &source, &program);
+    let store = folder.path("store");
+    let store = store.to_str().unwrap();
+    if run(&program, &[store, "before"]) == "\n" {
+        println!("skipped: no tmpfs for rings");
+        return;
+    }
+    for (when, left) in [("before", false), ("after", false), ("never", true)] {
+        let path = run(&program, &[store, when]);
+        assert_eq!(std::path::Path::new(path.trim()).exists(), left, "closed {when}: {path}");
+        run(&program, &[store]);
+        assert!(!std::path::Path::new(path.trim()).exists(), "closed {when}: {path}");
+    }
 }
 
 #[test]

@@ -80,7 +80,9 @@ int main(int, char **arguments) {
     baro_producer *producer;
     static char frame[1 << 20];
     making.log_bytes = 4 << 20;
-    if (baro_init(arguments[1], &making) || baro_open(arguments[1], 0, &recorder)
+    baro_open_options options = BARO_OPEN_OPTIONS_INIT;
+    options.flags = BARO_OPEN_RINGS_PRIVATE;
+    if (baro_init(arguments[1], &making) || baro_open(arguments[1], &options, &recorder)
         || baro_producer_open(recorder, &producer))
         return puts(baro_last_error());
     baro_push_frame(producer, 1, 0, frame, sizeof frame, 0);

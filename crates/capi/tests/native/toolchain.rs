@@ -87,8 +87,8 @@ pub(crate) fn compile(compiler: &str, standard: &str, source: &Path, program: &P
     assert!(out.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&out.stderr));
 }
 
-/// Runs a program that was compiled; a failure is shown with what it said.
-pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
+/// A program that was compiled, to be started.
+pub(crate) fn started(program: &Path, arguments: &[&str]) -> Command {
     let mut command = match std::env::var_os("BARO_RUN") {
         Some(runner) => {
             let mut command = Command::new(runner);
@@ -97,7 +97,14 @@ pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
         }
         None => Command::new(program),
     };
-    let Output { status, stdout, stderr } = command.args(arguments).output().unwrap();
+    command.args(arguments);
+    command
+}
+
+/// Runs it; a failure is shown with what it said.
+pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
+    let mut command = started(program, arguments);
+    let Output { status, stdout, stderr } = command.output().unwrap();
     let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8_lossy(&stderr));
     assert!(status.success(), "{command:?}: {status}\n{stdout}\n{stderr}");
     stdout
