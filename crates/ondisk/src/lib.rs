@@ -16,6 +16,7 @@ mod build;
 mod bytes;
 mod catalog;
 mod crc;
+mod deletion;
 mod dictionary;
 mod difference;
 mod error;
@@ -36,6 +37,9 @@ pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
 pub use build::{BlockBuilder, end_mark};
 pub use catalog::{Declaration, DeclarationBatch, Type};
 pub use crc::crc32c;
+pub use deletion::{
+    Deletion, IdRange, LogPlace, deletions_of_block, deletions_of_run, is_deleted, without_deleted,
+};
 pub use dictionary::{
     DictionaryBuilder, DictionaryEntry, DictionaryHeader, DictionaryIndex, IdEntry, NewEntry,
     Watermark, id_page, layout_at, name_page,

@@ -39,6 +39,10 @@ pub const PIN_SPAN_NS_MAX: u64 = 3650 * 86_400_000_000_000;
 pub const PINS_MAX: usize = 256;
 /// Most runs of a store: settling merges them long before.
 pub const RUNS_MAX: usize = 4096;
+/// Most deletions that a manifest tells of.
+pub const DELETIONS_MAX: usize = 4096;
+/// Most ranges of ids of all of them together: every second of two million series.
+pub const DELETED_RANGES_MAX: usize = 1 << 20;
 /// Most bytes that the head of a record takes: head byte, three varints.
 pub const RECORD_HEAD_BYTES_MAX: usize = 1 + 10 + 5 + 5;
 

@@ -6,8 +6,10 @@
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::VERSION;
-use crate::limits::{RUNS_MAX, UNIT_BYTES, round_up_to_unit};
-use crate::{Error, StoreId, What, crc32c};
+use crate::limits::{
+    DELETED_RANGES_MAX, DELETIONS_MAX, RUNS_MAX, UNIT_BYTES, round_up_to_unit,
+};
+use crate::{Deletion, Error, IdRange, LogPlace, StoreId, What, crc32c};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -63,22 +65,45 @@ pub struct Manifest {
     /// The runs, the oldest data first: of two samples of one series and time that of the later
     /// run counts.
     pub runs: Vec<RunEntry>,
+    /// What has been deleted, in the order in which it was.
+    pub deletions: Vec<Deletion>,
 }
 
 const MAGIC: &[u8; 8] = b"BARORUNS";
 const HEAD_BYTES: usize = 80;
 const ENTRY_BYTES: usize = 48;
+const DELETION_BYTES: usize = 48;
+const RANGE_BYTES: usize = 8;
+/// Of a manifest with deletions: who does not know them must not show what is deleted.
+const VERSION_DELETIONS: u16 = 2;
+const WHOLE: u8 = 1;
+
+/// Where deletions begin, where their ranges do, and where these end.
+fn places(runs: usize, deletions: usize, ranges: usize) -> (usize, usize, usize) {
+    let deletions_at = HEAD_BYTES + runs * ENTRY_BYTES;
+    let ranges_at = deletions_at + deletions * DELETION_BYTES;
+    (deletions_at, ranges_at, ranges_at + ranges * RANGE_BYTES)
+}
 
 impl Manifest {
     /// Most bytes of an encoded one.
-    pub const BYTES_MAX: usize = round_up_to_unit(HEAD_BYTES + RUNS_MAX * ENTRY_BYTES);
+    pub const BYTES_MAX: usize = round_up_to_unit(
+        HEAD_BYTES
+            + RUNS_MAX * ENTRY_BYTES
+            + DELETIONS_MAX * DELETION_BYTES
+            + DELETED_RANGES_MAX * RANGE_BYTES,
+    );
 
     /// The file's bytes, whole units.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![0; round_up_to_unit(HEAD_BYTES + self.runs.len() * ENTRY_BYTES)];
+        let ranges = self.deletions.iter().map(|deletion| deletion.ids.len()).sum();
+        let (deletions_at, ranges_at, end) = places(self.runs.len(), self.deletions.len(), ranges);
+        let mut bytes = vec![0; round_up_to_unit(end)];
         put(&mut bytes, 0, MAGIC);
-        put(&mut bytes, 8, &VERSION.to_le_bytes());
+        let version = if self.deletions.is_empty() { VERSION } else { VERSION_DELETIONS };
+        put(&mut bytes, 8, &version.to_le_bytes());
+        put(&mut bytes, 68, &(self.deletions.len() as u32).to_le_bytes());
         put(&mut bytes, 16, &self.store.0);
         put(&mut bytes, 32, &self.generation.to_le_bytes());
         put(&mut bytes, 40, &self.settled.epoch.to_le_bytes());
@@ -94,6 +119,22 @@ impl Manifest {
             put(&mut bytes, at + 24, &run.time_min_ns.to_le_bytes());
             put(&mut bytes, at + 32, &run.time_max_ns.to_le_bytes());
             put(&mut bytes, at + 40, &[run.level]);
+        }
+        let mut range_at = ranges_at;
+        for (at, deletion) in self.deletions.iter().enumerate() {
+            let at = deletions_at + at * DELETION_BYTES;
+            put(&mut bytes, at, &deletion.before.session.to_le_bytes());
+            put(&mut bytes, at + 8, &deletion.before.sequence.to_le_bytes());
+            put(&mut bytes, at + 16, &deletion.runs_below.to_le_bytes());
+            put(&mut bytes, at + 24, &deletion.from_ns.to_le_bytes());
+            put(&mut bytes, at + 32, &deletion.to_ns.to_le_bytes());
+            put(&mut bytes, at + 40, &(deletion.ids.len() as u32).to_le_bytes());
+            put(&mut bytes, at + 44, &[if deletion.whole { WHOLE } else { 0 }]);
+            for range in &deletion.ids {
+                put(&mut bytes, range_at, &range.first.to_le_bytes());
+                put(&mut bytes, range_at + 4, &range.last.to_le_bytes());
+                range_at += RANGE_BYTES;
+            }
         }
         let crc = crc32c(0, &bytes);
         put(&mut bytes, 12, &crc.to_le_bytes());
@@ -117,15 +158,23 @@ impl Manifest {
         if bytes.get(..8) != Some(MAGIC.as_slice()) {
             return mismatch("magic", 0, u64::from_le_bytes(*MAGIC), u64_at(bytes, 0));
         }
-        if u16_at(bytes, 8) != VERSION {
-            return mismatch("version", 8, u64::from(VERSION), u64::from(u16_at(bytes, 8)));
+        let version = u16_at(bytes, 8);
+        if version != VERSION && version != VERSION_DELETIONS {
+            return mismatch("version", 8, u64::from(VERSION), u64::from(version));
         }
         let runs = u32_at(bytes, 64) as usize;
         if runs > RUNS_MAX {
             let (limit, found) = (RUNS_MAX as u64, runs as u64);
             return Err(Error::OutOfRange { what, field: "runs", offset: 64, limit, found });
         }
-        let expected = round_up_to_unit(HEAD_BYTES + runs * ENTRY_BYTES);
+        let deletions = if version == VERSION { 0 } else { u32_at(bytes, 68) as usize };
+        if deletions > DELETIONS_MAX {
+            let (limit, found) = (DELETIONS_MAX as u64, deletions as u64);
+            return Err(Error::OutOfRange { what, field: "deletions", offset: 68, limit, found });
+        }
+        let ranges = range_counts(bytes, runs, deletions)?;
+        let (_, _, end) = places(runs, deletions, ranges);
+        let expected = round_up_to_unit(end);
         if bytes.len() != expected {
             return mismatch("length", 64, expected as u64, found);
         }
@@ -153,6 +202,7 @@ impl Manifest {
             next_run: u64_at(bytes, 56),
             lost_blocks: u64_at(bytes, 72),
             runs: (0..runs).map(run).collect(),
+            deletions: decode_deletions(bytes, runs, deletions)?,
         };
         if let Some(last) = manifest.runs.iter().map(|run| run.id).max()
             && last >= manifest.next_run
@@ -194,6 +244,69 @@ impl Manifest {
     }
 }
 
+/// Ranges of all deletions.
+fn range_counts(bytes: &[u8], runs: usize, deletions: usize) -> Result<usize, Error> {
+    let what = What::Manifest;
+    let (start, end, _) = places(runs, deletions, 0);
+    if bytes.len() < end {
+        let (offset, expected, found) = (start as u64, end as u64, bytes.len() as u64);
+        return Err(Error::Truncated { what, offset, expected, found });
+    }
+    let counts = (0..deletions).map(|at| u32_at(bytes, start + at * DELETION_BYTES + 40) as usize);
+    let ranges = counts.fold(0_usize, usize::saturating_add);
+    if ranges > DELETED_RANGES_MAX {
+        let (limit, found, offset) = (DELETED_RANGES_MAX as u64, ranges as u64, start as u64 + 40);
+        let field = "ranges of deleted ids";
+        return Err(Error::OutOfRange { what, field, offset, limit, found });
+    }
+    Ok(ranges)
+}
+
+/// The deletions of a manifest whose length is right.
+fn decode_deletions(bytes: &[u8], runs: usize, deletions: usize) -> Result<Vec<Deletion>, Error> {
+    let what = What::Manifest;
+    let mut found: Vec<Deletion> = Vec::with_capacity(deletions);
+    let (start, mut range_at, _) = places(runs, deletions, 0);
+    for at in 0..deletions {
+        let at = start + at * DELETION_BYTES;
+        let wrong = |field, offset: usize, expected, found| {
+            Err(Error::Mismatch { what, field, offset: offset as u64, expected, found })
+        };
+        let flags = u32_at(bytes, at + 44);
+        if flags > u32::from(WHOLE) {
+            return wrong("flags of a deletion", at + 44, u64::from(WHOLE), u64::from(flags));
+        }
+        let mut ids: Vec<IdRange> = Vec::with_capacity(u32_at(bytes, at + 40) as usize);
+        for _ in 0..u32_at(bytes, at + 40) {
+            let (first, last) = (u32_at(bytes, range_at), u32_at(bytes, range_at + 4));
+            let behind = ids.last().is_none_or(|b| u64::from(b.last) + 1 < u64::from(first));
+            if !behind || first > last {
+                let (expected, found) = (u64::from(last), u64::from(first));
+                return wrong("order of deleted ids", range_at, expected, found);
+            }
+            ids.push(IdRange { first, last });
+            range_at += RANGE_BYTES;
+        }
+        let (session, sequence) = (u64_at(bytes, at), u64_at(bytes, at + 8));
+        let deletion = Deletion {
+            before: LogPlace { session, sequence },
+            runs_below: u64_at(bytes, at + 16),
+            from_ns: i64_at(bytes, at + 24),
+            to_ns: i64_at(bytes, at + 32),
+            whole: flags == u32::from(WHOLE),
+            ids,
+        };
+        let risen = found.last().is_none_or(|last| {
+            last.before <= deletion.before && last.runs_below <= deletion.runs_below
+        });
+        if !risen {
+            return wrong("order of deletions", at, session, sequence);
+        }
+        found.push(deletion);
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,12 +327,25 @@ mod tests {
             lost_blocks: 5,
             next_run: 200,
             runs: (0..150).map(|id| run(id, (id % 3) as u8)).collect(),
+            deletions: Vec::new(),
         }
+    }
+
+    fn deleted() -> Manifest {
+        let deletion = |at: u64| Deletion {
+            before: LogPlace { session: at / 2, sequence: 10 * at },
+            runs_below: 150 + at,
+            from_ns: -1000,
+            to_ns: i64::MAX - at as i64,
+            whole: at % 2 == 0,
+            ids: Deletion::ranges([1, 2, 5, 9, 10].into_iter().skip(at as usize % 4)),
+        };
+        Manifest { deletions: (0..7).map(deletion).collect(), ..some() }
     }
 
     #[test]
     fn round_trips_and_every_flipped_bit_is_found() {
-        for manifest in [Manifest { next_run: 1, ..Manifest::default() }, some()] {
+        for manifest in [Manifest { next_run: 1, ..Manifest::default() }, some(), deleted()] {
             let bytes = manifest.encode();
             assert_eq!(Manifest::decode(&bytes), Ok(manifest));
             for at in 0..bytes.len() {
@@ -233,6 +359,20 @@ mod tests {
                 assert!(Manifest::decode(&other).is_err(), "{length} bytes");
             }
         }
+    }
+
+    /// Without deletions it is what it was before there were any; with some, who does not know them
+    /// takes it for another version.
+    #[test]
+    fn only_a_manifest_with_deletions_has_another_version() {
+        let version = |manifest: &Manifest| u16_at(&manifest.encode(), 8);
+        assert_eq!((version(&some()), version(&deleted())), (1, 2));
+        let mut falling = deleted();
+        falling.deletions.reverse();
+        assert!(Manifest::decode(&falling.encode()).is_err());
+        let mut touching = deleted();
+        touching.deletions[0].ids = [3, 4].map(|id| IdRange { first: id, last: id }).to_vec();
+        assert!(Manifest::decode(&touching.encode()).is_err());
     }
 
     #[test]

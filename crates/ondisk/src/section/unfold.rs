@@ -4,7 +4,7 @@
 //! Invariant: the records hold the samples of the section, each once (`tests/section.rs`).
 
 use super::{SampleColumns, Section};
-use crate::{Error, Samples};
+use crate::{Deletion, Error, Samples, is_deleted};
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -24,6 +24,14 @@ impl UnfoldedSamples {
     /// # Errors
     /// A strip is not what the format asks for; then nothing is here.
     pub fn unfold(&mut self, section: &Section<'_>) -> Result<(), Error> {
+        self.unfold_kept(section, &[])
+    }
+
+    /// The same, without what is deleted.
+    ///
+    /// # Errors
+    /// As [`UnfoldedSamples::unfold`].
+    pub fn unfold_kept(&mut self, section: &Section<'_>, by: &[Deletion]) -> Result<(), Error> {
         self.clear();
         for at in 0..section.strips() {
             if let Err(error) = section.decode_strip(at, &mut self.strip) {
@@ -32,6 +40,9 @@ impl UnfoldedSamples {
             }
             let samples = self.strip.iter();
             self.all.extend(samples.map(|(series, time_ns, bits)| (time_ns, series, bits)));
+        }
+        if !by.is_empty() {
+            self.all.retain(|(time_ns, series, _)| !is_deleted(by, *series, *time_ns));
         }
         // Stable: within a time they stay in the order of series and arrival.
         self.all.sort_by_key(|(time_ns, ..)| *time_ns);
@@ -45,6 +56,14 @@ impl UnfoldedSamples {
         }
         self.all.clear();
         Ok(())
+    }
+
+    /// Keeps the payload of another record beside those that are here; where in
+    /// [`UnfoldedSamples::bytes`].
+    pub fn keep(&mut self, payload: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(payload);
+        start..self.bytes.len()
     }
 
     /// Empties it; the memory is kept.
