@@ -112,8 +112,10 @@ impl<'a> Known<'a> {
         Known(Form::Exact { sum, kind, domain, ends_ns })
     }
 
+    /// Of an aggregate that is worked out already.
     #[inline]
-    pub(crate) fn floats(aggregate: &'a Aggregate) -> Self {
+    #[must_use]
+    pub fn floats(aggregate: &'a Aggregate) -> Self {
         Known(Form::Floats(aggregate))
     }
 

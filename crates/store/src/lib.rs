@@ -19,6 +19,7 @@ mod error;
 mod index;
 mod info;
 mod interval;
+mod mask;
 mod merge;
 mod query;
 mod read;

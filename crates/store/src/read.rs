@@ -7,13 +7,17 @@
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::index::{Patience, SegmentIndex};
+use crate::mask::Mask;
 use crate::segments::SegmentFile;
 use baro_log::{Blocks, Found, FoundHeader};
-use baro_ondisk::{Block, BlockHeader, Chunk, End, Kind, Record, Samples};
+use baro_ondisk::{Block, BlockHeader, Chunk, Deletion, End, Kind, Record, Samples};
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// A live block.
+/// What is read of it by its records and samples is without what has been deleted; `block` has the
+/// bytes as they are.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveBlock<'a> {
     /// The block.
@@ -22,6 +26,7 @@ pub struct LiveBlock<'a> {
     pub file: SegmentFile,
     /// Offset of the block in it.
     pub offset: u64,
+    pub(crate) mask: Option<&'a Mask>,
 }
 
 /// A record with where it comes from.
@@ -117,6 +122,7 @@ pub(crate) fn read_segment<S: Storage>(
     patience: &mut Patience,
     entry: &SegmentIndex,
     notes: &mut Notes,
+    deletions: &Arc<[Deletion]>,
     mut each: impl FnMut(&LiveBlock<'_>, &mut Notes) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<()>> {
     let SegmentIndex { segment, live, .. } = entry;
@@ -133,7 +139,8 @@ pub(crate) fn read_segment<S: Storage>(
         let end = match walk.next_block() {
             Ok(Found::Block(block)) => {
                 notes.blocks += 1;
-                let block = LiveBlock { block, file: segment.file, offset };
+                let mask = Mask::of_block(deletions, &block.header);
+                let block = LiveBlock { block, file: segment.file, offset, mask: mask.as_ref() };
                 if each(&block, notes)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }

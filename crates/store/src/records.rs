@@ -12,6 +12,7 @@
 
 use crate::index::{BlockPlace, Patience, SegmentIndex};
 use crate::interval::{Filter, Interval, Reading};
+use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes, RecordRef};
 use crate::read_pace::ReadPace;
 use crate::store::{Store, for_each_stored, unfold};
@@ -269,7 +270,9 @@ impl<S: Storage> Sweep<'_, S> {
                 return Ok(None);
             }
         };
-        let live = LiveBlock { block, file: entry.segment.file, offset };
+        let mask = Mask::of_block(&self.store.runs.deletions, &block.header);
+        let live =
+            LiveBlock { block, file: entry.segment.file, offset, mask: mask.as_ref() };
         let mut entries = self.spare_entries.pop().unwrap_or_default();
         entries.clear();
         let mut unfolded = self.spare_unfolded.pop().unwrap_or_default();
@@ -306,14 +309,25 @@ impl<S: Storage> Sweep<'_, S> {
             }
         };
         let (base, mut moved) = (buffer.as_ptr() as usize, 0);
+        // Records of which a part was deleted are made anew, and lie behind the others.
+        let mut anew: Vec<(RecordRef<'static>, Vec<u8>)> = Vec::new();
         let _ = for_each_stored(live, &mut notes, |record, _| {
             moved += u64::from(record.kind == Kind::Moved);
-            take(record, (record.payload.as_ptr() as usize).wrapping_sub(base));
+            let start = (record.payload.as_ptr() as usize).wrapping_sub(base);
+            if start.saturating_add(record.payload.len()) <= buffer.len() {
+                take(record, start);
+            } else {
+                anew.push((RecordRef { payload: &[], ..*record }, record.payload.to_vec()));
+            }
             ControlFlow::Continue(())
         });
         unfolded.clear();
         if filter.samples() {
             unfold(live, &mut notes, unfolded, moved);
+        }
+        for (record, payload) in &anew {
+            let start = buffer.len() + unfolded.keep(payload).start;
+            take(&RecordRef { payload, ..*record }, start);
         }
         for (time_ns, at) in unfolded.records() {
             let start = buffer.len() + at.start;

@@ -10,10 +10,11 @@ pub(crate) use page::{PageAt, RunPart};
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
+use crate::mask::Mask;
 use baro_log::{MANIFEST, RUNS, run_name};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Manifest, RunEntry, StoreId};
-use baro_runs::RunIndex;
+use baro_ondisk::{Deletion, IdRange, Manifest, RunEntry, StoreId};
+use baro_runs::{Aggregate, PageEntry, RunIndex};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::sync::Arc;
 
@@ -21,8 +22,36 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct RunFile<F> {
     pub(crate) entry: RunEntry,
-    pub(crate) index: RunIndex,
-    pub(crate) file: F,
+    pub(crate) index: Arc<RunIndex>,
+    pub(crate) file: Arc<F>,
+    /// What of it has been deleted.
+    pub(crate) mask: Option<Mask>,
+}
+
+impl<F> RunFile<F> {
+    fn masked(self, deletions: &Arc<[Deletion]>) -> Self {
+        let pages = self.index.pages().iter().map(|page| (page_ids(page), page_times(page)));
+        let mask = Mask::of_run(deletions, self.entry.id, pages);
+        RunFile { mask, ..self }
+    }
+
+    /// The mask, if something of this page may be deleted.
+    pub(crate) fn mask_of(&self, page: &PageEntry) -> Option<&Mask> {
+        self.mask.as_ref().filter(|mask| mask.meets(page_ids(page), page_times(page)))
+    }
+
+    /// What the index knows of the samples of a page that holds one series alone.
+    pub(crate) fn aggregate<'a>(&self, page: &'a PageEntry) -> Option<&'a Aggregate> {
+        page.aggregate.as_ref().filter(|_| self.mask_of(page).is_none())
+    }
+}
+
+fn page_ids(page: &PageEntry) -> IdRange {
+    IdRange { first: page.first_series, last: page.last_series }
+}
+
+fn page_times(page: &PageEntry) -> (i64, i64) {
+    (page.time_min_ns, page.time_max_ns)
 }
 
 /// See the module.
@@ -32,11 +61,18 @@ pub(crate) struct Runs<F> {
     /// The oldest data first.
     pub(crate) files: Vec<Arc<RunFile<F>>>,
     pub(crate) damage: Vec<Damage>,
+    /// What has been deleted.
+    pub(crate) deletions: Arc<[Deletion]>,
 }
 
 impl<F> Default for Runs<F> {
     fn default() -> Self {
-        Runs { manifest: Manifest::default(), files: Vec::new(), damage: Vec::new() }
+        Runs {
+            manifest: Manifest::default(),
+            files: Vec::new(),
+            damage: Vec::new(),
+            deletions: Arc::from([]),
+        }
     }
 }
 
@@ -108,6 +144,7 @@ impl<F: StorageFile> Runs<F> {
                 Ok(None) => return Ok(found),
                 Ok(Some(manifest)) => {
                     found.damage.extend(lost(&manifest));
+                    found.deletions = manifest.deletions.as_slice().into();
                     found.manifest = manifest;
                 }
                 Err(damage) => {
@@ -120,11 +157,15 @@ impl<F: StorageFile> Runs<F> {
             for entry in &found.manifest.runs {
                 let known = before.iter().find(|run| run.entry == *entry);
                 if let Some(run) = known {
-                    found.files.push(Arc::clone(run));
+                    let (index, file) = (Arc::clone(&run.index), Arc::clone(&run.file));
+                    let again = RunFile { entry: *entry, index, file, mask: None };
+                    let again = again.masked(&found.deletions);
+                    let same = again.mask == run.mask;
+                    found.files.push(if same { Arc::clone(run) } else { Arc::new(again) });
                     continue;
                 }
                 match open_run(storage, store, entry) {
-                    Ok(run) => found.files.push(Arc::new(run)),
+                    Ok(run) => found.files.push(Arc::new(run.masked(&found.deletions))),
                     Err(Unopened::Missing(damage)) => {
                         gone = true;
                         found.damage.push(damage);
@@ -237,5 +278,6 @@ fn open_run<S: Storage>(
         };
         return Err(damaged(Source::Format(source)));
     }
-    Ok(RunFile { entry: *entry, index, file })
+    let (index, file) = (Arc::new(index), Arc::new(file));
+    Ok(RunFile { entry: *entry, index, file, mask: None })
 }

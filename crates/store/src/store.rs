@@ -7,6 +7,7 @@
 use crate::catalog::Catalog;
 use crate::damage::{Damage, Loss, Source};
 use crate::index::{Index, Patience, Tail};
+use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
 use crate::runs::Runs;
 use crate::salvage;
@@ -14,7 +15,9 @@ use crate::segments::{Segments, read_segments};
 use crate::unsettled::Unsettled;
 use crate::{Error, Result};
 use baro_log::{Blocks, FOLDER, Pins, open_folder, read_identity};
-use baro_ondisk::{Identity, Kind, Pin, Section, UnfoldedSamples, WhenFull};
+use baro_ondisk::{
+    Identity, Kind, Pin, Samples, Section, UnfoldedSamples, WhenFull, without_deleted,
+};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
@@ -264,6 +267,7 @@ impl<S: Storage> Store<S> {
                 &mut patience,
                 entry,
                 &mut notes,
+                &self.runs.deletions,
                 &mut each,
             )?;
             if flow.is_break() {
@@ -326,7 +330,8 @@ pub(crate) fn unfold(
     unfolded.clear();
     let unfold = |section: Option<Section<'_>>| match section {
         Some(section) => {
-            unfolded.unfold(&section).map_err(|error| error.at(live.block.section_offset()))
+            let by = live.mask.map_or(&[][..], Mask::by);
+            unfolded.unfold_kept(&section, by).map_err(|error| error.at(live.block.section_offset()))
         }
         None => Ok(()),
     };
@@ -336,7 +341,8 @@ pub(crate) fn unfold(
     }
 }
 
-/// The records of a block as they are stored: samples that were moved are not among them. What
+/// The records of a block as they are stored: samples that were moved are not among them, nor what has
+/// been deleted; a record of samples of which some were is made anew. What
 /// cannot be decoded goes to the notes.
 pub(crate) fn for_each_stored(
     live: &LiveBlock<'_>,
@@ -344,7 +350,7 @@ pub(crate) fn for_each_stored(
     mut each: impl FnMut(&RecordRef<'_>, &mut Notes) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let session = live.block.header.session;
-    let mut taken = 0;
+    let (mut taken, mut kept) = (0, Vec::new());
     for chunk in live.block.chunks() {
         let records = chunk.map(|chunk| (chunk, chunk.records()));
         let (chunk, records) = match records {
@@ -358,13 +364,40 @@ pub(crate) fn for_each_stored(
             match record {
                 Ok(record) => {
                     taken += 1;
-                    each(&RecordRef::new(session, &chunk, &record), notes)?;
+                    let record = RecordRef::new(session, &chunk, &record);
+                    match live.mask.map_or(Seen::Whole, |mask| seen(mask, &record, &mut kept)) {
+                        Seen::Whole => each(&record, notes)?,
+                        Seen::Part => each(&RecordRef { payload: &kept, ..record }, notes)?,
+                        Seen::Nothing => {}
+                    }
                 }
                 Err(error) => notes.undecoded(live, error, taken),
             }
         }
     }
     ControlFlow::Continue(())
+}
+
+/// What is left of a record behind a mask.
+enum Seen {
+    Whole,
+    /// Other bytes.
+    Part,
+    Nothing,
+}
+
+/// What is left of a record; if not all, its samples are put into `kept`.
+fn seen(mask: &Mask, record: &RecordRef<'_>, kept: &mut Vec<u8>) -> Seen {
+    match record.kind {
+        Kind::Frame | Kind::Text if mask.hides(record.stream, record.time_ns) => Seen::Nothing,
+        Kind::Samples => match Samples::decode(record.payload, record.time_ns) {
+            Ok(samples) if without_deleted(&samples, mask.by(), kept) => {
+                if kept.len() > Samples::HEAD_BYTES { Seen::Part } else { Seen::Nothing }
+            }
+            _ => Seen::Whole,
+        },
+        _ => Seen::Whole,
+    }
 }
 
 impl Notes {

@@ -3,6 +3,7 @@
 
 use crate::Result;
 use crate::index::{BlockPlace, Patience};
+use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes};
 use crate::store::{Store, for_each_record};
 use baro_log::{Blocks, FoundHeader};
@@ -72,7 +73,9 @@ impl<S: Storage> Store<S> {
                 notes.blocks += 1;
                 match place.whole(buffer.get(..read).unwrap_or(&[])) {
                     Ok(block) => {
-                        let live = LiveBlock { block, file: entry.segment.file, offset };
+                        let mask = Mask::of_block(&self.runs.deletions, &block.header);
+                        let (file, mask) = (entry.segment.file, mask.as_ref());
+                        let live = LiveBlock { block, file, offset, mask };
                         take(&live, rows, &mut found, &mut notes);
                     }
                     Err(_) if patience.recycled(&file, &entry.segment, true)? => {

@@ -4,6 +4,7 @@
 use crate::columns::Columns;
 use crate::damage::{Damage, Loss};
 use crate::index::{Patience, SegmentIndex};
+use crate::mask::Mask;
 use crate::merge::{Part, Piece, Portion};
 use crate::read::{LiveBlock, Notes, read_segment};
 use crate::{Error, Result, SegmentFile, Store};
@@ -49,6 +50,8 @@ pub(crate) struct LogPart {
     /// Pieces that do not decode though the block's CRC is right: they were written so, and are left
     /// out.
     pub(crate) damage: Vec<Damage>,
+    /// What of it has been deleted.
+    mask: Option<Mask>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,7 +77,7 @@ impl LogPart {
             samples: strip.samples,
         });
         let pieces = pieces.collect();
-        LogPart { held: Held::Section(bytes), pieces, place, damage: Vec::new() }
+        LogPart { held: Held::Section(bytes), pieces, place, damage: Vec::new(), mask: None }
     }
 
     /// Of samples in order of arrival.
@@ -92,13 +95,14 @@ impl LogPart {
             })
         });
         let pieces = pieces.collect();
-        LogPart { held: Held::Columns(Arc::new(sorted)), pieces, place, damage: Vec::new() }
+        let held = Held::Columns(Arc::new(sorted));
+        LogPart { held, pieces, place, damage: Vec::new(), mask: None }
     }
 
     /// Another reader of the same section.
     pub(crate) fn share(&self) -> Self {
         let (held, pieces) = (self.held.clone(), Arc::clone(&self.pieces));
-        LogPart { held, pieces, place: self.place, damage: Vec::new() }
+        LogPart { held, pieces, place: self.place, damage: Vec::new(), mask: self.mask.clone() }
     }
 
     /// Earliest and latest time in it.
@@ -154,9 +158,13 @@ impl Part for LogPart {
             self.damage.push(damage);
             return Ok(());
         }
+        let before = to.len();
         to.series.extend_from_slice(&scratch.series);
         to.times_ns.extend_from_slice(&scratch.times_ns);
         to.bits.extend_from_slice(&scratch.bits);
+        if let Some(mask) = &self.mask {
+            mask.retain(to, before);
+        }
         Ok(())
     }
 }
@@ -232,6 +240,7 @@ impl<S: Storage> Store<S> {
                 &mut patience,
                 entry,
                 &mut notes,
+                &self.runs.deletions,
                 |block, notes| {
                     if settled.covers(entry.segment.header.epoch, block.block.header.sequence) {
                         return Ok(ControlFlow::Continue(()));
@@ -252,7 +261,8 @@ pub(crate) fn samples_of(live: &LiveBlock<'_>, notes: &mut Notes) -> Option<LogP
     match live.block.section() {
         Ok(Some(section)) => {
             let place = (live.file, live.offset);
-            return Some(LogPart::new(&section, live.block.section_bytes().into(), place));
+            let part = LogPart::new(&section, live.block.section_bytes().into(), place);
+            return Some(LogPart { mask: live.mask.cloned(), ..part });
         }
         Ok(None) => {}
         Err(error) => {
@@ -269,7 +279,9 @@ pub(crate) fn samples_of(live: &LiveBlock<'_>, notes: &mut Notes) -> Option<LogP
             }
             let Ok(samples) = Samples::decode(record.payload, record.time_ns) else { continue };
             for (series, time_ns, bits) in samples.iter() {
-                arrived.append(series, &[time_ns], &[bits]);
+                if live.mask.is_none_or(|mask| !mask.hides(series, time_ns)) {
+                    arrived.append(series, &[time_ns], &[bits]);
+                }
             }
         }
     }
@@ -282,7 +294,8 @@ pub(crate) fn texts_of(live: &LiveBlock<'_>, notes: &mut Notes, mut each: impl F
         let Ok(chunk) = chunk else { continue };
         // What does not decode is told by whoever reads records.
         for record in chunk.records().map_while(std::result::Result::ok) {
-            if record.kind != Kind::Text {
+            let deleted = |mask: &Mask| mask.hides(record.stream, record.time_ns);
+            if record.kind != Kind::Text || live.mask.is_some_and(deleted) {
                 continue;
             }
             match std::str::from_utf8(record.payload) {

@@ -144,7 +144,7 @@ impl<S: Storage> Store<S> {
                 }
                 let samples = u64::from(entry.samples);
                 let centibytes = u64::from(entry.bytes) * 100;
-                if entry.first_series == entry.last_series {
+                if entry.first_series == entry.last_series && run.mask_of(entry).is_none() {
                     let (id, rows, bytes) = (entry.first_series, samples, samples * 8);
                     let times_ns = (entry.time_min_ns, entry.time_max_ns);
                     each(UsedPart { id, rows, bytes, centibytes, times_ns });

@@ -196,10 +196,11 @@ impl<'a, S: Storage> Windows<'a, S> {
         self.of = None;
         let (store, first) = (self.store, self.times.is_empty());
         let most = self.bytes_max;
-        let (index, settled) = match &self.anew {
-            Some((runs, index)) => (index, runs.manifest.settled),
-            None => (store.recent()?, store.settled()),
+        let index = match &self.anew {
+            Some((_, index)) => index,
+            None => store.recent()?,
         };
+        let (settled, deletions) = (self.runs().manifest.settled, self.runs().deletions.clone());
         if index.recycled > 0 {
             return Ok(Read::Recycled);
         }
@@ -245,6 +246,7 @@ impl<'a, S: Storage> Windows<'a, S> {
                 &mut patience,
                 entry,
                 &mut notes,
+                &deletions,
                 each,
             )?;
             if notes.blocks_recycled > 0 {

@@ -221,7 +221,7 @@ impl Fold {
         let last_ns = entry.time_max_ns.min(interval.to_ns.saturating_sub(1));
         let start_ns = self.every.step_start_ns(from_ns, self.interval);
         let inside = from_ns == entry.time_min_ns && last_ns == entry.time_max_ns;
-        if let Some(aggregate) = entry.aggregate.as_ref().filter(|_| inside)
+        if let Some(aggregate) = run.aggregate(entry).filter(|_| inside)
             && self.every.step_start_ns(last_ns, self.interval) == start_ns
         {
             // The page is not read at all.

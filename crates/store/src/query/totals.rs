@@ -316,7 +316,7 @@ fn of_run<F: StorageFile>(
         let here = ids.get(start..end).unwrap_or(&[]);
         let inside =
             entry.time_min_ns >= from_ns && (entry.time_max_ns < to_ns || to_ns == i64::MAX);
-        if let (Some(known), [id]) = (entry.aggregate.as_ref().filter(|_| inside), here) {
+        if let (Some(known), [id]) = (run.aggregate(entry).filter(|_| inside), here) {
             // The page is not read at all.
             add(steps, *id, &Step::known(known, aggregate), aggregate);
             continue;

@@ -2,15 +2,136 @@
 
 use super::RunFile;
 use crate::Result;
+use crate::mask::Mask;
 use crate::columns::Columns;
 use crate::damage::{Damage, Loss, Source};
 use crate::merge::{Part, Piece};
 use baro_log::run_name;
 use baro_ondisk::{SampleColumns, Type};
-use baro_runs::{PageEntry, PageReader};
+use baro_runs::{Aggregate, Error, Known, Page, PageEntry, PageReader};
 use baro_sys::storage::StorageFile;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// A page without what has been deleted: it has the methods of [`Page`].
+#[derive(Debug)]
+pub(crate) struct SeenPage<'a, 'b> {
+    page: &'a mut Page<'b>,
+    /// Only if something of the page may be deleted.
+    mask: Option<&'a Mask>,
+}
+
+type Decoded<T> = std::result::Result<T, Error>;
+
+impl SeenPage<'_, '_> {
+    /// The series that it has or had.
+    pub(crate) fn series(&self) -> impl Iterator<Item = u32> {
+        self.page.series()
+    }
+
+    pub(crate) fn kind(&self) -> Type {
+        self.page.kind()
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        series: u32,
+        from_ns: i64,
+        to_ns: i64,
+        times_ns: &mut Vec<i64>,
+        bits: &mut Vec<u64>,
+    ) -> Decoded<()> {
+        let before = times_ns.len();
+        self.page.read(series, from_ns, to_ns, times_ns, bits)?;
+        if let Some(mask) = self.mask {
+            mask.retain_of(series, times_ns, bits, before);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read_all(
+        &mut self,
+        from_ns: i64,
+        to_ns: i64,
+        mut each: impl FnMut(u32, &[i64], &[u64]),
+    ) -> Decoded<()> {
+        let Some(mask) = self.mask else { return self.page.read_all(from_ns, to_ns, each) };
+        let (mut times, mut values) = (Vec::new(), Vec::new());
+        self.page.read_all(from_ns, to_ns, |series, times_ns, bits| {
+            times.clear();
+            times.extend_from_slice(times_ns);
+            values.clear();
+            values.extend_from_slice(bits);
+            mask.retain_of(series, &mut times, &mut values, 0);
+            if !times.is_empty() {
+                each(series, &times, &values);
+            }
+        })
+    }
+
+    pub(crate) fn aggregate_all(
+        &mut self,
+        from_ns: i64,
+        to_ns: i64,
+        mut each: impl FnMut(u32, Known<'_>),
+    ) -> Decoded<()> {
+        if self.mask.is_none() {
+            return self.page.aggregate_all(from_ns, to_ns, each);
+        }
+        let kind = self.kind();
+        if kind == Type::Text {
+            return Ok(());
+        }
+        self.read_all(from_ns, to_ns, |series, times_ns, bits| {
+            if let Some(found) = Aggregate::of(kind, times_ns, bits) {
+                each(series, Known::floats(&found));
+            }
+        })
+    }
+
+    pub(crate) fn aggregate(
+        &mut self,
+        series: u32,
+        from_ns: i64,
+        to_ns: i64,
+    ) -> Decoded<Option<Aggregate>> {
+        if self.mask.is_none() || self.kind() == Type::Text {
+            return self.page.aggregate(series, from_ns, to_ns);
+        }
+        let (mut times_ns, mut bits) = (Vec::new(), Vec::new());
+        self.read(series, from_ns, to_ns, &mut times_ns, &mut bits)?;
+        Ok(Aggregate::of(self.kind(), &times_ns, &bits))
+    }
+
+    pub(crate) fn read_text(
+        &mut self,
+        series: u32,
+        from_ns: i64,
+        to_ns: i64,
+        mut each: impl FnMut(i64, &str),
+    ) -> Decoded<()> {
+        let mask = self.mask;
+        self.page.read_text(series, from_ns, to_ns, |time_ns, text| {
+            if mask.is_none_or(|mask| !mask.hides(series, time_ns)) {
+                each(time_ns, text);
+            }
+        })
+    }
+
+    pub(crate) fn read_all_text(
+        &mut self,
+        from_ns: i64,
+        to_ns: i64,
+        mut each: impl FnMut(u32, i64, &str),
+    ) -> Decoded<()> {
+        let mask = self.mask;
+        self.page.read_all_text(from_ns, to_ns, |series, time_ns, text| {
+            if mask.is_none_or(|mask| !mask.hides(series, time_ns)) {
+                each(series, time_ns, text);
+            }
+        })
+    }
+}
 
 /// Buffer and decoder for pages; used for one page after another.
 #[derive(Debug, Default)]
@@ -24,8 +145,8 @@ impl PageAt {
         PageAt::default()
     }
 
-    /// Reads a page and hands it to `each`. Damage, of the page or found by `each`, is returned as
-    /// such, a place that cannot be read too.
+    /// Reads a page and hands it to `each`, without what has been deleted. Damage, of the page or found
+    /// by `each`, is returned as such, a place that cannot be read too.
     ///
     /// # Errors
     /// None by itself.
@@ -33,7 +154,21 @@ impl PageAt {
         &mut self,
         run: &RunFile<F>,
         entry: &PageEntry,
-        each: impl FnOnce(&mut baro_runs::Page<'_>) -> std::result::Result<T, baro_runs::Error>,
+        each: impl FnOnce(&mut SeenPage<'_, '_>) -> Decoded<T>,
+    ) -> Result<std::result::Result<T, Damage>> {
+        let mask = run.mask_of(entry);
+        self.with_stored(run, entry, |page| each(&mut SeenPage { page, mask }))
+    }
+
+    /// The same as it is stored, with what has been deleted: for who counts and checks bytes.
+    ///
+    /// # Errors
+    /// None by itself.
+    pub(crate) fn with_stored<F: StorageFile, T>(
+        &mut self,
+        run: &RunFile<F>,
+        entry: &PageEntry,
+        each: impl FnOnce(&mut Page<'_>) -> Decoded<T>,
     ) -> Result<std::result::Result<T, Damage>> {
         self.bytes.resize(entry.bytes as usize, 0);
         let damage = |source| Damage {

@@ -36,7 +36,7 @@ pub(super) fn check<S: Storage>(
         let counted = pass.report.runs_samples;
         let mut damaged = false;
         for entry in run.index.pages() {
-            let found = page.with(run, entry, |page| {
+            let found = page.with_stored(run, entry, |page| {
                 page.series().for_each(|id| pass.declared.see(id));
                 decode(page)
             })?;
