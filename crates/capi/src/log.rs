@@ -9,12 +9,13 @@
 
 use baro_log::{
     Blocks, Catalog, Error, Extent, Found, FoundHeader, KEPT, Pins, Proof, Result, Segments, Walk,
-    judge, kept_epochs, kept_name, open_folder, read_identity, rebuild, segment_name,
+    judge, kept_epochs, kept_name, open_folder, read_deletions, read_identity, rebuild,
+    segment_name,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Block, BlockHeader, End, Identity, Kind, Pin, Scan, SegmentHeader, Step, UnfoldedSamples,
-    WhenFull,
+    Block, BlockHeader, Deletion, End, Identity, Kind, LogPlace, Pin, Samples, Scan, SegmentHeader,
+    Step, UnfoldedSamples, WhenFull, deletions_of_block, is_deleted, without_deleted,
 };
 use baro_sys::clock;
 use baro_sys::disk::{Disk, DiskFile};
@@ -95,6 +96,8 @@ pub(crate) struct LogReader {
     unfolded: UnfoldedSamples,
     next: usize,
     pub(crate) counts: Counts,
+    /// What has been deleted.
+    deletions: Vec<Deletion>,
 }
 
 impl LogReader {
@@ -118,6 +121,7 @@ impl LogReader {
             unfolded: UnfoldedSamples::default(),
             next: 0,
             counts: Counts::default(),
+            deletions: read_deletions(&disk, identity.store),
             disk,
         };
         reader.index(&identity)?;
@@ -297,7 +301,12 @@ impl LogReader {
             let within = self.buffer.get(bytes.clone()).unwrap_or(&[]);
             if let Step::Block(block) = after.step(within) {
                 let base = within.as_ptr() as usize - bytes.start;
-                let whole = decode(&block, base, &mut self.unfolded, &mut self.entries);
+                let at = LogPlace {
+                    session: block.header.session,
+                    sequence: block.header.sequence,
+                };
+                let by = deletions_of_block(&self.deletions, at, (i64::MIN, i64::MAX));
+                let whole = decode(&block, base, by, &mut self.unfolded, &mut self.entries);
                 self.counts.blocks += 1;
                 self.counts.damaged += u64::from(!whole);
                 self.set(after);
@@ -414,13 +423,14 @@ fn step(
 fn decode(
     block: &Block<'_>,
     base: usize,
+    by: &[Deletion],
     unfolded: &mut UnfoldedSamples,
     entries: &mut Vec<Entry>,
 ) -> bool {
     let whole = decode_bodies(block, base, entries);
     unfolded.clear();
     let unfold = match block.section() {
-        Ok(Some(section)) => unfolded.unfold(&section),
+        Ok(Some(section)) => unfolded.unfold_kept(&section, by),
         Ok(None) => Ok(()),
         Err(error) => Err(error),
     };
@@ -434,7 +444,48 @@ fn decode(
         payload,
         unfolded: true,
     }));
+    if !by.is_empty() {
+        leave_out(by, block, base, unfolded, entries);
+    }
     whole && unfold.is_ok()
+}
+
+/// Leaves out what has been deleted of the records in the bodies; a record of samples of which some
+/// were is made anew behind the unfolded ones.
+fn leave_out(
+    by: &[Deletion],
+    block: &Block<'_>,
+    base: usize,
+    unfolded: &mut UnfoldedSamples,
+    entries: &mut Vec<Entry>,
+) {
+    let mut kept = Vec::new();
+    let mut bodies: Vec<&[u8]> = Vec::new();
+    for chunk in block.chunks().map_while(std::result::Result::ok) {
+        let records = chunk.records().map_while(std::result::Result::ok);
+        bodies.extend(records.filter(|r| r.kind != Kind::Moved).map(|record| record.payload));
+    }
+    entries.retain_mut(|entry| {
+        if entry.unfolded {
+            return true;
+        }
+        let is_it = |body: &&&[u8]| {
+            body.as_ptr() as usize - base == entry.payload.start && body.len() == entry.payload.len()
+        };
+        match entry.kind {
+            Kind::Frame | Kind::Text => !is_deleted(by, entry.stream, entry.time_ns),
+            Kind::Samples => {
+                let payload = bodies.iter().find(is_it).copied().unwrap_or(&[]);
+                let Ok(samples) = Samples::decode(payload, entry.time_ns) else { return true };
+                if without_deleted(&samples, by, &mut kept) {
+                    entry.payload = unfolded.keep(&kept);
+                    entry.unfolded = true;
+                }
+                entry.payload.len() > Samples::HEAD_BYTES || samples.is_empty()
+            }
+            _ => true,
+        }
+    });
 }
 
 fn decode_bodies(block: &Block<'_>, base: usize, entries: &mut Vec<Entry>) -> bool {

@@ -39,7 +39,7 @@ mod walk;
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
 pub use error::{Error, Result};
 pub use init::{Geometry, blank_header, init, init_growing};
-pub use lock::{Role, StoreLock};
+pub use lock::{ManifestLock, Role, StoreLock};
 pub use logged::Logged;
 pub use making::{Making, PIECE_BYTES, Step as MakingStep};
 pub use names::{
@@ -52,5 +52,5 @@ pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
-pub use settled::read_settled;
+pub use settled::{read_deletions, read_settled};
 pub use walk::{Blocks, Found, FoundHeader, Walk};

@@ -10,6 +10,7 @@
 
 use super::{IDENTITY, LOCK, RUNS_LOCK, open_folder};
 use crate::Result;
+use baro_sys::clock;
 use baro_sys::disk::{Disk, PartLock};
 use baro_sys::lock::{Holder, LockFile};
 use std::path::Path;
@@ -97,6 +98,66 @@ impl StoreLock {
     /// The operating system's reason.
     pub fn say(&self, line: &str) -> Result<()> {
         Ok(self.named.say(line)?)
+    }
+}
+
+/// Byte of the file `store` that is held while the manifest is replaced.
+const MANIFEST_BYTE: u32 = 2;
+/// Held as long as it settles by who looks at [`MANIFEST_BYTE`], and so does not lose deletions.
+const KNOWING_BYTE: u32 = 3;
+/// Somebody who counts what is deleted holds the lock a while.
+const WAITS: u32 = 3_000;
+const WAIT_NS: u64 = 10_000_000;
+
+/// The right to replace the manifest: who settles and who deletes take turns.
+#[derive(Debug)]
+pub struct ManifestLock {
+    _part: PartLock,
+}
+
+impl ManifestLock {
+    /// Takes it, and waits for half a minute if another process has it.
+    ///
+    /// # Errors
+    /// Another process keeps it, or the operating system's reason.
+    pub fn take(disk: &Disk) -> Result<Self> {
+        for _ in 0..WAITS {
+            if let Some(part) = disk.lock_part(IDENTITY, MANIFEST_BYTE)? {
+                return Ok(ManifestLock { _part: part });
+            }
+            clock::sleep_ns(WAIT_NS);
+        }
+        let held = std::io::Error::new(
+            std::io::ErrorKind::WouldBlock,
+            "another process that settles or deletes keeps it locked",
+        );
+        Err(baro_sys::Error::new("replace", super::MANIFEST, held).into())
+    }
+
+    /// Says, as long as it is held, that who settles knows deletions. `None` if somebody says so.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn know(disk: &Disk) -> Result<Option<PartLock>> {
+        Ok(disk.lock_part(IDENTITY, KNOWING_BYTE)?)
+    }
+
+    /// Whether somebody settles who does not know deletions.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn is_foreign(disk: &Disk) -> Result<bool> {
+        // Twice: a settler takes its lock and then says what it knows.
+        for again in [true, false] {
+            let settles = StoreLock::holder(disk, Role::Settling)?.is_some();
+            if !settles || disk.is_part_locked(IDENTITY, KNOWING_BYTE)? {
+                return Ok(false);
+            }
+            if again {
+                clock::sleep_ns(10 * WAIT_NS);
+            }
+        }
+        Ok(true)
     }
 }
 

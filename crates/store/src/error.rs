@@ -58,6 +58,20 @@ pub enum Error {
     },
     /// Settling was ended: everything is as before the step.
     Ended,
+    /// An earlier version of Barograph, which knows no deletions, settles the store.
+    OldSettler {
+        /// The store.
+        path: PathBuf,
+    },
+    /// Somebody else has replaced the manifest meanwhile.
+    ManifestChanged,
+    /// More deletions than a manifest tells of.
+    Deletions {
+        /// Most deletions.
+        limit: usize,
+        /// Most ranges of ids of all together.
+        ranges: usize,
+    },
     /// More runs than a manifest may name.
     Runs {
         /// Most runs.
@@ -181,6 +195,22 @@ impl fmt::Display for Error {
                  recover"
             ),
             Error::Ended => f.write_str("settling was ended before it was done; nothing is lost"),
+            Error::OldSettler { path } => write!(
+                f,
+                "{}: expected nobody who settles it and knows no deletions, found a process of an \
+                 earlier version of baro; end it first",
+                path.display()
+            ),
+            Error::ManifestChanged => f.write_str(
+                "runs/manifest: expected it as it was read, found it replaced meanwhile by who \
+                 settles or deletes; nothing was changed: try again",
+            ),
+            Error::Deletions { limit, ranges } => write!(
+                f,
+                "expected at most {limit} deletions, and {ranges} ranges of ids in them, found \
+                 more; nothing was deleted. Settling forgets those of which nothing is left: baro \
+                 settle --all"
+            ),
             Error::Runs { limit } => write!(
                 f,
                 "expected at most {limit} runs, found more; let them grow larger, or keep less"

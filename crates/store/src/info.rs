@@ -227,6 +227,8 @@ impl<S: Storage> Store<S> {
             listed.bytes += part.bytes;
             listed.times_ns = join(listed.times_ns, part.times_ns);
         })?;
+        let hidden = self.hidden()?;
+        found.retain(|id, _| !hidden.has(*id));
         let mut listed: Vec<Listed> = found.into_values().collect();
         listed.sort_by_key(|one| one.id);
         Ok((listed, notes))

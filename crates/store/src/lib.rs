@@ -15,6 +15,7 @@
 mod catalog;
 mod columns;
 mod damage;
+mod delete;
 mod error;
 mod index;
 mod info;
@@ -46,6 +47,7 @@ pub use catalog::{
     Catalog, DictionaryWritten, Rebuilt, write_dictionary, write_dictionary_in_portions,
 };
 pub use damage::{Damage, Loss, Source};
+pub use delete::{Deleted, Hidden};
 pub use error::{Error, Result};
 pub use index::Tail;
 pub use info::{Info, Listed, SessionInfo};

@@ -16,7 +16,7 @@ use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
 use baro_log::{Geometry, init};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
-use baro_ondisk::{Kind, Samples, StoreId, Type, UnfoldedSamples, WhenFull};
+use baro_ondisk::{Deletion, Kind, LogPlace, Samples, StoreId, Type, UnfoldedSamples, WhenFull};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use copy::Copy;
@@ -86,9 +86,17 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     let mut unfolded = UnfoldedSamples::default();
     let total = store.index()?.segments.iter().map(|s| s.blocks).sum();
     let (settled, mut mark) = (store.settled(), None);
+    let deletions = &store.runs.deletions;
+    let mut places: Vec<LogPlace> = Vec::new();
     let notes = store.blocks_with(store.access, |live, notes| {
         let mut failed = None;
+        // As it is stored: the deletions go along.
+        let live = &LiveBlock { mask: None, ..*live };
         let header = &live.block.header;
+        let at = LogPlace { session: header.session, sequence: header.sequence };
+        while deletions.get(places.len()).is_some_and(|next| next.before <= at) {
+            places.push(copy.place()?);
+        }
         if mark.is_none() && !settled.covers(header.epoch, header.sequence) {
             mark = Some(copy.mark()?);
         }
@@ -145,8 +153,14 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         failed.map_or(Ok(ControlFlow::Continue(())), Err)
     })?;
     let mark = mark.map_or_else(|| copy.mark(), Ok)?;
+    let last = copy.place()?;
+    places.resize(deletions.len(), last);
+    // Runs are copied without what is deleted, of the log it still is in the blocks.
+    let moved = deletions.iter().zip(places);
+    let deletions =
+        moved.map(|(one, before)| Deletion { before, runs_below: 0, ..one.clone() }).collect();
     let session = copy.finish()?;
-    let runs = runs::copy(store, &target, identity.store, mark)?;
+    let runs = runs::copy(store, &target, identity.store, mark, deletions)?;
     for (id, kind) in &runs.series {
         if store.catalog.kind(*id).is_none() {
             strange.entry(*id).or_insert(*kind);

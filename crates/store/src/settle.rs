@@ -25,11 +25,11 @@ use crate::catalog::write_dictionary_in_portions;
 use crate::damage::{Damage, Loss};
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
-use baro_log::{MANIFEST, RUNS, Role, StoreLock, run_name};
+use baro_log::{MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
-use baro_sys::disk::Disk;
+use baro_sys::disk::{Disk, PartLock};
 use baro_sys::storage::{Storage, StorageFile};
 use pace::Pace;
 use std::collections::BTreeSet;
@@ -98,6 +98,8 @@ pub struct Settled {
     pub merged: u32,
     /// Runs dropped because of their age or size.
     pub dropped: Dropped,
+    /// Runs written anew without what has been deleted, or dropped because nothing was left.
+    pub cleaned: u32,
     /// Damage met; the samples there are in no run.
     pub damage: Vec<Damage>,
     /// There is more to do at once.
@@ -112,6 +114,8 @@ pub struct Settler<S: Storage = Disk> {
     options: SettleOptions,
     pace: Arc<Pace>,
     lock: Option<StoreLock>,
+    /// Where the manifest is locked while it is replaced, and what says that it will be.
+    gate: Option<(Disk, Option<PartLock>)>,
     /// Another process records into the store.
     foreign: bool,
     /// Runs that were found damaged when they were to be merged.
@@ -134,8 +138,10 @@ impl Settler<Disk> {
         let lock = StoreLock::take(&store.storage, Role::Settling)?
             .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
         let damaged = BTreeSet::new();
-        let mut settler =
-            Settler { store, options, pace, lock: Some(lock), foreign: true, damaged };
+        let disk = baro_log::open_folder(path)?;
+        let knowing = ManifestLock::know(&disk)?;
+        let (lock, gate) = (Some(lock), Some((disk, knowing)));
+        let mut settler = Settler { store, options, pace, lock, gate, foreign: true, damaged };
         settler.clean()?;
         Ok(settler)
     }
@@ -162,6 +168,7 @@ impl Settler<Disk> {
     /// # Errors
     /// The operating system refuses, or the manifest is damaged.
     pub fn pass_over(&mut self, epoch: u64) -> Result<()> {
+        let _lock = self.lock_manifest()?;
         let mut manifest = match read_manifest(&self.store.storage, self.store.identity.store)? {
             Ok(manifest) => manifest.unwrap_or_default(),
             Err(damage) => return Err(Error::Manifest { damage: Box::new(damage) }),
@@ -170,7 +177,12 @@ impl Settler<Disk> {
             return Ok(());
         }
         manifest.settled = baro_ondisk::Settled { epoch, end: 0 };
-        self.commit(manifest)
+        self.replace(manifest)
+    }
+
+    /// Whether somebody else has replaced the manifest, as who deletes does.
+    pub(crate) fn has_news(&self) -> Result<bool> {
+        Ok(!self.store.is_newest(&self.store.runs.manifest)?)
     }
 
     /// Lets others know something ([`StoreLock::say`]); what cannot be written is not.
@@ -195,6 +207,7 @@ impl<S: Storage> Settler<S> {
             options,
             pace: Arc::new(Pace::new(options.rest)),
             lock: None,
+            gate: None,
             foreign: false,
             damaged: BTreeSet::new(),
         };
@@ -210,6 +223,11 @@ impl<S: Storage> Settler<S> {
     /// The operating system refuses.
     pub fn step_with(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
         let done = self.try_step(extent, recording);
+        if matches!(done, Err(Error::ManifestChanged)) {
+            // Something was deleted meanwhile: the step begins anew, and knows it.
+            self.clean()?;
+            return Ok(Settled { more: true, ..Settled::default() });
+        }
         if done.is_err() {
             // A run that no manifest came to name may take the room that is missing.
             let _ = self.clean();
@@ -233,10 +251,10 @@ impl<S: Storage> Settler<S> {
         report.damage.extend(self.store.runs.damage.iter().cloned());
         self.drop_old(&mut report)?;
         let taken = self.settle_log(extent, recording, &mut report)?;
-        if !taken {
-            self.merge(&mut report)?;
+        if !taken && !self.merge(&mut report)? {
+            self.drop_deleted(&mut report)?;
         }
-        report.more |= self.mergeable().is_some();
+        report.more |= self.mergeable().is_some() || self.deleted_in().is_some();
         Ok(report)
     }
 
@@ -303,7 +321,21 @@ impl<S: Storage> Settler<S> {
     }
 
     /// Writes the manifest; from its rename on it counts.
-    fn commit(&mut self, mut manifest: Manifest) -> Result<()> {
+    fn commit(&mut self, manifest: Manifest) -> Result<()> {
+        let _lock = self.lock_manifest()?;
+        if !self.store.is_newest(&self.store.runs.manifest)? {
+            return Err(Error::ManifestChanged);
+        }
+        self.replace(manifest)
+    }
+
+    fn lock_manifest(&self) -> Result<Option<ManifestLock>> {
+        let gate = self.gate.as_ref();
+        Ok(gate.map(|(disk, _)| ManifestLock::take(disk)).transpose()?)
+    }
+
+    /// The same under the lock.
+    fn replace(&mut self, mut manifest: Manifest) -> Result<()> {
         let storage = &self.store.storage;
         manifest.store = self.store.identity.store;
         manifest.generation += 1;
@@ -325,6 +357,16 @@ impl<S: Storage> Settler<S> {
             }
         }
         Ok(())
+    }
+}
+
+impl<S: Storage> Store<S> {
+    /// Whether the manifest that counts is of the same generation as this one.
+    pub(crate) fn is_newest(&self, manifest: &Manifest) -> Result<bool> {
+        match read_manifest(&self.storage, self.identity.store)? {
+            Ok(found) => Ok(found.map_or(0, |found| found.generation) == manifest.generation),
+            Err(damage) => Err(Error::Manifest { damage: Box::new(damage) }),
+        }
     }
 }
 

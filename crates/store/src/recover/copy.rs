@@ -8,7 +8,7 @@ use baro_ondisk::limits::{
     BLOCK_BYTES_MAX, CHUNKS_MAX, RECORD_HEAD_BYTES_MAX, UNIT_BYTES, round_up_to_unit,
 };
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, Scan,
+    BLOCK_HEADER_BYTES, BlockBuilder, BlockHeader, Declaration, Encoded, Identity, LogPlace, Scan,
     SegmentHeader, SegmentKind, Settled, Type, end_mark,
 };
 use baro_sys::memory::AlignedBuffer;
@@ -101,6 +101,12 @@ impl<'a, T: Storage> Copy<'a, T> {
     pub(super) fn mark(&mut self) -> Result<Settled> {
         self.seal()?;
         Ok(Settled { epoch: u64::from(self.segments), end: self.sequence })
+    }
+
+    /// The same in the order of writing.
+    pub(super) fn place(&mut self) -> Result<LogPlace> {
+        self.seal()?;
+        Ok(LogPlace { session: self.session, sequence: self.sequence })
     }
 
     fn start_session(&mut self, session: u64) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::runs::{PageAt, RunFile, Runs};
 use crate::settle::write_manifest;
 use crate::{Result, Store};
 use baro_log::{RUNS, run_name};
-use baro_ondisk::{Manifest, RunEntry, Settled, StoreId, Type};
+use baro_ondisk::{Deletion, Manifest, RunEntry, Settled, StoreId, Type};
 use baro_runs::{RunInfo, RunWriter};
 use baro_sys::storage::{Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -31,18 +31,19 @@ pub(super) fn copy<S: Storage, T: Storage>(
     target: &T,
     id: StoreId,
     mark: Settled,
+    deletions: Vec<Deletion>,
 ) -> Result<Copied> {
     let mut copied = Copied::default();
     let lost = store.runs.damage.iter().any(|damage| damage.loss == Loss::Manifest);
     let found =
         if lost { Runs::salvage(&store.storage, store.identity.store)? } else { Vec::new() };
     let files = if lost { &found } else { &store.runs.files };
-    if files.is_empty() && store.runs.manifest.settled == Settled::default() {
+    if files.is_empty() && deletions.is_empty() && store.runs.manifest.settled == Settled::default() {
         return Ok(copied);
     }
     target.create_folder(RUNS)?;
     target.sync_folder("")?;
-    let mut manifest = Manifest { store: id, generation: 1, next_run: 1, ..Manifest::default() };
+    let mut manifest = Manifest { store: id, generation: 1, next_run: 1, deletions, ..Manifest::default() };
     for run in files {
         if let Some(entry) = copy_run(run, target, id, manifest.next_run, &mut copied)? {
             manifest.next_run += 1;

@@ -316,6 +316,8 @@ impl Work {
             self.settled_at_ns = now_ns;
             if let (Some(settler), Some(logged)) = (&mut self.settler, logged) {
                 settler.pass_over(logged.unsettled_from_epoch)?;
+                // What was deleted is to give its room back.
+                self.first = settler.has_news()?;
             }
         }
         let next_ns = if behind { BEHIND_NS.min(every_ns) } else { every_ns };
@@ -334,7 +336,8 @@ impl Work {
         // Half of the log is unsettled: what is left over may be too little then.
         let done = if behind { settler.step(extent)? } else { in_background(settler, extent)? };
         self.first = false;
-        let worked = done.runs > 0 || done.merged > 0 || done.dropped.runs > 0;
+        let worked =
+            done.runs > 0 || done.merged > 0 || done.dropped.runs > 0 || done.cleaned > 0;
         self.shared.update(|status| status.add(&done));
         let took_ns = clock::monotonic_ns() - now_ns;
         if !done.more {

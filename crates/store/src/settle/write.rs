@@ -3,6 +3,7 @@
 use super::batch::{Batch, take};
 use super::output::Output;
 use super::{Extent, Settled, Settler};
+use crate::delete::{bring_back, is_whole};
 use crate::damage::Damage;
 use crate::merge::{Gather, Part, Portion, Wanted};
 use crate::runs::{PageAt, RunFile, RunPart};
@@ -54,7 +55,7 @@ impl<S: Storage> Settler<S> {
         report.samples_read += texts.len() as u64;
         parts.retain(|part| part.pieces() > 0);
         last_of_each(&mut texts);
-        let (run, parts) = self.write_run(0, parts, &texts)?;
+        let (run, parts, back) = self.write_run(0, parts, &texts)?;
         let undecoded = parts.into_iter().flat_map(|part| part.damage);
         let told = report.damage.len();
         report.damage.extend(undecoded);
@@ -66,7 +67,12 @@ impl<S: Storage> Settler<S> {
         if run.samples > 0 {
             manifest.runs.push(run);
         }
+        bring_back(&mut manifest.deletions, &back);
         self.commit(manifest)?;
+        if run.samples == 0 {
+            // All of it had been deleted.
+            self.remove(&[run])?;
+        }
         report.runs += 1;
         report.samples += run.samples;
         report.bytes += run.bytes;
@@ -76,20 +82,64 @@ impl<S: Storage> Settler<S> {
 
     /// Makes one run of several neighbours of one level, if there are enough. One that turns out
     /// to be damaged is left out from then on.
-    pub(super) fn merge(&mut self, report: &mut Settled) -> Result<()> {
-        let Some(range) = self.mergeable() else { return Ok(()) };
+    pub(super) fn merge(&mut self, report: &mut Settled) -> Result<bool> {
+        let Some(range) = self.mergeable() else { return Ok(false) };
+        let level = self.store.runs.manifest.runs.get(range.clone()).unwrap_or(&[]);
+        let level = level.iter().map(|run| run.level).max().unwrap_or(0) + 1;
+        if let Some(run) = self.make_one(range, level, report)? {
+            report.merged += 1;
+            report.samples += run.samples;
+            report.bytes += run.bytes;
+        }
+        Ok(true)
+    }
+
+    /// Writes the first run anew that has something deleted, without it; what no run and no segment of
+    /// the log has any more is forgotten.
+    pub(super) fn drop_deleted(&mut self, report: &mut Settled) -> Result<()> {
+        if let Some(at) = self.deleted_in() {
+            let level = self.store.runs.manifest.runs.get(at).map_or(0, |run| run.level);
+            if self.make_one(at..at + 1, level, report)?.is_some() {
+                report.cleaned += 1;
+            }
+        }
+        let mut manifest = self.store.runs.manifest.clone();
+        let needed = self.store.needed_deletions();
+        if needed.len() < manifest.deletions.len() {
+            manifest.deletions = needed;
+            self.commit(manifest)?;
+        }
+        Ok(())
+    }
+
+    /// The place in the manifest of a run that has something deleted and can be read.
+    pub(super) fn deleted_in(&self) -> Option<usize> {
+        let whole = |run: &&Arc<RunFile<S::File>>| {
+            run.mask.is_some() && !self.damaged.contains(&run.entry.id)
+        };
+        let found = self.store.runs.files.iter().find(whole)?;
+        self.store.runs.manifest.runs.iter().position(|run| *run == found.entry)
+    }
+
+    /// Makes one run of those at `range`; `None`, and all stays, if one of them is damaged. Of what is
+    /// all deleted there is none, and it has no samples.
+    fn make_one(
+        &mut self,
+        range: std::ops::Range<usize>,
+        level: u8,
+        report: &mut Settled,
+    ) -> Result<Option<RunEntry>> {
         let entries: Vec<RunEntry> =
             self.store.runs.manifest.runs.get(range.clone()).unwrap_or(&[]).to_vec();
         let files = self.store.runs.files.iter();
         let files: Vec<Arc<RunFile<S::File>>> =
             files.filter(|file| entries.contains(&file.entry)).cloned().collect();
-        let level = entries.iter().map(|run| run.level).max().unwrap_or(0) + 1;
         let mut texts = Vec::new();
         for file in &files {
             if let Some(damage) = read_texts(file, &mut texts)? {
                 self.damaged.insert(file.entry.id);
                 report.damage.push(damage);
-                return Ok(());
+                return Ok(None);
             }
         }
         last_of_each(&mut texts);
@@ -97,23 +147,23 @@ impl<S: Storage> Settler<S> {
             RunPart::new(Arc::clone(file), 0..file.index.pages().len())
         };
         let parts = files.iter().map(part).collect();
-        let (run, parts) = self.write_run(level, parts, &texts)?;
+        let (run, parts, _) = self.write_run(level, parts, &texts)?;
         let damage: Vec<Damage> = parts.into_iter().flat_map(|part| part.damage).collect();
         if !damage.is_empty() {
             let names = |run: &&RunEntry| damage.iter().any(|d| d.file == run_name(run.id));
             self.damaged.extend(entries.iter().filter(names).map(|run| run.id));
             report.damage.extend(damage);
-            return self.remove(&[run]);
+            return self.remove(&[run]).map(|()| None);
         }
         let mut manifest = self.store.runs.manifest.clone();
         manifest.next_run = run.id + 1;
-        manifest.runs.splice(range, [run]);
+        manifest.runs.splice(range, (run.samples > 0).then_some(run));
         self.commit(manifest)?;
         self.remove(&entries)?;
-        report.merged += 1;
-        report.samples += run.samples;
-        report.bytes += run.bytes;
-        Ok(())
+        if run.samples == 0 {
+            self.remove(&[run])?;
+        }
+        Ok(Some(run))
     }
 
     /// Neighbours in the manifest that should become one run: by recording order they are
@@ -159,22 +209,31 @@ impl<S: Storage> Settler<S> {
         level: u8,
         parts: Vec<P>,
         texts: &[TextSample],
-    ) -> Result<(RunEntry, Vec<P>)> {
+    ) -> Result<(RunEntry, Vec<P>, BTreeSet<u32>)> {
         let id = self.store.runs.manifest.next_run;
         let info = RunInfo { store: self.store.identity.store, run: id, level, note: Vec::new() };
         let storage = &self.store.storage;
         let mut output = Output::create(storage, Arc::clone(&self.pace))?;
         let catalog = &self.store.catalog;
         // Without a declaration the bits are kept as they are.
-        let kind = |series| catalog.kind(series).unwrap_or(Type::I64);
+        let (mut back, deletions) = (BTreeSet::new(), Arc::clone(&self.store.runs.deletions));
+        let mut kind = |series| {
+            if is_whole(&deletions, series) {
+                back.insert(series);
+            }
+            catalog.kind(series).unwrap_or(Type::I64)
+        };
         let (full, portions) = sync_channel::<Portion>(PORTIONS);
         let (empty, spare) = sync_channel::<Portion>(PORTIONS + 1);
         for _ in 0..PORTIONS {
             let _ = empty.send(Portion::default());
         }
+        for of_series in texts.chunk_by(|a, b| a.series == b.series) {
+            let _ = of_series.first().map(|text| kind(text.series));
+        }
         let written = std::thread::scope(|scope| {
             let merging = scope.spawn(move || merge_parts(parts, &full, &spare));
-            let written = encode(&info, &portions, &empty, texts, kind, &mut output);
+            let written = encode(&info, &portions, &empty, texts, &mut kind, &mut output);
             // Ends the other thread if this one failed.
             drop((portions, empty));
             let merged = merging.join().unwrap_or(Err(Error::Thread { name: "merging" }));
@@ -191,7 +250,7 @@ impl<S: Storage> Settler<S> {
         let bytes = output.finish(storage, &run_name(id))?;
         let (time_min_ns, time_max_ns) = summary.times_ns.unwrap_or((0, 0));
         let samples = summary.samples;
-        Ok((RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns }, parts))
+        Ok((RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns }, parts, back))
     }
 }
 
@@ -216,7 +275,7 @@ fn encode<F: baro_sys::storage::StorageFile>(
     portions: &Receiver<Portion>,
     empty: &SyncSender<Portion>,
     mut texts: &[TextSample],
-    kind: impl Fn(u32) -> Type,
+    mut kind: impl FnMut(u32) -> Type,
     output: &mut Output<F>,
 ) -> Result<RunSummary> {
     let mut writer = RunWriter::new(info, |bytes: &[u8]| output.write(bytes))?;

@@ -1,0 +1,268 @@
+//! Deleting: a record in the manifest that says which series, which times, and up to where in the log
+//! and in the runs. It counts from the rename of the manifest on, for every reader; settling then
+//! writes the runs without what is deleted. `docs/deleting.md`.
+//!
+//! Who settles and who deletes both replace the manifest. So each holds a lock while it does, and who
+//! settles begins anew if the manifest is not the one it has started from.
+//!
+//! Invariants: a crash leaves a deletion undone or done; what was recorded later stays; a deletion is
+//! forgotten only when nothing that it covers is in the store. Held by `tests/delete.rs`.
+
+use crate::interval::{Filter, Interval, Reading};
+use crate::merge::Part;
+use crate::settle::write_manifest;
+use crate::{Aggregate, Damage, Error, Every, Loss, Query, Result, Store, Values};
+use baro_log::{ManifestLock, RUNS};
+use baro_ondisk::limits::{DELETED_RANGES_MAX, DELETIONS_MAX};
+use baro_ondisk::{Deletion, IdRange, Kind, LogPlace, SampleColumns, Type, is_deleted};
+use baro_sys::disk::Disk;
+use baro_sys::storage::Storage;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+/// What a deletion takes away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deleted {
+    /// Samples or frames by series or channel, each series and time once; 0 where there are none.
+    pub rows: BTreeMap<u32, u64>,
+    /// Damage met while counting: what lies there is deleted too, and not counted.
+    pub damage: Vec<Damage>,
+}
+
+/// So often the log may be settled further while it is counted, before settling has to wait for it.
+const TRIES: u32 = 3;
+
+impl Store<Disk> {
+    /// Deletes what the series and channels `ids` (sorted, each once) have in `interval`, durably; with
+    /// an interval of all times the series themselves, which are not listed until something is
+    /// recorded. Beside a recorder what it records from now on stays.
+    ///
+    /// # Errors
+    /// More deletions than a manifest holds, the manifest is damaged, a settler of an earlier version
+    /// is at work, or the operating system refuses: nothing is deleted then.
+    pub fn delete(&mut self, ids: &[u32], interval: Interval) -> Result<Deleted> {
+        self.storage.create_folder(RUNS)?;
+        self.storage.sync_folder("")?;
+        if ManifestLock::is_foreign(&self.storage)? {
+            return Err(Error::OldSettler { path: self.path.clone() });
+        }
+        for left in (0..TRIES).rev() {
+            let early = (left == 0).then(|| ManifestLock::take(&self.storage)).transpose()?;
+            let counted = self.count_rows(ids, interval)?;
+            let _lock = early.map_or_else(|| ManifestLock::take(&self.storage), Ok)?;
+            if self.put_deletion(ids, interval)? {
+                return Ok(counted);
+            }
+        }
+        Err(Error::ManifestChanged)
+    }
+}
+
+impl<S: Storage> Store<S> {
+    /// As [`Store::delete`], in any storage; the caller sees to it that nobody else settles or deletes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn delete_in(&mut self, ids: &[u32], interval: Interval) -> Result<Deleted> {
+        self.storage.create_folder(RUNS)?;
+        self.storage.sync_folder("")?;
+        let counted = self.count_rows(ids, interval)?;
+        if self.put_deletion(ids, interval)? { Ok(counted) } else { Err(Error::ManifestChanged) }
+    }
+
+    /// What a deletion would take away; the store is seen anew.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn count_rows(&mut self, ids: &[u32], interval: Interval) -> Result<Deleted> {
+        // The log is to be seen after the manifest: what runs hold is then before its end.
+        self.refresh()?;
+        for _ in 0..TRIES {
+            let before = self.runs.manifest.generation;
+            self.refresh()?;
+            if self.runs.manifest.generation == before {
+                break;
+            }
+        }
+        let mut found = Deleted { rows: ids.iter().map(|id| (*id, 0)).collect(), ..<_>::default() };
+        let of = |wanted: fn(Type) -> bool| -> Vec<u32> {
+            let kind = |id: &u32| self.catalog.kind(*id).unwrap_or(Type::I64);
+            ids.iter().copied().filter(|id| wanted(kind(id))).collect()
+        };
+        let numbers = of(|kind| !matches!(kind, Type::Text | Type::Channel));
+        let every = Every { step_ns: 0, aggregate: Aggregate::Count };
+        let counted = self.query_ids(&numbers, &Query::every(interval, every), |batch| {
+            if let Values::I64([count, ..]) = batch.values {
+                found.rows.insert(batch.target.id, u64::try_from(*count).unwrap_or(0));
+            }
+            ControlFlow::Continue(())
+        })?;
+        found.damage.extend(counted.read.damage);
+        let texts = self.query_ids(&of(|kind| kind == Type::Text), &Query::raw(interval), |batch| {
+            *found.rows.entry(batch.target.id).or_default() += batch.times_ns.len() as u64;
+            ControlFlow::Continue(())
+        })?;
+        found.damage.extend(texts.read.damage);
+        let channels = of(|kind| kind == Type::Channel);
+        if !channels.is_empty() {
+            let filter = Filter::ids(&channels).data_only();
+            let notes = self.records(interval, &filter, &Reading::default(), |record| {
+                if record.kind == Kind::Frame {
+                    *found.rows.entry(record.stream).or_default() += 1;
+                }
+                ControlFlow::Continue(())
+            })?;
+            found.damage.extend(notes.damage);
+        }
+        Ok(found)
+    }
+
+    /// Puts a deletion of all that is seen into the manifest; false, and nothing is done, if that is
+    /// another one by now.
+    fn put_deletion(&mut self, ids: &[u32], interval: Interval) -> Result<bool> {
+        if let Some(damage) = self.runs.damage.iter().find(|d| d.loss == Loss::Manifest) {
+            return Err(Error::Manifest { damage: Box::new(damage.clone()) });
+        }
+        let mut manifest = self.runs.manifest.clone();
+        if !self.is_newest(&manifest)? {
+            return Ok(false);
+        }
+        let places = self.index()?.segments.iter().filter(|segment| !segment.live.is_empty());
+        let place = places.map(|segment| LogPlace {
+            session: segment.segment.header.session,
+            sequence: segment.live.end,
+        });
+        let last = manifest.deletions.last().map(|last| last.before).unwrap_or_default();
+        let before = place.max().unwrap_or_default().max(last);
+        let channel = |id: &u32| self.catalog.kind(*id) == Some(Type::Channel);
+        let (channels, series): (Vec<u32>, Vec<u32>) = ids.iter().partition(|id| channel(id));
+        for (ids, whole) in [(series, interval == Interval::ALL), (channels, false)] {
+            if !ids.is_empty() {
+                manifest.deletions.push(Deletion {
+                    before,
+                    runs_below: manifest.next_run,
+                    from_ns: interval.from_ns,
+                    to_ns: interval.to_ns,
+                    whole,
+                    ids: Deletion::ranges(ids),
+                });
+            }
+        }
+        let ranges = manifest.deletions.iter().map(|one| one.ids.len()).sum::<usize>();
+        if manifest.deletions.len() > DELETIONS_MAX || ranges > DELETED_RANGES_MAX {
+            return Err(Error::Deletions { limit: DELETIONS_MAX, ranges: DELETED_RANGES_MAX });
+        }
+        manifest.store = self.identity.store;
+        manifest.generation += 1;
+        write_manifest(&self.storage, &manifest)?;
+        self.refresh()?;
+        Ok(true)
+    }
+
+    /// Series that were deleted and of which nothing has been recorded since, as ids by rising order.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn hidden(&self) -> Result<Hidden> {
+        let mut whole: Vec<IdRange> = Vec::new();
+        for one in self.runs.deletions.iter().filter(|one| one.whole) {
+            whole.extend(&one.ids);
+        }
+        whole.sort_unstable();
+        let mut hidden = Hidden { whole, back: BTreeSet::new() };
+        if hidden.whole.is_empty() {
+            return Ok(hidden);
+        }
+        // What is in runs has been told by who settled it.
+        let unsettled = self.unsettled()?;
+        let (mut scratch, mut columns) = (SampleColumns::default(), <_>::default());
+        let mut back = BTreeSet::new();
+        for part in &unsettled.parts {
+            let mut part = part.share();
+            for at in 0..part.pieces() {
+                crate::columns::Columns::clear(&mut columns);
+                part.decode(at, &mut scratch, &mut columns)?;
+                back.extend(columns.series.iter().filter(|id| hidden.was_deleted(**id)));
+            }
+        }
+        back.extend(unsettled.texts.iter().map(|text| text.series));
+        hidden.back = back;
+        Ok(hidden)
+    }
+
+    /// Deletions that concern something which may be in the store; the others may be forgotten.
+    pub(crate) fn needed_deletions(&self) -> Vec<Deletion> {
+        let all = &self.runs.deletions;
+        let opened = self.runs.files.len() == self.runs.manifest.runs.len();
+        let in_runs = |one: &Deletion| {
+            let mut masks = self.runs.files.iter().filter_map(|run| run.mask.as_ref());
+            !opened || masks.any(|mask| mask.by().contains(one))
+        };
+        let begins = self.segments.started.iter().map(|segment| LogPlace {
+            session: segment.header.session,
+            sequence: segment.header.first_block,
+        });
+        let oldest = begins.min();
+        let told = self.segments.damage.is_empty();
+        let in_log = |one: &Deletion| !told || oldest.is_some_and(|oldest| oldest < one.before);
+        all.iter().filter(|one| one.whole || in_runs(one) || in_log(one)).cloned().collect()
+    }
+}
+
+/// Series that are not to be listed; see [`Store::hidden`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    whole: Vec<IdRange>,
+    back: BTreeSet<u32>,
+}
+
+impl Hidden {
+    fn was_deleted(&self, id: u32) -> bool {
+        let before = self.whole.partition_point(|range| range.first <= id);
+        // Deletions may overlap; there are few.
+        self.whole.get(..before).unwrap_or(&[]).iter().rev().any(|range| range.last >= id)
+    }
+
+    /// Whether this one is not to be listed.
+    #[must_use]
+    pub fn has(&self, id: u32) -> bool {
+        !self.whole.is_empty() && self.was_deleted(id) && !self.back.contains(&id)
+    }
+}
+
+/// Takes ids of which something was recorded again out of what hides them: their samples stay deleted.
+pub(crate) fn bring_back(deletions: &mut Vec<Deletion>, back: &BTreeSet<u32>) {
+    let is = |one: &Deletion| one.whole && back.iter().any(|id| one.is_of(*id));
+    if !deletions.iter().any(is) {
+        return;
+    }
+    for one in std::mem::take(deletions) {
+        if !is(&one) {
+            deletions.push(one);
+            continue;
+        }
+        let found = back.iter().copied().filter(|id| one.is_of(*id));
+        let shown = Deletion { whole: false, ids: Deletion::ranges(found), ..one.clone() };
+        let mut ids = Vec::new();
+        for range in &one.ids {
+            let mut first = Some(range.first);
+            for id in back.range(range.first..=range.last) {
+                if let Some(first) = first.filter(|first| first < id) {
+                    ids.push(IdRange { first, last: id - 1 });
+                }
+                first = id.checked_add(1);
+            }
+            let rest = first.filter(|first| *first <= range.last);
+            ids.extend(rest.map(|first| IdRange { first, last: range.last }));
+        }
+        deletions.push(shown);
+        if !ids.is_empty() {
+            deletions.push(Deletion { ids, ..one });
+        }
+    }
+}
+
+/// Whether a sample of this series is hidden from lists by one of these.
+pub(crate) fn is_whole(deletions: &[Deletion], id: u32) -> bool {
+    deletions.iter().any(|one| one.whole && is_deleted(std::slice::from_ref(one), id, 0))
+}
