@@ -301,10 +301,8 @@ impl LogReader {
             let within = self.buffer.get(bytes.clone()).unwrap_or(&[]);
             if let Step::Block(block) = after.step(within) {
                 let base = within.as_ptr() as usize - bytes.start;
-                let at = LogPlace {
-                    session: block.header.session,
-                    sequence: block.header.sequence,
-                };
+                let at =
+                    LogPlace { session: block.header.session, sequence: block.header.sequence };
                 let by = deletions_of_block(&self.deletions, at, (i64::MIN, i64::MAX));
                 let whole = decode(&block, base, by, &mut self.unfolded, &mut self.entries);
                 self.counts.blocks += 1;
@@ -470,7 +468,8 @@ fn leave_out(
             return true;
         }
         let is_it = |body: &&&[u8]| {
-            body.as_ptr() as usize - base == entry.payload.start && body.len() == entry.payload.len()
+            body.as_ptr() as usize - base == entry.payload.start
+                && body.len() == entry.payload.len()
         };
         match entry.kind {
             Kind::Frame | Kind::Text => !is_deleted(by, entry.stream, entry.time_ns),

@@ -3,6 +3,7 @@
 mod bench;
 mod blk;
 mod cat;
+mod delete;
 mod demo;
 mod du;
 mod explain;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Export(export::Arguments),
     /// Record samples from files: CSV, Parquet, Influx line protocol
     Import(import::Arguments),
+    /// Delete series, or what they have in an interval; settling gives the room back
+    Delete(delete::Arguments),
     /// Move samples from the log into runs, where they take less room, and small runs into larger ones
     Settle(settle::Arguments),
     /// Read everything and say what is not as it was written
@@ -103,6 +106,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Query(arguments) => query::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Delete(arguments) => delete::run(&arguments),
         Command::Settle(arguments) => settle::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),

@@ -71,8 +71,7 @@ impl Deletion {
     #[must_use]
     pub fn meets(&self, ids: IdRange, times_ns: (i64, i64)) -> bool {
         let at = self.ids.partition_point(|range| range.last < ids.first);
-        self.meets_times(times_ns)
-            && self.ids.get(at).is_some_and(|range| range.first <= ids.last)
+        self.meets_times(times_ns) && self.ids.get(at).is_some_and(|range| range.first <= ids.last)
     }
 
     /// Whether it covers a sample or frame recorded before it.
@@ -159,11 +158,8 @@ mod tests {
         payload.extend([1_u32, 2, 1].iter().flat_map(|id| id.to_le_bytes()));
         payload.extend([10_u64, 20, 30].iter().flat_map(|bits| bits.to_le_bytes()));
         let samples = Samples::decode(&payload, 77).unwrap();
-        let of = |id| Deletion {
-            to_ns: i64::MAX,
-            ids: Deletion::ranges([id]),
-            ..Deletion::default()
-        };
+        let of =
+            |id| Deletion { to_ns: i64::MAX, ids: Deletion::ranges([id]), ..Deletion::default() };
         let mut kept = vec![];
         assert!(!without_deleted(&samples, &[of(3)], &mut kept) && kept.is_empty());
         assert!(without_deleted(&samples, &[of(1)], &mut kept));

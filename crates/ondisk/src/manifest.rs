@@ -6,9 +6,7 @@
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::VERSION;
-use crate::limits::{
-    DELETED_RANGES_MAX, DELETIONS_MAX, RUNS_MAX, UNIT_BYTES, round_up_to_unit,
-};
+use crate::limits::{DELETED_RANGES_MAX, DELETIONS_MAX, RUNS_MAX, UNIT_BYTES, round_up_to_unit};
 use crate::{Deletion, Error, IdRange, LogPlace, StoreId, What, crc32c};
 use alloc::collections::BTreeMap;
 use alloc::vec;

@@ -98,10 +98,11 @@ impl<S: Storage> Store<S> {
             ControlFlow::Continue(())
         })?;
         found.damage.extend(counted.read.damage);
-        let texts = self.query_ids(&of(|kind| kind == Type::Text), &Query::raw(interval), |batch| {
-            *found.rows.entry(batch.target.id).or_default() += batch.times_ns.len() as u64;
-            ControlFlow::Continue(())
-        })?;
+        let texts =
+            self.query_ids(&of(|kind| kind == Type::Text), &Query::raw(interval), |batch| {
+                *found.rows.entry(batch.target.id).or_default() += batch.times_ns.len() as u64;
+                ControlFlow::Continue(())
+            })?;
         found.damage.extend(texts.read.damage);
         let channels = of(|kind| kind == Type::Channel);
         if !channels.is_empty() {

@@ -271,8 +271,7 @@ impl<S: Storage> Sweep<'_, S> {
             }
         };
         let mask = Mask::of_block(&self.store.runs.deletions, &block.header);
-        let live =
-            LiveBlock { block, file: entry.segment.file, offset, mask: mask.as_ref() };
+        let live = LiveBlock { block, file: entry.segment.file, offset, mask: mask.as_ref() };
         let mut entries = self.spare_entries.pop().unwrap_or_default();
         entries.clear();
         let mut unfolded = self.spare_unfolded.pop().unwrap_or_default();

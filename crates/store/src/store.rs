@@ -331,7 +331,9 @@ pub(crate) fn unfold(
     let unfold = |section: Option<Section<'_>>| match section {
         Some(section) => {
             let by = live.mask.map_or(&[][..], Mask::by);
-            unfolded.unfold_kept(&section, by).map_err(|error| error.at(live.block.section_offset()))
+            unfolded
+                .unfold_kept(&section, by)
+                .map_err(|error| error.at(live.block.section_offset()))
         }
         None => Ok(()),
     };

@@ -36,11 +36,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let json = arguments.format == Format::Json;
     let mut listed = 0_u64;
     let mut failed = None;
+    let hidden = store.hidden()?;
     if json {
         write!(out.exact(), "[")?;
     }
     // Row by row: there may be millions.
     let each = |found: &Declaration<'_>| {
+        if hidden.has(found.id) {
+            return ControlFlow::Continue(());
+        }
         let done = if json { row_json(out.exact(), found, listed) } else { row(&mut out, found) };
         listed += 1;
         failed = done.err();

@@ -38,12 +38,14 @@ pub(super) fn copy<S: Storage, T: Storage>(
     let found =
         if lost { Runs::salvage(&store.storage, store.identity.store)? } else { Vec::new() };
     let files = if lost { &found } else { &store.runs.files };
-    if files.is_empty() && deletions.is_empty() && store.runs.manifest.settled == Settled::default() {
+    if files.is_empty() && deletions.is_empty() && store.runs.manifest.settled == Settled::default()
+    {
         return Ok(copied);
     }
     target.create_folder(RUNS)?;
     target.sync_folder("")?;
-    let mut manifest = Manifest { store: id, generation: 1, next_run: 1, deletions, ..Manifest::default() };
+    let mut manifest =
+        Manifest { store: id, generation: 1, next_run: 1, deletions, ..Manifest::default() };
     for run in files {
         if let Some(entry) = copy_run(run, target, id, manifest.next_run, &mut copied)? {
             manifest.next_run += 1;

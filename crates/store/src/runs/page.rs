@@ -2,9 +2,9 @@
 
 use super::RunFile;
 use crate::Result;
-use crate::mask::Mask;
 use crate::columns::Columns;
 use crate::damage::{Damage, Loss, Source};
+use crate::mask::Mask;
 use crate::merge::{Part, Piece};
 use baro_log::run_name;
 use baro_ondisk::{SampleColumns, Type};

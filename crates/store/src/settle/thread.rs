@@ -336,8 +336,7 @@ impl Work {
         // Half of the log is unsettled: what is left over may be too little then.
         let done = if behind { settler.step(extent)? } else { in_background(settler, extent)? };
         self.first = false;
-        let worked =
-            done.runs > 0 || done.merged > 0 || done.dropped.runs > 0 || done.cleaned > 0;
+        let worked = done.runs > 0 || done.merged > 0 || done.dropped.runs > 0 || done.cleaned > 0;
         self.shared.update(|status| status.add(&done));
         let took_ns = clock::monotonic_ns() - now_ns;
         if !done.more {

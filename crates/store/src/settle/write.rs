@@ -3,8 +3,8 @@
 use super::batch::{Batch, take};
 use super::output::Output;
 use super::{Extent, Settled, Settler};
-use crate::delete::{bring_back, is_whole};
 use crate::damage::Damage;
+use crate::delete::{bring_back, is_whole};
 use crate::merge::{Gather, Part, Portion, Wanted};
 use crate::runs::{PageAt, RunFile, RunPart};
 use crate::unsettled::TextSample;

@@ -1,0 +1,106 @@
+//! `baro delete`: takes series, or what they have in an interval, out of a store.
+//!
+//! It counts at once and for every reader; settling gives the room back. See `docs/deleting.md`.
+//! Test: `tests/delete.rs`.
+
+use super::{Format, print_json, selection};
+use crate::failure::{Outcome, Result};
+use crate::time;
+use baro_command::Lines;
+use baro_store::{Damage, Deleted, Interval, Store};
+use clap::Args;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The store; may be recorded into meanwhile, what comes from now on stays
+    store: PathBuf,
+    /// Names, or selectors as temp{site="a",line=~"3.*",x!="y"}
+    #[arg(required = true)]
+    series: Vec<String>,
+    /// Only from this time on
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    from: Option<i64>,
+    /// Only up to this time, exclusive
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    to: Option<i64>,
+    /// Tell what would go, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let mut store = Store::open(&arguments.store)?;
+    let interval = Interval {
+        from_ns: arguments.from.unwrap_or(i64::MIN),
+        to_ns: arguments.to.unwrap_or(i64::MAX),
+    };
+    if interval.from_ns >= interval.to_ns {
+        return Err("expected --from before --to, found nothing between them".into());
+    }
+    let ids = ids(&store, &arguments.series)?;
+    let deleted = match arguments.dry_run {
+        true => store.count_rows(&ids, interval)?,
+        false => store.delete(&ids, interval)?,
+    };
+    match arguments.format {
+        Format::Text => text(&store, arguments, &deleted)?,
+        Format::Json => json(&store, arguments, &deleted)?,
+    }
+    deleted.damage.iter().for_each(|found| say!("damage: {found}"));
+    Ok(Outcome::lost_if(deleted.damage.iter().any(Damage::is_loss)))
+}
+
+/// What the selectors select, sorted; what was deleted whole before is not there.
+fn ids(store: &Store, selectors: &[String]) -> Result<Vec<u32>> {
+    let selection = selection::of(store, selectors)?;
+    if let Some(field) = selection.columns().iter().find(|column| column.field().is_some()) {
+        let name = &field.name;
+        return Err(format!(
+            "{name}: expected a series or a channel, found a field of one; frames are deleted whole"
+        )
+        .into());
+    }
+    let hidden = store.hidden()?;
+    let mut ids = selection.ids();
+    ids.retain(|id| !hidden.has(*id));
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        let what = selectors.join(" ");
+        return Err(format!(
+            "{what}: expected a series or channel that is there, found only deleted ones"
+        )
+        .into());
+    }
+    Ok(ids)
+}
+
+fn text(store: &Store, arguments: &Arguments, deleted: &Deleted) -> Result<()> {
+    let mut out = Lines::printed();
+    for (id, rows) in &deleted.rows {
+        let (name, _) = super::du::known(store.catalog(), *id);
+        row!(out, "{rows:>11}  {name}")?;
+    }
+    let (rows, series) = (deleted.rows.values().sum::<u64>(), deleted.rows.len());
+    let what = if arguments.dry_run { "would be deleted" } else { "deleted" };
+    row!(out, "{rows:>11}  of {series} series {what}")?;
+    Ok(out.flush()?)
+}
+
+fn json(store: &Store, arguments: &Arguments, deleted: &Deleted) -> Result<()> {
+    let entry = |(id, rows): (&u32, &u64)| -> Value {
+        let (name, kind) = super::du::known(store.catalog(), *id);
+        json!({"id": id, "name": name, "type": kind, "samples": rows})
+    };
+    print_json(&json!({
+        "dry_run": arguments.dry_run,
+        "samples": deleted.rows.values().sum::<u64>(),
+        "from_ns": arguments.from,
+        "to_ns": arguments.to,
+        "series": deleted.rows.iter().map(entry).collect::<Vec<_>>(),
+    }))
+}
