@@ -21,7 +21,7 @@ fn lines(names: &[&str], count: u64) -> String {
 }
 
 fn record(store: &str, names: &[&str], count: u64) {
-    let done = feed(&["record", store, "--stdin", "csv"], &lines(names, count));
+    let done = feed(&["record", store, "--stdin", "csv"], lines(names, count).as_bytes());
     assert_eq!(done.status.code(), Some(0), "{}", calls::stderr(&done));
 }
 
