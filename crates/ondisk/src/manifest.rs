@@ -335,7 +335,7 @@ mod tests {
             runs_below: 150 + at,
             from_ns: -1000,
             to_ns: i64::MAX - at as i64,
-            whole: at % 2 == 0,
+            whole: at.is_multiple_of(2),
             ids: Deletion::ranges([1, 2, 5, 9, 10].into_iter().skip(at as usize % 4)),
         };
         Manifest { deletions: (0..7).map(deletion).collect(), ..some() }

@@ -116,8 +116,7 @@ impl Notes {
 
 /// Hands out the live blocks of one segment.
 pub(crate) fn read_segment<S: Storage>(
-    storage: &S,
-    access: Access,
+    (storage, access): (&S, Access),
     buffer: &mut Blocks,
     patience: &mut Patience,
     entry: &SegmentIndex,

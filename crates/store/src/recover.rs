@@ -16,7 +16,9 @@ use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
 use baro_log::{Geometry, init};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
-use baro_ondisk::{Deletion, Kind, LogPlace, Samples, StoreId, Type, UnfoldedSamples, WhenFull};
+use baro_ondisk::{
+    BlockHeader, Deletion, Kind, LogPlace, Samples, StoreId, Type, UnfoldedSamples, WhenFull,
+};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use copy::Copy;
@@ -93,10 +95,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         // As it is stored: the deletions go along.
         let live = &LiveBlock { mask: None, ..*live };
         let header = &live.block.header;
-        let at = LogPlace { session: header.session, sequence: header.sequence };
-        while deletions.get(places.len()).is_some_and(|next| next.before <= at) {
-            places.push(copy.place()?);
-        }
+        pass_deletions(deletions, header, &mut places, &mut copy)?;
         if mark.is_none() && !settled.covers(header.epoch, header.sequence) {
             mark = Some(copy.mark()?);
         }
@@ -153,12 +152,8 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         failed.map_or(Ok(ControlFlow::Continue(())), Err)
     })?;
     let mark = mark.map_or_else(|| copy.mark(), Ok)?;
-    let last = copy.place()?;
-    places.resize(deletions.len(), last);
-    // Runs are copied without what is deleted, of the log it still is in the blocks.
-    let moved = deletions.iter().zip(places);
-    let deletions =
-        moved.map(|(one, before)| Deletion { before, runs_below: 0, ..one.clone() }).collect();
+    places.resize(deletions.len(), copy.place()?);
+    let deletions = moved_deletions(deletions, places);
     let session = copy.finish()?;
     let runs = runs::copy(store, &target, identity.store, mark, deletions)?;
     for (id, kind) in &runs.series {
@@ -169,9 +164,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     copy::declare(store, &target, session, &strange)?;
     let new = Store::open_in(target.clone(), path, Access::Read)?;
     let checked = verify(&new, Access::Read, |_, _| {})?;
-    let mut damage = store.damage();
-    damage
-        .extend(store.catalog.damage().into_iter().filter(|found| !store.damage().contains(found)));
+    let mut damage = damage_of(store);
     damage.extend(notes.damage);
     damage.extend(runs.damage);
     let placeholders = strange.into_keys().collect();
@@ -184,6 +177,35 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         placeholders,
         copy: checked,
     })
+}
+
+/// Notes how far the copy is for each deletion that does not concern this block any more.
+fn pass_deletions<T: Storage>(
+    deletions: &[Deletion],
+    header: &BlockHeader,
+    places: &mut Vec<LogPlace>,
+    copy: &mut Copy<'_, T>,
+) -> Result<()> {
+    let at = LogPlace { session: header.session, sequence: header.sequence };
+    while deletions.get(places.len()).is_some_and(|next| next.before <= at) {
+        places.push(copy.place()?);
+    }
+    Ok(())
+}
+
+/// Damage of the old store beside what reading its blocks has met.
+fn damage_of<S: Storage>(store: &Store<S>) -> Vec<Damage> {
+    let mut damage = store.damage();
+    let catalog = store.catalog.damage();
+    damage.extend(catalog.into_iter().filter(|found| !store.damage().contains(found)));
+    damage
+}
+
+/// Deletions of the copy, which count up to these places of its log. Runs are copied without what is
+/// deleted; of the log it still is in the blocks.
+fn moved_deletions(deletions: &[Deletion], places: Vec<LogPlace>) -> Vec<Deletion> {
+    let moved = deletions.iter().zip(places);
+    moved.map(|(one, before)| Deletion { before, runs_below: 0, ..one.clone() }).collect()
 }
 
 /// How many records of a block have their samples in its section, and how many samples these are;

@@ -261,8 +261,7 @@ impl<S: Storage> Store<S> {
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
         for entry in &self.index()?.segments {
             let flow = read_segment(
-                &self.storage,
-                access,
+                (&self.storage, access),
                 &mut buffer,
                 &mut patience,
                 entry,

@@ -234,8 +234,7 @@ impl<S: Storage> Store<S> {
                 continue;
             }
             let flow = read_segment(
-                &self.storage,
-                self.access,
+                (&self.storage, self.access),
                 &mut buffer,
                 &mut patience,
                 entry,

@@ -240,8 +240,7 @@ impl<'a, S: Storage> Windows<'a, S> {
                 Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             };
             let flow = read_segment(
-                &store.storage,
-                store.access,
+                (&store.storage, store.access),
                 &mut buffer,
                 &mut patience,
                 entry,
