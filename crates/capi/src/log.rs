@@ -108,6 +108,9 @@ impl LogReader {
         let catalog = Catalog::read(&disk)?;
         // Before the log: what a pin holds is there as long as the pin is.
         let pins = Pins::read(&disk, identity.store)?.pins.into_values().collect();
+        // Where that cannot be read nobody knows what was deleted; it is counted as damaged.
+        let deletions = read_deletions(&disk, identity.store);
+        let counts = Counts { damaged: u64::from(deletions.is_none()), ..Counts::default() };
         let mut reader = LogReader {
             catalog,
             pins,
@@ -120,8 +123,8 @@ impl LogReader {
             entries: Vec::new(),
             unfolded: UnfoldedSamples::default(),
             next: 0,
-            counts: Counts::default(),
-            deletions: read_deletions(&disk, identity.store),
+            counts,
+            deletions: deletions.unwrap_or_default(),
             disk,
         };
         reader.index(&identity)?;

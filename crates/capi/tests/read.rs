@@ -157,3 +157,40 @@ fn damage_is_counted_and_the_rest_is_read() {
     }
     assert!(!left.is_empty() && left.len() < 20, "{} records lost", left.len());
 }
+
+/// Frames and samples of a series of an interval, in blocks that have others too; and what comes later.
+#[test]
+fn the_reader_of_libbaro_leaves_out_what_is_deleted() {
+    let place = Place::new("deleted");
+    record(&place, 60, false);
+    let interval = baro_store::Interval { from_ns: 10_000, to_ns: 30_000 };
+    let deleted = Store::open(place.path()).unwrap().delete(&[1, 3], interval).unwrap();
+    assert_eq!(deleted.rows.into_iter().collect::<Vec<_>>(), [(1, 20), (3, 20)]);
+    record(&place, 15, true);
+    let (found, report) = by_libbaro(&place);
+    assert_eq!(report.blocks_damaged, 0);
+    assert_eq!(found, by_store(&place));
+    let mut samples = std::collections::BTreeMap::<(u32, i64), u32>::new();
+    let mut frames = std::collections::BTreeMap::<i64, u32>::new();
+    for (.., time_ns, kind, _, payload) in &found {
+        *frames.entry(*time_ns).or_default() += u32::from(*kind == BARO_KIND_FRAME);
+        if *kind == BARO_KIND_SAMPLES {
+            let read = baro_ondisk::Samples::decode(payload, *time_ns).unwrap();
+            read.iter().for_each(|row| *samples.entry((row.0, row.1)).or_default() += 1);
+        }
+    }
+    for number in 0..60 {
+        let (goes, twice) = (u32::from((10..30).contains(&number)), u32::from(number < 15));
+        let expected = 1 - goes + twice;
+        assert_eq!(frames.get(&(number * 1000)).copied().unwrap_or(0), expected, "{number}");
+        let time_ns = number * 1000 + 1;
+        let of = |id| samples.get(&(id, time_ns)).copied().unwrap_or(0);
+        assert_eq!((of(1), of(2)), (expected, 1 + twice), "{number}");
+    }
+    // Nobody knows what was deleted if that cannot be read: it is counted.
+    let manifest = place.path().join("runs/manifest");
+    let mut bytes = std::fs::read(&manifest).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&manifest, bytes).unwrap();
+    assert_eq!(by_libbaro(&place).1.blocks_damaged, 1);
+}

@@ -21,6 +21,7 @@
 //! ```
 
 mod catalog;
+mod deleted;
 mod error;
 mod init;
 mod lock;
@@ -37,6 +38,7 @@ mod settled;
 mod walk;
 
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
+pub use deleted::{read_deletions, tell_deletions};
 pub use error::{Error, Result};
 pub use init::{Geometry, blank_header, init, init_growing};
 pub use lock::{ManifestLock, Role, StoreLock};
@@ -52,5 +54,5 @@ pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
-pub use settled::{read_deletions, read_settled};
+pub use settled::read_settled;
 pub use walk::{Blocks, Found, FoundHeader, Walk};

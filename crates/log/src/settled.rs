@@ -4,7 +4,7 @@
 //! its blocks would count as settled. Held by `a_settled_epoch_is_never_given_again` of the store.
 
 use super::MANIFEST;
-use baro_ondisk::{Deletion, Manifest, Settled, StoreId};
+use baro_ondisk::{Manifest, Settled, StoreId};
 use baro_sys::storage::{Access, Storage, StorageFile};
 
 /// How far the log is settled; `None` if there is no manifest of this store that can be read: its reader in the store says so.
@@ -13,13 +13,7 @@ pub fn read_settled<S: Storage>(storage: &S, store: StoreId) -> Option<Settled> 
     Some(read_manifest(storage, store)?.settled)
 }
 
-/// What has been deleted; nothing if there is no manifest of this store that can be read.
-#[must_use]
-pub fn read_deletions<S: Storage>(storage: &S, store: StoreId) -> Vec<Deletion> {
-    read_manifest(storage, store).map_or_else(Vec::new, |manifest| manifest.deletions)
-}
-
-fn read_manifest<S: Storage>(storage: &S, store: StoreId) -> Option<Manifest> {
+pub(crate) fn read_manifest<S: Storage>(storage: &S, store: StoreId) -> Option<Manifest> {
     let file = storage.open(MANIFEST, Access::Read).ok()?;
     let bytes = usize::try_from(file.size_bytes().ok()?).ok()?;
     let mut manifest = vec![0; bytes.min(Manifest::BYTES_MAX)];

@@ -49,8 +49,32 @@ pub struct Identity {
 
 const MAGIC: &[u8; 8] = b"BAROSTO1";
 pub(crate) const VERSION: u16 = 1;
+/// Of a store of which something has been deleted: who does not know deletions must not show it.
+pub(crate) const VERSION_DELETIONS: u16 = 2;
 
 impl Identity {
+    /// Where version and checksum lie: 8 bytes of one sector, which are replaced as one.
+    pub const SEAL_AT: u64 = 8;
+
+    /// Whether a valid `store` file says that something has been deleted.
+    #[must_use]
+    pub fn tells_deletions(unit: &[u8]) -> bool {
+        u16_at(unit, 8) == VERSION_DELETIONS
+    }
+
+    /// The bytes at [`Identity::SEAL_AT`] with which this `store` file says so, or that nothing has.
+    ///
+    /// # Errors
+    /// As [`Identity::decode`].
+    pub fn seal(bytes: &[u8], deletions: bool) -> Result<[u8; 8], Error> {
+        Identity::decode(bytes)?;
+        let mut unit = array_at::<UNIT_BYTES>(bytes, 0).unwrap_or([0; UNIT_BYTES]);
+        let version = if deletions { VERSION_DELETIONS } else { VERSION };
+        put(&mut unit, 8, &version.to_le_bytes());
+        seal_unit(&mut unit);
+        Ok(array_at(&unit, 8).unwrap_or_default())
+    }
+
     /// The file's bytes: one unit.
     #[must_use]
     pub fn encode(&self) -> [u8; UNIT_BYTES] {
@@ -79,7 +103,7 @@ impl Identity {
     /// Truncated, foreign, of another version, damaged, or with a geometry outside the limits.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let what = What::Identity;
-        check_unit(what, bytes, MAGIC)?;
+        check_unit_up_to(what, bytes, MAGIC, VERSION_DELETIONS)?;
         let segment_bytes = u64_at(bytes, 40);
         check_segment_bytes(what, 40, segment_bytes)?;
         let segments = u32_at(bytes, 48);
@@ -136,6 +160,11 @@ pub(crate) fn seal_unit(unit: &mut [u8; UNIT_BYTES]) {
 /// Checks length, magic, version and CRC of a header unit, in the order that gives the clearest
 /// error: a foreign file is called foreign before it is called damaged.
 pub(crate) fn check_unit(what: What, bytes: &[u8], magic: &[u8; 8]) -> Result<(), Error> {
+    check_unit_up_to(what, bytes, magic, VERSION)
+}
+
+/// The same of a unit that has several versions.
+fn check_unit_up_to(what: What, bytes: &[u8], magic: &[u8; 8], newest: u16) -> Result<(), Error> {
     let Some(unit) = array_at::<UNIT_BYTES>(bytes, 0) else {
         return Err(Error::Truncated {
             what,
@@ -145,7 +174,10 @@ pub(crate) fn check_unit(what: What, bytes: &[u8], magic: &[u8; 8]) -> Result<()
         });
     };
     expect(what, "magic", 0, u64::from_le_bytes(*magic), u64_at(&unit, 0))?;
-    expect(what, "version", 8, u64::from(VERSION), u64::from(u16_at(&unit, 8)))?;
+    let version = u16_at(&unit, 8);
+    if !(VERSION..=newest).contains(&version) {
+        expect(what, "version", 8, u64::from(newest), u64::from(version))?;
+    }
     let found = u32_at(&unit, 12);
     let mut copy = unit;
     seal_unit(&mut copy);
@@ -200,8 +232,37 @@ mod tests {
             assert!(Identity::decode(&bad).is_err(), "flip at {offset} not seen");
         }
         let mut newer = bytes;
-        newer[8] = 2;
+        newer[8] = 3;
         let error = Identity::decode(&newer).unwrap_err();
-        assert!(matches!(error, Error::Mismatch { field: "version", expected: 1, found: 2, .. }));
+        assert!(matches!(error, Error::Mismatch { field: "version", expected: 2, found: 3, .. }));
+    }
+
+    /// Who knows version 1 alone refuses a store of which something has been deleted.
+    #[test]
+    fn deletions_are_told_by_the_version() {
+        let identity = Identity {
+            store: StoreId([7; 16]),
+            created_ns: -5,
+            segment_bytes: 1 << 20,
+            segments: 3,
+            when_full: WhenFull::Recycle,
+            init_segments: 2,
+        };
+        let plain = identity.encode();
+        let mut telling = plain;
+        telling[8..16].copy_from_slice(&Identity::seal(&plain, true).unwrap());
+        assert!(Identity::tells_deletions(&telling) && !Identity::tells_deletions(&plain));
+        assert_eq!(Identity::decode(&telling), Ok(identity));
+        let refused = check_unit(What::Identity, &telling, MAGIC).unwrap_err();
+        assert!(matches!(refused, Error::Mismatch { field: "version", expected: 1, found: 2, .. }));
+        let mut again = telling;
+        again[8..16].copy_from_slice(&Identity::seal(&telling, false).unwrap());
+        assert_eq!(again, plain);
+        for offset in 0..UNIT_BYTES {
+            let mut bad = telling;
+            bad[offset] ^= 0x10;
+            assert!(Identity::decode(&bad).is_err(), "flip at {offset} not seen");
+            assert!(Identity::seal(&bad, true).is_err());
+        }
     }
 }

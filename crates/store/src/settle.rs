@@ -25,7 +25,7 @@ use crate::catalog::write_dictionary_in_portions;
 use crate::damage::{Damage, Loss};
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Result, Store};
-use baro_log::{MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name};
+use baro_log::{MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name, tell_deletions};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
@@ -371,7 +371,12 @@ impl<S: Storage> Store<S> {
 }
 
 /// Puts a manifest in the place of the one before, durably: after a crash it is the one or the other.
+/// What it has of deletions is told before they are in force, until they are not any more.
 pub(crate) fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Result<()> {
+    let deletions = !manifest.deletions.is_empty();
+    if deletions {
+        tell_deletions(storage, true)?;
+    }
     let new = format!("{MANIFEST}.new");
     match storage.remove(&new) {
         Err(error) if !error.is_missing() => return Err(error.into()),
@@ -382,5 +387,8 @@ pub(crate) fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Re
     file.sync_data()?;
     storage.rename(&new, MANIFEST)?;
     storage.sync_folder(RUNS)?;
+    if !deletions {
+        tell_deletions(storage, false)?;
+    }
     Ok(())
 }

@@ -4,14 +4,15 @@
 
 mod common;
 
-use baro_ondisk::{Kind, Type, WhenFull};
+use baro_log::{IDENTITY, MANIFEST};
+use baro_ondisk::{Identity, Kind, Manifest, Type, WhenFull};
 use baro_recorder::Recorder;
 use baro_store::{
     Aggregate, Every, Extent, Filter, Interval, Query, Reading, SettleOptions, Settler, Store,
     Values, recover, recover_in, verify,
 };
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::{Access, Storage, StorageFile};
 use common::{Folder, Random, options};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -60,19 +61,19 @@ fn record(folder: &Folder, random: &mut Random, model: &mut Model) {
     assert_eq!(recorder.declare(&wanted).unwrap(), (1..=CHANNEL).collect::<Vec<_>>());
     let mut producer = recorder.producer().unwrap();
     for _ in 0..1 + random.below(4) {
-        let (mut ids, mut times_ns, mut bits) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ids, mut times_ns, mut values) = (Vec::new(), Vec::new(), Vec::new());
         // One series long enough for pages of its own.
         for _ in 0..random.below(800) {
             let id = 1 + (random.below(u64::from(NUMBERS)) * random.below(2)) as u32;
             let time_ns = random.below(END_NS as u64) as i64;
-            let value = (random.below(1000) as f64 / 10.0).to_bits();
-            model.rows.insert((id, time_ns), value);
+            let value = random.below(1000) as f64 / 10.0;
+            model.rows.insert((id, time_ns), value.to_bits());
             ids.push(id);
             times_ns.push(time_ns);
-            bits.push(value.cast_signed());
+            values.push(value);
         }
         if !ids.is_empty() {
-            producer.push_batch(&times_ns, &ids, &bits).unwrap();
+            producer.push_batch(&times_ns, &ids, &values).unwrap();
         }
         let (time_ns, number) = (random.below(END_NS as u64) as i64, random.below(1000));
         producer.push_text(TEXT, time_ns, &number.to_string()).unwrap();
@@ -253,6 +254,19 @@ fn settle_all(disk: &SimDisk) -> baro_store::Result<()> {
     Ok(())
 }
 
+/// Whether who knows no deletions refuses the store, if any is in force.
+fn older_are_told(disk: &SimDisk) -> bool {
+    let read = |name: &str| {
+        let file = disk.open(name, Access::Read).ok()?;
+        let mut bytes = vec![0; file.size_bytes().ok()? as usize];
+        file.read_at(0, &mut bytes).ok()?;
+        Some(bytes)
+    };
+    let manifest = read(MANIFEST).map(|bytes| Manifest::decode(&bytes).unwrap());
+    manifest.is_none_or(|manifest| manifest.deletions.is_empty())
+        || Identity::tells_deletions(&read(IDENTITY).unwrap())
+}
+
 /// The power goes at each operation of a deletion and of the settling behind it.
 #[test]
 fn a_crash_while_deleting_or_settling_leaves_it_undone_or_done() {
@@ -278,6 +292,7 @@ fn a_crash_while_deleting_or_settling_leaves_it_undone_or_done() {
         for (seed, mode) in modes.into_iter().enumerate() {
             let cut = disk.crash(&mut Rng::new(seed as u64 + at), mode);
             let mut store = open(&cut).unwrap();
+            assert!(older_are_told(&cut), "{at} {mode:?}");
             let found = rows(&store, &all, None);
             let gone = found == after.rows;
             assert!(gone || (found == before.rows && deleted.is_err()), "{at} {mode:?}");
