@@ -14,7 +14,7 @@ fn lines(names: &[&str], count: u64) -> String {
     let mut lines = String::new();
     for number in 0..count {
         for name in names {
-            let _ = writeln!(lines, "{},{name},{number}", START_NS + number * 1_000_000_000);
+            let _ = writeln!(lines, "{},\"{name}\",{number}", START_NS + number * 1_000_000_000);
         }
     }
     lines
@@ -95,4 +95,70 @@ fn what_cannot_be_deleted_is_refused_and_nothing_changes() {
         10
     );
     assert!(!std::path::Path::new(store).join("runs/manifest").exists());
+}
+
+/// Killed at some moment it has happened or not, and called again it happens. `BARO_DELETE_KILLS` is how
+/// often.
+#[test]
+fn a_delete_that_is_killed_is_undone_or_done() {
+    let rounds = std::env::var("BARO_DELETE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let folder = Folder::new("delete-killed");
+    let store = folder.0.join("store");
+    let store = store.to_str().unwrap();
+    text(&run(&["init", store, "--size", "8M", "--recycle"]), 0);
+    let (mut undone, mut done) = (0, 0);
+    for round in 0..rounds {
+        record(store, &["a", "b"], 200);
+        if round % 3 == 0 {
+            text(&run(&["settle", store, "--all"]), 0);
+        }
+        let mut delete = calls::baro(&["delete", store, "a"]).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(round * 977 % 12_000));
+        delete.kill().unwrap();
+        delete.wait().unwrap();
+        let count = |name: &str| {
+            let shown = run(&["query", store, "--format", "csv"]);
+            text(&shown, 0).lines().filter(|line| line.contains(&format!(",{name},"))).count()
+        };
+        let (gone, left) = (count("a"), count("b"));
+        assert!((gone == 0 || gone == 200) && left == 200, "{round}: {gone} {left}");
+        undone += u64::from(gone > 0);
+        done += u64::from(gone == 0);
+        let again = run(&["delete", store, "a"]);
+        assert_eq!(again.status.code(), Some(i32::from(gone == 0)), "{}", calls::stderr(&again));
+        assert_eq!((count("a"), count("b")), (0, 200));
+        text(&run(&["verify", store]), 0);
+    }
+    if rounds > 12 {
+        println!("{undone} undone, {done} done");
+    }
+}
+
+#[test]
+fn pins_whose_window_is_met_are_named_and_an_import_comes_back() {
+    let folder = Folder::new("delete-pins");
+    let store = folder.0.join("store");
+    let store = store.to_str().unwrap();
+    text(&run(&["init", store, "--size", "8M"]), 0);
+    let file = folder.0.join("rows.csv");
+    std::fs::write(&file, format!("time,series,value\n{}", lines(&["a", "b"], 50))).unwrap();
+    let file = file.to_str().unwrap();
+    text(&run(&["import", store, file]), 0);
+    text(&run(&["pin", store, "--name", "fault"]), 0);
+    for arguments in [vec!["delete", store, "a", "--dry-run"], vec!["delete", store, "a"]] {
+        let shown = run(&arguments);
+        text(&shown, 0);
+        assert!(calls::stderr(&shown).contains(" fault: what is deleted"), "{arguments:?}");
+    }
+    let outside = ["delete", store, "b", "--to", "1970-01-02T00:00:00Z"];
+    assert!(!calls::stderr(&run(&outside)).contains("fault"));
+    let count = |store: &str| {
+        let rows = text(&run(&["query", store, "--format", "csv"]), 0);
+        rows.lines().filter(|line| line.contains(",a,")).count()
+    };
+    assert_eq!(count(store), 0);
+    text(&run(&["import", store, file]), 0);
+    assert_eq!(count(store), 50);
+    text(&run(&["settle", store, "--all"]), 0);
+    assert_eq!(count(store), 50);
 }

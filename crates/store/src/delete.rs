@@ -8,9 +8,14 @@
 //! Invariants: a crash leaves a deletion undone or done; what was recorded later stays; a deletion is
 //! forgotten only when nothing that it covers is in the store. Held by `tests/delete.rs`.
 
+mod room;
+
+pub use room::DeletedRoom;
+
 use crate::interval::{Filter, Interval, Reading};
 use crate::merge::Part;
 use crate::settle::write_manifest;
+use crate::unsettled::{samples_of, texts_of};
 use crate::{Aggregate, Damage, Error, Every, Loss, Query, Result, Store, Values};
 use baro_log::{ManifestLock, RUNS};
 use baro_ondisk::limits::{DELETED_RANGES_MAX, DELETIONS_MAX};
@@ -85,11 +90,11 @@ impl<S: Storage> Store<S> {
             }
         }
         let mut found = Deleted { rows: ids.iter().map(|id| (*id, 0)).collect(), ..<_>::default() };
-        let of = |wanted: fn(Type) -> bool| -> Vec<u32> {
-            let kind = |id: &u32| self.catalog.kind(*id).unwrap_or(Type::I64);
-            ids.iter().copied().filter(|id| wanted(kind(id))).collect()
+        // What has no declaration may have numbers or frames.
+        let of = |wanted: fn(Option<Type>) -> bool| -> Vec<u32> {
+            ids.iter().copied().filter(|id| wanted(self.catalog.kind(*id))).collect()
         };
-        let numbers = of(|kind| !matches!(kind, Type::Text | Type::Channel));
+        let numbers = of(|kind| !matches!(kind, Some(Type::Text | Type::Channel)));
         let every = Every { step_ns: 0, aggregate: Aggregate::Count };
         let counted = self.query_ids(&numbers, &Query::every(interval, every), |batch| {
             if let Values::I64([count, ..]) = batch.values {
@@ -98,13 +103,13 @@ impl<S: Storage> Store<S> {
             ControlFlow::Continue(())
         })?;
         found.damage.extend(counted.read.damage);
-        let texts =
-            self.query_ids(&of(|kind| kind == Type::Text), &Query::raw(interval), |batch| {
-                *found.rows.entry(batch.target.id).or_default() += batch.times_ns.len() as u64;
-                ControlFlow::Continue(())
-            })?;
+        let texts = of(|kind| kind == Some(Type::Text));
+        let texts = self.query_ids(&texts, &Query::raw(interval), |batch| {
+            *found.rows.entry(batch.target.id).or_default() += batch.times_ns.len() as u64;
+            ControlFlow::Continue(())
+        })?;
         found.damage.extend(texts.read.damage);
-        let channels = of(|kind| kind == Type::Channel);
+        let channels = of(|kind| matches!(kind, None | Some(Type::Channel)));
         if !channels.is_empty() {
             let filter = Filter::ids(&channels).data_only();
             let notes = self.records(interval, &filter, &Reading::default(), |record| {
@@ -135,9 +140,10 @@ impl<S: Storage> Store<S> {
         });
         let last = manifest.deletions.last().map(|last| last.before).unwrap_or_default();
         let before = place.max().unwrap_or_default().max(last);
-        let channel = |id: &u32| self.catalog.kind(*id) == Some(Type::Channel);
-        let (channels, series): (Vec<u32>, Vec<u32>) = ids.iter().partition(|id| channel(id));
-        for (ids, whole) in [(series, interval == Interval::ALL), (channels, false)] {
+        let whole =
+            |id: &u32| interval == Interval::ALL && self.catalog.kind(*id) != Some(Type::Channel);
+        let (series, others): (Vec<u32>, Vec<u32>) = ids.iter().partition(|id| whole(id));
+        for (ids, whole) in [(series, true), (others, false)] {
             if !ids.is_empty() {
                 manifest.deletions.push(Deletion {
                     before,
@@ -169,29 +175,35 @@ impl<S: Storage> Store<S> {
         for one in self.runs.deletions.iter().filter(|one| one.whole) {
             whole.extend(&one.ids);
         }
-        whole.sort_unstable();
-        let mut hidden = Hidden { whole, back: BTreeSet::new() };
+        let mut hidden = Hidden { whole: merged(whole), back: BTreeSet::new() };
         if hidden.whole.is_empty() {
             return Ok(hidden);
         }
-        // What is in runs has been told by who settled it.
-        let unsettled = self.unsettled()?;
+        // What is in runs has been told by who settled it. Of the log a block at a time: it may be large.
         let (mut scratch, mut columns) = (SampleColumns::default(), <_>::default());
         let mut back = BTreeSet::new();
-        for part in &unsettled.parts {
-            let mut part = part.share();
-            for at in 0..part.pieces() {
-                crate::columns::Columns::clear(&mut columns);
-                part.decode(at, &mut scratch, &mut columns)?;
-                back.extend(columns.series.iter().filter(|id| hidden.was_deleted(**id)));
-            }
-        }
-        back.extend(unsettled.texts.iter().map(|text| text.series));
+        self.unsettled_blocks(
+            |_| true,
+            |_, live, notes| {
+                if let Some(mut part) = samples_of(live, notes) {
+                    for at in 0..part.pieces() {
+                        crate::columns::Columns::clear(&mut columns);
+                        part.decode(at, &mut scratch, &mut columns)?;
+                        back.extend(columns.series.iter().filter(|id| hidden.was_deleted(**id)));
+                    }
+                }
+                texts_of(live, notes, |text| {
+                    back.extend(Some(text.series).filter(|id| hidden.was_deleted(*id)));
+                });
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
         hidden.back = back;
         Ok(hidden)
     }
 
-    /// Deletions that concern something which may be in the store; the others may be forgotten.
+    /// Deletions that concern something which may be in the store; the others may be forgotten. What
+    /// these hide from lists stays hidden, by one deletion of all of them.
     pub(crate) fn needed_deletions(&self) -> Vec<Deletion> {
         let all = &self.runs.deletions;
         let opened = self.runs.files.len() == self.runs.manifest.runs.len();
@@ -206,7 +218,18 @@ impl<S: Storage> Store<S> {
         let oldest = begins.min();
         let told = self.segments.damage.is_empty();
         let in_log = |one: &Deletion| !told || oldest.is_some_and(|oldest| oldest < one.before);
-        all.iter().filter(|one| one.whole || in_runs(one) || in_log(one)).cloned().collect()
+        let is_idle = |one: &&Deletion| !in_runs(one) && !in_log(one);
+        let hide = all.iter().filter(is_idle).filter(|one| one.whole);
+        let hide = merged(hide.flat_map(|one| one.ids.iter().copied()));
+        let hide = (!hide.is_empty()).then(|| Deletion {
+            from_ns: i64::MIN,
+            to_ns: i64::MAX,
+            whole: true,
+            ids: hide,
+            ..Deletion::default()
+        });
+        let others = all.iter().filter(|one| !is_idle(one)).cloned();
+        hide.into_iter().chain(others).collect()
     }
 }
 
@@ -219,9 +242,8 @@ pub struct Hidden {
 
 impl Hidden {
     fn was_deleted(&self, id: u32) -> bool {
-        let before = self.whole.partition_point(|range| range.first <= id);
-        // Deletions may overlap; there are few.
-        self.whole.get(..before).unwrap_or(&[]).iter().rev().any(|range| range.last >= id)
+        let at = self.whole.partition_point(|range| range.last < id);
+        self.whole.get(at).is_some_and(|range| range.first <= id)
     }
 
     /// Whether this one is not to be listed.
@@ -266,4 +288,18 @@ pub(crate) fn bring_back(deletions: &mut Vec<Deletion>, back: &BTreeSet<u32>) {
 /// Whether a sample of this series is hidden from lists by one of these.
 pub(crate) fn is_whole(deletions: &[Deletion], id: u32) -> bool {
     deletions.iter().any(|one| one.whole && is_deleted(std::slice::from_ref(one), id, 0))
+}
+
+/// Ranges of ids by rising order, those that overlap or touch as one.
+fn merged(ranges: impl IntoIterator<Item = IdRange>) -> Vec<IdRange> {
+    let mut sorted: Vec<IdRange> = ranges.into_iter().collect();
+    sorted.sort_unstable();
+    let mut merged: Vec<IdRange> = Vec::new();
+    for range in sorted {
+        match merged.last_mut().filter(|last| range.first <= last.last.saturating_add(1)) {
+            Some(last) => last.last = last.last.max(range.last),
+            None => merged.push(range),
+        }
+    }
+    merged
 }

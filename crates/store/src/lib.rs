@@ -47,7 +47,7 @@ pub use catalog::{
     Catalog, DictionaryWritten, Rebuilt, write_dictionary, write_dictionary_in_portions,
 };
 pub use damage::{Damage, Loss, Source};
-pub use delete::{Deleted, Hidden};
+pub use delete::{Deleted, DeletedRoom, Hidden};
 pub use error::{Error, Result};
 pub use index::Tail;
 pub use info::{Info, Listed, SessionInfo};

@@ -50,8 +50,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Format::Text => text(&store, arguments, &deleted)?,
         Format::Json => json(&store, arguments, &deleted)?,
     }
+    for pin in store.pins().filter(|pin| meets(pin.window_ns(), interval)) {
+        let (name, did) = (&pin.name, if arguments.dry_run { "would go" } else { "is gone" });
+        say!("pin {:016x} {name}: what is deleted of its window {did} from it too", pin.id);
+    }
     deleted.damage.iter().for_each(|found| say!("damage: {found}"));
     Ok(Outcome::lost_if(deleted.damage.iter().any(Damage::is_loss)))
+}
+
+/// Whether a window, whose end is in it, has times of the interval.
+fn meets((from_ns, to_ns): (i64, i64), interval: Interval) -> bool {
+    to_ns >= interval.from_ns && (from_ns < interval.to_ns || interval.to_ns == i64::MAX)
 }
 
 /// What the selectors select, sorted; what was deleted whole before is not there.
@@ -88,6 +97,11 @@ fn text(store: &Store, arguments: &Arguments, deleted: &Deleted) -> Result<()> {
     let (rows, series) = (deleted.rows.values().sum::<u64>(), deleted.rows.len());
     let what = if arguments.dry_run { "would be deleted" } else { "deleted" };
     row!(out, "{rows:>11}  of {series} series {what}")?;
+    if let Some(line) =
+        super::info::deleted_line(&store.deleted_room()).filter(|_| !arguments.dry_run)
+    {
+        row!(out, "{line}")?;
+    }
     Ok(out.flush()?)
 }
 
@@ -101,6 +115,7 @@ fn json(store: &Store, arguments: &Arguments, deleted: &Deleted) -> Result<()> {
         "samples": deleted.rows.values().sum::<u64>(),
         "from_ns": arguments.from,
         "to_ns": arguments.to,
+        "deleted_runs_bytes_estimated": store.deleted_room().runs_bytes,
         "series": deleted.rows.iter().map(entry).collect::<Vec<_>>(),
     }))
 }

@@ -80,6 +80,9 @@ fn text(store: &Store, series: &[SeriesUsage], parts: &Parts) -> Result<()> {
         let part = part.trim_end_matches("_bytes").replace('_', " ");
         row!(out, "{part:>9} {:>11}", show_bytes(bytes))?;
     }
+    if let Some(line) = super::info::deleted_line(&store.deleted_room()) {
+        row!(out, "  deleted  {line}")?;
+    }
     Ok(out.flush()?)
 }
 
@@ -88,6 +91,8 @@ fn json(store: &Store, series: &[SeriesUsage], parts: &Parts) -> Result<()> {
         named(parts).into_iter().map(|(part, bytes)| (part.to_owned(), bytes.into())).collect();
     let series: Vec<Value> = series.iter().map(|one| entry(store.catalog(), one)).collect();
     document.insert("series".to_owned(), series.into());
+    let deleted = store.deleted_room().runs_bytes;
+    document.insert("deleted_runs_bytes_estimated".to_owned(), deleted.into());
     super::print_json(&document.into())
 }
 

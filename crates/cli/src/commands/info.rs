@@ -8,7 +8,7 @@ use baro_log::{Role, StoreLock};
 use baro_ondisk::WhenFull;
 use baro_recorder::inspect::{FoundRing, Look, RingSearch, rings_at};
 use baro_recorder::promises::Judged;
-use baro_store::{Info, Store};
+use baro_store::{DeletedRoom, Info, Store};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,9 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
         out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
     }
     runs_lines(info).iter().for_each(|line| out!("{line}"));
+    if let Some(line) = deleted_line(&store.deleted_room()) {
+        out!("deleted   {line}");
+    }
     wear.print(arguments.tbw);
     print_pins(store, info);
     for session in &info.sessions {
@@ -136,6 +139,18 @@ pub(super) fn runs_lines(info: &Info) -> Vec<String> {
         lines.push(format!("unsettled {bytes} of samples in {segments} segments of the log"));
     }
     lines
+}
+
+/// What deletions have left, if there are any, for people.
+pub(super) fn deleted_line(room: &DeletedRoom) -> Option<String> {
+    let DeletedRoom { deletions, series, runs_bytes } = *room;
+    let back = match runs_bytes {
+        0 => "no run has any of it".to_owned(),
+        bytes => format!("settling gives back about {}", show_bytes(bytes)),
+    };
+    let plural = if deletions == 1 { "" } else { "s" };
+    (deletions > 0)
+        .then(|| format!("{deletions} deletion{plural} of {series} series and channels; {back}"))
 }
 
 fn print_pins(store: &Store, info: &Info) {
@@ -331,14 +346,14 @@ fn as_json(
         "promises": promises::as_json(&around.judged),
         "recorder_memory_bytes_default": recorder_memory_bytes(identity.segment_bytes),
     });
-    let runs = runs_json(info, around);
+    let runs = runs_json(info, &store.deleted_room(), around);
     if let (Some(document), serde_json::Value::Object(runs)) = (document.as_object_mut(), runs) {
         document.extend(runs);
     }
     document
 }
 
-fn runs_json(info: &Info, around: &Around) -> serde_json::Value {
+fn runs_json(info: &Info, deleted: &DeletedRoom, around: &Around) -> serde_json::Value {
     json!({
         "runs": info.runs,
         "runs_samples": info.runs_samples,
@@ -348,6 +363,9 @@ fn runs_json(info: &Info, around: &Around) -> serde_json::Value {
         "bytes_per_sample": info.bytes_per_sample(),
         "segments_unsettled": info.segments_unsettled,
         "unsettled_bytes": info.unsettled_bytes,
+        "deletions": deleted.deletions,
+        "deleted_series": deleted.series,
+        "deleted_runs_bytes_estimated": deleted.runs_bytes,
         "settler_pid": around.settler_pid,
         "settling_stopped": around.settling_stopped,
         "settling_memory_bytes_max": super::record::SETTLING_BYTES,
