@@ -1,7 +1,7 @@
 //! The manifest of runs.
 
 use crate::Target;
-use baro_ondisk::{Manifest, RunEntry, Settled, StoreId, crc32c};
+use baro_ondisk::{Deletion, LogPlace, Manifest, RunEntry, Settled, StoreId, crc32c};
 
 pub(crate) const MANIFEST: Target = Target {
     name: "manifest",
@@ -16,8 +16,16 @@ pub(crate) const MANIFEST: Target = Target {
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(ids.last().is_none_or(|last| *last < manifest.next_run));
         assert!(manifest.runs.iter().all(|run| run.time_min_ns <= run.time_max_ns));
+        let orders =
+            |a: &Deletion, b: &Deletion| a.before <= b.before && a.runs_below <= b.runs_below;
+        assert!(manifest.deletions.is_sorted_by(orders));
+        for one in &manifest.deletions {
+            assert!(one.ids.iter().all(|range| range.first <= range.last));
+            assert!(one.ids.is_sorted_by(|a, b| a.last < b.first));
+            let _ = one.covers(7, 7);
+        }
     },
-    seeds: || vec![Manifest::default().encode(), seed().encode()],
+    seeds: || vec![Manifest::default().encode(), seed().encode(), deleted().encode()],
     fix_up: |bytes| {
         if let Some(place) = bytes.get_mut(12..16) {
             place.fill(0);
@@ -47,5 +55,18 @@ fn seed() -> Manifest {
         lost_blocks: 0,
         next_run: 200,
         runs,
+        deletions: Vec::new(),
     }
+}
+
+fn deleted() -> Manifest {
+    let deletion = |at: u64| Deletion {
+        before: LogPlace { session: at / 2, sequence: 10 * at },
+        runs_below: 150 + at,
+        from_ns: -1000,
+        to_ns: i64::MAX - at as i64,
+        whole: at.is_multiple_of(2),
+        ids: Deletion::ranges([1, 2, 5, 9, 10].into_iter().skip(at as usize % 4)),
+    };
+    Manifest { deletions: (0..7).map(deletion).collect(), ..seed() }
 }
