@@ -7,6 +7,8 @@
 //!
 //! Invariant: hands out what the store's reader hands out, each record once (`tests/read.rs`).
 
+mod deleted;
+
 use baro_log::{
     Blocks, Catalog, Error, Extent, Found, FoundHeader, KEPT, Pins, Proof, Result, Segments, Walk,
     judge, kept_epochs, kept_name, open_folder, read_deletions, read_identity, rebuild,
@@ -14,8 +16,8 @@ use baro_log::{
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Block, BlockHeader, Deletion, End, Identity, Kind, LogPlace, Pin, Samples, Scan, SegmentHeader,
-    Step, UnfoldedSamples, WhenFull, deletions_of_block, is_deleted, without_deleted,
+    Block, BlockHeader, Deletion, End, Identity, Kind, LogPlace, Pin, Scan, SegmentHeader, Step,
+    UnfoldedSamples, WhenFull, deletions_of_block,
 };
 use baro_sys::clock;
 use baro_sys::disk::{Disk, DiskFile};
@@ -446,48 +448,9 @@ fn decode(
         unfolded: true,
     }));
     if !by.is_empty() {
-        leave_out(by, block, base, unfolded, entries);
+        deleted::leave_out(by, block, base, unfolded, entries);
     }
     whole && unfold.is_ok()
-}
-
-/// Leaves out what has been deleted of the records in the bodies; a record of samples of which some
-/// were is made anew behind the unfolded ones.
-fn leave_out(
-    by: &[Deletion],
-    block: &Block<'_>,
-    base: usize,
-    unfolded: &mut UnfoldedSamples,
-    entries: &mut Vec<Entry>,
-) {
-    let mut kept = Vec::new();
-    let mut bodies: Vec<&[u8]> = Vec::new();
-    for chunk in block.chunks().map_while(std::result::Result::ok) {
-        let records = chunk.records().map_while(std::result::Result::ok);
-        bodies.extend(records.filter(|r| r.kind != Kind::Moved).map(|record| record.payload));
-    }
-    entries.retain_mut(|entry| {
-        if entry.unfolded {
-            return true;
-        }
-        let is_it = |body: &&&[u8]| {
-            body.as_ptr() as usize - base == entry.payload.start
-                && body.len() == entry.payload.len()
-        };
-        match entry.kind {
-            Kind::Frame | Kind::Text => !is_deleted(by, entry.stream, entry.time_ns),
-            Kind::Samples => {
-                let payload = bodies.iter().find(is_it).copied().unwrap_or(&[]);
-                let Ok(samples) = Samples::decode(payload, entry.time_ns) else { return true };
-                if without_deleted(&samples, by, &mut kept) {
-                    entry.payload = unfolded.keep(&kept);
-                    entry.unfolded = true;
-                }
-                entry.payload.len() > Samples::HEAD_BYTES || samples.is_empty()
-            }
-            _ => true,
-        }
-    });
 }
 
 fn decode_bodies(block: &Block<'_>, base: usize, entries: &mut Vec<Entry>) -> bool {

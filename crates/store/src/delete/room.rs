@@ -11,7 +11,7 @@ use baro_ondisk::{Deletion, IdRange};
 use baro_runs::PageEntry;
 use baro_sys::storage::Storage;
 
-/// See the module.
+/// What deletions have left: how many there are, and what settling gives back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeletedRoom {
     /// Deletions in force.
