@@ -10,12 +10,14 @@ pub mod failure;
 mod format;
 mod lines;
 pub mod size;
+mod status;
 
 pub use format::Format;
 pub use lines::{
-    Lines, end_status, exact, json_line, on_terminal, outcome, print_json, print_line, print_lines,
-    say_line, say_lines, show_status, status_on_terminal, unprinted,
+    Lines, exact, json_line, on_terminal, outcome, print_json, print_line, print_lines, say_line,
+    say_lines, unprinted,
 };
+pub use status::{end_status, show_status, status_on_terminal};
 
 /// How the line begins that `baro trace` writes to stderr where no command is recorded, when recording
 /// is under way: who waits for it misses nothing that begins afterwards.
@@ -41,7 +43,8 @@ macro_rules! row {
     ($lines:expr, $($text:tt)*) => { $lines.line(format_args!($($text)*)) };
 }
 
-/// Shows on a terminal's stderr what is under way.
+/// Shows on a terminal's stderr what is under way: what matters most first, since it is cut to the
+/// terminal's width.
 #[macro_export]
 macro_rules! status {
     ($($text:tt)*) => { $crate::show_status(format_args!($($text)*)) };

@@ -14,6 +14,7 @@
 //! rule `printing`, which forbids the other ways.
 
 use crate::failure::{Failure, Outcome, Result};
+use crate::status;
 use std::fmt::Arguments;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -83,14 +84,9 @@ pub fn on_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Whether stderr is a terminal, and so a place for [`status!`](crate::status).
-#[must_use]
-pub fn status_on_terminal() -> bool {
-    io::stderr().is_terminal()
-}
-
 /// One line on stdout; see [`out!`](crate::out).
 pub fn print_line(line: Arguments<'_>) {
+    status::give_way(&mut io::stderr().lock());
     remember(Lines::new(io::stdout().lock()).line(line));
 }
 
@@ -121,7 +117,9 @@ pub fn unprinted(error: &impl std::fmt::Display) -> Failure {
 
 /// One line on stderr; see [`say!`](crate::say).
 pub fn say_line(line: Arguments<'_>) {
-    let _ = Lines::new(io::stderr().lock()).line(line);
+    let mut err = io::stderr().lock();
+    status::give_way(&mut err);
+    let _ = Lines::new(err).line(line);
 }
 
 /// A report of several lines on stdout, whose ends are ours.
@@ -129,6 +127,7 @@ pub fn say_line(line: Arguments<'_>) {
 /// # Errors
 /// Nobody reads stdout.
 pub fn print_lines(text: &str) -> Result<()> {
+    status::give_way(&mut io::stderr().lock());
     let mut out = io::stdout().lock();
     out.write_all(baro_show::lines(text).as_bytes())?;
     Ok(out.flush()?)
@@ -136,22 +135,9 @@ pub fn print_lines(text: &str) -> Result<()> {
 
 /// Several lines on stderr, whose ends are ours.
 pub fn say_lines(text: &str) {
-    let _ = io::stderr().lock().write_all(baro_show::lines(text).as_bytes());
-}
-
-/// What is under way, in a line of the terminal that the next one overwrites; see
-/// [`status!`](crate::status).
-pub fn show_status(line: Arguments<'_>) {
-    let mut text = String::from("\r\x1b[K");
-    baro_show::push_line(&mut text, line);
     let mut err = io::stderr().lock();
-    let _ = err.write_all(text.trim_end_matches('\n').as_bytes());
-    let _ = err.flush();
-}
-
-/// Removes the line of [`show_status`].
-pub fn end_status() {
-    show_status(format_args!(""));
+    status::give_way(&mut err);
+    let _ = err.write_all(baro_show::lines(text).as_bytes());
 }
 
 /// A value as JSON in one line: what is not seen is escaped.

@@ -27,6 +27,7 @@ pub mod state;
 pub mod storage;
 pub mod task;
 pub mod task_io;
+pub mod terminal;
 pub mod termination;
 pub mod tracefs;
 pub mod udp;

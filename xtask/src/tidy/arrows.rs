@@ -87,7 +87,7 @@ const TABLE: &[Row] = &[
                          ("lz4_flex", "unpacks pages with LZ4"),
                          ("brotli-decompressor", "unpacks pages with Brotli; without what packs, \
                                                   which `parquet` would link")] },
-    Row { package: "baro-command", in_house: &["baro-show"], in_house_tests: &[],
+    Row { package: "baro-command", in_house: &["baro-show", "baro-sys"], in_house_tests: &[],
           third_party: &[("clap", "how results are printed is an option of every verb"), JSON] },
     Row { package: "baro-bench-sys", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[LIBC] },

@@ -72,7 +72,7 @@ type Methods = Option<(MethodReport, MethodReport)>;
 fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> {
     let options = Options { fifo: Some(50), ..Options::default() };
     let recorder = Recorder::open(store, options)?;
-    report::print_opening(recorder.opening());
+    report::print_opening(recorder.opening(), true);
     out!(
         "recording /proc at 1 kHz and 16 KiB each 5 ms for {}, beside 4 buffered writers \
          (200 MB/s) and paper A's allocating load",

@@ -1,7 +1,7 @@
 //! How the promises that hold at a place are shown: by init, record and info alike.
 
 use baro_recorder::inspect::{Look, promises_at};
-use baro_recorder::promises::{Holds, Judged};
+use baro_recorder::promises::{Holds, Judged, Promise};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -30,6 +30,17 @@ pub(crate) fn kept(judged: &[Judged]) -> Option<String> {
     let kept = judged.iter().filter(|judged| judged.holds == Holds::Yes);
     let names: Vec<_> = kept.map(|judged| judged.promise.to_string()).collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Of what does not hold of `judged`, what is `known` as well to those who look without recording: they
+/// ask for no priority.
+pub(crate) fn known_to_others<'a>(judged: &'a [Judged], known: &[Judged]) -> Vec<&'a Judged> {
+    let is_known = |judged: &&Judged| {
+        let same = |known: &Judged| known.promise == judged.promise && known.holds == judged.holds;
+        let asked_for = judged.promise == Promise::RealTime;
+        judged.holds != Holds::Yes && !asked_for && known.iter().any(same)
+    };
+    judged.iter().filter(is_known).collect()
 }
 
 /// A line for each promise: those that hold by name, the others with reason and remedy.

@@ -187,9 +187,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));
     let folder = folder.unwrap_or(std::path::Path::new("."));
     let mut queue = ShortQueue::below(folder, arguments.short_queue);
-    if let Some(log_bytes) = arguments.init
-        && !baro_sys::files::exists(&arguments.store.join(baro_log::IDENTITY))
-    {
+    let is_there = baro_sys::files::exists(&arguments.store.join(baro_log::IDENTITY));
+    if let Some(log_bytes) = arguments.init.filter(|_| !is_there) {
         let quiet = arguments.format != Format::Text;
         let recycle = arguments.recycle;
         init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
@@ -208,7 +207,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut watching = arguments.keeping.watch()?;
     watching.look(&recorder);
     if arguments.format == Format::Text {
-        report::print_opening(recorder.opening());
+        report::print_opening(recorder.opening(), !is_there);
     }
     declare::all(arguments, &recorder)?;
     let attached = rings_to_attach(arguments.attach.unwrap_or(0), &recorder)?;

@@ -5,11 +5,14 @@ use crate::commands::{Format, print_json, promises};
 use crate::failure::Result;
 use crate::size::{show_bytes, show_ns};
 use baro_ingest::Fed;
+use baro_recorder::inspect::Look;
 use baro_recorder::{Opening, Recorder, Trouble};
 use baro_store::SettlingStatus;
 use serde_json::{Value, json};
 
-pub(crate) fn print_opening(opening: &Opening) {
+/// What was found at the opening. Of the place a store that `is_new` is told all; later only what
+/// `baro info` would not tell as well.
+pub(crate) fn print_opening(opening: &Opening, is_new: bool) {
     let rings = opening.ring_folder.as_ref();
     say!(
         "{}: {} on {}, {}, rings in {}",
@@ -33,11 +36,23 @@ pub(crate) fn print_opening(opening: &Opening) {
             opening.records_taken_over
         );
     }
-    if let Some(kept) = promises::kept(&opening.promises) {
-        say!("holds here: {kept}");
+    if is_new {
+        if let Some(kept) = promises::kept(&opening.promises) {
+            say!("holds here: {kept}");
+        }
+        opening.reservations().iter().for_each(|said| say!("note: {said}"));
+        return;
     }
-    for said in opening.reservations() {
+    let known = promises::at(&opening.path, Look::Read);
+    let told = promises::known_to_others(&opening.promises, &known);
+    let sentences: Vec<String> = told.iter().map(ToString::to_string).collect();
+    for said in opening.reservations().iter().filter(|said| !sentences.contains(said)) {
         say!("note: {said}");
+    }
+    if !told.is_empty() {
+        let names: Vec<_> = told.iter().map(|judged| judged.promise.to_string()).collect();
+        let (names, path) = (names.join(", "), opening.path.display());
+        say!("does not hold here: {names}; why, and what helps: baro info {path}");
     }
 }
 
@@ -49,17 +64,15 @@ pub(crate) fn status_line(recorder: &Recorder, elapsed_ns: u64) {
         .max()
         .unwrap_or(0);
     let lost: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
+    let growth = recorder.growth();
     let trouble = match &status.trouble {
-        Trouble::None => {
-            let growth = recorder.growth();
-            let growing = || format!("  log {} of {} segments", growth.grown, growth.target);
-            if growth.complete() { String::new() } else { growing() }
-        }
+        Trouble::None if growth.complete() => String::new(),
+        Trouble::None => format!("  log {}/{}", growth.grown, growth.target),
         trouble => format!("  {trouble}"),
     };
+    // What matters first: it is cut to the terminal's width.
     status!(
-        "{:>6.1} s  {} records  {}  ring {fullest} %  lost {lost}  push to durable {} at \
-         most{trouble}",
+        "{:>6.0} s  lost {lost}{trouble}  ring {fullest} %  {} records  {}  durable in {}",
         elapsed_ns as f64 / 1e9,
         status.records,
         show_bytes(status.payload_bytes),
@@ -77,6 +90,9 @@ pub(crate) fn complain(recorder: &Recorder, unsettled: Option<&String>, said: &m
     }
     *said = complaints;
 }
+
+/// No device stalls as long: that the rings cover it helps nobody.
+const LONG_STALL_NS: u64 = 600_000_000_000;
 
 /// How long a stall of the device the rings cover at the rate of this recording.
 pub(crate) fn covers_ns(recording: &Recording) -> Option<u64> {
@@ -204,8 +220,12 @@ fn print_text(recording: &Recording) {
         Some(false) => "the store shares its file system: the writer may wait for others' commits",
         None => "whether others use the file system is unknown",
     };
-    if let Some(covers_ns) = covers_ns(recording) {
-        out!("{place}; at this rate the rings cover a stall of {}", show_ns(covers_ns));
+    match covers_ns(recording) {
+        Some(covers_ns) if covers_ns < LONG_STALL_NS => {
+            out!("{place}; at this rate the rings cover a stall of {}", show_ns(covers_ns));
+        }
+        Some(_) => out!("{place}"),
+        None => {}
     }
 }
 
