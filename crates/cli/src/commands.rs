@@ -33,6 +33,7 @@ use crate::failure::{Outcome, Result};
 pub(crate) use baro_command::{Format, print_json};
 use baro_log::{Role, StoreLock};
 use clap::Subcommand;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Bytes read a second beside a recorder: what a slow disk can give without being felt.
@@ -94,6 +95,17 @@ pub(crate) enum Command {
     /// Measure on this machine
     #[command(subcommand)]
     Bench(bench::Command),
+}
+
+/// Verbs that run a command that stands behind `--`, and end with its code.
+const WRAPPERS: [&[&str]; 4] = [&["trace"], &["blk"], &["share", "run"], &["tune", "apply"]];
+
+/// Whether a call, as it was typed, is to run a command.
+pub(crate) fn wraps(typed: &[OsString]) -> bool {
+    let words = typed.get(1..).unwrap_or_default();
+    let is = |verb: &&[&str]| verb.iter().zip(words).filter(|(a, b)| b == a).count() == verb.len();
+    let at = words.iter().position(|word| word == "--");
+    WRAPPERS.iter().any(is) && at.is_some_and(|at| at + 1 < words.len())
 }
 
 pub(crate) fn run(command: Command) -> Result<Outcome> {

@@ -2,7 +2,8 @@
 //!
 //! Thin: one file per command in `commands/`, each over the libraries. Results go to stdout,
 //! diagnostics to stderr. Exit codes: 0 ok, 1 failed, 2 usage, 3 finished, but data was lost or a
-//! stated claim was not met.
+//! stated claim was not met. Verbs that run a command end with its code; what they fail at themselves is
+//! 125, a command that cannot be run 126, one that is not there 127.
 
 #[macro_use(out, say, row, status)]
 extern crate baro_command;
@@ -11,6 +12,7 @@ mod commands;
 mod settings;
 mod time;
 
+use baro_command::failure::{FAILED, NotStarted, USAGE, WRAPPER_FAILED};
 use baro_command::{failure, size};
 use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
@@ -28,12 +30,14 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let typed = std::env::args_os().collect();
+    let typed: Vec<_> = std::env::args_os().collect();
+    // What we fail at must not be taken for how the command ended.
+    let failed = if commands::wraps(&typed) { WRAPPER_FAILED } else { FAILED };
     let arguments = match settings::merge(&Arguments::command(), typed) {
         Ok(arguments) => arguments,
         Err(error) => {
             say!("baro: {error}");
-            return ExitCode::from(2);
+            return ExitCode::from(USAGE);
         }
     };
     let arguments = match Arguments::try_parse_from(arguments) {
@@ -41,7 +45,7 @@ fn main() -> ExitCode {
         // It quotes what was given, in a file of settings too.
         Err(error) if error.use_stderr() => {
             baro_command::say_lines(&error.render().to_string());
-            return ExitCode::from(2);
+            return ExitCode::from(USAGE);
         }
         Err(help) => {
             return match help.print() {
@@ -55,21 +59,15 @@ fn main() -> ExitCode {
     };
     match baro_command::outcome(commands::run(arguments.command)) {
         Ok(outcome) => outcome.code(),
+        // Whoever has read enough, as head does, is no failure of ours.
+        Err(_) if baro_command::reader_has_gone() => ExitCode::SUCCESS,
         Err(failure) => {
-            // Whoever has read enough, as head does, is no failure of ours.
-            if reader_has_gone(&failure) {
-                return ExitCode::SUCCESS;
+            if let Some(mistake) = failure.cause::<clap::Error>() {
+                baro_command::say_lines(&mistake.render().to_string());
+                return ExitCode::from(USAGE);
             }
             say!("baro: {failure}");
-            ExitCode::FAILURE
+            ExitCode::from(failure.cause().map_or(failed, NotStarted::code))
         }
-    }
-}
-
-/// Nothing to say then, and nobody to say it to.
-fn reader_has_gone(failure: &failure::Failure) -> bool {
-    match failure.cause() {
-        Some(baro_export::Error::Output(error)) => error.kind() == std::io::ErrorKind::BrokenPipe,
-        _ => failure.is_broken_pipe(),
     }
 }

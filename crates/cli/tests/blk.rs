@@ -235,9 +235,14 @@ fn a_disk_is_accounted_for_as_the_kernel_counts_it() {
     lost_events_are_told(&disk);
     let failed = run(&["blk", "--device", &disk.device, "--", "sh", "-c", "exit 7"]);
     assert!(stderr(&failed).contains("exit status: 7"), "{}", stderr(&failed));
-    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(failed.status.code(), Some(7));
     let missing = run(&["blk", "--device", &disk.device, "--", "/no/such/command"]);
     assert!(stderr(&missing).contains("/no/such/command"));
+    assert_eq!(missing.status.code(), Some(127));
+    let no_program = run(&["blk", "--device", &disk.device, "--", "/etc/passwd"]);
+    assert_eq!(no_program.status.code(), Some(126), "{}", stderr(&no_program));
+    let no_disk = run(&["blk", "--device", "/nowhere", "--", "true"]);
+    assert_eq!(no_disk.status.code(), Some(125), "{}", stderr(&no_disk));
     let idle =
         json(&run(&["blk", "--device", &disk.device, "--for", "50ms", "--format", "json"]), 0);
     assert!(idle["interval_ns"].as_u64().unwrap() >= 50_000_000);

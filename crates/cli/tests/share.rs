@@ -152,7 +152,7 @@ fn a_command_runs_in_its_group_and_the_machine_is_as_before() {
     let in_no_group = group.components().any(|part| part.as_os_str() == "blkio");
     let held_back = lines.get(4).is_some_and(|us| *us != "0");
     assert_eq!(held_back, found.is_some() && in_no_group, "{out}{err}");
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(7));
     assert!(err.contains("low-latency") && err.contains("the command ended with"), "{err}");
     assert!(err.contains("goes first at the disk"), "{err}");
     stage.is_clean();
@@ -167,13 +167,14 @@ fn a_command_runs_in_its_group_and_the_machine_is_as_before() {
 fn what_cannot_be_is_said_and_changes_nothing() {
     let Some(stage) = Stage::new("errors") else { return };
     let before = stage.device.queue();
-    let cases: [(&[&str], Option<i32>, &str); 6] = [
+    let cases: [(&[&str], Option<i32>, &str); 7] = [
         (&["--weight", "0", "--", "true"], Some(2), "from 1 to 1000"),
         (&["--weight", "1001", "--", "true"], Some(2), "from 1 to 1000"),
         (&["--piece", "1", "--", "true"], Some(2), "at least"),
-        (&["--", "/nowhere/player"], Some(1), "cannot start /nowhere/player"),
-        (&["--pid", "4294967295", "--", "true"], Some(1), "process 4294967295"),
-        (&["--on", "/nowhere", "--", "true"], Some(1), "/nowhere"),
+        (&["--", "/nowhere/player"], Some(127), "cannot start /nowhere/player"),
+        (&["--", "/etc/passwd"], Some(126), "cannot start /etc/passwd"),
+        (&["--pid", "4294967295", "--", "true"], Some(125), "process 4294967295"),
+        (&["--on", "/nowhere", "--", "true"], Some(125), "/nowhere"),
     ];
     for (arguments, code, said) in cases {
         let (found, _, err) = text(&stage.run("a", arguments).output().unwrap());
@@ -186,7 +187,7 @@ fn what_cannot_be_is_said_and_changes_nothing() {
     if zram {
         let (code, _, err) =
             text(&stage.run("a", &["--on", "zram0", "--", "true"]).output().unwrap());
-        assert!(code == Some(1) && err.contains("no queue of requests"), "{err}");
+        assert!(code == Some(125) && err.contains("no queue of requests"), "{err}");
     }
     let baro = env!("CARGO_BIN_EXE_baro");
     let nobody = ["--reuid=65534", "--clear-groups", baro, "share", "run", "--", "true"];
@@ -196,9 +197,9 @@ fn what_cannot_be_is_said_and_changes_nothing() {
         assert!(code != Some(0) && (err.contains("sudo") || err.contains("setpriv")), "{err}");
     }
     let (code, _, err) = text(&stage.run("x/y", &["--", "true"]).output().unwrap());
-    assert!(code == Some(1) && err.contains("its parent is not there"), "{err}");
+    assert!(code == Some(125) && err.contains("its parent is not there"), "{err}");
     let (code, _, err) = text(&stage.run("a b", &["--", "true"]).output().unwrap());
-    assert!(code == Some(1) && err.contains("letters, digits"), "{err}");
+    assert!(code == Some(125) && err.contains("letters, digits"), "{err}");
     stage.is_clean();
 }
 
@@ -212,7 +213,7 @@ fn killed_it_is_cleaned_up_by_the_next_and_the_program_goes_on() {
     until("the program runs", || fs::read_to_string(&pid_file).is_ok_and(|text| !text.is_empty()));
     let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
     let (code, _, err) = text(&stage.run("a", &["--", "true"]).output().unwrap());
-    assert!(code == Some(1) && err.contains("is held by process"), "{err}");
+    assert!(code == Some(125) && err.contains("is held by process"), "{err}");
     first.0.kill().unwrap();
     first.0.wait().unwrap();
     // Nothing of it is undone yet, and the program is in its group.

@@ -84,12 +84,13 @@ fn each_analysis_records_for_itself_and_leaves_nothing() {
     assert!(recorded(&timed)["journals"].is_array());
     let failed = run_in(&folder, &["trace", "waits", "--", "sh", "-c", "exit 7"]);
     assert!(stderr(&failed).contains("exit status: 7"), "{}", stderr(&failed));
+    assert_eq!(failed.status.code(), Some(7));
     let missing = run_in(&folder, &["trace", "space", "--", "/no/such/command"]);
-    assert!(text(&missing, 1).is_empty());
+    assert!(text(&missing, 127).is_empty());
     assert!(stderr(&missing).contains("cannot start /no/such/command"), "{}", stderr(&missing));
     // The analysis fails, when the recording is made already.
     let device = run_in(&folder, &["trace", "state", "--device", "no-such-disk", "--", "true"]);
-    assert!(text(&device, 1).is_empty() && stderr(&device).contains("no-such-disk"));
+    assert!(text(&device, 125).is_empty() && stderr(&device).contains("no-such-disk"));
     assert_eq!(names(&folder.0), Vec::<String>::new());
     let nowhere = folder.path("none");
     let nowhere = baro(&["trace", "waits", "--", "true"]).env("TMPDIR", nowhere).output().unwrap();
@@ -127,7 +128,7 @@ fn a_command_that_fails_is_told_of_and_its_trace_is_whole() {
     let out = folder.path("t.trace");
     let output = run(&["trace", "--format", "json", "--out", &out, "--", "false"]);
     assert!(stderr(&output).contains("the command ended with exit status: 1"));
-    assert_eq!(recorded(&output)["file"], out.as_str());
+    assert_eq!(json(&output, 1)["file"], out.as_str());
     assert_eq!(names(&folder.0), ["t.trace"]);
     let read = run(&["trace", "waits", &out, "--format", "json"]);
     assert!(!stderr(&read).contains("not ended"), "{}", stderr(&read));
@@ -135,7 +136,7 @@ fn a_command_that_fails_is_told_of_and_its_trace_is_whole() {
     // It is there now, and stays as it is.
     let bytes = std::fs::read(&out).unwrap();
     let again = run(&["trace", "--out", &out, "--", "true"]);
-    assert!(text(&again, 1).is_empty() && stderr(&again).contains("is there already"));
+    assert!(text(&again, 125).is_empty() && stderr(&again).contains("is there already"));
     assert_eq!(std::fs::read(&out).unwrap(), bytes);
     assert_eq!((names(&folder.0), left_instances()), (vec!["t.trace".to_owned()], Vec::new()));
 }
@@ -150,7 +151,7 @@ fn a_command_that_is_not_there_leaves_nothing() {
         let out = folder.path("t.trace");
         let output =
             run(&["trace", "--collector", collector, "--out", &out, "--", "/no/such/command"]);
-        assert!(text(&output, 1).is_empty());
+        assert!(text(&output, 127).is_empty());
         let said = stderr(&output);
         assert!(said.contains("cannot start /no/such/command: No such file"), "{said}");
         assert_eq!((names(&folder.0), left_instances()), (Vec::new(), Vec::new()));
@@ -185,7 +186,7 @@ fn two_recordings_at_once_are_both_whole() {
     std::fs::write(&part, "of another").unwrap();
     let refused = run(&["trace", "--out", &folder.path("t.trace"), "--", "true"]);
     assert!(stderr(&refused).contains("somebody records into it"), "{}", stderr(&refused));
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(125));
     assert_eq!(std::fs::read(&part).unwrap(), b"of another");
 }
 
@@ -287,7 +288,7 @@ fn a_full_disk_ends_a_recording_and_nothing_else() {
     let call = ["trace", "--collector", "tracefs", "--out", &out, "--", "sh", "-c", &load];
     let output = run(&call);
     let said = stderr(&output);
-    assert!(text(&output, 1).is_empty() && said.contains("No space left on device"), "{said}");
+    assert!(text(&output, 125).is_empty() && said.contains("No space left on device"), "{said}");
     assert!(said.contains(&format!("{out}.part")), "{said}");
     assert!(Path::new(&done).exists(), "the command went on to its end: {said}");
     assert_eq!(left_instances(), Vec::<String>::new());

@@ -1,7 +1,21 @@
 //! How a command ends: the exit codes of the contract, and failures with their sentence.
 
 use std::fmt;
-use std::process::ExitCode;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
+
+/// What a verb ends with that could not do its work.
+pub const FAILED: u8 = 1;
+/// The command line, or a file of settings, is wrong.
+pub const USAGE: u8 = 2;
+/// What a verb that runs a command ends with where it fails itself, its command not: a code of our own
+/// would be taken for the command's. These three are those of env, nice and timeout.
+pub const WRAPPER_FAILED: u8 = 125;
+const NOT_RUNNABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+/// What shells add to the signal that has ended a program.
+const SIGNALLED: i32 = 128;
 
 /// A command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +24,8 @@ pub enum Outcome {
     Done,
     /// But data was lost, or a stated claim was not met.
     Lost,
+    /// The command that it was to run ended with this code, which is ours too.
+    Command(u8),
 }
 
 impl Outcome {
@@ -19,7 +35,15 @@ impl Outcome {
         ExitCode::from(match self {
             Outcome::Done => 0,
             Outcome::Lost => 3,
+            Outcome::Command(code) => code,
         })
+    }
+
+    /// That of a command, as a shell has it: of one that a signal has ended 128 and the signal.
+    #[must_use]
+    pub fn of_command(status: ExitStatus) -> Self {
+        let code = status.code().or(status.signal().map(|signal| SIGNALLED + signal));
+        Outcome::Command(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
     }
 
     /// [`Outcome::Lost`] if `lost`.
@@ -60,8 +84,57 @@ impl Failure {
     }
 }
 
+/// A command that could not be started.
+#[derive(Debug)]
+pub struct NotStarted {
+    program: String,
+    why: io::Error,
+}
+
+impl NotStarted {
+    /// Of the program that was to run, and why it does not.
+    #[must_use]
+    pub fn new(program: &std::ffi::OsStr, why: io::Error) -> Self {
+        NotStarted { program: program.to_string_lossy().into_owned(), why }
+    }
+
+    /// The exit code that says which of the two it is.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        if self.why.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE }
+    }
+}
+
+impl fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot start {}: {}", self.program, self.why)
+    }
+}
+
+impl std::error::Error for NotStarted {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.why)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_ends_us_with_its_own_code() {
+        let ended = |raw| Outcome::of_command(ExitStatus::from_raw(raw));
+        assert_eq!(ended(0), Outcome::Command(0));
+        assert_eq!(ended(7 << 8), Outcome::Command(7));
+        assert_eq!(ended(15), Outcome::Command(143));
+        let code = |kind: io::ErrorKind| NotStarted::new("x".as_ref(), kind.into()).code();
+        assert_eq!(code(io::ErrorKind::NotFound), 127);
+        assert_eq!(code(io::ErrorKind::PermissionDenied), 126);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A crate of its own, so that a second program need not contain the first. Invariant: results go to
 //! stdout, what people read by `lines`; exit codes are 0 ok, 1 failed, 2 usage, 3 finished but data was lost or a stated claim was
-//! not met. Held by the tests of both programs, `a_recording_is_listed_printed_and_verified` among
+//! not met; where a verb runs a command its code, or 125 to 127 (`failure`). Held by the tests of both programs, `a_recording_is_listed_printed_and_verified` among
 //! them.
 
 pub mod failure;
@@ -14,8 +14,8 @@ mod status;
 
 pub use format::Format;
 pub use lines::{
-    Lines, exact, json_line, on_terminal, outcome, print_json, print_line, print_lines, say_line,
-    say_lines, unprinted,
+    Lines, Stdout, exact, json_line, on_terminal, outcome, print_json, print_line, print_lines,
+    reader_has_gone, say_line, say_lines, unprinted,
 };
 pub use status::{end_status, show_status, status_on_terminal};
 

@@ -34,11 +34,37 @@ pub struct Lines<W: Write> {
     line: String,
 }
 
-impl Lines<BufWriter<io::Stdout>> {
+/// Stdout, which remembers that its reader has gone, however the error of it is told on the way up.
+#[derive(Debug)]
+pub struct Stdout(io::Stdout);
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).inspect_err(note)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().inspect_err(note)
+    }
+}
+
+fn note(error: &io::Error) {
+    if error.kind() == ErrorKind::BrokenPipe {
+        let _ = UNPRINTED.set((error.kind(), error.to_string()));
+    }
+}
+
+/// Whether whoever read stdout has gone, as head does when it has enough: no failure of ours.
+#[must_use]
+pub fn reader_has_gone() -> bool {
+    UNPRINTED.get().is_some_and(|(kind, _)| *kind == ErrorKind::BrokenPipe)
+}
+
+impl Lines<BufWriter<Stdout>> {
     /// On stdout, buffered: flush at the end.
     #[must_use]
     pub fn printed() -> Self {
-        Lines::new(BufWriter::with_capacity(BUFFER_BYTES, io::stdout()))
+        Lines::new(BufWriter::with_capacity(BUFFER_BYTES, Stdout(io::stdout())))
     }
 }
 
@@ -74,8 +100,8 @@ impl<W: Write> Lines<W> {
 
 /// Stdout, buffered, for what programs read: CSV, JSON, Arrow, frames. Bytes stay as they are.
 #[must_use]
-pub fn exact() -> BufWriter<io::Stdout> {
-    BufWriter::with_capacity(1 << 20, io::stdout())
+pub fn exact() -> BufWriter<Stdout> {
+    BufWriter::with_capacity(1 << 20, Stdout(io::stdout()))
 }
 
 /// Whether stdout is a terminal.
@@ -125,12 +151,11 @@ pub fn say_line(line: Arguments<'_>) {
 /// A report of several lines on stdout, whose ends are ours.
 ///
 /// # Errors
-/// Nobody reads stdout.
+/// Stdout refuses.
 pub fn print_lines(text: &str) -> Result<()> {
     status::give_way(&mut io::stderr().lock());
-    let mut out = io::stdout().lock();
-    out.write_all(baro_show::lines(text).as_bytes())?;
-    Ok(out.flush()?)
+    let mut out = Stdout(io::stdout());
+    enough(out.write_all(baro_show::lines(text).as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Several lines on stderr, whose ends are ours.
@@ -149,11 +174,18 @@ pub fn json_line(value: &serde_json::Value) -> String {
 /// Prints a JSON document.
 ///
 /// # Errors
-/// Nobody reads stdout.
+/// Stdout refuses.
 pub fn print_json(value: &serde_json::Value) -> Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", baro_show::escaped_json(serde_json::to_string_pretty(value)?))?;
-    Ok(())
+    let text = baro_show::escaped_json(serde_json::to_string_pretty(value)?);
+    enough(writeln!(Stdout(io::stdout()), "{text}"))
+}
+
+/// A reader that has gone had enough; the rest of the work, and how it ends, are not changed by that.
+fn enough(printed: io::Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

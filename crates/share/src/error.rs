@@ -12,6 +12,13 @@ pub enum ShareError {
     Settings(baro_tune::Error),
     /// This machine or this request is not fit; nothing was changed for it.
     Refused(String),
+    /// A command that was to run in a group cannot be started.
+    NotStarted {
+        /// Which.
+        program: std::ffi::OsString,
+        /// Why.
+        why: std::io::Error,
+    },
 }
 
 impl fmt::Display for ShareError {
@@ -20,6 +27,9 @@ impl fmt::Display for ShareError {
             Self::System(error) => error.fmt(out),
             Self::Settings(error) => error.fmt(out),
             Self::Refused(reason) => out.write_str(reason),
+            Self::NotStarted { program, why } => {
+                write!(out, "cannot start {}: {why}", program.to_string_lossy())
+            }
         }
     }
 }
@@ -30,6 +40,7 @@ impl std::error::Error for ShareError {
             Self::System(error) => Some(error),
             Self::Settings(error) => Some(error),
             Self::Refused(_) => None,
+            Self::NotStarted { why, .. } => Some(why),
         }
     }
 }

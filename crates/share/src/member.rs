@@ -154,9 +154,9 @@ impl Member {
         self.group.add(own)?;
         let started = command.spawn();
         before.add(own)?;
-        let child = started.map_err(|error| {
-            let program = command.get_program().to_string_lossy().into_owned();
-            ShareError::Refused(format!("cannot start {program}: {error}"))
+        let child = started.map_err(|why| ShareError::NotStarted {
+            program: command.get_program().to_owned(),
+            why,
         })?;
         Ok((child, why_not.filter(|_| self.interposer.is_some())))
     }

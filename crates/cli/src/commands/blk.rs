@@ -95,10 +95,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             report.notes.iter().for_each(|note| say!("baro: {note}"));
         }
     }
-    if let Some(status) = report.command.filter(|status| !status.success()) {
-        return Err(format!("the command ended with {status}; what it did is accounted for").into());
+    let Some(status) = report.command else { return Ok(Outcome::lost_if(report.incomplete)) };
+    if report.incomplete && arguments.format == Format::Json {
+        report.notes.iter().for_each(|note| say!("baro: {note}"));
     }
-    Ok(Outcome::lost_if(report.incomplete))
+    if !status.success() {
+        say!("baro: the command ended with {status}; what it did is accounted for");
+    }
+    Ok(Outcome::of_command(status))
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use crate::failure::{Outcome, Result};
 use crate::time;
-use baro_command::{Lines, json_line};
+use baro_command::{Lines, Stdout, json_line};
 use baro_export::csv;
 use baro_store::{Damage, Datum, Interval, Moment, Point, Query, Reading, Selection, Store};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::io::{BufWriter, Stdout, Write};
+use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 use super::Arguments;
 use super::report::{Application, Report};
 use crate::commands::Format;
-use crate::failure::Result;
+use crate::failure::{NotStarted, Result};
 use baro_sys::block_device::{BlockDevice, DiskStatistics};
 use baro_sys::task_io::{self, TaskIo};
 use baro_sys::{clock, footprint, termination};
@@ -210,7 +210,7 @@ fn around(arguments: &Arguments, watch: &mut BlockWatch) -> Result<(Application,
     }
     let mut child = command
         .spawn()
-        .map_err(|error| format!("cannot start {}: {error}", program.to_string_lossy()))?;
+        .map_err(|error| NotStarted::new(program, error))?;
     let watched = until_it_ends(&child, watch);
     // Before somebody waits for it the kernel still has its account.
     let io = TaskIo::of(child.id());

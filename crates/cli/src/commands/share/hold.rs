@@ -9,10 +9,12 @@ use super::Folders;
 use super::profile;
 use crate::commands::tune::tell_before;
 use crate::commands::{Format, print_json};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, NotStarted, Outcome, Result};
 use baro_share::Done;
 use baro_share::member::{INTERPOSER, find_interposer};
-use baro_share::{Asked, Controller, Cut, Member, MemberSpec, Policy, Registry};
+use baro_share::{
+    Asked, Controller, Cut, Member, MemberSpec, Policy, Registry, ShareError,
+};
 use baro_sys::{clock, termination};
 use baro_tune::Outcome as Set;
 use clap::Args;
@@ -126,8 +128,13 @@ pub(super) fn hold(
             &json!({ "groups": groups, "command_status": codes, "clean": left.is_empty() }),
         )?;
     }
-    match ended.iter().find(|status| !status.success()) {
-        Some(status) => Err(format!("the command ended with {status}").into()),
+    let bad = ended.iter().find(|status| !status.success());
+    if let Some(status) = bad {
+        say!("baro: the command ended with {status}");
+    }
+    match bad.or(ended.first()) {
+        // With several the first that went wrong.
+        Some(status) => Ok(Outcome::of_command(*status)),
         None => Ok(Outcome::lost_if(!left.is_empty())),
     }
 }
@@ -171,7 +178,10 @@ fn during(
             // Ours is one document.
             command.stdout(Stdio::from(std::io::stderr()));
         }
-        let (child, why_not) = member.start(&mut command)?;
+        let (child, why_not) = member.start(&mut command).map_err(|error| match error {
+            ShareError::NotStarted { program, why } => NotStarted::new(&program, why).into(),
+            other => Failure::from(other),
+        })?;
         if let Some(why) = why_not.filter(|_| held.asked.cut != Some(Cut::Off)) {
             say!(
                 "baro: {}: its I/O is not cut: {why}; the queue's settings hold for it, and --strict \

@@ -1,11 +1,12 @@
 //! What all analyses of a trace have in common on the command line: a trace, a journal, rows, a form.
 
 use super::live::Subject;
-use super::recording::Collector;
+use super::recording::{Collector, Recorded};
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use baro_trace::analyze::{self, Analysis, Options, Source};
 use clap::Args;
+use std::process::ExitStatus;
 
 // Without groups of their own: subjects of several verbs would have the same.
 #[derive(Debug, Args)]
@@ -51,14 +52,14 @@ pub(super) fn run_of_tasks(arguments: &OfTasks, analysis: Analysis) -> Result<Ou
         _ => Collector::Auto,
     };
     let common = &arguments.common;
-    let mut known = common.subject.read(collector, common.format)?;
+    let (mut known, status) = common.subject.read(collector, common.format)?;
     if arguments.system || !arguments.pid.is_empty() {
         known.focus = arguments.pid.iter().copied().collect();
     }
     let tasks = known.all_in_focus();
     let tasks = (!known.focus.is_empty()).then_some(&tasks);
     let source = Source { tasks, ..Source::from(&known) };
-    show(common, &source, analysis, &Options::default())
+    show(common, &source, analysis, &Options::default(), status)
 }
 
 /// Likewise, of one journal or all.
@@ -68,14 +69,14 @@ pub(super) fn run_of_journal(
     options: &Options,
 ) -> Result<Outcome> {
     let common = &arguments.common;
-    let known = common.subject.read(Collector::Auto, common.format)?;
+    let (known, status) = common.subject.read(Collector::Auto, common.format)?;
     let source = Source::from(&known);
     let device = arguments.device.as_deref().map(|name| {
         let with_journal = |device: &_| source.line.journals.contains_key(device);
         source.device(name).filter(with_journal).ok_or_else(|| no_journal(&source, name))
     });
     let options = Options { device: device.transpose()?, ..*options };
-    show(common, &source, analysis, &options)
+    show(common, &source, analysis, &options, status)
 }
 
 fn show(
@@ -83,6 +84,7 @@ fn show(
     source: &Source<'_>,
     analysis: Analysis,
     options: &Options,
+    status: Option<ExitStatus>,
 ) -> Result<Outcome> {
     let report = analyze::analyze(analysis, source, &Options { top: common.top, ..*options });
     match common.format {
@@ -90,7 +92,8 @@ fn show(
         Format::Text => baro_command::print_lines(&report.text())?,
     }
     let line = source.line;
-    Ok(Outcome::lost_if(line.lost_events > 0 || line.lost_places > 0 || line.dropped_spans > 0))
+    let lost = line.lost_events > 0 || line.lost_places > 0 || line.dropped_spans > 0;
+    Ok(Recorded::outcome(status, lost))
 }
 
 fn no_journal(source: &Source<'_>, name: &str) -> String {

@@ -14,6 +14,7 @@ use clap::Args;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -67,14 +68,19 @@ impl Drop for Temporary {
 impl Subject {
     /// Reads the trace; or records one, by this collector unless another was asked for, and reads
     /// that. Blocks for as long as it records.
-    pub(super) fn read(&self, collector: Collector, format: Format) -> Result<Knowledge> {
+    /// How a command ended is told beside.
+    pub(super) fn read(
+        &self,
+        collector: Collector,
+        format: Format,
+    ) -> Result<(Knowledge, Option<ExitStatus>)> {
         if let Some(path) = &self.trace {
-            return explain::read(path);
+            return Ok((explain::read(path)?, None));
         }
         if self.command.is_empty() && self.for_ns.is_none() {
             let said =
                 "expected a trace to read (FILE), or what to record: --for TIME, or -- COMMAND\n";
-            clap::Error::raw(ErrorKind::MissingRequiredArgument, said).exit();
+            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, said).into());
         }
         let folder = Temporary::new()?;
         let path = folder.0.join("live.trace");
@@ -93,6 +99,6 @@ impl Subject {
             },
         )?;
         recorded.tell_of_command();
-        explain::read(&path)
+        Ok((explain::read(&path)?, recorded.status))
     }
 }

@@ -92,15 +92,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         None => record_in(Path::new(""), &recording)?,
     };
     recorded.tell_of_command();
-    let Some(summary) = recorded.summary else {
+    let Some(summary) = &recorded.summary else {
         say!("baro: no call waited so long: nothing was written");
         return Ok(Outcome::Done);
     };
-    report(arguments.format, &path, &summary)?;
+    report(arguments.format, &path, summary)?;
     if let Some(keep) = arguments.keep {
         remove_older(path.parent().unwrap_or(Path::new(".")), keep);
     }
-    Ok(Outcome::lost_if(summary.losses.iter().any(|cpu| cpu.total() > 0)))
+    let lost = summary.losses.iter().any(|cpu| cpu.total() > 0);
+    Ok(Recorded::outcome(recorded.status, lost))
 }
 
 /// Records under a name by the time. Who records into the same folder in the same second gets the

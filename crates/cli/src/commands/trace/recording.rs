@@ -8,7 +8,7 @@
 //! was recorded that cannot be had again. Held by `a_command_that_is_not_there_leaves_nothing` and
 //! `a_full_disk_ends_a_recording_and_nothing_else`.
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, NotStarted, Outcome, Result};
 use crate::size;
 use baro_command::BEGUN;
 use baro_probes::{ProbeOptions, Probes};
@@ -91,6 +91,15 @@ impl Recorded {
         if let Some(status) = self.status.filter(|status| !status.success()) {
             say!("baro: the command ended with {status}");
         }
+    }
+
+    /// With a command its end, and what was lost is said beside; else whether anything was.
+    pub(super) fn outcome(status: Option<ExitStatus>, lost: bool) -> Outcome {
+        let Some(status) = status else { return Outcome::lost_if(lost) };
+        if lost {
+            say!("baro: the trace is not whole: events were lost (more --buffer)");
+        }
+        Outcome::of_command(status)
     }
 }
 
@@ -182,17 +191,14 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
     Ok(session)
 }
 
-fn spawn(recording: &Recording<'_>) -> std::result::Result<Option<Child>, String> {
+fn spawn(recording: &Recording<'_>) -> std::result::Result<Option<Child>, NotStarted> {
     let Some((program, rest)) = recording.command.split_first() else { return Ok(None) };
     let mut command = Command::new(program);
     command.args(rest);
     if recording.quiet {
         command.stdout(Stdio::from(std::io::stderr()));
     }
-    let child = command.spawn();
-    child.map(Some).map_err(|error| {
-        format!("cannot start {}: {error}; nothing was recorded", program.to_string_lossy())
-    })
+    command.spawn().map(Some).map_err(|error| NotStarted::new(program, error))
 }
 
 fn focus(

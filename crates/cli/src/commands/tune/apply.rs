@@ -10,7 +10,7 @@ use super::here::Here;
 use super::rows::Row;
 use super::{options, tell_before};
 use crate::commands::{Format, print_json};
-use crate::failure::{Outcome, Result};
+use crate::failure::{NotStarted, Outcome, Result};
 use baro_sys::{clock, termination};
 use baro_tune::{Journal, OnConflict, Options, Report, Step, Wish, check, plan};
 use clap::Args;
@@ -52,7 +52,7 @@ pub(crate) struct Apply {
 pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
     let needs = check(&arguments.here.look()?);
     let wish = Wish { only: &arguments.only, machine_wide: arguments.machine_wide };
-    let planned = plan(&needs, &wish).unwrap_or_else(|unknown| {
+    let planned = plan(&needs, &wish).map_err(|unknown| {
         let keys: Vec<&str> = needs.iter().map(|need| need.key).collect();
         let more = match arguments.here.store {
             None => "; those of a file system and its device need its folder as an argument",
@@ -63,8 +63,8 @@ pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
             unknown.join(", "),
             keys.join(", ")
         );
-        clap::Error::raw(ErrorKind::InvalidValue, said).exit()
-    });
+        clap::Error::raw(ErrorKind::InvalidValue, said)
+    })?;
     let mut rows: Vec<Row<'_>> =
         planned.into_iter().map(|(need, step)| Row { need, step, applied: Vec::new() }).collect();
     let anything = rows.iter().any(|row| row.step == Step::Apply);
@@ -138,7 +138,7 @@ fn hold(arguments: &Apply) -> Result<Option<ExitStatus>> {
     }
     let mut child = command
         .spawn()
-        .map_err(|error| format!("cannot start {}: {error}", program.to_string_lossy()))?;
+        .map_err(|error| NotStarted::new(program, error))?;
     let mut passed_on = false;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -199,8 +199,12 @@ fn finish(
             }
         }
     }
-    match status.filter(|status| !status.success()) {
-        Some(status) => Err(format!("the command ended with {status}").into()),
-        None => Ok(Outcome::lost_if(short > 0 || !clean)),
+    let Some(status) = status else { return Ok(Outcome::lost_if(short > 0 || !clean)) };
+    if short > 0 || !clean {
+        say!("baro: not all was set, or not all put back: see above");
     }
+    if !status.success() {
+        say!("baro: the command ended with {status}");
+    }
+    Ok(Outcome::of_command(status))
 }
