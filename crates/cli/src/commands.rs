@@ -8,6 +8,7 @@ mod demo;
 mod du;
 mod explain;
 mod export;
+pub(crate) mod help;
 mod import;
 mod info;
 mod init;
@@ -46,54 +47,94 @@ fn is_recorded(store: &Path) -> Result<bool> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a store: a folder whose files are written once in full
+    /// Make a store
+    ///
+    /// A folder whose files are written once in full, or two at first and the rest while recording.
     Init(init::Arguments),
-    /// Record sources into a store
+    /// Record into a store
+    ///
+    /// Sources are stdin, datagrams, counters of this machine, and rings of other programs; it records
+    /// until they end, or it is told to stop.
     Record(Box<record::Arguments>),
-    /// Tell what a store holds, by its headers
+    /// Import samples from files
+    ///
+    /// CSV, JSON lines, Parquet, Influx line protocol.
+    Import(import::Arguments),
+    /// Keep a window of time
+    ///
+    /// What a pin covers is not recycled. Also lists pins and releases them.
+    Pin(pin::Arguments),
+    /// Take samples out for good
+    ///
+    /// Series, or what they have in an interval; settling gives the room back.
+    Delete(delete::Arguments),
+    /// Move samples into runs
+    ///
+    /// There they are sorted and take less room; small runs become larger ones. `record` does it by
+    /// itself.
+    Settle(settle::Arguments),
+    /// List and clear old rings
+    ///
+    /// Shared memory that recorders and other programs have left.
+    Rings(rings::Arguments),
+    /// Tell what a store holds
+    ///
+    /// By its headers: sizes, times, pins, who records, and which promises hold at its place.
     Info(info::Arguments),
     /// List series and channels
     List(list::Arguments),
-    /// Print what was recorded, in time order
+    /// Print all, by time
     Cat(cat::Arguments),
-    /// Samples of some series over an interval, or one value for each step of time
+    /// Samples or means of series
+    ///
+    /// Of some series over an interval: all samples, the last ones, or one value for each step of time.
     Query(query::Arguments),
-    /// Write a time range to a file that other programs read: CSV, MCAP, Parquet or Arrow
+    /// Write CSV, MCAP, Parquet
+    ///
+    /// A range of time as a file that other programs read: CSV, MCAP, Parquet or Arrow.
     Export(export::Arguments),
-    /// Record samples from files: CSV, Parquet, Influx line protocol
-    Import(import::Arguments),
-    /// Delete series, or what they have in an interval; settling gives the room back
-    Delete(delete::Arguments),
-    /// Move samples from the log into runs, where they take less room, and small runs into larger ones
-    Settle(settle::Arguments),
-    /// Read everything and say what is not as it was written
-    Verify(verify::Arguments),
-    /// Copy what is readable of a damaged store into a new one
-    Recover(recover::Arguments),
-    /// Keep a window of time from being recycled; list such windows; release them
-    Pin(pin::Arguments),
-    /// Shared memory that recorders have left: list it, clear it
-    Rings(rings::Arguments),
-    /// Bytes and samples of each series, and what the parts of a store take
+    /// Bytes of each series
+    ///
+    /// And samples, and what the parts of a store take.
     Du(du::Arguments),
-    /// The series that take most
+    /// Series that take most
     Top(top::Arguments),
-    /// Record what the kernel does, to learn later why a call was late
+    /// Look for damage
+    ///
+    /// Reads everything and says what is not as it was written.
+    Verify(verify::Arguments),
+    /// Rescue a damaged store
+    ///
+    /// Copies what is readable into a new one.
+    Recover(recover::Arguments),
+    /// Record what the kernel does
+    ///
+    /// To learn later why a call was late; or shows at once what journals and tasks did.
     Trace(trace::Arguments),
-    /// Say why calls were late: a chain of waits for each, and what may help
+    /// Say why calls were late
+    ///
+    /// A chain of waits for each, and what may help.
     Explain(explain::Arguments),
-    /// Settings of the machine
-    #[command(subcommand)]
-    Tune(tune::Command),
-    /// Bandwidth of a disk by weight, without touching the programs that use it
-    #[command(subcommand)]
-    Share(share::Command),
-    /// What goes to a disk, by class of request, device and process: live or from a recording
+    /// Watch a disk's traffic
+    ///
+    /// By class of request, device and process: live, or from a recording.
     Blk(Box<blk::Arguments>),
-    /// Half a minute that shows the main job on this machine
+    /// Share a disk by weight
+    ///
+    /// Without touching the programs that use it.
+    #[command(subcommand, after_help = "Example: baro share run --weight 800 -- ./player")]
+    Share(share::Command),
+    /// Check and set the machine
+    ///
+    /// What a recorder needs of it, set for a while or for good, and put back.
+    #[command(subcommand, after_help = "Example: baro tune check /data/s")]
+    Tune(tune::Command),
+    /// See it on this machine
+    ///
+    /// Half a minute that shows the main job beside a load.
     Demo(demo::Arguments),
-    /// Measure on this machine
-    #[command(subcommand)]
+    /// Measure this machine
+    #[command(subcommand, after_help = "Example: baro bench push --dir /data")]
     Bench(bench::Command),
 }
 

@@ -9,12 +9,13 @@
 extern crate baro_command;
 
 mod commands;
+mod nearest;
 mod settings;
 mod time;
 
 use baro_command::failure::{FAILED, NotStarted, USAGE, WRAPPER_FAILED};
 use baro_command::{failure, size};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 
 // So that `bench push` can prove that a push allocates nothing; it costs one addition.
@@ -23,7 +24,7 @@ static ALLOCATOR: baro_sys::counters::CountingAllocator = baro_sys::counters::Co
 
 /// Records sensor and control data without ever making the producer wait.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "baro", version, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: commands::Command,
@@ -33,14 +34,16 @@ fn main() -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
     // What we fail at must not be taken for how the command ended.
     let failed = if commands::wraps(&typed) { WRAPPER_FAILED } else { FAILED };
-    let arguments = match settings::merge(&Arguments::command(), typed) {
+    let program = commands::help::arranged(Arguments::command(), &typed);
+    let arguments = match settings::merge(&program, typed) {
         Ok(arguments) => arguments,
         Err(error) => {
             say!("baro: {error}");
             return ExitCode::from(USAGE);
         }
     };
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let parsed = program.try_get_matches_from(arguments);
+    let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         // It quotes what was given, in a file of settings too.
         Err(error) if error.use_stderr() => {

@@ -9,6 +9,7 @@
 
 mod file;
 
+use crate::nearest::distance;
 use clap::parser::ValueSource;
 use clap::{ArgAction, Command, error::ErrorKind};
 use file::{Entry, Value};
@@ -190,29 +191,6 @@ impl Value {
     }
 }
 
-/// Letters to be changed, added, left out or exchanged with the next to make one word of the
-/// other; half a letter if one is the other's beginning.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.starts_with(&b) || b.starts_with(&a) {
-        return usize::from(a != b);
-    }
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut next = vec![i];
-        for j in 1..=b.len() {
-            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = changed.min(rows[i - 1][j] + 1).min(next[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            next.push(least);
-        }
-        rows.push(next);
-    }
-    2 * rows[a.len()][b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,11 +250,5 @@ mod tests {
         for key in keys(&crate::Arguments::command()) {
             assert!(text.contains(&format!("| `{key}` |")), "docs/settings.md has no row `{key}`");
         }
-    }
-
-    #[test]
-    fn distances_are_of_letters() {
-        assert_eq!((distance("ring", "rnig"), distance("a", "a")), (2, 0));
-        assert_eq!((distance("durable", "durable-within"), distance("abc", "xb")), (1, 4));
     }
 }

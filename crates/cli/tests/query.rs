@@ -167,12 +167,12 @@ fn mistakes_are_told() {
     let backwards = fails(&["query", &store, "--from", "5", "--to", "3"], 1);
     assert!(backwards.contains("expected --to behind --from"), "{backwards}");
     for usage in [
-        &["--every", "1s"][..],
-        &["--every", "0s", "--agg", "mean"],
+        &["--every", "0s", "--agg", "mean"][..],
         &["--every", "1x", "--agg", "mean"],
         &["--agg", "median"],
         &["--last", "temp"],
-        &["--from", "yesterday"],
+        &["--from", "tomorrow"],
+        &["--from", "1700000000"],
         &["--format", "xml"],
     ] {
         fails(&[&["query", &store], usage].concat(), 2);
@@ -317,4 +317,55 @@ fn a_partitioned_export_has_a_file_for_each_day_with_samples() {
     let csv =
         ["export", &store, &folder.path("x.csv"), "--partition-by", "date", "--output", "csv"];
     assert!(fails(&csv, 1).contains("expected Parquet"));
+}
+
+#[test]
+fn patterns_select_and_a_slip_is_told() {
+    let folder = Folder::new("patterns");
+    let store = folder.path("store");
+    let lines = format!(
+        "{START},cpu_user_ticks,1\n{START},\"cpu_user_ticks{{cpu=\"\"0\"\"}}\",2\n\
+         {START},cpu_idle_ticks,3\n{START},memory.free,4\n{START},memoryxfree,5\n{START},odd*,6\n"
+    );
+    record(&store, &[], &lines);
+    let names = |arguments: &[&str]| {
+        let text = ok(&[&["query", &store, "--format", "json"], arguments].concat());
+        let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let mut names: Vec<String> =
+            rows.iter().map(|row| row["series"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    let (user, labelled) = ("cpu_user_ticks", "cpu_user_ticks{cpu=\"0\"}");
+    assert_eq!(names(&["cpu_*"]), ["cpu_idle_ticks", user, labelled]);
+    assert_eq!(names(&["*user*"]), [user, labelled]);
+    assert_eq!(names(&["cpu_????_ticks", "m*.free"]), ["cpu_idle_ticks", user, labelled, "memory.free"]);
+    // A name that something has stands for that.
+    assert_eq!(names(&["odd*"]), ["odd*"]);
+    assert_eq!(ok(&["list", &store, "memory?free"]).lines().count(), 2);
+    assert_eq!(ok(&["cat", &store, "*idle*"]).lines().count(), 1);
+    let file = folder.path("idle.csv");
+    assert!(ok(&["export", &store, &file, "--series", "*idle*"]).contains("1 rows"));
+
+    let slip = fails(&["query", &store, "cpu_user_tick"], 1);
+    assert!(slip.contains("did you mean cpu_user_ticks?"), "{slip}");
+    let slip = fails(&["cat", &store, "memory.fere"], 1);
+    assert!(slip.contains("did you mean memory.free or memoryxfree?"), "{slip}");
+    let far = fails(&["query", &store, "voltage"], 1);
+    assert!(far.contains("baro list shows all") && !far.contains("did you mean"), "{far}");
+    let labels = fails(&["query", &store, "cpu_user_ticks{cpu=\"7\"}"], 1);
+    assert!(labels.contains("no series of cpu_user_ticks has such labels"), "{labels}");
+    let none = fails(&["query", &store, "disk_*"], 1);
+    assert!(none.contains("disk_*: no series or channel has such a name"), "{none}");
+}
+
+#[test]
+fn a_step_alone_is_the_mean_of_it() {
+    let folder = Folder::new("mean");
+    let store = small(&folder);
+    let step = ["query", &store, "temp", "--every", "1m", "--format", "csv"];
+    let mean = ok(&[&step[..], &["--agg", "mean"]].concat());
+    assert_eq!((ok(&step), ok(&[&step[..], &["--agg", "avg"]].concat())), (mean.clone(), mean));
+    let seconds = fails(&["record", &store, "--generate", "--for", "1"], 2);
+    assert!(seconds.contains("such as 1s"), "{seconds}");
 }

@@ -49,6 +49,9 @@ pub fn nanoseconds(text: &str) -> Result<u64, String> {
         "m" | "min" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "d" => 86_400_000_000_000,
+        "" if number.parse::<f64>().is_ok() => {
+            return Err(format!("expected a time with its unit, such as {number}s, found {text:?}"));
+        }
         _ => return Err(format!("expected a time such as 100ms or 30s, found {text:?}")),
     };
     scale(number, factor, text, "a time such as 100ms or 30s")
@@ -87,7 +90,8 @@ mod tests {
         for bad in ["", "M", "-1M", "5X", "1e3", "99999999999T", "1.2.3M"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
-        assert!(nanoseconds("100").is_err());
+        assert!(nanoseconds("100").unwrap_err().contains("such as 100s"));
+        assert!(nanoseconds("").is_err() && nanoseconds("s").is_err());
     }
 
     #[test]

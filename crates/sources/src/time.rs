@@ -52,7 +52,10 @@ impl Times {
     }
 
     /// Nanoseconds since the Unix epoch.
-    pub(crate) fn read(&self, text: &str) -> Result<i64, TimeFault> {
+    ///
+    /// # Errors
+    /// It is no time, none that exists, or may be meant otherwise.
+    pub fn read(&self, text: &str) -> Result<i64, TimeFault> {
         let bytes = text.as_bytes();
         if bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-') {
             return date(bytes, self.zone_s);

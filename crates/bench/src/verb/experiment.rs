@@ -18,19 +18,26 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Where measurements and reports are.
 #[derive(Debug, Args)]
 pub struct Files {
-    /// The measurement: one that a killed run left is gone on with, a whole one is studied
+    /// The measurement
+    ///
+    /// One that a killed run left is gone on with, a whole one is studied.
     #[arg(long, value_name = "FILE", conflicts_with = "study")]
     out: Option<PathBuf>,
-    /// Measure anew even if the file is there: it is replaced
+    /// Measure anew, and replace the file
     #[arg(long, conflicts_with = "study")]
     anew: bool,
-    /// Measure nothing: study this measurement, beside others of other machines
+    /// Measure nothing: study this measurement
+    ///
+    /// Beside others of other machines.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     study: Vec<PathBuf>,
-    /// The report; FILE.html beside the measurement if nothing is said
+    /// The report
+    ///
+    /// FILE.html beside the measurement if nothing is said.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

@@ -11,14 +11,22 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Paper A on this machine: how long write() keeps a recorder, beside Barograph's push
+    /// How long write() keeps a recorder waiting
+    ///
+    /// Paper A on this machine, beside Barograph's push.
     Recorder(Box<recorder::Arguments>),
-    /// The cost of a push beside that of a bare memcpy, and how fast records become durable
+    /// What a push costs
+    ///
+    /// Beside a bare memcpy, and how fast records become durable.
     Push(Box<push::Arguments>),
-    /// A store of any number of sensors: ingest, bytes, memory, opening, queries
+    /// A store of any number of sensors
+    ///
+    /// Ingest, bytes, memory, opening, queries.
     Store(Box<store::Arguments>),
-    /// The load of `bench push` and `demo`
-    #[command(hide = true)]
+    /// Keep a disk busy
+    ///
+    /// The load of `bench push` and `demo`.
+    #[command(after_help = "Example: baro bench load /data --for 1m")]
     Load(load::Arguments),
 }
 

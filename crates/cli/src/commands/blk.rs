@@ -13,23 +13,29 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro blk --device sda --for 10s")]
 pub(crate) struct Arguments {
-    /// Only this disk: sda, /dev/sda1 (the disk it is on); may be given more than once
+    /// Only this disk: sda, /dev/sda
+    ///
+    /// Of a partition the disk it is on. May be given more than once.
     #[arg(long, conflicts_with_all = ["file", "blktrace", "blkparse"])]
     device: Vec<PathBuf>,
     /// For how long; until Ctrl-C without it
-    #[arg(long = "for", value_name = "DURATION", value_parser = size::nanoseconds,
+    #[arg(long = "for", value_name = "TIME", value_parser = size::nanoseconds,
           conflicts_with_all = ["file", "blktrace", "blkparse", "command"])]
     duration_ns: Option<u64>,
-    /// The application is this process; may be given more than once
+    /// The application is this process
+    ///
+    /// May be given more than once.
     #[arg(short, long, value_name = "PID",
           conflicts_with_all = ["file", "blktrace", "blkparse", "command", "application_bytes"])]
     pid: Vec<u32>,
     /// Write what is dirty on the disk's file systems before the interval and at its end
-    #[arg(long, requires = "device")]
+    #[arg(long, requires = "device", hide_short_help = true)]
     sync: bool,
     /// Memory of the kernel for events, for each processor
-    #[arg(long, default_value = "4M", value_parser = size::bytes)]
+    #[arg(long, default_value = "4M", value_parser = size::bytes, value_name = "SIZE",
+          hide_short_help = true)]
     buffer: u64,
     /// Read a trace of Barograph
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["blktrace", "blkparse"])]
@@ -44,17 +50,22 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     by: By,
     /// Classes as the kernel has them, with F (flush, force unit access) and A (ahead)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     raw: bool,
-    /// Terabytes that may be written to the disk, of its data sheet: how long it lasts
+    /// How long the disk lasts, of TB that may be written
     #[arg(long, value_name = "TB", value_parser = terabytes)]
     tbw: Option<f64>,
     /// Bytes that the application has written, if nobody else can tell
-    #[arg(long, value_name = "BYTES", value_parser = size::bytes, conflicts_with = "command")]
+    #[arg(long, value_name = "BYTES", value_parser = size::bytes, conflicts_with = "command",
+          hide_short_help = true)]
     application_bytes: Option<u64>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
-    /// Run this and watch until it ends; its output goes to stderr with --format json
+    /// Run this and watch until it ends; ends with its exit code
+    ///
+    /// Its output goes to stderr with --format json. Own failures are 125, a command that cannot be run
+    /// 126, one that is not there 127.
     #[arg(last = true, value_name = "COMMAND",
           conflicts_with_all = ["file", "blktrace", "blkparse"])]
     command: Vec<OsString>,

@@ -1,5 +1,6 @@
 //! `baro cat`: what was recorded, in time order, from log and runs.
 
+use super::selection;
 use crate::failure::{Outcome, Result};
 use crate::time;
 use baro_command::{Lines, Stdout, json_line};
@@ -28,18 +29,24 @@ pub(crate) enum RowFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro cat /data/s cpu_user_ticks --from 1m")]
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
-    /// Only these, by name: series, channels (frames as they are), fields of a channel as
-    /// CHANNEL.FIELD, CHANNEL.*; or selectors as temp{site="a",line=~"3.*"}; without any of them
-    /// all, fields instead of frames
+    /// Only these: names, 'cpu_*', CHANNEL.FIELD, 'temp{site="a"}'
+    ///
+    /// Names of series, of channels (frames as they are), fields of a channel as CHANNEL.FIELD or
+    /// CHANNEL.*; patterns with * and ?; or selectors as temp{site="a",line=~"3.*"}. Without any of them
+    /// all, fields instead of frames.
     series: Vec<String>,
-    /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, or -30s for a time before now
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    /// From this time on: a date, a time of day, or how long ago
+    ///
+    /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
+    /// with a point or nanoseconds since 1970, now. All in UTC.
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
     /// Only the last N rows of each of the series named
     #[arg(long, value_name = "N", requires = "series", conflicts_with_all = ["from", "to"])]
@@ -47,7 +54,8 @@ pub(crate) struct Arguments {
     /// Leave out gaps and clock steps
     #[arg(long)]
     data_only: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// How rows are printed
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     format: RowFormat,
 }
 
@@ -67,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let selection = if arguments.series.is_empty() {
         Selection::all(store.catalog(), arguments.format != RowFormat::Raw)?
     } else {
-        Selection::named(store.catalog(), &arguments.series)?
+        selection::named(&store, &arguments.series)?
     };
     let mut printer = Printer::new(selection, arguments.format);
     if let Some(rows) = arguments.last {

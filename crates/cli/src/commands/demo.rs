@@ -19,15 +19,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro demo --for 10s")]
 pub(crate) struct Arguments {
     /// Folder to work in, made and removed
-    #[arg(long, default_value = "baro-demo")]
+    #[arg(long, default_value = "baro-demo", value_name = "FOLDER")]
     dir: PathBuf,
     /// How long
-    #[arg(long = "for", default_value = "30s", value_parser = size::nanoseconds)]
+    #[arg(long = "for", default_value = "30s", value_parser = size::nanoseconds, value_name = "TIME")]
     duration: u64,
     /// Picture of the latencies
-    #[arg(long, default_value = "baro-demo.svg")]
+    #[arg(long, default_value = "baro-demo.svg", value_name = "FILE")]
     svg: PathBuf,
     /// Leave the store behind, to look into it
     #[arg(long)]

@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro du /data/s")]
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
     /// Only these series and channels; without any all
     selectors: Vec<String>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

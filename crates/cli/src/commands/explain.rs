@@ -12,6 +12,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro explain freeze.trace")]
 pub(crate) struct Arguments {
     /// A trace, made by `baro trace`
     trace: PathBuf,
@@ -21,7 +22,9 @@ pub(crate) struct Arguments {
     /// Tell of so many, the longest
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Only calls of this process and those it made; else those that the trace is about
+    /// Only calls of this process and those it made
+    ///
+    /// Else of those that the trace is about.
     #[arg(long, short, value_name = "PID")]
     pid: Vec<i32>,
     /// Calls of all processes, whatever the trace is about
@@ -30,10 +33,13 @@ pub(crate) struct Arguments {
     /// Also write one page with plots, for any browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Also write a trace for ui.perfetto.dev, with arrows from each wait to who ended it
+    /// Also write a trace for ui.perfetto.dev
+    ///
+    /// With arrows from each wait to who ended it.
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

@@ -2,7 +2,7 @@
 
 mod columns;
 
-use super::{Format, RATE_BESIDE_RECORDER, is_recorded, pin, print_json};
+use super::{Format, RATE_BESIDE_RECORDER, is_recorded, pin, print_json, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
@@ -38,35 +38,50 @@ enum PartitionBy {
 const BUFFER_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro export /data/s hour.parquet --from 1h")]
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
-    /// The file to make, or with --partition-by the folder; - is stdout (CSV and Arrow)
+    /// The file to make; - is stdout (CSV and Arrow)
+    ///
+    /// With --partition-by the folder.
     file: PathBuf,
-    /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, or -30s for a time before now
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    /// From this time on: a date, a time of day, or how long ago
+    ///
+    /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
+    /// with a point or nanoseconds since 1970, now. All in UTC.
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
-    /// The window of this pin instead: its name or id (baro pin STORE --list)
-    #[arg(long, value_name = "NAME_OR_ID", conflicts_with_all = ["from", "to"])]
+    /// The window of this pin instead: its name or id
+    ///
+    /// `baro pin STORE --list` shows both.
+    #[arg(long, value_name = "PIN", conflicts_with_all = ["from", "to"])]
     pin: Option<String>,
-    /// Only this series, channel, field as CHANNEL.FIELD, or what a selector such as
-    /// temp{site="a"} selects; may be repeated
-    #[arg(long)]
+    /// Only this: a name, 'cpu_*', CHANNEL.FIELD, 'temp{site="a"}'
+    ///
+    /// A series, a channel, a field, or what a pattern or a selector selects. May be repeated.
+    #[arg(long, value_name = "NAME")]
     series: Vec<String>,
-    /// Form of the file; without it by the file's name: .csv, .mcap, .parquet or .arrow
-    #[arg(long, value_enum)]
+    /// Form of the file; without it by the file's name
+    ///
+    /// .csv, .mcap, .parquet or .arrow.
+    #[arg(long, value_enum, value_name = "FORM")]
     output: Option<Output>,
-    /// One Parquet file for each day, in folders that DuckDB, Spark and Polars take for a column
-    #[arg(long, value_enum)]
+    /// One Parquet file for each day
+    ///
+    /// In folders that DuckDB, Spark and Polars take for a column.
+    #[arg(long, value_enum, value_name = "BY")]
     partition_by: Option<PartitionBy>,
-    /// Bytes of the store read a second at most (of Parquet and Arrow: 16 for each sample); without
-    /// it 64M beside a recorder, else no limit
-    #[arg(long, value_parser = size::rate)]
+    /// Bytes of the store read a second at most
+    ///
+    /// Of Parquet and Arrow 16 for each sample. Without it 64M beside a recorder, else no limit.
+    #[arg(long, value_parser = size::rate, value_name = "SIZE")]
     rate: Option<u64>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 
@@ -80,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             Output::Csv | Output::Parquet | Output::Arrow => Selection::all(store.catalog(), true)?,
         }
     } else {
-        Selection::named(store.catalog(), &arguments.series)?
+        selection::named(&store, &arguments.series)?
     };
     let beside = is_recorded(&arguments.store)?.then_some(RATE_BESIDE_RECORDER);
     let bytes_per_s = arguments.rate.or(beside);

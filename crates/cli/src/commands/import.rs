@@ -61,25 +61,33 @@ pub(crate) enum ImportFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro import /data/s plant.csv --precision s")]
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
     /// Files to read, one after the other; - is stdin
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// What the files hold; without it by their names: .csv, .tsv, .ndjson, .jsonl, .json, .parquet,
-    /// .lp, .influx or .line; of text with .gz behind it too
-    #[arg(long, value_enum)]
+    /// What the files hold; without it by their names
+    ///
+    /// .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx or .line; of text with .gz behind it
+    /// too.
+    #[arg(long, value_enum, value_name = "FORM")]
     input: Option<Input>,
     #[command(flatten)]
     text: TextArguments,
-    /// Stop at the first line that is refused; what came before it is recorded
+    /// Stop at the first line that is refused
+    ///
+    /// What came before it is recorded.
     #[arg(long)]
     strict: bool,
-    /// Read all and say what would be taken and what refused; nothing is written or declared
+    /// Say what would be taken and what refused, and write nothing
+    ///
+    /// Everything is read; nothing is written or declared.
     #[arg(long)]
     dry_run: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// How counts are printed
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     format: ImportFormat,
 }
 

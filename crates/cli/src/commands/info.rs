@@ -14,13 +14,17 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro info /data/s")]
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
-    /// What the device is made for, in TB written: tells how long that lasts at the present rate
+    /// What the device is made for, in TB written
+    ///
+    /// Tells how long that lasts at the present rate.
     #[arg(long, value_name = "TB")]
     tbw: Option<f64>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

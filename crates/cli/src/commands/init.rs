@@ -14,20 +14,25 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro init /data/s --size 4G --recycle")]
 pub(crate) struct Arguments {
     /// The folder; made if missing
     store: PathBuf,
     /// Size of the log, all of which is written now
-    #[arg(long, value_parser = size::bytes)]
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
     size: Option<u64>,
-    /// Size of the log, of which two segments are written now and the others while recording; this
-    /// is what happens without --size, with 1G
+    /// Size of the log, written while recording [default: 1G]
+    ///
+    /// Two segments are written now and the others while recording.
     #[arg(long, value_parser = size::bytes, conflicts_with = "size", value_name = "SIZE")]
     grow_to: Option<u64>,
-    /// When the log is full, reuse the oldest segment instead of refusing new records
+    /// When the log is full, reuse its oldest part
+    ///
+    /// Without it new records are refused then.
     #[arg(long)]
     recycle: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

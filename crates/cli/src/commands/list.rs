@@ -1,6 +1,6 @@
 //! `baro list`: series and channels.
 
-use super::{Format, print_json};
+use super::{Format, print_json, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
@@ -15,15 +15,19 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro list /data/s 'cpu_*'")]
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
-    /// Only these: names, or selectors as temp{site="a",line=~"3.*",x!="y"}
+    /// Only these: names, 'cpu_*', or 'temp{site="a"}'
+    ///
+    /// Names, patterns with * and ?, or selectors as temp{site="a",line=~"3.*",x!="y"}.
     series: Vec<String>,
     /// Also count rows and bytes, which reads the whole log
     #[arg(long)]
     counts: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 
@@ -81,10 +85,7 @@ fn told(store: &Store) -> Outcome {
 fn selectors(arguments: &Arguments, store: &Store) -> Result<Option<Vec<Selector>>> {
     let mut selectors = Vec::new();
     for text in &arguments.series {
-        selectors.push(match store.catalog().lookup(text)? {
-            Some(found) => Selector::name(&found.name),
-            None => Selector::parse(text)?,
-        });
+        selectors.push(selection::selector(store, text)?);
     }
     Ok((!selectors.is_empty()).then_some(selectors))
 }

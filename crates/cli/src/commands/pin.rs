@@ -13,15 +13,18 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro pin /data/s --before 30s --name fault")]
 pub(crate) struct Arguments {
-    /// The store, whether it is recorded into or not; without a recorder the moment is the end of
-    /// what was recorded
+    /// The store
+    ///
+    /// Whether it is recorded into or not; without a recorder the moment is the end of what was
+    /// recorded.
     store: PathBuf,
     /// How far the window reaches back
-    #[arg(long, default_value = "60s", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "60s", value_parser = size::nanoseconds, value_name = "TIME")]
     before: u64,
     /// How far it goes on
-    #[arg(long, default_value = "0s", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "0s", value_parser = size::nanoseconds, value_name = "TIME")]
     after: u64,
     /// A name for it
     #[arg(long, default_value = "")]
@@ -32,7 +35,8 @@ pub(crate) struct Arguments {
     /// Release the pin of this id or name instead
     #[arg(long, value_name = "ID", conflicts_with_all = ["before", "after", "name"])]
     release: Option<String>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

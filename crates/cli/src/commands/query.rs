@@ -35,21 +35,32 @@ pub(crate) enum RowsFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro query /data/s cpu_user_ticks --from 1h --every 1m")]
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
-    /// Series, and fields of a channel as CHANNEL.FIELD or CHANNEL.*; without any all
+    /// Series: names, 'cpu_*', CHANNEL.FIELD, 'temp{site="a"}'
+    ///
+    /// Names, fields of a channel as CHANNEL.FIELD or CHANNEL.*, patterns with * and ?, or selectors as
+    /// temp{site="a",line=~"3.*"}. Without any all.
     selectors: Vec<String>,
-    /// From this time on: 2026-11-21T21:03:49Z, nanoseconds, now, or -1h for a time before now
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    /// From this time on: a date, a time of day, or how long ago
+    ///
+    /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
+    /// with a point or nanoseconds since 1970, now. All in UTC.
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
-    /// One value for each step of time, such as 1s or 10m; steps start at multiples since 1970
-    #[arg(long, value_parser = step, requires = "agg")]
+    /// One value for each step of time, such as 1s or 10m
+    ///
+    /// The mean, or what --agg says. Steps start at multiples since 1970.
+    #[arg(long, value_parser = step, value_name = "TIME")]
     every: Option<u64>,
-    /// What the samples of a step become; without --every those of the whole interval
+    /// What the samples of a step, or of all, become
+    ///
+    /// Without --every those of the whole interval.
     #[arg(long, value_enum)]
     agg: Option<Agg>,
     /// Only the last N rows of each series
@@ -58,8 +69,10 @@ pub(crate) struct Arguments {
     /// At most N rows in all
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Form of the rows; without it by the name of the file, else table
-    #[arg(long, value_enum)]
+    /// Form of the rows
+    ///
+    /// Without it by the name of the file, else table.
+    #[arg(long, value_enum, value_name = "FORM")]
     format: Option<RowsFormat>,
     /// The file to make; without it stdout
     #[arg(short, long, value_name = "FILE")]
@@ -70,6 +83,7 @@ pub(crate) struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Agg {
     /// Arithmetic mean
+    #[value(alias = "avg", alias = "average")]
     Mean,
     /// Least value
     Min,
@@ -119,8 +133,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let (from, to) = (time::show(interval.from_ns), time::show(interval.to_ns));
         return Err(format!("expected --to behind --from, found {from} to {to}").into());
     }
-    let every = arguments
-        .agg
+    // Of a step most want its mean.
+    let agg = arguments.agg.or(arguments.every.map(|_| Agg::Mean));
+    let every = agg
         .map(|agg| Every { step_ns: arguments.every.unwrap_or(0), aggregate: agg.aggregate() });
     let query = Query { interval, every, last: arguments.last, limit: arguments.limit };
     let output = Output::choose(arguments.format, arguments.output.as_deref())?;

@@ -57,29 +57,43 @@ pub(crate) enum Input {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro record /data/s --init 1G --recycle --proc --for 1m")]
+#[command(
+    override_usage = "baro record <STORE> <--proc|--stdin|--udp|--generate|--attach> [OPTIONS]"
+)]
 #[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate", "udp", "attach"]).required(true).multiple(true)))]
 pub(crate) struct Arguments {
-    /// The store, made by `baro init`
+    /// The store, made by `baro init` or by --init
+    #[arg(hide_short_help = true)]
     store: PathBuf,
-    /// Read further options from this file: its table [record] has the names of the flags
+    /// Read further options from this file
+    ///
+    /// Its table [record] has the names of the flags; see docs/settings.md.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Make the store first, with a log of this size, if there is none; recording starts at once,
-    /// while the log grows in the background
+    /// Make the store first if there is none
+    ///
+    /// With a log of this size. Recording starts at once, while the log grows in the background.
     #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
     init: Option<u64>,
-    /// With --init: when the log is full, reuse the oldest segment instead of refusing new records
+    /// With --init: when full, reuse the oldest part
+    ///
+    /// Without it new records are refused then.
     #[arg(long, requires = "init")]
     recycle: bool,
-    /// Record this machine's kernel counters: stat, vmstat, meminfo, diskstats, net/dev, pressure,
-    /// schedstat
+    /// Record this machine's kernel counters
+    ///
+    /// stat, vmstat, meminfo, diskstats, net/dev, pressure, schedstat.
     #[arg(long)]
     proc: bool,
     /// Time between two readings of the kernel's counters
-    #[arg(long, value_parser = size::nanoseconds, default_value = "10ms")]
+    #[arg(long, value_parser = size::nanoseconds, default_value = "10ms", value_name = "TIME",
+          hide_short_help = true)]
     proc_interval: u64,
-    /// Record what comes on stdin; waits for room instead of losing any of it
-    #[arg(long, value_enum)]
+    /// Record what comes on stdin
+    ///
+    /// It waits for room instead of losing any of it.
+    #[arg(long, value_enum, value_name = "FORM")]
     stdin: Option<Input>,
     #[command(flatten)]
     text: TextArguments,
@@ -87,76 +101,90 @@ pub(crate) struct Arguments {
     #[arg(long)]
     generate: bool,
     /// Time between two generated frames
-    #[arg(long, value_parser = size::nanoseconds, default_value = "5ms")]
+    #[arg(long, value_parser = size::nanoseconds, default_value = "5ms", value_name = "TIME",
+          hide_short_help = true)]
     interval: u64,
     /// Size of generated frames, and of raw frames on stdin
-    #[arg(long, value_parser = size::bytes, default_value = "16K")]
+    #[arg(long, value_parser = size::bytes, default_value = "16K", value_name = "SIZE",
+          hide_short_help = true)]
     frame_bytes: u64,
     /// Channel of frames on stdin
-    #[arg(long, default_value = "frames")]
+    #[arg(long, default_value = "frames", hide_short_help = true)]
     channel: String,
-    /// Record datagrams that come to this address and port: lines of JSON or CSV; may be repeated
+    /// Record datagrams to this address and port: JSON or CSV
+    ///
+    /// Lines of either. May be repeated.
     #[arg(long, value_name = "ADDRESS", value_parser = udp::address)]
     udp: Vec<SocketAddr>,
     /// Each datagram is a frame of this channel instead
-    #[arg(long, value_name = "CHANNEL", requires = "udp")]
+    #[arg(long, value_name = "CHANNEL", requires = "udp", hide_short_help = true)]
     udp_frames: Option<String>,
     /// Allow addresses that other machines reach
-    #[arg(long, requires = "udp")]
+    #[arg(long, requires = "udp", hide_short_help = true)]
     udp_network: bool,
     /// Take a new series from a datagram only while the store has fewer than this in all
-    #[arg(long, value_name = "SERIES", default_value_t = 4096, requires = "udp")]
+    #[arg(long, value_name = "SERIES", default_value_t = 4096, requires = "udp", hide_short_help = true)]
     udp_series: usize,
     /// Take no new series from datagrams, only those that are declared
-    #[arg(long, requires = "udp", conflicts_with = "udp_series")]
+    #[arg(long, requires = "udp", conflicts_with = "udp_series", hide_short_help = true)]
     udp_declared_only: bool,
     /// The kernel's buffer of each address
-    #[arg(long, default_value = "4M", value_parser = size::bytes)]
+    #[arg(long, default_value = "4M", value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
     udp_buffer: u64,
-    /// Make this many rings for producers in other processes, which find them by the store's path
+    /// Make this many rings for other programs
+    ///
+    /// They find them by the store's path, and push into them.
     #[arg(long, value_name = "RINGS", value_parser = clap::value_parser!(u8).range(1..=63))]
     attach: Option<u8>,
     /// Declare a series or channel before anything comes; types: f64, i64, bool, channel
-    #[arg(long, value_name = "NAME:TYPE[:UNIT]", value_parser = declare::series)]
+    #[arg(long, value_name = "NAME:TYPE[:UNIT]", value_parser = declare::series, hide_short_help = true)]
     declare: Vec<declare::Series>,
-    #[arg(long, value_parser = declare::layout, help = LAYOUT_HELP)]
+    #[arg(long, value_parser = declare::layout, help = LAYOUT_HELP, value_name = "LAYOUT", hide_short_help = true)]
     layout: Vec<declare::ChannelLayout>,
-    /// Stop after this time; without it at the end of stdin, or at SIGINT or SIGTERM
-    #[arg(long = "for", value_parser = size::nanoseconds)]
+    /// Stop after this time
+    ///
+    /// Without it at the end of stdin, or at SIGINT or SIGTERM.
+    #[arg(long = "for", value_parser = size::nanoseconds, value_name = "TIME")]
     duration: Option<u64>,
     #[command(flatten)]
     tuning: Tuning,
     #[command(flatten)]
     keeping: Keeping,
-    /// Make the queue of the store's device short while recording: others' writes then delay the
-    /// recorder's by a second at most. Needs root; put back at the end
-    #[arg(long)]
+    /// Make the queue of the store's device short while recording
+    ///
+    /// Others' writes then delay the recorder's by a second at most. Needs root; put back at the end.
+    #[arg(long, hide_short_help = true)]
     short_queue: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true, hide_short_help = true)]
     format: Format,
 }
 
 /// Options of the recorder.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Tuning {
-    /// Memory of each source's ring: what it holds is what a stall of the device may last [default:
-    /// 16M, or 4 frames if that is more]
+    /// Memory of each source's ring [default: 16M]
+    ///
+    /// What it holds is what a stall of the device may last. The default is 16M, or 4 frames if that is
+    /// more.
     #[arg(long, value_parser = size::bytes)]
     ring: Option<u64>,
     /// Folder for the rings, on a tmpfs
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", hide_short_help = true)]
     rings: Option<PathBuf>,
     /// Bound on the time from push to surviving a power cut
-    #[arg(long, default_value = "100ms", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "100ms", value_parser = size::nanoseconds, value_name = "TIME", hide_short_help = true)]
     durable_within: u64,
     /// Write through the page cache even where direct I/O is possible
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     buffered: bool,
     /// Processor of the writer's threads
-    #[arg(long)]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     cpu: Option<usize>,
-    /// SCHED_FIFO priority (1 to 99) of writer and sources, if the kernel grants it
-    #[arg(long)]
+    /// SCHED_FIFO priority of writer and sources
+    ///
+    /// 1 to 99, if the kernel grants it.
+    #[arg(long, value_name = "N", hide_short_help = true)]
     fifo: Option<u8>,
 }
 

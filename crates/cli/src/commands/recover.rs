@@ -8,12 +8,14 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro recover /data/s /data/rescued")]
 pub(crate) struct Arguments {
     /// The damaged store; only read
     store: PathBuf,
     /// Folder of the new store, missing or empty
     new: PathBuf,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

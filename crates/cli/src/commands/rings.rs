@@ -17,23 +17,32 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro rings /data/s --clear")]
 pub(crate) struct Arguments {
-    /// Only those of this store; without it all of this user, for root of everybody
+    /// Only those of this store
+    ///
+    /// Without it all of this user, for root of everybody.
     store: Option<PathBuf>,
-    /// Remove those that nobody uses and whose records are all in their store
+    /// Remove those that nobody needs
+    ///
+    /// That nobody uses and whose records are all in their store.
     #[arg(long)]
     clear: bool,
-    /// With --clear: those too whose store is gone, or is the one given, and that hold records which
-    /// are nowhere else
+    /// With --clear: those too that hold records which are nowhere else
+    ///
+    /// Of a store that is gone, or the one given.
     #[arg(long, requires = "clear")]
     with_records: bool,
-    /// Give the rings of this id to this store: after it was restored, or its disk was mounted anew
+    /// Give the rings of this id to this store
+    ///
+    /// After it was restored, or its disk was mounted anew.
     #[arg(long, requires = "store", conflicts_with = "clear")]
     adopt: bool,
     /// Where record was told to have its rings
     #[arg(long, value_name = "DIR")]
     rings: Option<PathBuf>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

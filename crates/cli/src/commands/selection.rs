@@ -1,14 +1,103 @@
-//! What selectors on the command line select: one place for all verbs that take them.
+//! What selectors on the command line select: one place for all verbs that take them. Beside names and
+//! the selectors of Prometheus a shell's patterns are understood, and where nothing has a name, those
+//! that somebody may have meant are told.
+//!
+//! Invariant: a name that something has stands for that, whatever signs are in it. Held by
+//! `patterns_select_and_a_slip_is_told`.
 
-use crate::failure::Result;
-use baro_store::{Selection, Store};
+use crate::failure::{Failure, Result};
+use crate::nearest::Nearest;
+use baro_ondisk::NameParser;
+use baro_store::{Error, Selection, Selector, Store};
+use std::ops::ControlFlow;
+
+/// So many names are looked at for those that were meant: in a tenth of a second.
+const LOOKED_AT_MAX: usize = 100_000;
 
 /// What `selectors` select; without any everything, fields instead of the frames they are in.
 pub(crate) fn of(store: &Store, selectors: &[String]) -> Result<Selection> {
     if selectors.is_empty() {
         return Ok(Selection::all(store.catalog(), true)?);
     }
-    Ok(Selection::named(store.catalog(), selectors)?)
+    named(store, selectors)
+}
+
+/// What these select, of which there is one at least.
+pub(crate) fn named(store: &Store, selectors: &[String]) -> Result<Selection> {
+    let mut selection = Vec::new();
+    for text in selectors {
+        selection.push(understood(store, text)?);
+    }
+    Selection::named(store.catalog(), &selection).map_err(|error| match error {
+        Error::UnknownName(unknown) if unknown.fields.is_none() => {
+            let typed = selection.iter().position(|text| *text == unknown.name);
+            let typed = typed.and_then(|at| selectors.get(at)).unwrap_or(&unknown.name);
+            unknown_name(store, typed)
+        }
+        other => other.into(),
+    })
+}
+
+/// What one means, for who lists names.
+pub(crate) fn selector(store: &Store, text: &str) -> Result<Selector> {
+    match store.catalog().lookup(text)? {
+        Some(found) => Ok(Selector::name(&found.name)),
+        None => Ok(Selector::parse(&understood(store, text)?)?),
+    }
+}
+
+/// A pattern as a selector; all else as it is.
+fn understood(store: &Store, text: &str) -> Result<String> {
+    let catalog = store.catalog();
+    if text.contains('{') || !text.contains(['*', '?']) || catalog.lookup(text)?.is_some() {
+        return Ok(text.to_owned());
+    }
+    // All fields of a channel.
+    if let Some(channel) = text.strip_suffix(".*")
+        && catalog.lookup(channel)?.is_some_and(|found| found.layout.is_some())
+    {
+        return Ok(text.to_owned());
+    }
+    Ok(format!("{{__name__=~\"{}\"}}", as_regex(text)))
+}
+
+/// A shell's pattern as a regular expression that means the same.
+fn as_regex(pattern: &str) -> String {
+    let sign = |sign: char| match sign {
+        '*' => ".*".to_owned(),
+        '?' => ".".to_owned(),
+        sign if sign.is_alphanumeric() || sign == '_' => sign.to_string(),
+        sign => format!("\\x{{{:x}}}", u32::from(sign)),
+    };
+    pattern.chars().map(sign).collect()
+}
+
+fn unknown_name(store: &Store, text: &str) -> Failure {
+    let wanted = text.split('{').next().unwrap_or(text).trim();
+    if wanted.contains(['*', '?']) {
+        return format!("{text}: no series or channel has such a name; baro list shows all").into();
+    }
+    let (mut nearest, mut parser, mut looked_at) = (Nearest::to(wanted), NameParser::new(), 0);
+    let mut is_metric = false;
+    let looked = store.catalog().scan(|found| {
+        parser.parse(found.name);
+        let metric = parser.metric(found.name);
+        is_metric |= *metric == *wanted;
+        nearest.look(&metric);
+        looked_at += 1;
+        if looked_at < LOOKED_AT_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    if let Err(error) = looked {
+        return error.into();
+    }
+    if is_metric {
+        return format!("{text}: no series of {wanted} has such labels; baro list shows all").into();
+    }
+    let next = match nearest.question() {
+        Some(question) => format!("{question} baro list shows all"),
+        None => "baro list shows all".to_owned(),
+    };
+    format!("{text}: no such series or channel; {next}").into()
 }
 
 /// The same for verbs that hand out values, which frames without a layout are not.

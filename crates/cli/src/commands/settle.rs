@@ -15,13 +15,17 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro settle /data/s --all")]
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
-    /// Settle what is too little for a run worth writing, too
+    /// Settle also what is too little for a run worth writing
     #[arg(long)]
     all: bool,
-    /// Drop runs whose newest sample is older than this, measured from the newest one of all
+    /// Drop runs that are older than this
+    ///
+    /// By their newest sample, measured from the newest one of all; nothing is dropped if that lies in
+    /// the future.
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this
@@ -30,7 +34,8 @@ pub(crate) struct Arguments {
     /// Drop the oldest runs while the file system has less free than this
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0")]
     min_free: u64,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

@@ -22,7 +22,9 @@ pub(crate) enum Command {
     Run(run::Arguments),
     /// Hold all groups of a profile until told to end
     Hold(hold::Arguments),
-    /// What each group was asked to have and what it has, and why they differ
+    /// What each group was asked to have, and what it has
+    ///
+    /// And why they differ.
     Status(status::Arguments),
     /// A service that holds the groups of a profile from boot on
     Install(install::Arguments),
@@ -41,14 +43,15 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
 #[derive(Clone, Debug, Args)]
 struct Folders {
     /// Folder of the groups, on a tmpfs
-    #[arg(long, value_name = "DIR", default_value = "/run/barograph-share", hide = true)]
+    #[arg(long, value_name = "DIR", default_value = "/run/barograph-share",
+          hide_short_help = true)]
     run_dir: PathBuf,
     /// Folder of the journal of settings
     #[arg(
         long,
         value_name = "DIR",
         default_value = "/var/lib/barograph-root/tune/share",
-        hide = true
+        hide_short_help = true
     )]
     state_dir: PathBuf,
 }

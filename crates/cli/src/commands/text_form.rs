@@ -31,18 +31,22 @@ impl Precision {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TextArguments {
-    /// Unit of times that are integers; without it nanoseconds, and what is hardly meant so is refused
-    #[arg(long, value_enum)]
+    /// Unit of times that are integers: s, ms, us or ns
+    ///
+    /// Without it nanoseconds, and what is hardly meant so is refused.
+    #[arg(long, value_enum, value_name = "UNIT", hide_possible_values = true)]
     pub(super) precision: Option<Precision>,
-    /// Zone of times that have none: UTC, or an offset such as +01:00
-    #[arg(long, value_parser = zone, allow_hyphen_values = true)]
+    /// Zone of times that have none: UTC, or such as +01:00
+    #[arg(long, value_parser = zone, allow_hyphen_values = true, hide_short_help = true)]
     zone: Option<i64>,
     /// Numbers in CSV have a comma for their decimals
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     decimal_comma: bool,
-    /// What columns of CSV or Parquet are, by their names: time, series, value, label or skip; of values
-    /// in CSV values, f64, i64, u64, bool or text; in Parquet field (a series beside that of the row)
-    #[arg(long, value_parser = column, value_delimiter = ',', value_name = "NAME=ROLE")]
+    /// What columns of CSV or Parquet are, by their names
+    ///
+    /// time, series, value, label or skip; of values in CSV values, f64, i64, u64, bool or text; in
+    /// Parquet field (a series beside that of the row).
+    #[arg(long, value_parser = column, value_delimiter = ',', value_name = "NAME=ROLE", hide_short_help = true)]
     columns: Vec<(String, ColumnRole)>,
 }
 

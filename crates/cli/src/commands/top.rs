@@ -25,15 +25,18 @@ pub(crate) enum By {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro top /data/s -n 5")]
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
     /// How many
     #[arg(short, default_value_t = 20, value_name = "N")]
     number: usize,
+    /// What is counted
     #[arg(long, value_enum, default_value_t)]
     by: By,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

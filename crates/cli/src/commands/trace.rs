@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 // Without a group of its own: it would have the name of the group that is flattened into it.
 #[derive(Debug, Args)]
 #[group(skip)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, after_help = "Example: baro trace -- sync")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     analysis: Option<Analysis>,
@@ -28,19 +28,29 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Analysis {
-    /// Waits for handles of a journal: how many, how long, and why the longest
+    /// Waits for handles of a journal
+    ///
+    /// How many, how long, and why the longest.
     Handle(handle::Arguments),
-    /// Stages of a journal's transactions on a time line
+    /// Stages of a journal's transactions
+    ///
+    /// On a time line.
     State(state::Arguments),
-    /// Blocks of each transaction: data to be sent, metadata to commit, blocks to bring home
+    /// Blocks of each transaction
+    ///
+    /// Data to be sent, metadata to commit, blocks to bring home.
     Blocks(blocks::Arguments),
-    /// Used, free and reserved blocks of a journal over time
+    /// Room in a journal over time
+    ///
+    /// Used, free and reserved blocks.
     Space(space::Arguments),
     /// System calls of each task
     Syscall(syscall::Arguments),
     /// Where tasks waited, and who woke them
     Waits(waits::Arguments),
-    /// A service that records from boot on, and writes a trace when a call was slow
+    /// A service that traces slow calls
+    ///
+    /// It records from boot on, and writes a trace when a call was slow.
     Install(install::Arguments),
 }
 

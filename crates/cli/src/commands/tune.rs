@@ -17,13 +17,21 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say what a recorder needs of this machine and how to grant it; changes nothing
+    /// Say what a recorder needs of this machine
+    ///
+    /// And how to grant it; changes nothing.
     Check(check::Check),
-    /// Set what can be set while the machine runs, and put it back at the end
+    /// Set it, and put it back at the end
+    ///
+    /// What can be set while the machine runs.
     Apply(apply::Apply),
-    /// Give back settings that a killed Barograph left changed, or that are kept
+    /// Put settings back that are kept or were left
+    ///
+    /// Those that a killed Barograph left changed, or that are kept.
     Undo(undo::Undo),
-    /// The same for each boot: text for sysctl.d, fstab, udev and systemd; writes no file
+    /// Show it as text for each boot
+    ///
+    /// For sysctl.d, fstab, udev and systemd; writes no file.
     Show(show::Show),
 }
 

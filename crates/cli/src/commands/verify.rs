@@ -12,16 +12,22 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro verify /data/s")]
 pub(crate) struct Arguments {
     /// The store
     store: PathBuf,
-    /// Read past the page cache: from the device itself; beside a recorder this is so anyway
+    /// Read from the device itself, past the page cache
+    ///
+    /// Beside a recorder this is so anyway.
     #[arg(long)]
     direct: bool,
-    /// Bytes read a second at most; without it 64M beside a recorder, else no limit
-    #[arg(long, value_parser = size::rate)]
+    /// Bytes read a second at most
+    ///
+    /// Without it 64M beside a recorder, else no limit.
+    #[arg(long, value_parser = size::rate, value_name = "SIZE")]
     rate: Option<u64>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

@@ -18,66 +18,70 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro bench push --dir /data")]
 pub(crate) struct Arguments {
-    /// Folder on the file system to measure; a store is made in it and removed
+    /// Folder to measure
+    ///
+    /// A store is made in it and removed.
     #[arg(long, default_value = ".")]
     dir: PathBuf,
     /// Payload of a record
-    #[arg(long, default_value = "256", value_parser = size::bytes)]
+    #[arg(long, default_value = "256", value_parser = size::bytes, value_name = "SIZE")]
     record_bytes: u64,
     /// Records whose push is timed
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     records: u64,
     /// Time from one record to the next; from 1ms on the producer sleeps, below it spins.
     /// Without it: 2us for 256 bytes or less, 200us for larger records
-    #[arg(long, value_parser = size::nanoseconds)]
+    #[arg(long, value_parser = size::nanoseconds, hide_short_help = true)]
     interval: Option<u64>,
     /// Bytes per second instead of an interval: with 16 KiB records 200MB is one each 82 us
-    #[arg(long, value_parser = size::bytes, conflicts_with = "interval")]
+    #[arg(long, value_parser = size::bytes, conflicts_with = "interval", hide_short_help = true)]
     rate: Option<u64>,
     /// Push for this time instead of a number of records
-    #[arg(long = "for", value_parser = size::nanoseconds, conflicts_with = "records")]
+    #[arg(long = "for", value_parser = size::nanoseconds, conflicts_with = "records", value_name = "TIME")]
     duration: Option<u64>,
     /// Afterwards push for this time as fast as there is room; 0s leaves it out
-    #[arg(long, default_value = "2s", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "2s", value_parser = size::nanoseconds, hide_short_help = true)]
     greedy: u64,
     /// Size of the ring
-    #[arg(long, default_value = "64M", value_parser = size::bytes)]
+    #[arg(long, default_value = "64M", value_parser = size::bytes, value_name = "SIZE")]
     ring: u64,
     /// Size of the log, recycled
-    #[arg(long, default_value = "1G", value_parser = size::bytes)]
+    #[arg(long, default_value = "1G", value_parser = size::bytes, hide_short_help = true)]
     log: u64,
     /// Bound on the time from push to durable
-    #[arg(long, default_value = "100ms", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "100ms", value_parser = size::nanoseconds, hide_short_help = true)]
     durable_within: u64,
     /// Loads beside it, as of `baro-lab load`
     #[arg(long, value_enum, value_delimiter = ',')]
     load: Vec<load::Kind>,
     /// Folder that the load writes to; the same file system without it
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     load_dir: Option<PathBuf>,
     /// Bytes per second of the buffered writers together
-    #[arg(long, value_parser = size::bytes)]
+    #[arg(long, value_parser = size::bytes, hide_short_help = true)]
     load_rate: Option<u64>,
     /// Write through the page cache
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     buffered: bool,
     /// Processor of the producer
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     cpu: Option<usize>,
     /// Processor of the writer
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     writer_cpu: Option<usize>,
     /// SCHED_FIFO priority of producer and writer
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     fifo: Option<u8>,
     /// Compare with a memcpy into huge pages, as the ring has, and not into ordinary ones
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     huge_yardstick: bool,
     /// Make the queue of the store's device short while measuring
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     short_queue: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

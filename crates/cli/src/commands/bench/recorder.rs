@@ -11,15 +11,20 @@ use std::path::PathBuf;
 use witness::Tracer;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro bench recorder --dir /data --quick")]
 pub(crate) struct Arguments {
-    /// Folder on the file system to measure, or for the image of a modelled device
+    /// Folder to measure
+    ///
+    /// On the file system to measure, or for the image of a modelled device.
     #[arg(long, default_value = ".")]
     dir: PathBuf,
-    /// The device: as it is, or ext4 on a loop device that is limited as the paper's eMMC (root)
+    /// The device
+    ///
+    /// As it is, or ext4 on a loop device that is limited as the paper's eMMC (root).
     #[arg(long, value_enum, default_value_t)]
     device: Device,
     /// Bytes written a second by the modelled device, instead of its own 12 MB
-    #[arg(long, value_name = "BYTES", value_parser = size::bytes, requires = "device")]
+    #[arg(long, value_name = "BYTES", value_parser = size::bytes, requires = "device", hide_short_help = true)]
     device_rate: Option<u64>,
     /// A minute: few writes of each case
     #[arg(long, conflicts_with = "full")]
@@ -28,26 +33,26 @@ pub(crate) struct Arguments {
     #[arg(long)]
     full: bool,
     /// Writes of each case, 5 ms apart
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     writes: Option<u32>,
     /// Sets of each case; the worst counts
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     sets: Option<u32>,
     /// Bytes of a recording, and of each file of the loads
-    #[arg(long, value_name = "BYTES", value_parser = size::bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = size::bytes, hide_short_help = true)]
     file: Option<u64>,
     /// Turn the kernel's flusher off where the paper does: for the whole machine, undone after each
     /// case (root)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     machine_wide: bool,
     /// Also POSIX AIO, MCAP and SQLite
     #[arg(long)]
     all: bool,
     /// Only cells whose name begins so: case/ALL, reader, unit, barograph, way
-    #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
+    #[arg(long, value_name = "PREFIX", value_delimiter = ',', hide_short_help = true)]
     only: Vec<String>,
     /// Do not trace beside it: the longest waits are not explained then
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_trace: bool,
     #[command(flatten)]
     files: Files,

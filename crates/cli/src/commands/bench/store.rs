@@ -23,6 +23,7 @@ const WALK: &str = "walk";
 const STEADY_LOG_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro bench store --dir /data --series 1000")]
 pub(crate) struct Arguments {
     /// Folder on the file system to measure; stores are made in it and removed
     #[arg(long, default_value = ".")]
@@ -34,10 +35,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     samples: Option<u64>,
     /// Makes walks and questions differ
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, hide_short_help = true)]
     seed: u64,
     /// How the samples of the walk arrive
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     order: OrderName,
     /// When the samples of the walk are taken
     #[arg(long, value_enum, default_value_t)]
@@ -47,34 +48,35 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "walk")]
     data: String,
     /// How long proc is recorded
-    #[arg(long, default_value = "10s", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "10s", value_parser = size::nanoseconds, hide_short_help = true)]
     record: u64,
     /// Time from one reading of proc to the next
-    #[arg(long, default_value = "10ms", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "10ms", value_parser = size::nanoseconds, hide_short_help = true)]
     interval: u64,
     /// Size of the log; as large as the samples need if not given
-    #[arg(long, value_parser = size::bytes)]
+    #[arg(long, value_parser = size::bytes, hide_short_help = true)]
     log: Option<u64>,
     /// Time for each kind of question; what takes longer is asked less often
-    #[arg(long, default_value = "5s", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "5s", value_parser = size::nanoseconds, hide_short_help = true)]
     budget: u64,
     /// Push so many samples a second, waiting for nobody, and not as many as go in
-    #[arg(long, requires = "duration")]
+    #[arg(long, requires = "duration", hide_short_help = true)]
     rate: Option<u64>,
     /// How long, with --rate
     #[arg(long = "for", id = "duration", value_name = "DURATION", requires = "rate",
-          value_parser = size::nanoseconds)]
+          value_parser = size::nanoseconds, hide_short_help = true)]
     duration: Option<u64>,
     /// With --rate: the oldest runs are dropped while all together are larger
-    #[arg(long, default_value = "256M", value_parser = size::bytes)]
+    #[arg(long, default_value = "256M", value_parser = size::bytes, hide_short_help = true)]
     runs_size: u64,
     /// With --rate: a file for memory, disk and pushes over time
-    #[arg(long, requires = "rate")]
+    #[arg(long, requires = "rate", hide_short_help = true)]
     csv: Option<PathBuf>,
     /// With --rate: a picture of it
-    #[arg(long, requires = "rate")]
+    #[arg(long, requires = "rate", hide_short_help = true)]
     svg: Option<PathBuf>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

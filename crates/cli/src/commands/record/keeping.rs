@@ -12,34 +12,40 @@ use clap::Args;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Keeping {
     /// Use at most this much of the log, then reuse the oldest part of it
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
     keep_bytes: Option<u64>,
-    /// Recycle nothing younger than this (time the machine was running); if the log is full of
-    /// younger data, new records are refused and counted
+    /// Recycle nothing younger than this
+    ///
+    /// Time the machine was running. If the log is full of younger data, new records are refused and
+    /// counted.
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     keep: Option<u64>,
     /// Let the log grow only as long as its file system has this much free
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0")]
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0", hide_short_help = true)]
     min_free: u64,
     /// Leave samples in the log instead of moving them to runs in the background
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_settle: bool,
-    /// Drop runs whose newest sample is older than this, measured from the newest one of all
+    /// Drop settled samples that are older than this
+    ///
+    /// Runs whose newest sample is older, measured from the newest one of all.
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     keep_runs: Option<u64>,
-    /// Drop the oldest runs while all together are larger than this; while less than --min-free is
-    /// free they are dropped too
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
+    /// Drop the oldest runs while all together are larger than this
+    ///
+    /// While less than --min-free is free they are dropped too.
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
     runs_size: Option<u64>,
-    /// Pin a window when a value of a series crosses a limit, such as 'temp>90'; may be repeated.
-    /// Comparisons: > >= < <=
-    #[arg(long, value_parser = condition, value_name = "SERIES>VALUE")]
+    /// Pin a window when a value crosses a limit: 'temp>90'
+    ///
+    /// May be repeated. Comparisons: > >= < <=
+    #[arg(long, value_parser = condition, value_name = "WHEN")]
     pin_when: Vec<Condition>,
     /// How far such a window, or one asked for by SIGUSR1, reaches back
-    #[arg(long, default_value = "30s", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "30s", value_parser = size::nanoseconds, value_name = "TIME", hide_short_help = true)]
     pin_before: u64,
     /// How far it goes on
-    #[arg(long, default_value = "10s", value_parser = size::nanoseconds)]
+    #[arg(long, default_value = "10s", value_parser = size::nanoseconds, value_name = "TIME", hide_short_help = true)]
     pin_after: u64,
 }
 

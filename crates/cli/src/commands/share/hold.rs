@@ -31,15 +31,21 @@ const READY_TICKS: u32 = 200;
 const GRACE_TICKS: u32 = 200;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro share hold share.toml")]
 pub(crate) struct Arguments {
-    /// The profile: a file with a table for each group, see docs/share.md
+    /// The profile: a file with a table for each group
+    ///
+    /// See docs/share.md.
     profile: PathBuf,
-    /// One request at a time on the disks: for programs that cannot be cut; costs throughput
+    /// One request at a time on the disks
+    ///
+    /// For programs that cannot be cut; costs throughput.
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
     folders: Folders,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

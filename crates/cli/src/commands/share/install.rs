@@ -21,6 +21,7 @@ const MARKER: &str =
     "# Written by `baro share install`; it replaces and removes only what begins so.";
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro share install /etc/barograph/share.toml")]
 pub(crate) struct Arguments {
     /// The profile; it stays where it is and is read by the service
     #[arg(default_value = "/etc/barograph/share.toml")]

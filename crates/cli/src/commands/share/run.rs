@@ -11,31 +11,45 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro share run --weight 800 -- ./player")]
 pub(crate) struct Arguments {
-    /// Weight of the group against others: 1 to 1000; who has said nothing has 100
-    #[arg(long, default_value_t)]
+    /// Weight of the group against others: 1 to 1000
+    #[arg(long, default_value_t, value_name = "N")]
     weight: Weight,
-    /// Name of the group, PARENT/NAME for one in another; the command's name if nothing is said
+    /// Name of the group [default: the command's]
+    ///
+    /// PARENT/NAME for one in another.
     #[arg(long)]
     name: Option<String>,
-    /// A disk, or a folder on it, on which the group has its share; may be given more than once
-    /// [default: the disk of the current folder]
+    /// A disk, or a folder on it [default: the current folder]
+    ///
+    /// On which the group has its share. May be given more than once.
     #[arg(long, value_name = "PATH")]
     on: Vec<PathBuf>,
-    /// Largest piece of a direct I/O: auto, off, 8M, or 16M:4M for reads and writes
+    /// Largest piece of a direct I/O: auto, off or 8M
+    ///
+    /// Or 16M:4M for reads and writes.
     #[arg(long, value_name = "SIZE", value_parser = cut)]
     piece: Option<Cut>,
-    /// One request at a time on the disk: for programs that cannot be cut; costs throughput
+    /// One request at a time on the disk
+    ///
+    /// For programs that cannot be cut; costs throughput.
     #[arg(long)]
     strict: bool,
-    /// Also put this running process into the group until the end; may be given more than once
+    /// Also put this running process into the group
+    ///
+    /// Until the end. May be given more than once.
     #[arg(long, value_name = "PID")]
     pid: Vec<u32>,
     #[command(flatten)]
     folders: Folders,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
-    /// The command, with its arguments; without one the group is held until Ctrl-C
+    /// The command; ends with its exit code
+    ///
+    /// Without one the group is held until Ctrl-C. Own failures are 125, a command that cannot be run 126,
+    /// one that is not there 127.
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid")]
     command: Vec<OsString>,
 }

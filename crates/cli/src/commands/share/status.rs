@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 const SAMPLE_NS: u64 = 20_000_000;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro share status --for 5s")]
 pub(crate) struct Arguments {
     /// For how long shares are measured
     #[arg(long = "for", value_name = "TIME", value_parser = size::nanoseconds, default_value = "2s")]
@@ -28,7 +29,8 @@ pub(crate) struct Arguments {
     watch: bool,
     #[command(flatten)]
     folders: Folders,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

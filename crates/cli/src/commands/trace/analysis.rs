@@ -17,7 +17,8 @@ pub(super) struct Common {
     /// Rows of a table at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

@@ -6,6 +6,7 @@ use baro_trace::analyze::{Analysis, Options};
 use clap::Args;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro trace blocks freeze.trace")]
 pub(super) struct Arguments {
     #[command(flatten)]
     of: OfJournal,

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use unit::{MARKER, NAME, Unit};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro trace install --over 200ms")]
 pub(super) struct Arguments {
     /// A call is slow if it waited this long
     #[arg(long, value_parser = time, value_name = "TIME", default_value = "500ms")]

@@ -26,14 +26,16 @@ pub(super) struct Subject {
     #[arg(long = "for", value_parser = size::nanoseconds, value_name = "TIME",
           conflicts_with = "command")]
     for_ns: Option<u64>,
-    /// How events are recorded; where calls are asked for tracefs, else auto
-    #[arg(long, value_enum, conflicts_with = "trace")]
+    /// How events are recorded
+    ///
+    /// Where calls are asked for tracefs, else auto.
+    #[arg(long, value_enum, conflicts_with = "trace", hide_short_help = true)]
     collector: Option<Collector>,
     /// Memory of the kernel for each processor while it records
     #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = BUFFER,
-          conflicts_with = "trace")]
+          conflicts_with = "trace", hide_short_help = true)]
     buffer: u64,
-    /// Record while this command runs, and tell of it
+    /// Record while this command runs; ends with its exit code
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -19,45 +19,56 @@ const NAMES_OF_SECOND: u32 = 100;
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(crate) struct Arguments {
-    /// Record while this command runs; what it waited for is told at the end
-    #[arg(last = true, value_name = "COMMAND")]
+    /// Record while this command runs; ends with its exit code
+    ///
+    /// What it waited for is told by `baro explain`. Own failures are 125, a command that cannot be run
+    /// 126, one that is not there 127.
+    #[arg(last = true, value_name = "COMMAND", hide_short_help = true)]
     command: Vec<OsString>,
-    /// The trace; by default baro-TIME.trace in this folder
+    /// The trace [default: baro-TIME.trace in this folder]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Stop after this time; else at Ctrl-C
     #[arg(long = "for", value_parser = size::nanoseconds, value_name = "TIME")]
     for_ns: Option<u64>,
-    /// Tell only of this process; what others did to it is recorded all the same
+    /// Tell only of this process
+    ///
+    /// What others did to it is recorded all the same.
     #[arg(long, short, value_name = "PID")]
     pid: Vec<i32>,
     /// Tell of all processes: the default without a command
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     system: bool,
     /// How events are recorded
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     collector: Collector,
     /// Memory of the kernel for each processor
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = BUFFER)]
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = BUFFER,
+          hide_short_help = true)]
     buffer: u64,
-    /// Keep only the last so much in memory, and write it when a call was slow (--over), or at Ctrl-C;
-    /// SIGTERM ends without a trace
+    /// Keep the last TIME in memory, write it at a slow call
+    ///
+    /// A call is slow by --over. It is written at Ctrl-C as well; SIGTERM ends without a trace.
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     ring: Option<u64>,
     /// With --ring: a call is slow if it waited this long
-    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME", default_value = "50ms", requires = "ring")]
+    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME", default_value = "50ms", requires = "ring",
+          hide_short_help = true)]
     over: u64,
     /// With --ring: memory for what is kept
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "256MiB", requires = "ring")]
+    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "256MiB", requires = "ring",
+          hide_short_help = true)]
     ring_memory: u64,
     /// Of traces of the default name in the folder of --out, whole or broken off, keep so many and remove
     /// older ones
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     keep: Option<usize>,
     /// End when whoever started this ends
-    #[arg(long, hide = true)]
+    #[arg(long, hide_short_help = true)]
     with_parent: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true,
+          hide_short_help = true)]
     format: Format,
 }
 

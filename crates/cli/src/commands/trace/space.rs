@@ -6,10 +6,13 @@ use baro_trace::analyze::{Analysis, Options};
 use clap::Args;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro trace space freeze.trace")]
 pub(super) struct Arguments {
     #[command(flatten)]
     of: OfJournal,
-    /// Size of the journal where the trace does not tell it: "Total journal blocks" of dumpe2fs -h
+    /// Size of the journal where the trace does not tell it
+    ///
+    /// "Total journal blocks" of dumpe2fs -h.
     #[arg(long, value_name = "BLOCKS")]
     journal_blocks: Option<u64>,
 }

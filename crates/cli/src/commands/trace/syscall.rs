@@ -6,6 +6,7 @@ use baro_trace::analyze::Analysis;
 use clap::Args;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro trace syscall -- sync")]
 pub(super) struct Arguments {
     #[command(flatten)]
     of: OfTasks,

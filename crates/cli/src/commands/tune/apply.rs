@@ -24,27 +24,38 @@ use std::process::{Command, ExitStatus, Stdio};
 const LOOK_EVERY_NS: u64 = 20_000_000;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro tune apply /data/s -- ./recorder")]
 pub(crate) struct Apply {
     #[command(flatten)]
     here: Here,
-    /// Only this row of the check, by its key or name; also one that is only noted there
+    /// Only this row of the check, by its key or name
+    ///
+    /// Also one that is only noted there.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Also settings that concern the whole machine, not only the store's device
+    /// Also settings that concern the whole machine
+    ///
+    /// Not only the store's device.
     #[arg(long)]
     machine_wide: bool,
     /// Say what would be set, and set nothing
     #[arg(long, conflicts_with_all = ["keep", "command"])]
     dry_run: bool,
-    /// Leave it set when this ends; `baro tune undo` puts it back, and so does a reboot
+    /// Leave it set when this ends
+    ///
+    /// `baro tune undo` puts it back, and so does a reboot.
     #[arg(long, conflicts_with = "command")]
     keep: bool,
     /// Folder of the journal
     #[arg(long)]
     state_dir: Option<PathBuf>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
-    /// Set it while this command runs; without one until Ctrl-C
+    /// Set it while this command runs; ends with its exit code
+    ///
+    /// Without one until Ctrl-C. Own failures are 125, a command that cannot be run 126, one that is not
+    /// there 127.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -10,14 +10,17 @@ use clap::Args;
 use serde_json::json;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro tune check /data/s")]
 pub(crate) struct Check {
     #[command(flatten)]
     here: Here,
-    /// Count the journal handles that write() takes in STORE: writes for two seconds into a file of
-    /// 8 MiB that has no name. Needs root and tracefs
+    /// Count the journal handles that write() takes in STORE
+    ///
+    /// Writes for two seconds into a file of 8 MiB that has no name. Needs root and tracefs.
     #[arg(long, requires = "store")]
     probe: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

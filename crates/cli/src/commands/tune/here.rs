@@ -23,13 +23,15 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Here {
-    /// The store, or the folder it will be in: its file system and device are looked at too
+    /// The store, or the folder it will be in
+    ///
+    /// Its file system and device are looked at too.
     pub(super) store: Option<PathBuf>,
     /// Memory of the ring that will be locked
-    #[arg(long, default_value = "16M", value_parser = size::bytes)]
+    #[arg(long, default_value = "16M", value_parser = size::bytes, value_name = "SIZE")]
     ring: u64,
     /// What stands for / before /proc and /sys: a machine made of files, to try things
-    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    #[arg(long, value_name = "DIR", default_value = "/", hide_short_help = true)]
     pub(super) root: PathBuf,
 }
 

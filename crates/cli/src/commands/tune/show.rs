@@ -32,13 +32,15 @@ impl As {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro tune show /data/s --as udev")]
 pub(crate) struct Show {
     #[command(flatten)]
     here: Here,
     /// Only these; else all
     #[arg(long = "as", value_enum, value_delimiter = ',', value_name = "FORM")]
     forms: Vec<As>,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 

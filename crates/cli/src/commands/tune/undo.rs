@@ -12,6 +12,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro tune undo")]
 pub(crate) struct Undo {
     /// Also where somebody else has changed a setting since
     #[arg(long)]
@@ -20,9 +21,10 @@ pub(crate) struct Undo {
     #[arg(long)]
     state_dir: Option<PathBuf>,
     /// What stands for / before /proc and /sys: a machine made of files, to try things
-    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    #[arg(long, value_name = "DIR", default_value = "/", hide_short_help = true)]
     root: PathBuf,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 
