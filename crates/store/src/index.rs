@@ -69,6 +69,23 @@ pub(crate) struct Index {
     pub(crate) recycled: u64,
 }
 
+/// How far behind the end of a segment a later block is looked for, which would prove that durable ones
+/// are missing there, where nothing else says that there were any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// To the end of the segment.
+    Whole,
+    /// As far as a block and those that were under way with it reach: a question need not read a blank
+    /// rest of hundreds of MiB.
+    Near,
+}
+
+/// At least so far.
+const NEAR_BYTES: u64 = 4 << 20;
+/// Blocks as large as the largest that was met: the one that is missing, and more than are written at
+/// once, of which the last knows it durable.
+const NEAR_BLOCKS: u64 = 8;
+
 /// A block that nothing later proves durable.
 struct Unproven {
     /// Epoch of its segment.
@@ -79,6 +96,7 @@ struct Unproven {
 
 pub(crate) struct Indexer<'a, S: Storage> {
     storage: &'a S,
+    search: Search,
     access: Access,
     when_full: WhenFull,
     blocks: Blocks,
@@ -94,11 +112,12 @@ impl Index {
         access: Access,
         when_full: WhenFull,
         segments: &Segments,
+        search: Search,
     ) -> Result<Self> {
         let (blocks, out) = (Blocks::new()?, Index::default());
         let patience = Patience::new(when_full);
         let mut indexer =
-            Indexer { storage, access, when_full, blocks, out, patience, told: Vec::new() };
+            Indexer { storage, search, access, when_full, blocks, out, patience, told: Vec::new() };
         let mut by_session: Vec<SegmentRef> = segments.started.clone();
         by_session.sort_by_key(|s| (s.header.session, s.header.epoch));
         for session in by_session.chunk_by(|a, b| a.header.session == b.header.session) {
@@ -206,7 +225,7 @@ impl<S: Storage> Indexer<'_, S> {
         };
         let mut durable = known;
         let mut damage = Vec::new();
-        let mut tried_at = 0;
+        let (mut tried_at, mut near_bytes) = (0, NEAR_BYTES);
         let mut tail = None;
         let number = segment.header.epoch;
         let mut walk = self.blocks.walk(&file, segment.header, segment.crc);
@@ -221,6 +240,13 @@ impl<S: Storage> Indexer<'_, S> {
             let source = match walk.next_header() {
                 Ok(FoundHeader::Block(header)) => {
                     index.add(&header);
+                    // Behind the mark of an end in order nobody writes.
+                    near_bytes = match header.is_end_mark() {
+                        true => 0,
+                        false => near_bytes
+                            .max(NEAR_BYTES)
+                            .max(NEAR_BLOCKS * header.block_bytes() as u64),
+                    };
                     durable = durable.max(header.durable);
                     if header.sequence >= durable {
                         let (sequence, place) = (header.sequence, BlockPlace::new(offset, &header));
@@ -240,7 +266,11 @@ impl<S: Storage> Indexer<'_, S> {
             if of_copy {
                 walk.set_durable(u64::MAX);
             }
-            let Some((at, header)) = walk.find_proof()? else {
+            let within = match self.search {
+                Search::Near if !walk.scan().expects_more() => near_bytes,
+                _ => u64::MAX,
+            };
+            let Some((at, header)) = walk.find_proof_within(within)? else {
                 if !walk.scan().expects_more() {
                     tail = Some((walk.scan().clone(), source));
                     break;

@@ -6,7 +6,7 @@
 
 use crate::catalog::Catalog;
 use crate::damage::{Damage, Loss, Source};
-use crate::index::{Index, Patience, Tail};
+use crate::index::{Index, Patience, Search, Tail};
 use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
 use crate::runs::Runs;
@@ -187,14 +187,14 @@ impl<S: Storage> Store<S> {
 
     /// Which blocks of the log are live. Reads the headers of all blocks once.
     pub(crate) fn index(&self) -> Result<&Index> {
-        self.index_of(&self.index, 0)
+        self.index_of(&self.index, 0, Search::Whole)
     }
 
     /// Which blocks are live, of the segments that may hold some which are in no run.
     pub(crate) fn recent(&self) -> Result<&Index> {
-        match self.settled().epoch {
-            0 => self.index(),
-            epoch => self.index_of(&self.recent, epoch),
+        match self.index.get() {
+            Some(index) if self.settled().epoch == 0 => Ok(index),
+            _ => self.index_of(&self.recent, self.settled().epoch, Search::Near),
         }
     }
 
@@ -203,14 +203,20 @@ impl<S: Storage> Store<S> {
         if epoch > 0 { WhenFull::Recycle } else { self.identity.when_full }
     }
 
-    fn index_of<'a>(&'a self, place: &'a OnceLock<Index>, epoch: u64) -> Result<&'a Index> {
+    fn index_of<'a>(
+        &'a self,
+        place: &'a OnceLock<Index>,
+        epoch: u64,
+        search: Search,
+    ) -> Result<&'a Index> {
         if let Some(index) = place.get() {
             return Ok(index);
         }
         // Segments before the first one that is looked at are no more missing than recycled ones.
         let when_full = self.when_full_since(epoch);
         let segments = self.segments.since(epoch);
-        let index = Index::build(&self.storage, self.access, when_full, &segments)?;
+        let (storage, access) = (&self.storage, self.access);
+        let index = Index::build(storage, access, when_full, &segments, search)?;
         Ok(place.get_or_init(|| index))
     }
 

@@ -9,7 +9,7 @@
 //! Invariant: of log and runs one moment is seen together, so no sample is missed or met twice while
 //! it is settled. Held by `tests/timeline.rs`, `tests/model` and the export's `tests/lives.rs`.
 
-use crate::index::{Index, Patience};
+use crate::index::{Index, Patience, Search};
 use crate::interval::Interval;
 use crate::read::{LiveBlock, Notes, read_segment};
 use crate::runs::Runs;
@@ -177,7 +177,7 @@ impl<'a, S: Storage> Windows<'a, S> {
         let epoch = runs.manifest.settled.epoch;
         let when_full = store.when_full_since(epoch);
         let segments = segments.since(epoch);
-        let index = Index::build(&store.storage, store.access, when_full, &segments)?;
+        let index = Index::build(&store.storage, store.access, when_full, &segments, Search::Near)?;
         for damage in runs.damage.iter().chain(&index.damage) {
             if !store.damage_so_far().contains(damage) {
                 self.notes.take_damage(damage.clone());
