@@ -3,13 +3,18 @@ SETUP := ./scripts/setup.sh
 RUN := $(SETUP) cargo --locked
 BARO := $(SETUP) "$${CARGO_TARGET_DIR:-target}/release/baro"
 
-.PHONY: help demo test test-full release fmt lint bench lab lab-papers clean
+.PHONY: help demo test test-full release install fmt lint bench lab lab-papers clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 release: ## build baro, baro-lab and the interposer (four minutes)
 	@$(RUN) build --release -p baro-cli -p baro-lab -p baro-preload
+
+install: ## build and install baro below PREFIX=/usr/local, with man pages and completions (DESTDIR before it)
+	@[ -n "$${SUDO_USER:-}" ] && [ -x "$${CARGO_TARGET_DIR:-target}/release/baro" ] || \
+		$(RUN) build --release -p baro-cli -p baro-preload
+	@PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install.sh "$${CARGO_TARGET_DIR:-$$PWD/target}/release"
 
 demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute)
 	@$(RUN) build --release -p baro-cli

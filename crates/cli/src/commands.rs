@@ -13,6 +13,7 @@ mod import;
 mod info;
 mod init;
 mod list;
+mod making;
 mod pin;
 pub(crate) mod promises;
 mod query;

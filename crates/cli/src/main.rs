@@ -8,8 +8,12 @@
 #[macro_use(out, say, row, status)]
 extern crate baro_command;
 
+mod advice;
 mod commands;
 mod nearest;
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test")]
+mod pages;
 mod settings;
 mod time;
 
@@ -35,7 +39,7 @@ fn main() -> ExitCode {
     // What we fail at must not be taken for how the command ended.
     let failed = if commands::wraps(&typed) { WRAPPER_FAILED } else { FAILED };
     let program = commands::help::arranged(Arguments::command(), &typed);
-    let arguments = match settings::merge(&program, typed) {
+    let arguments = match settings::merge(&program, typed.clone()) {
         Ok(arguments) => arguments,
         Err(error) => {
             say!("baro: {error}");
@@ -47,7 +51,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         // It quotes what was given, in a file of settings too.
         Err(error) if error.use_stderr() => {
-            baro_command::say_lines(&error.render().to_string());
+            say_mistake(&error, &typed);
             return ExitCode::from(USAGE);
         }
         Err(help) => {
@@ -66,11 +70,19 @@ fn main() -> ExitCode {
         Err(_) if baro_command::reader_has_gone() => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(mistake) = failure.cause::<clap::Error>() {
-                baro_command::say_lines(&mistake.render().to_string());
+                say_mistake(mistake, &typed);
                 return ExitCode::from(USAGE);
             }
-            say!("baro: {failure}");
+            say!("baro: {failure}{}", advice::of(&failure));
             ExitCode::from(failure.cause().map_or(failed, NotStarted::code))
         }
     }
+}
+
+/// A mistake on the command line, said as all else is.
+fn say_mistake(mistake: &clap::Error, typed: &[std::ffi::OsString]) {
+    let text = mistake.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let advice = advice::of_mistake(mistake.kind(), typed);
+    baro_command::say_lines(&format!("baro: {text}{advice}"));
 }

@@ -339,7 +339,10 @@ fn patterns_select_and_a_slip_is_told() {
     let (user, labelled) = ("cpu_user_ticks", "cpu_user_ticks{cpu=\"0\"}");
     assert_eq!(names(&["cpu_*"]), ["cpu_idle_ticks", user, labelled]);
     assert_eq!(names(&["*user*"]), [user, labelled]);
-    assert_eq!(names(&["cpu_????_ticks", "m*.free"]), ["cpu_idle_ticks", user, labelled, "memory.free"]);
+    assert_eq!(
+        names(&["cpu_????_ticks", "m*.free"]),
+        ["cpu_idle_ticks", user, labelled, "memory.free"]
+    );
     // A name that something has stands for that.
     assert_eq!(names(&["odd*"]), ["odd*"]);
     assert_eq!(ok(&["list", &store, "memory?free"]).lines().count(), 2);
@@ -368,4 +371,114 @@ fn a_step_alone_is_the_mean_of_it() {
     assert_eq!((ok(&step), ok(&[&step[..], &["--agg", "avg"]].concat())), (mean.clone(), mean));
     let seconds = fails(&["record", &store, "--generate", "--for", "1"], 2);
     assert!(seconds.contains("such as 1s"), "{seconds}");
+}
+
+#[test]
+fn what_is_not_whole_is_not_there() {
+    let folder = Folder::new("whole");
+    let store = folder.path("store");
+    ok(&[
+        "record",
+        &store,
+        "--init",
+        "64M",
+        "--proc",
+        "--generate",
+        "--interval",
+        "1ms",
+        "--frame-bytes",
+        "16K",
+        "--for",
+        "1s",
+    ]);
+    let outputs = folder.0.join("outputs");
+    std::fs::create_dir(&outputs).unwrap();
+    let path = |name: &str| outputs.join(name).to_str().unwrap().to_owned();
+    let names = || {
+        let mut names: Vec<_> = std::fs::read_dir(&outputs)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    // Told to end in its middle, which is long: so few bytes a second are read.
+    for (name, arguments) in
+        [("a.mcap", &[][..]), ("a.csv", &[]), ("days", &["--partition-by", "date"])]
+    {
+        let file = path(name);
+        let call = [&["export", &store, &file, "--rate", "1"], arguments].concat();
+        let mut child = baro(&call).stderr(Stdio::null()).spawn().unwrap();
+        while names().is_empty() {
+            assert_eq!(child.try_wait().unwrap(), None, "{name}");
+            std::thread::yield_now();
+        }
+        assert!(names()[0].starts_with(".baro-"), "{:?}", names());
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
+        assert_eq!(names(), Vec::<String>::new(), "{name}");
+    }
+    // One that fails leaves what was there; one that ends replaces it, if that was said.
+    let csv = path("a.csv");
+    std::fs::write(&csv, "of another").unwrap();
+    for call in [&["export", &store, &csv][..], &["query", &store, "-o", &csv]] {
+        let taken = fails(call, 1);
+        assert!(taken.contains("--force") && taken.contains("a.csv"), "{taken}");
+        assert_eq!(std::fs::read_to_string(&csv).unwrap(), "of another");
+    }
+    ok(&["export", &store, &csv, "--force"]);
+    assert!(std::fs::read_to_string(&csv).unwrap().starts_with("time,series,value"));
+    let no_file = fails(&["export", &store, "/dev/null", "--output", "csv", "--force"], 1);
+    assert!(no_file.contains("no ordinary file"), "{no_file}");
+    // How much it is, and that it is nothing, is said.
+    let none = run(&["query", &store, "generated.n", "--to", "1990-01-01", "-o", &csv, "--force"]);
+    assert_eq!(none.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&none.stdout).contains("a.csv: 0 rows"), "{none:?}");
+    let said = String::from_utf8_lossy(&none.stderr);
+    assert!(said.contains("nothing of this was recorded from .. to 1990-01-01"), "{said}");
+    assert_eq!(names(), ["a.csv"]);
+}
+
+/// Bytes that a call reads, by the kernel's account.
+fn read_bytes(arguments: &[&str]) -> u64 {
+    let script = "\"$@\" > /dev/null || exit 1; cat /proc/$$/io";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_baro")]).args(arguments);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    let account = String::from_utf8(output.stdout).unwrap();
+    account.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap()
+}
+
+#[test]
+fn a_question_reads_no_blank_log() {
+    let folder = Folder::new("blank");
+    let store = folder.path("store");
+    // Two segments of 16 MiB, of which a few blocks are written.
+    let mut lines = String::new();
+    for n in 0..1000 {
+        writeln!(lines, "{},temp,{n}.5", START + n * SECOND).unwrap();
+    }
+    ok(&["init", &store, "--grow-to", "256M", "--recycle"]);
+    let csv = folder.path("temp.csv");
+    std::fs::write(&csv, &lines).unwrap();
+    let questions: [&[&str]; 4] = [
+        &["temp"],
+        &["temp", "--last", "3"],
+        &["temp", "--from", "2023-11-14", "--every", "1m"],
+        &["temp", "--from", "2023-11-14", "--agg", "count"],
+    ];
+    let most = 2 << 20;
+    ok(&["import", &store, &csv]);
+    for settled in [false, true] {
+        for question in questions {
+            let read = read_bytes(&[&["query", &store], question].concat());
+            assert!(read < most, "{question:?}, settled {settled}: {read} bytes");
+        }
+        ok(&["settle", &store, "--all"]);
+    }
+    let read = read_bytes(&["cat", &store, "temp", "--last", "3"]);
+    assert!(read < most, "{read} bytes");
 }

@@ -43,9 +43,8 @@ fn a_status_stays_in_one_line_of_the_terminal() {
         assert!(!status.contains('\n') && status.chars().count() < 70, "{status:?}");
     }
     assert!(statuses.last().unwrap().chars().count() < 40, "{statuses:?}");
-    let seconds = |status: &&str| -> u64 {
-        status.split_whitespace().next().unwrap().parse().unwrap()
-    };
+    let seconds =
+        |status: &&str| -> u64 { status.split_whitespace().next().unwrap().parse().unwrap() };
     let last = seconds(statuses.last().unwrap());
     assert!(statuses.len() as u64 <= last + 2, "more than one a second: {statuses:?}");
     assert!(shown.contains("generate: "), "{shown:?}");

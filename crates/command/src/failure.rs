@@ -73,6 +73,12 @@ impl Failure {
         self.0.downcast_ref()
     }
 
+    /// The library's error and what is behind it, one after the other.
+    pub fn causes(&self) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+        let first: &(dyn std::error::Error + 'static) = &*self.0;
+        std::iter::successors(Some(first), |error| error.source())
+    }
+
     /// The reader of our output has gone: nothing to say, and nobody to say it to.
     #[must_use]
     pub fn is_broken_pipe(&self) -> bool {

@@ -50,7 +50,9 @@ pub fn nanoseconds(text: &str) -> Result<u64, String> {
         "h" => 3_600_000_000_000,
         "d" => 86_400_000_000_000,
         "" if number.parse::<f64>().is_ok() => {
-            return Err(format!("expected a time with its unit, such as {number}s, found {text:?}"));
+            return Err(format!(
+                "expected a time with its unit, such as {number}s, found {text:?}"
+            ));
         }
         _ => return Err(format!("expected a time such as 100ms or 30s, found {text:?}")),
     };

@@ -136,6 +136,10 @@ impl fmt::Display for Error {
             Self::File { field: "magic", .. } => f.write_str(
                 "expected a trace that baro trace has recorded, found a file with another magic number",
             ),
+            Self::File { field: "header", offset_bytes: 0, found, .. } => write!(
+                f,
+                "expected a trace that baro trace has recorded, found a file of {found} bytes"
+            ),
             Self::File { field, offset_bytes, expected, found } => write!(
                 f,
                 "trace file, {field} at offset {offset_bytes}: expected {expected:#x}, \

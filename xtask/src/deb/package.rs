@@ -11,6 +11,13 @@ use std::path::{Path, PathBuf};
 const FILES: &[(&str, &str, u32)] = &[
     ("packaging/systemd/barograph.service", "usr/lib/systemd/system/barograph.service", 0o644),
     ("packaging/barograph.toml", "etc/barograph/barograph.toml", 0o644),
+    ("packaging/completions/bash/baro", "usr/share/bash-completion/completions/baro", 0o644),
+    ("packaging/completions/zsh/_baro", "usr/share/zsh/vendor-completions/_baro", 0o644),
+    (
+        "packaging/completions/fish/baro.fish",
+        "usr/share/fish/vendor_completions.d/baro.fish",
+        0o644,
+    ),
     ("docs/service.md", "usr/share/doc/barograph/service.md", 0o644),
     ("docs/settings.md", "usr/share/doc/barograph/settings.md", 0o644),
     ("docs/durability.md", "usr/share/doc/barograph/durability.md", 0o644),
@@ -32,6 +39,11 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
     }
     for (from, to, mode) in FILES {
         put(&stage.join(to), &read(&shell::root().join(from))?, *mode)?;
+    }
+    for page in names(&shell::root().join("packaging/man"))? {
+        let to = stage.join("usr/share/man/man1").join(&page);
+        put(&to, &read(&shell::root().join("packaging/man").join(&page))?, 0o644)?;
+        succeed(&Cmd::new("gzip -9n").arg(&text(&to)))?;
     }
     let binary = read(program)?;
     put(&stage.join("usr/bin/baro"), &binary, 0o755)?;
@@ -58,6 +70,17 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
         .env("SOURCE_DATE_EPOCH", commit_time.trim());
     pack.output()?;
     Ok(package)
+}
+
+/// Names of the files in a folder, sorted.
+fn names(folder: &Path) -> Result<Vec<String>, String> {
+    let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(fail)?.collect();
+    let names = entries.map_err(fail)?.into_iter();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
 }
 
 fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {

@@ -111,6 +111,8 @@ const TABLE: &[Row] = &[
                       "baro-export", "baro-trace", "baro-probes"],
           in_house_tests: &[],
           third_party: &[("clap", "parser, help and completions from one definition"),
+                         ("clap_complete", "completions of shells from that definition; tests only"),
+                         ("clap_mangen", "man pages from that definition; tests only"),
                          ("flate2", "imports text packed by gzip, piece by piece, in Rust alone"), JSON,
                          SERDE, ("toml", "the settings file, with the line of each key")] },
     Row { package: "baro-fuzz",

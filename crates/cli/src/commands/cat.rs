@@ -1,5 +1,6 @@
 //! `baro cat`: what was recorded, in time order, from log and runs.
 
+use super::query::tell_nothing;
 use super::selection;
 use crate::failure::{Outcome, Result};
 use crate::time;
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     /// CHANNEL.*; patterns with * and ?; or selectors as temp{site="a",line=~"3.*"}. Without any of them
     /// all, fields instead of frames.
     series: Vec<String>,
-    /// From this time on: a date, a time of day, or how long ago
+    /// From this time on: 2026-11-21, 21:03, 1h (ago)
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. All in UTC.
@@ -66,6 +67,7 @@ struct Printer<W: Write> {
     /// Rows of CSV say the types of their values.
     typed: bool,
     lost: u64,
+    rows: u64,
     /// Fields that a frame was too short for.
     short: u64,
 }
@@ -104,6 +106,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Err(error);
     }
     printer.out.flush()?;
+    if printer.rows == 0 {
+        tell_nothing(interval);
+    }
     if printer.short > 0 {
         say!("note: {} values are missing: frames ended before their fields", printer.short);
     }
@@ -126,12 +131,13 @@ impl Printer<BufWriter<Stdout>> {
     fn new(selection: Selection, format: RowFormat) -> Self {
         let typed = format == RowFormat::Csv && csv::needs_types(&selection);
         let out = Lines::new(baro_command::exact());
-        Printer { out, selection, format, typed, lost: 0, short: 0 }
+        Printer { out, selection, format, typed, lost: 0, rows: 0, short: 0 }
     }
 }
 
 impl<W: Write> Printer<W> {
     fn moment(&mut self, moment: &Moment<'_>) -> Result<()> {
+        self.rows += 1;
         match moment {
             Moment::Point(point) => print(&mut self.out, self.format, self.typed, point),
             Moment::Lost { time_ns, gap } => {

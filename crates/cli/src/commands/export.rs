@@ -2,13 +2,14 @@
 
 mod columns;
 
+use super::making::NewFile;
+use super::query::tell_nothing;
 use super::{Format, RATE_BESIDE_RECORDER, is_recorded, pin, print_json, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
-use baro_sys::files::{self, PacedOutput};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::io::BufWriter;
@@ -46,7 +47,7 @@ pub(crate) struct Arguments {
     ///
     /// With --partition-by the folder.
     file: PathBuf,
-    /// From this time on: a date, a time of day, or how long ago
+    /// From this time on: 2026-11-21, 21:03, 1h (ago)
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. All in UTC.
@@ -75,6 +76,9 @@ pub(crate) struct Arguments {
     /// In folders that DuckDB, Spark and Polars take for a column.
     #[arg(long, value_enum, value_name = "BY")]
     partition_by: Option<PartitionBy>,
+    /// Replace the file if it is there
+    #[arg(long, conflicts_with = "partition_by")]
+    force: bool,
     /// Bytes of the store read a second at most
     ///
     /// Of Parquet and Arrow 16 for each sample. Without it 64M beside a recorder, else no limit.
@@ -110,26 +114,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.file == Path::new("-") {
         let out = baro_command::exact();
         let exported = baro_export::to_csv(&store, &request, out)?;
-        tell_pin(arguments, exported.rows);
+        tell_pin(arguments, request.interval, exported.rows);
         return Ok(told(&store, &exported));
     }
-    let file = PacedOutput::create(&arguments.file)?;
-    let exported = write(&store, &request, output, file).inspect_err(|_| {
-        // Half a file looks like a whole one.
-        let _ = files::remove(&arguments.file);
-    })?;
-    print(arguments, &exported)?;
-    tell_pin(arguments, exported.rows);
+    let file = NewFile::create(&arguments.file, arguments.force)?;
+    let (exported, bytes) = write(&store, &request, output, file)?;
+    print(arguments, &exported, bytes)?;
+    tell_pin(arguments, request.interval, exported.rows);
     Ok(told(&store, &exported))
 }
 
 /// A pin keeps what was recorded in its window, an export has what has its own time in it.
-fn tell_pin(arguments: &Arguments, rows: u64) {
-    if let Some(pin) = arguments.pin.as_ref().filter(|_| rows == 0) {
-        say!(
+fn tell_pin(arguments: &Arguments, interval: Interval, rows: u64) {
+    match &arguments.pin {
+        _ if rows > 0 => {}
+        Some(pin) => say!(
             "note: nothing has a time in the window of pin {pin}; what was recorded then with other \
              times is kept too: export it with --from and --to"
-        );
+        ),
+        None => tell_nothing(interval),
     }
 }
 
@@ -177,20 +180,22 @@ fn form(arguments: &Arguments) -> Result<Output> {
     }
 }
 
-fn write(store: &Store, request: &Request, output: Output, file: PacedOutput) -> Result<Exported> {
-    let mut file = file;
+fn write(
+    store: &Store,
+    request: &Request,
+    output: Output,
+    mut file: NewFile,
+) -> Result<(Exported, u64)> {
     let out = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
     let exported = match output {
         Output::Mcap => baro_export::to_mcap(store, request, out)?,
         // The others have gone their own way.
         _ => baro_export::to_csv(store, request, out)?,
     };
-    file.finish()?;
-    Ok(exported)
+    Ok((exported, file.finish()?))
 }
 
-fn print(arguments: &Arguments, exported: &Exported) -> Result<()> {
-    let bytes = files::size_bytes(&arguments.file)?;
+fn print(arguments: &Arguments, exported: &Exported, bytes: u64) -> Result<()> {
     if arguments.format == Format::Json {
         return print_json(&json!({
             "path": arguments.file,

@@ -28,8 +28,9 @@ const ABOUT_WIDTH: usize = 28;
 
 const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}{after-help}\n";
 const EXAMPLE: &str = "Example: baro record /data/s --init 1G --recycle --proc --for 10s";
-const MORE: &str = "baro VERB -h: a verb on one screen    baro VERB --help: all of it, with details";
-const CODES: &str = "Exit codes:
+const MORE: &str =
+    "baro VERB -h: a verb on one screen    baro VERB --help: all of it, with details";
+pub(crate) const CODES: &str = "Exit codes:
   0    done
   1    failed
   2    the command line or a settings file is wrong

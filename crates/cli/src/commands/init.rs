@@ -8,6 +8,7 @@ use baro_ondisk::{Identity, StoreId, WhenFull};
 use baro_recorder::inspect::Look;
 use baro_sys::disk::Disk;
 use baro_sys::place::FixedFile;
+use baro_sys::storage::Storage;
 use baro_sys::{clock, identity};
 use clap::Args;
 use serde_json::json;
@@ -121,10 +122,22 @@ pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result
             status!("writing {} {percent} %", size::show_bytes(total));
         }
     };
+    let free_bytes = disk.available_bytes();
     let made =
         init_growing(&disk, path, id, clock::realtime_ns(), &geometry, segments as u32, progress);
     if !quiet {
         baro_command::end_status();
     }
-    Ok(made?)
+    made.map_err(|error| {
+        let failure = crate::failure::Failure::from(error);
+        let full = failure.causes().any(|cause| {
+            cause.downcast_ref::<baro_sys::Error>().is_some_and(baro_sys::Error::is_full)
+        });
+        match free_bytes {
+            Ok(Some(free)) if full => {
+                format!("{failure}; {} were free", size::show_bytes(free)).into()
+            }
+            _ => failure,
+        }
+    })
 }

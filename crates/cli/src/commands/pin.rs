@@ -54,6 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         moment: None,
     };
     let pin = pin_in_store(&arguments.store, &request)?;
+    if arguments.after > 0 && !super::is_recorded(&arguments.store)? {
+        say!("note: nobody records into this store: nothing comes after this moment (--after)");
+    }
     match arguments.format {
         Format::Text => print(&pin),
         Format::Json => print_json(&as_json(&pin))?,

@@ -9,7 +9,6 @@ use crate::failure::{Outcome, Result};
 use crate::{size, time};
 use baro_export::rows::{self, Rows, Told};
 use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Selection, Store};
-use baro_sys::files;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -44,7 +43,7 @@ pub(crate) struct Arguments {
     /// Names, fields of a channel as CHANNEL.FIELD or CHANNEL.*, patterns with * and ?, or selectors as
     /// temp{site="a",line=~"3.*"}. Without any all.
     selectors: Vec<String>,
-    /// From this time on: a date, a time of day, or how long ago
+    /// From this time on: 2026-11-21, 21:03, 1h (ago)
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. All in UTC.
@@ -77,6 +76,9 @@ pub(crate) struct Arguments {
     /// The file to make; without it stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 /// Names of aggregates on the command line.
@@ -135,15 +137,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     // Of a step most want its mean.
     let agg = arguments.agg.or(arguments.every.map(|_| Agg::Mean));
-    let every = agg
-        .map(|agg| Every { step_ns: arguments.every.unwrap_or(0), aggregate: agg.aggregate() });
+    let every =
+        agg.map(|agg| Every { step_ns: arguments.every.unwrap_or(0), aggregate: agg.aggregate() });
     let query = Query { interval, every, last: arguments.last, limit: arguments.limit };
-    let output = Output::choose(arguments.format, arguments.output.as_deref())?;
+    let output = Output::choose(arguments.format, arguments.output.as_deref(), arguments.force)?;
     let store = Store::open(&arguments.store)?;
     let selection = selection::of_values(&store, &arguments.selectors)?;
-    let done = output.write(&selection, every, |rows| {
+    let ((notes, told), file) = output.write(&selection, every, |rows| {
         let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
-        let start_ns = store.info()?.times_ns.map(|times| times.0).filter(|_| whole);
+        // Reads the headers of all blocks, and so only where it is needed.
+        let start_ns = if whole { store.info()?.times_ns.map(|times| times.0) } else { None };
         let found = match start_ns {
             Some(start_ns) => {
                 let rows = &mut FromStart { rows, start_ns };
@@ -152,18 +155,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             None => rows::query(&store, &selection, &query, None, rows),
         };
         Ok(found?)
-    });
-    let (notes, told) = done.inspect_err(|_| {
-        // Half a file looks like a whole one.
-        if let Some(file) = output.made() {
-            let _ = files::remove(file);
-        }
     })?;
+    if let Some((path, bytes)) = file {
+        out!("{}: {} rows, {}", path.display(), notes.rows, size::show_bytes(bytes));
+    }
+    if notes.rows == 0 {
+        tell_nothing(interval);
+    }
     tell(&told);
     if let Some(aggregate) = every.map(|every| every.aggregate) {
         tell_texts(&selection, aggregate);
     }
     Ok(met(&store, &notes))
+}
+
+/// Says that there is nothing, which an empty file or table does not.
+pub(crate) fn tell_nothing(interval: Interval) {
+    let bound = |time_ns: i64, open: i64| match time_ns == open {
+        true => "..".to_owned(),
+        false => time::show(time_ns),
+    };
+    match (bound(interval.from_ns, i64::MIN), bound(interval.to_ns, i64::MAX)) {
+        (from, to) if from == to => say!("note: nothing of this was recorded"),
+        (from, to) => say!("note: nothing of this was recorded from {from} to {to} (UTC)"),
+    }
 }
 
 /// Most names that a note has.

@@ -123,7 +123,13 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "udp", hide_short_help = true)]
     udp_network: bool,
     /// Take a new series from a datagram only while the store has fewer than this in all
-    #[arg(long, value_name = "SERIES", default_value_t = 4096, requires = "udp", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "SERIES",
+        default_value_t = 4096,
+        requires = "udp",
+        hide_short_help = true
+    )]
     udp_series: usize,
     /// Take no new series from datagrams, only those that are declared
     #[arg(long, requires = "udp", conflicts_with = "udp_series", hide_short_help = true)]
@@ -156,7 +162,14 @@ pub(crate) struct Arguments {
     #[arg(long, hide_short_help = true)]
     short_queue: bool,
     /// text or json
-    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true, hide_short_help = true)]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORM",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     format: Format,
 }
 

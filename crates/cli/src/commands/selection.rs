@@ -91,7 +91,8 @@ fn unknown_name(store: &Store, text: &str) -> Failure {
         return error.into();
     }
     if is_metric {
-        return format!("{text}: no series of {wanted} has such labels; baro list shows all").into();
+        return format!("{text}: no series of {wanted} has such labels; baro list shows all")
+            .into();
     }
     let next = match nearest.question() {
         Some(question) => format!("{question} baro list shows all"),

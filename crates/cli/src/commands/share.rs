@@ -43,8 +43,12 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
 #[derive(Clone, Debug, Args)]
 struct Folders {
     /// Folder of the groups, on a tmpfs
-    #[arg(long, value_name = "DIR", default_value = "/run/barograph-share",
-          hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/run/barograph-share",
+        hide_short_help = true
+    )]
     run_dir: PathBuf,
     /// Folder of the journal of settings
     #[arg(

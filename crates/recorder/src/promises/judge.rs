@@ -162,6 +162,7 @@ fn real_time(facts: &Facts) -> Judged {
             "grant it with: ulimit -r 99, LimitRTPRIO=99, or setcap cap_sys_nice+ep \
              $(command -v baro)",
         ),
-        None => Judged::no(promise, "SCHED_FIFO was not asked for").remedy("baro record --fifo 50 asks for it"),
+        None => Judged::no(promise, "SCHED_FIFO was not asked for")
+            .remedy("baro record --fifo 50 asks for it"),
     }
 }

@@ -208,9 +208,7 @@ fn around(arguments: &Arguments, watch: &mut BlockWatch) -> Result<(Application,
         // What is on stdout is one JSON document.
         command.stdout(Stdio::from(std::io::stderr()));
     }
-    let mut child = command
-        .spawn()
-        .map_err(|error| NotStarted::new(program, error))?;
+    let mut child = command.spawn().map_err(|error| NotStarted::new(program, error))?;
     let watched = until_it_ends(&child, watch);
     // Before somebody waits for it the kernel still has its account.
     let io = TaskIo::of(child.id());

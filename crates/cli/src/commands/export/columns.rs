@@ -1,10 +1,11 @@
 //! Exports by columns, sorted by series and time: Parquet and Arrow, over the queries of the store.
 //!
 //! Partitioned by date it is one query for each day that has samples, found by counting them, so
-//! that a century with two days in it costs two files. Each file is made under its name at once and
-//! removed if it cannot be finished.
+//! that a century with two days in it costs two files. The folder has its name once all of
+//! them are whole.
 
 use super::{Arguments, Output as Form};
+use crate::commands::making::NewFolder;
 use crate::commands::query::{Output, RowsFormat, met, tell};
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
@@ -13,8 +14,6 @@ use crate::time;
 use baro_export::Request;
 use baro_export::rows::{self, Pace, Told};
 use baro_store::{Aggregate, Every, Interval, Query, QueryNotes, Store};
-use baro_sys::disk::Disk;
-use baro_sys::files;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -42,19 +41,18 @@ pub(super) fn export(
     let mut written = Written::default();
     if arguments.partition_by.is_some() {
         let days = days(store, request, &mut written.notes)?;
-        if files::exists(&arguments.file) {
-            let folder = arguments.file.display();
-            return Err(format!("{folder}: expected a new folder, found that it exists").into());
-        }
-        Disk::create(&arguments.file)?;
+        let mut all = NewFolder::create(&arguments.file)?;
         for day in days {
             let interval = cut(request.interval, day);
-            let folder = arguments.file.join(format!("date={}", date(day)));
-            Disk::create(&folder)?;
-            one(store, request, interval, (format, &folder.join("0.parquet")), &mut written)?;
+            let file = all.below(&format!("date={}", date(day)))?.join("0.parquet");
+            all.made(&file);
+            let output = Output::choose(Some(format), Some(&file), false)?;
+            one(store, request, interval, &output, &mut written)?;
         }
+        all.finish()?;
     } else {
-        one(store, request, request.interval, (format, &arguments.file), &mut written)?;
+        let output = Output::choose(Some(format), Some(&arguments.file), arguments.force)?;
+        one(store, request, request.interval, &output, &mut written)?;
     }
     if arguments.file != Path::new("-") {
         print(arguments, &written, frames)?;
@@ -62,7 +60,7 @@ pub(super) fn export(
     if frames > 0 {
         say!("note: frames of {frames} channels left out: these columns have no place for them");
     }
-    super::tell_pin(arguments, written.notes.rows);
+    super::tell_pin(arguments, request.interval, written.notes.rows);
     tell(&written.told);
     Ok(met(store, &written.notes))
 }
@@ -97,25 +95,16 @@ fn one(
     store: &Store,
     request: &Request,
     interval: Interval,
-    (format, path): (RowsFormat, &Path),
+    output: &Output,
     written: &mut Written,
 ) -> Result<()> {
-    let output = Output::choose(Some(format), Some(path))?;
     let query = Query::raw(interval);
     let pace = request.reading.bytes_per_s.map(Pace::new);
-    let done = output.write(&request.selection, None, |rows| {
+    let ((notes, told), file) = output.write(&request.selection, None, |rows| {
         Ok(rows::query(store, &request.selection, &query, pace, rows)?)
-    });
-    let (notes, told) = done.inspect_err(|_| {
-        // Half a file looks like a whole one.
-        if let Some(file) = output.made() {
-            let _ = files::remove(file);
-        }
     })?;
     written.files += 1;
-    if let Some(file) = output.made() {
-        written.bytes += files::size_bytes(file)?;
-    }
+    written.bytes += file.map_or(0, |(_, bytes)| bytes);
     let sum = &mut written.notes;
     sum.rows += notes.rows;
     sum.fields_missing += notes.fields_missing;

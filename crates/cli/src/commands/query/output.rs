@@ -3,12 +3,11 @@
 use super::RowsFormat;
 use super::table::Table;
 use super::text::Text;
+use crate::commands::making::NewFile;
 use crate::failure::Result;
 use baro_export::rows::{Rows, Told};
 use baro_export::{Arrow, Csv, Json, Parquet, csv};
 use baro_store::{Every, Selection};
-use baro_sys::files::PacedOutput;
-use std::cell::Cell;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -19,8 +18,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(crate) struct Output {
     format: RowsFormat,
     file: Option<PathBuf>,
-    /// Whether the file has been made by us: one that was there before is not ours to remove.
-    made: Cell<bool>,
+    /// A file that is there is replaced.
+    force: bool,
 }
 
 /// The form that a file's name asks for.
@@ -38,7 +37,11 @@ fn by_name(file: &Path) -> Option<RowsFormat> {
 
 impl Output {
     /// Of the options given.
-    pub(crate) fn choose(format: Option<RowsFormat>, file: Option<&Path>) -> Result<Self> {
+    pub(crate) fn choose(
+        format: Option<RowsFormat>,
+        file: Option<&Path>,
+        force: bool,
+    ) -> Result<Self> {
         let file = file.filter(|file| *file != Path::new("-"));
         let named = match file {
             Some(file) => by_name(file),
@@ -56,31 +59,24 @@ impl Output {
                         FILE, or a pipe";
             return Err(text.into());
         }
-        Ok(Output { format, file: file.map(Path::to_owned), made: Cell::new(false) })
+        Ok(Output { format, file: file.map(Path::to_owned), force })
     }
 
-    /// The file, once it has been made.
-    pub(crate) fn made(&self) -> Option<&Path> {
-        self.file.as_deref().filter(|_| self.made.get())
-    }
-
-    /// Hands the form to `fill`, and makes a file durable at its end.
+    /// Hands the form to `fill`, and makes a file durable at its end. Returns its name and bytes too.
     pub(crate) fn write<T>(
         &self,
         selection: &Selection,
         every: Option<Every>,
         fill: impl FnOnce(&mut dyn Rows) -> Result<T>,
-    ) -> Result<T> {
+    ) -> Result<(T, Option<(&Path, u64)>)> {
         let Some(path) = &self.file else {
             let out = baro_command::exact();
-            return fill(&mut *rows_of(self.format, selection, every, out)?);
+            return Ok((fill(&mut *rows_of(self.format, selection, every, out)?)?, None));
         };
-        let mut file = PacedOutput::create(path)?;
-        self.made.set(true);
+        let mut file = NewFile::create(path, self.force)?;
         let out = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
         let filled = fill(&mut *rows_of(self.format, selection, every, out)?)?;
-        file.finish()?;
-        Ok(filled)
+        Ok((filled, Some((path, file.finish()?))))
     }
 }
 

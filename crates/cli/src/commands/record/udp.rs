@@ -74,7 +74,9 @@ impl UdpFeed {
 
 /// An address and a port.
 pub(crate) fn address(text: &str) -> std::result::Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
+    // The name that each machine has for itself; others are looked up nowhere.
+    let numbers = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    numbers.as_deref().unwrap_or(text).parse().map_err(|_| {
         format!(
             "expected an address and a port such as 127.0.0.1:9000 or [::1]:9000, found {text:?}"
         )

@@ -12,9 +12,7 @@ use crate::commands::{Format, print_json};
 use crate::failure::{Failure, NotStarted, Outcome, Result};
 use baro_share::Done;
 use baro_share::member::{INTERPOSER, find_interposer};
-use baro_share::{
-    Asked, Controller, Cut, Member, MemberSpec, Policy, Registry, ShareError,
-};
+use baro_share::{Asked, Controller, Cut, Member, MemberSpec, Policy, Registry, ShareError};
 use baro_sys::{clock, termination};
 use baro_tune::Outcome as Set;
 use clap::Args;

@@ -67,8 +67,14 @@ pub(crate) struct Arguments {
     #[arg(long, hide_short_help = true)]
     with_parent: bool,
     /// text or json
-    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true,
-          hide_short_help = true)]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORM",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     format: Format,
 }
 

@@ -153,10 +153,11 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
         Collector::Tracefs => false,
         Collector::Btf => true,
     };
+    let mut alone = None;
     let probes = match wants_probes.then(|| Probes::start(&ProbeOptions::default())) {
         Some(Err(error)) if recording.collector == Collector::Btf => return Err(error.into()),
         Some(Err(error)) => {
-            say!("baro: the tracer records alone: {error}");
+            alone = Some(error);
             None
         }
         other => other.and_then(std::result::Result::ok),
@@ -179,6 +180,10 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
         }
         other => other.into(),
     })?;
+    // Where the tracer does not record either, its reason is the one to do something about.
+    if let Some(error) = alone {
+        say!("baro: the tracer records alone: {error}");
+    }
     if session.recorder().missing_events().iter().any(|event| event == "ftrace/kernel_stack") {
         say!("baro: this kernel adds no stacks to events: what a sleep is for stays unknown");
     }

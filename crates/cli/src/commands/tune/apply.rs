@@ -147,9 +147,7 @@ fn hold(arguments: &Apply) -> Result<Option<ExitStatus>> {
         // Ours is one document.
         command.stdout(Stdio::from(std::io::stderr()));
     }
-    let mut child = command
-        .spawn()
-        .map_err(|error| NotStarted::new(program, error))?;
+    let mut child = command.spawn().map_err(|error| NotStarted::new(program, error))?;
     let mut passed_on = false;
     loop {
         if let Some(status) = child.try_wait()? {

@@ -41,6 +41,11 @@ impl Here {
     /// # Errors
     /// The store's folder is not there.
     pub(super) fn look(&self) -> Result<Circumstances> {
+        if let Some(store) = self.store.as_deref().filter(|store| !files::exists(store)) {
+            let said = "expected a store, or the folder that it will be in, found nothing there; make a \
+                        store with baro init, or name a folder above";
+            return Err(format!("{}: {said}", store.display()).into());
+        }
         let store = self.store.as_deref().map(Place::of).transpose()?;
         let rights = Rights::own();
         let ring_bytes = usize::try_from(self.ring).unwrap_or(usize::MAX);

@@ -1,0 +1,64 @@
+//! What to do about a failure, where the failing call cannot know it: whose a file is, what folder is
+//! missing, where settings come from.
+//!
+//! Invariant: nothing is guessed: what is said was looked at when the failure was met. Held by
+//! `a_mistake_says_what_to_do`.
+
+use crate::failure::Failure;
+use baro_sys::{files, identity, schedule};
+use clap::error::ErrorKind as Mistake;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What follows a failure's own sentence, with its mark before it; often nothing.
+pub(crate) fn of(failure: &Failure) -> String {
+    let Some(error) = failure.causes().find_map(|cause| cause.downcast_ref::<baro_sys::Error>())
+    else {
+        return String::new();
+    };
+    let said = failure.to_string();
+    match error.kind() {
+        // Some have said it.
+        ErrorKind::PermissionDenied if !said.contains("root") => whose(&error.path),
+        ErrorKind::NotFound => missing(&error.path),
+        _ => String::new(),
+    }
+}
+
+/// Whose a file is that this user may not open, or the folder on the way to it.
+fn whose(path: &Path) -> String {
+    let own = schedule::user_id();
+    let owned = path.ancestors().find_map(|path| Some((path, identity::owner(path).ok()?)));
+    match owned {
+        Some((path, owner)) if owner != own => {
+            let path = path.display();
+            format!(
+                "; {path} belongs to user {owner}, this is user {own}: run it as that user or root"
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// The first folder on the way that is not there, unless it is the file itself.
+fn missing(path: &Path) -> String {
+    let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let gone = folders.take_while(|folder| !files::exists(folder)).last();
+    gone.map_or(String::new(), |folder| format!("; there is no folder {}", folder.display()))
+}
+
+/// What follows a mistake on the command line.
+pub(crate) fn of_mistake(kind: Mistake, typed: &[OsString]) -> &'static str {
+    let has_file = typed.iter().any(|word| {
+        word.to_str().is_some_and(|word| word == "--config" || word.starts_with("--config="))
+    });
+    let of_file = has_file || std::env::var_os("BARO_CONFIG").is_some();
+    match kind {
+        Mistake::MissingRequiredArgument if of_file => {
+            "A settings file has them below [record]: store = \"/data/s\", and a source: proc = true, \
+             stdin = \"csv\", udp = [\"127.0.0.1:9000\"] or attach = 1\n"
+        }
+        _ => "",
+    }
+}
