@@ -13,22 +13,31 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: baro delete /data/s 'temp{site=\"a\"}' --from 1h --dry-run")]
 pub(crate) struct Arguments {
-    /// The store; may be recorded into meanwhile, what comes from now on stays
+    /// The store; may be recorded into meanwhile
+    ///
+    /// What comes from now on stays.
     store: PathBuf,
-    /// Names, or selectors as temp{site="a",line=~"3.*",x!="y"}
+    /// Names, 'cpu_*', or 'temp{site="a"}'
+    ///
+    /// Series and channels; patterns with * and ?; or selectors as temp{site="a",line=~"3.*"}.
     #[arg(required = true)]
     series: Vec<String>,
-    /// Only from this time on
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    /// From this time on: a date, a time of day, or how long ago
+    ///
+    /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
+    /// with a point or nanoseconds since 1970, now. All in UTC.
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
-    /// Only up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true)]
+    /// Up to this time, exclusive
+    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
     /// Tell what would go, and change nothing
     #[arg(long)]
     dry_run: bool,
-    #[arg(long, value_enum, default_value_t)]
+    /// text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 
