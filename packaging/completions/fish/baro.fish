@@ -30,6 +30,7 @@ complete -c baro -n "__fish_baro_needs_command" -f -a "init" -d 'Make a store'
 complete -c baro -n "__fish_baro_needs_command" -f -a "record" -d 'Record into a store'
 complete -c baro -n "__fish_baro_needs_command" -f -a "import" -d 'Import samples from files'
 complete -c baro -n "__fish_baro_needs_command" -f -a "pin" -d 'Keep a window of time'
+complete -c baro -n "__fish_baro_needs_command" -f -a "delete" -d 'Take samples out for good'
 complete -c baro -n "__fish_baro_needs_command" -f -a "settle" -d 'Move samples into runs'
 complete -c baro -n "__fish_baro_needs_command" -f -a "rings" -d 'List and clear old rings'
 complete -c baro -n "__fish_baro_needs_command" -f -a "info" -d 'Tell what a store holds'
@@ -132,6 +133,12 @@ complete -c baro -n "__fish_baro_using_subcommand pin" -l format -d 'text or jso
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand pin" -l list -d 'List the store\'s pins instead'
 complete -c baro -n "__fish_baro_using_subcommand pin" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c baro -n "__fish_baro_using_subcommand delete" -l from -d 'From this time on: a date, a time of day, or how long ago' -r
+complete -c baro -n "__fish_baro_using_subcommand delete" -l to -d 'Up to this time, exclusive' -r
+complete -c baro -n "__fish_baro_using_subcommand delete" -l format -d 'text or json' -r -f -a "text\t'For people'
+json\t'One JSON document; keys carry units'"
+complete -c baro -n "__fish_baro_using_subcommand delete" -l dry-run -d 'Tell what would go, and change nothing'
+complete -c baro -n "__fish_baro_using_subcommand delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand settle" -l keep-runs -d 'Drop runs that are older than this' -r
 complete -c baro -n "__fish_baro_using_subcommand settle" -l runs-size -d 'Drop the oldest runs while all together are larger than this' -r
 complete -c baro -n "__fish_baro_using_subcommand settle" -l min-free -d 'Drop the oldest runs while the file system has less free than this' -r
@@ -154,7 +161,7 @@ complete -c baro -n "__fish_baro_using_subcommand list" -l format -d 'text or js
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand list" -l counts -d 'Also count rows and bytes, which reads the whole log'
 complete -c baro -n "__fish_baro_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c baro -n "__fish_baro_using_subcommand cat" -l from -d 'From this time on: a date, a time of day, or how long ago' -r
+complete -c baro -n "__fish_baro_using_subcommand cat" -l from -d 'From this time on: 2026-11-21, 21:03, 1h (ago)' -r
 complete -c baro -n "__fish_baro_using_subcommand cat" -l to -d 'Up to this time, exclusive' -r
 complete -c baro -n "__fish_baro_using_subcommand cat" -l last -d 'Only the last N rows of each of the series named' -r
 complete -c baro -n "__fish_baro_using_subcommand cat" -l format -d 'How rows are printed' -r -f -a "text\t'Time, name and value, for people'
@@ -163,7 +170,7 @@ csv\t'time,series,value with times in nanoseconds: can be recorded again'
 raw\t'The bytes of frames, one after another'"
 complete -c baro -n "__fish_baro_using_subcommand cat" -l data-only -d 'Leave out gaps and clock steps'
 complete -c baro -n "__fish_baro_using_subcommand cat" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c baro -n "__fish_baro_using_subcommand query" -l from -d 'From this time on: a date, a time of day, or how long ago' -r
+complete -c baro -n "__fish_baro_using_subcommand query" -l from -d 'From this time on: 2026-11-21, 21:03, 1h (ago)' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l to -d 'Up to this time, exclusive' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l every -d 'One value for each step of time, such as 1s or 10m' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l agg -d 'What the samples of a step, or of all, become' -r -f -a "mean\t'Arithmetic mean'
@@ -186,7 +193,7 @@ parquet\t'A Parquet file: columns series, time, value'"
 complete -c baro -n "__fish_baro_using_subcommand query" -s o -l output -d 'The file to make; without it stdout' -r -F
 complete -c baro -n "__fish_baro_using_subcommand query" -l force -d 'Replace the file if it is there'
 complete -c baro -n "__fish_baro_using_subcommand query" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c baro -n "__fish_baro_using_subcommand export" -l from -d 'From this time on: a date, a time of day, or how long ago' -r
+complete -c baro -n "__fish_baro_using_subcommand export" -l from -d 'From this time on: 2026-11-21, 21:03, 1h (ago)' -r
 complete -c baro -n "__fish_baro_using_subcommand export" -l to -d 'Up to this time, exclusive' -r
 complete -c baro -n "__fish_baro_using_subcommand export" -l pin -d 'The window of this pin instead: its name or id' -r
 complete -c baro -n "__fish_baro_using_subcommand export" -l series -d 'Only this: a name, \'cpu_*\', CHANNEL.FIELD, \'temp{site="a"}\'' -r
@@ -522,29 +529,30 @@ complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "store" -d 'A store of any number of sensors'
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep a disk busy'
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "init" -d 'Make a store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "record" -d 'Record into a store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "import" -d 'Import samples from files'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "pin" -d 'Keep a window of time'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "settle" -d 'Move samples into runs'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "rings" -d 'List and clear old rings'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "info" -d 'Tell what a store holds'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "list" -d 'List series and channels'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "cat" -d 'Print all, by time'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "query" -d 'Samples or means of series'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "export" -d 'Write CSV, MCAP, Parquet'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "du" -d 'Bytes of each series'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "top" -d 'Series that take most'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "verify" -d 'Look for damage'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "recover" -d 'Rescue a damaged store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "trace" -d 'Record what the kernel does'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "explain" -d 'Say why calls were late'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "blk" -d 'Watch a disk\'s traffic'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "share" -d 'Share a disk by weight'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "tune" -d 'Check and set the machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "demo" -d 'See it on this machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "bench" -d 'Measure this machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "init" -d 'Make a store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "record" -d 'Record into a store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "import" -d 'Import samples from files'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "pin" -d 'Keep a window of time'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "delete" -d 'Take samples out for good'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "settle" -d 'Move samples into runs'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "rings" -d 'List and clear old rings'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "info" -d 'Tell what a store holds'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "list" -d 'List series and channels'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "cat" -d 'Print all, by time'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "query" -d 'Samples or means of series'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "export" -d 'Write CSV, MCAP, Parquet'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "du" -d 'Bytes of each series'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "top" -d 'Series that take most'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "verify" -d 'Look for damage'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "recover" -d 'Rescue a damaged store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "trace" -d 'Record what the kernel does'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "explain" -d 'Say why calls were late'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "blk" -d 'Watch a disk\'s traffic'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "share" -d 'Share a disk by weight'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "tune" -d 'Check and set the machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "demo" -d 'See it on this machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "bench" -d 'Measure this machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "handle" -d 'Waits for handles of a journal'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "state" -d 'Stages of a journal\'s transactions'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "blocks" -d 'Blocks of each transaction'
