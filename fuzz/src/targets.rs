@@ -8,6 +8,7 @@ mod manifest;
 mod parquet;
 mod payloads;
 mod registry;
+mod request;
 mod runs;
 mod segment;
 mod selector;
@@ -21,6 +22,8 @@ pub const TARGETS: &[Target] = &[
     segment::SEGMENT,
     segment::IDENTITY,
     segment::PIN,
+    request::REQUEST,
+    request::ANSWER,
     payloads::SAMPLES,
     payloads::SECTION,
     payloads::DECLARATION,

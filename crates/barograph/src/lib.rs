@@ -68,9 +68,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is below this crate has more (rings of other processes, pins, triggers, runs): see the crates
+//! # In several processes
+//!
+//! One process records, others push through its rings: see [`Attached`].
+//!
+//! What is below this crate has more (pins, triggers, runs): see the crates
 //! `baro-recorder` and `baro-store`.
 
+mod attached;
 mod error;
 mod open;
 mod producer;
@@ -81,6 +86,7 @@ mod settling;
 mod store;
 mod time;
 
+pub use attached::Attached;
 pub use baro_recorder::Refused;
 pub use baro_store::{Aggregate, QueryNotes, Values};
 pub use error::Error;

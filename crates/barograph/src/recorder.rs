@@ -76,6 +76,16 @@ impl Recorder {
         Ok(Producer { inner: self.inner()?.producer()? })
     }
 
+    /// Makes a ring for a producer in another process, which finds it by the store's path:
+    /// [`Attached`](crate::Attached). A recorder has at most 64 rings.
+    ///
+    /// # Errors
+    /// There is no memory, no tmpfs that nobody else writes in, or the recorder has 64 already.
+    pub fn ring_to_attach(&self) -> Result<()> {
+        self.inner()?.ring_for_attach()?;
+        Ok(())
+    }
+
     /// What holds on this machine only in part, in sentences: what the kernel did not grant, and what
     /// the disk does not promise. Empty where all does.
     #[must_use]

@@ -2,7 +2,7 @@
 //! settled and from another open of the store.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
-use barograph::{Aggregate, Recorder, Refused, Store, Time, Value};
+use barograph::{Aggregate, Attached, Recorder, Refused, Store, Time, Value};
 use std::error::Error as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -141,6 +141,34 @@ fn steps_moments_and_limits() {
     push.wait_durable(MINUTE).unwrap();
     store.refresh().unwrap();
     assert_eq!(store.query("x").columns().unwrap().next().unwrap().unwrap().len(), 122);
+}
+
+#[test]
+fn one_that_is_attached_declares_what_it_pushes() {
+    let folder = Folder::new("attached");
+    let recorder = Recorder::create_or_open(folder.store()).size(8 << 20).open().unwrap();
+    if let Err(error) = recorder.ring_to_attach() {
+        println!("skipped: {error}");
+        return;
+    }
+    let mut rig = Attached::to(folder.store()).unwrap().timeout(MINUTE);
+    let x = rig.series::<f64>("x", "mm").unwrap();
+    let frames = rig.channel("control", "n:u8@0").unwrap();
+    let pair = rig.group::<i64>(&["a", "b"], "").unwrap();
+    let other = rig.series::<i64>("x", "mm").unwrap_err().to_string();
+    assert_eq!(other, "type of a series: expected f64 as declared for x, found i64");
+    rig.producer().sample(x, 5, 1.5).unwrap();
+    rig.producer().frame(frames, 5, &[7]).unwrap();
+    rig.producer().row(&pair, 5, &[1, 2]).unwrap();
+    rig.producer().wait_durable(MINUTE).unwrap();
+    assert!(recorder.series::<bool>("x", "mm").is_err());
+    drop(rig);
+    assert_eq!(recorder.close().lost(), 0);
+    let store = Store::open(folder.store()).unwrap();
+    let mut found = Vec::new();
+    let each = |name: &str| store.query(name).columns().unwrap().next().unwrap().unwrap().len();
+    found.extend(["x", "a", "b"].map(each));
+    assert_eq!(found, [1, 1, 1]);
 }
 
 #[test]

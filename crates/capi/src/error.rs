@@ -101,7 +101,10 @@ impl From<Error> for Failure {
             Error::Pin(PinRefusal::Invalid { .. }) => BARO_EINVAL,
             Error::Pin(_) | Error::PinDenied { .. } => BARO_EACCES,
             Error::NoPin { .. } => BARO_ENOENT,
-            Error::NoAnswer { .. } => BARO_ETIMEDOUT,
+            Error::NoAnswer { .. } | Error::Unanswered { .. } => BARO_ETIMEDOUT,
+            Error::NobodyRecords { .. } => BARO_ESHUTDOWN,
+            Error::DeclaredOtherwise { .. } => BARO_EINVAL,
+            Error::Undeclared { .. } => BARO_EACCES,
             Error::WriterGone => BARO_ESHUTDOWN,
             _ => BARO_EIO,
         };

@@ -17,6 +17,7 @@
 #![allow(non_camel_case_types, reason = "names as C has them")]
 
 mod arguments;
+mod asking;
 mod durable;
 mod error;
 mod events;
@@ -33,6 +34,7 @@ mod samples;
 mod structs;
 mod version;
 
+pub use asking::*;
 pub use durable::*;
 pub use error::*;
 pub use events::*;

@@ -113,7 +113,8 @@ pub unsafe extern "C" fn baro_producer_open(
 }
 
 /// Becomes the producer of a ring that a recorder in another process made: see
-/// baro_ring_for_attach. Goes on with the sequence of the producer before.
+/// baro_ring_for_attach. Goes on with the sequence of the producer before. What it pushes to is
+/// declared by baro_producer_declare.
 ///
 /// Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_EBUSY, BARO_EBADMSG, or errno.
 #[unsafe(no_mangle)]

@@ -1,9 +1,10 @@
 //! A store opened for recording.
 
 use crate::arguments::{
-    check, fill, known_flags, object, object_mut, path, put_text, slice, structure_or_defaults,
-    text, text_or_empty,
+    check, fill, known_flags, object, object_mut, path, put_text, structure_or_defaults, text,
+    text_or_empty,
 };
+use crate::asking::wanted;
 use crate::error::{BARO_ENOTRECOVERABLE, Failure, Result, guard};
 use crate::events::{self, Listener};
 use crate::structs::{
@@ -150,7 +151,7 @@ pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut b
 }
 
 /// What the format has room for.
-fn check_names(name: &str, unit: &str) -> Result<()> {
+pub(crate) fn check_names(name: &str, unit: &str) -> Result<()> {
     if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
         let found = name.len();
         let text = format!("name: expected 1 to {NAME_BYTES_MAX} bytes, found {found}");
@@ -164,7 +165,7 @@ fn check_names(name: &str, unit: &str) -> Result<()> {
     Ok(())
 }
 
-fn kind(number: u32) -> Result<Type> {
+pub(crate) fn kind(number: u32) -> Result<Type> {
     Ok(match number {
         0 | BARO_F64 => Type::F64,
         BARO_I64 => Type::I64,
@@ -175,13 +176,8 @@ fn kind(number: u32) -> Result<Type> {
     })
 }
 
-fn declare_layout(
-    recorder: &Recorder,
-    name: &str,
-    kind: Type,
-    unit: &str,
-    layout: &str,
-) -> Result<u32> {
+/// The layout of a channel of this type and unit.
+pub(crate) fn layout_of(kind: Type, unit: &str, layout: &str) -> Result<Layout> {
     if kind != Type::Channel {
         let why = format!(
             "layout: expected null, or options with value_type BARO_CHANNEL, found type {}",
@@ -194,8 +190,7 @@ fn declare_layout(
             "unit: expected null or none for a channel with a layout, whose fields have units";
         return Err(Failure::invalid(why));
     }
-    let layout: Layout = layout.parse().map_err(Error::Layout)?;
-    Ok(recorder.declare_channel_with_layout(name, &layout)?)
+    Ok(layout.parse().map_err(Error::Layout)?)
 }
 
 /// The id of the series or channel `name`, declared durably if it is new: blocks for the device
@@ -230,7 +225,8 @@ pub unsafe extern "C" fn baro_declare(
         check_names(name, unit)?;
         let kind = kind(options.value_type)?;
         if let Some(layout) = layout {
-            *id = declare_layout(&recorder.recorder, name, kind, unit, layout)?;
+            let layout = layout_of(kind, unit, layout)?;
+            *id = recorder.recorder.declare_channel_with_layout(name, &layout)?;
             return Ok(0);
         }
         let ids = recorder.recorder.declare(&[(name, kind, unit)])?;
@@ -255,24 +251,10 @@ pub unsafe extern "C" fn baro_declare_many(
 ) -> i32 {
     guard(|| {
         // SAFETY: as the header says.
-        let (recorder, names) =
-            unsafe { (object(recorder, "recorder")?, slice(names, count, "names")?) };
-        // SAFETY: likewise.
-        let units = unsafe { if units.is_null() { &[] } else { slice(units, count, "units")? } };
-        // SAFETY: likewise.
-        let types = unsafe { if types.is_null() { &[] } else { slice(types, count, "types")? } };
+        let (recorder, wanted) =
+            unsafe { (object(recorder, "recorder")?, wanted(names, units, types, count)?) };
         if ids.is_null() && count > 0 {
             return Err(Failure::invalid("ids is null"));
-        }
-        let mut wanted = Vec::with_capacity(names.len());
-        for (at, name) in names.iter().enumerate() {
-            // SAFETY: as the header says.
-            let (name, unit) = unsafe {
-                let unit = units.get(at).copied().unwrap_or(std::ptr::null());
-                (text(*name, "a name")?, text_or_empty(unit, "a unit")?)
-            };
-            check_names(name, unit)?;
-            wanted.push((name, kind(types.get(at).copied().unwrap_or(0))?, unit));
         }
         for (at, id) in recorder.recorder.declare(&wanted)?.into_iter().enumerate() {
             // SAFETY: there are as many ids as names, and the caller has room for them.

@@ -186,7 +186,7 @@ fn a_full_log_ends_an_import_with_its_reason() {
 }
 
 #[test]
-fn beside_a_recorder_it_attaches_and_takes_only_declared_series() {
+fn beside_a_recorder_it_attaches_and_has_what_is_new_declared() {
     let folder = Folder::new("attach");
     let store = folder.store();
     let record = ["record", &store, "--attach", "1", "--declare", "a:f64", "--for", "60s"];
@@ -197,7 +197,7 @@ fn beside_a_recorder_it_attaches_and_takes_only_declared_series() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let text = b"1,a,1.5\n2,new,2\n3,a,3.5\n";
+    let text = b"1,a,1.5\n2,new,2\n3,a,3.5\n4,a,\"no\"\n5,flag,true\n6,new,7\n";
     let import = ["import", &store, "-", "--input", "csv", "--format", "json"];
     // Not before the recorder has made its ring: an import that came first would record itself.
     let ready = (0..500).any(|_| {
@@ -208,14 +208,17 @@ fn beside_a_recorder_it_attaches_and_takes_only_declared_series() {
     });
     assert!(ready && recorder.try_wait().unwrap().is_none());
     let output = run(&import, text);
+    let again = run(&import, b"7,new,8\n8,flag,9\n");
     let killed = Command::new("kill").arg(recorder.id().to_string()).status().unwrap();
     assert!(killed.success());
     recorder.wait().unwrap();
-    assert_eq!(counts(&output, 3), [3, 2, 1, 0, 1]);
-    assert!(
-        said(&output).contains("series new: expected one that is declared"),
-        "{}",
-        said(&output)
-    );
-    assert_eq!(csv(&store), "time,series,value\n1,a,1.5\n3,a,3.5\n");
+    assert_eq!(counts(&output, 3), [6, 5, 3, 2, 1]);
+    assert_eq!(counts(&again, 3), [2, 1, 2, 0, 1]);
+    for (output, refused) in
+        [(&output, "series a: expected f64"), (&again, "series flag: expected bool")]
+    {
+        assert!(said(output).contains(refused), "{}", said(output));
+    }
+    let expected = "time,series,value\n1,a,1.5\n2,new,2\n3,a,3.5\n5,flag,true\n6,new,7\n7,new,8\n";
+    assert_eq!(csv(&store), expected);
 }

@@ -223,7 +223,6 @@ impl<'a> Intake<'a> {
     }
 
     fn may_be_new<'r>(&mut self, row: &Row<'r>, kind: Type) -> std::result::Result<(), Reason<'r>> {
-        self.target.may_declare()?;
         if self.new_left == 0 {
             return Err(Reason::NoMore);
         }
@@ -373,7 +372,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Declares all new series at once; where that is refused, by halves, to know which.
+    /// Declares all new series at once; where all are refused, by halves, to know which.
     fn declare(&mut self, tell: &mut Tell<'_>) -> Result<()> {
         let wanted = self.names.wanted();
         if wanted.is_empty() {
@@ -384,8 +383,10 @@ impl<'a> Intake<'a> {
         while let Some(some) = left.pop() {
             self.fed.declarations += 1;
             match self.target.declare(some) {
-                Ok(ids) => found.extend(ids.into_iter().map(Ok)),
-                Err(error @ baro_recorder::Error::System(_)) => return Err(error.into()),
+                Ok(each) => {
+                    found.extend(each.into_iter().map(|one| one.map_err(|e| e.to_string())))
+                }
+                Err(error) if !is_of_names(&error) => return Err(error.into()),
                 Err(error) if some.len() <= 1 => found.push(Err(error.to_string())),
                 Err(_) => {
                     let (first, second) = some.split_at(some.len() / 2);
@@ -439,4 +440,11 @@ impl<'a> Intake<'a> {
         let (fed, (ledger, gone)) = (self.fed, self.target.into_ledger());
         Ended { fed, ledger, gone, result: pushed.and(durable) }
     }
+}
+
+/// Whether fewer names could be declared: where the device, or the recorder of another process, does not
+/// answer, none can.
+fn is_of_names(error: &baro_recorder::Error) -> bool {
+    use baro_recorder::Error::{NobodyRecords, System, Unanswered, Undeclared};
+    !matches!(error, System(_) | NobodyRecords { .. } | Unanswered { .. } | Undeclared { .. })
 }

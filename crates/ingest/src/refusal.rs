@@ -38,8 +38,6 @@ pub enum Reason<'a> {
     NoName,
     /// The series is new, and the recorder refuses to declare it; its words.
     Undeclarable(&'a str),
-    /// The series is new, and only the process that records can declare it.
-    DeclaredElsewhere,
     /// The series is new, and the source has declared as many as it may.
     NoMore,
 }
@@ -55,11 +53,6 @@ impl fmt::Display for Reason<'_> {
             Reason::Undeclarable(said) => {
                 write!(f, "expected a series that can be declared, found {said}")
             }
-            Reason::DeclaredElsewhere => f.write_str(
-                "expected one that is declared, since another process records into the store and \
-                 only it can declare (baro record --declare NAME:TYPE, or import when it has \
-                 ended), found a new one",
-            ),
             Reason::NoMore => f.write_str(
                 "expected one of the series declared so far (this source may declare no more: \
                  the store has enough for that; declare it with --declare), found a new one",

@@ -4,12 +4,11 @@
 use crate::error::{Error, Result};
 use crate::fed::Fed;
 use crate::ledger::{Ledger, Unkept};
-use crate::refusal::Reason;
 use crate::types::Word;
 use crate::waiting::Waiting;
 use baro_log::{Catalog, Role, StoreLock, open_folder};
 use baro_ondisk::Type;
-use baro_recorder::{Producer, Recorder, Refused, Told, Trouble, Waits, attach};
+use baro_recorder::{Asked, Producer, Recorder, Refused, Told, Trouble, Waits, attach};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +51,7 @@ pub struct Target<'a> {
 #[derive(Debug)]
 enum Writer<'a> {
     Here(&'a Recorder),
-    /// Of another process: the store, and its catalog as it was at the attach.
+    /// Of another process: the store, and its catalog as far as it is known here.
     Elsewhere {
         store: PathBuf,
         catalog: Box<Catalog>,
@@ -159,24 +158,25 @@ impl<'a> Target<'a> {
         found.map(|declared| (declared.id, declared.kind))
     }
 
-    /// Whether new series can be declared, and why not.
-    pub(crate) fn may_declare(&self) -> std::result::Result<(), Reason<'static>> {
-        match &self.writer {
-            Writer::Here(_) | Writer::Nowhere(_) => Ok(()),
-            Writer::Elsewhere { .. } => Err(Reason::DeclaredElsewhere),
-        }
-    }
-
-    /// Ids of new series; durable when this returns.
+    /// Ids of new series, or why one has none; durable when this returns. A recorder in another process is
+    /// asked, and waited for like room: until it is told to stop, or for as long as a device in trouble.
     pub(crate) fn declare(
-        &self,
+        &mut self,
         wanted: &[(&str, Type, &str)],
-    ) -> std::result::Result<Vec<u32>, baro_recorder::Error> {
-        match &self.writer {
-            Writer::Here(recorder) => recorder.declare(wanted),
-            Writer::Elsewhere { .. } => Ok(Vec::new()),
+    ) -> std::result::Result<Vec<Asked>, baro_recorder::Error> {
+        let room = self.room;
+        let go_on = |waited_ns| match room {
+            Room::Until(stop) => waited_ns < PATIENCE_NS && !stop.load(Ordering::Relaxed),
+            Room::WhileItMoves(waiting) => waited_ns < PATIENCE_NS && !waiting.stops(),
+            Room::NotWaitedFor => waited_ns < PATIENCE_NS,
+        };
+        match (&mut self.writer, &self.producer) {
+            (Writer::Here(recorder), _) => recorder.declare_each(wanted),
+            (Writer::Elsewhere { catalog, .. }, Some(producer)) => {
+                producer.declare_each(catalog, wanted, go_on)
+            }
             // Of nobody: those that are declared begin at the other end.
-            Writer::Nowhere(_) => Ok((0..wanted.len()).map(|_| u32::MAX).collect()),
+            _ => Ok((0..wanted.len()).map(|_| Ok(u32::MAX)).collect()),
         }
     }
 

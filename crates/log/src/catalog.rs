@@ -176,6 +176,16 @@ impl Catalog {
         self.table.memory_bytes()
     }
 
+    /// Takes note of what the recorder has declared since this was read. What is known stays.
+    pub fn learn(&mut self, found: &Declaration<'_>) {
+        let layout = found.layout.as_deref().cloned().map(Arc::new);
+        let mut parser = std::mem::take(&mut self.names);
+        let name = parser.canonical(found.name);
+        // Without room for it, it is asked for again.
+        let _ = self.table.insert(found.id, found.kind, (name, found.unit), layout);
+        self.names = parser;
+    }
+
     /// Highest session that has declared anything; the next one must be above it, since the session
     /// never falls within the catalog.
     #[must_use]
@@ -259,6 +269,29 @@ impl Catalog {
         ids.first().copied().ok_or(Error::CatalogFull { bytes: 0 })
     }
 
+    /// What becomes of each of these, whose ids do not matter: those that are new and not refused are
+    /// declared durably, with one sync for all of them. Otherwise as [`Catalog::declare`].
+    ///
+    /// # Errors
+    /// The catalog is full, or the device fails; then none of the new ones is declared.
+    pub fn declare_each<'a, S: Storage>(
+        &mut self,
+        storage: &S,
+        session: u64,
+        wanted: impl IntoIterator<Item = &'a Declaration<'a>>,
+    ) -> Result<Vec<Result<u32>>> {
+        let wanted = wanted.into_iter().map(|Declaration { kind, name, unit, layout, .. }| {
+            Wanted { name, kind: *kind, unit, layout: layout.as_deref() }
+        });
+        let before = self.table.len();
+        let each = self.take_in(wanted, Ok);
+        let done = each.and_then(|each| self.append_from(storage, session, before).map(|()| each));
+        if done.is_err() {
+            self.table.truncate(before);
+        }
+        done
+    }
+
     fn declare_all<'a, S: Storage>(
         &mut self,
         storage: &S,
@@ -266,31 +299,39 @@ impl Catalog {
         wanted: impl Iterator<Item = Wanted<'a>>,
     ) -> Result<Vec<u32>> {
         let before = self.table.len();
-        let done = self.take_in(wanted).and_then(|ids| {
-            if self.table.len() > before {
-                self.append(storage, session, before)?;
-            }
-            Ok(ids)
-        });
+        let ids = self.take_in(wanted, |one| one);
+        let done = ids.and_then(|ids| self.append_from(storage, session, before).map(|()| ids));
         if done.is_err() {
             self.table.truncate(before);
         }
         done
     }
 
-    /// Puts what is new into memory.
-    fn take_in<'a>(&mut self, wanted: impl Iterator<Item = Wanted<'a>>) -> Result<Vec<u32>> {
-        let mut ids = Vec::with_capacity(wanted.size_hint().0);
+    /// Puts what is new into memory; what became of each is what `take` makes of it, and nothing more is
+    /// taken in after an error of that.
+    fn take_in<'a, T>(
+        &mut self,
+        wanted: impl Iterator<Item = Wanted<'a>>,
+        take: impl Fn(Result<u32>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::with_capacity(wanted.size_hint().0);
         let mut parser = std::mem::take(&mut self.names);
         let mut left = wanted.size_hint().0;
+        let mut taken = Ok(());
         for one in wanted {
             self.table.expect(left);
             left = left.saturating_sub(1);
-            ids.push(self.want(one, &mut parser)?);
+            match take(self.want(one, &mut parser)) {
+                Ok(one) => found.push(one),
+                Err(error) => {
+                    taken = Err(error);
+                    break;
+                }
+            }
         }
         self.table.expect(0);
         self.names = parser;
-        Ok(ids)
+        taken.map(|()| found)
     }
 
     fn want(&mut self, wanted: Wanted<'_>, parser: &mut NameParser) -> Result<u32> {
@@ -364,8 +405,11 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes the entries from number `from` on.
-    fn append<S: Storage>(&mut self, storage: &S, session: u64, from: usize) -> Result<()> {
+    /// Writes the entries from number `from` on, if there are any.
+    fn append_from<S: Storage>(&mut self, storage: &S, session: u64, from: usize) -> Result<()> {
+        if self.table.len() <= from {
+            return Ok(());
+        }
         let mut writer =
             CatalogWriter::open(storage, session, self.scan.clone(), self.padding_bytes)?;
         for declaration in (from..self.table.len()).filter_map(|number| self.table.get(number)) {

@@ -35,6 +35,10 @@ pub enum What {
     Ring,
     /// A pin.
     Pin,
+    /// A request to declare.
+    Request,
+    /// The answer to one.
+    Answer,
     /// The manifest of the runs.
     Manifest,
     /// The header of a dictionary.
@@ -64,6 +68,8 @@ impl fmt::Display for What {
             What::Layout => "field layout",
             What::Ring => "ring header",
             What::Pin => "pin",
+            What::Request => "request to declare",
+            What::Answer => "answer to a request",
             What::Manifest => "manifest of the runs",
             What::Dictionary => "dictionary header",
             What::NamePage => "page of names",

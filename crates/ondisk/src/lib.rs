@@ -27,6 +27,7 @@ mod manifest;
 mod name;
 mod pin;
 mod record;
+mod request;
 mod samples;
 mod scan;
 mod section;
@@ -51,6 +52,7 @@ pub use manifest::{Manifest, RunEntry, Settled};
 pub use name::{NameParser, is_plain_name, name_end, write_name, write_quoted};
 pub use pin::{Pin, PinState};
 pub use record::{Gap, Kind, Record, Records, text};
+pub use request::{Answered, DeclareAnswer, DeclareRequest, RequestBuilder};
 pub use samples::Samples;
 pub use scan::{End, Scan, Step};
 pub use section::{

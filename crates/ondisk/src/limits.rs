@@ -37,6 +37,12 @@ pub const PIN_REASON_BYTES_MAX: usize = 1024;
 pub const PIN_SPAN_NS_MAX: u64 = 3650 * 86_400_000_000_000;
 /// Most pins of a store.
 pub const PINS_MAX: usize = 256;
+/// Most bytes of a request to declare, and of its answer.
+pub const REQUEST_BYTES_MAX: usize = 8 << 20;
+/// Most declarations of one request.
+pub const REQUEST_NAMES_MAX: usize = 65_536;
+/// Longest reason in an answer.
+pub const REQUEST_REASON_BYTES_MAX: usize = 2048;
 /// Most runs of a store: settling merges them long before.
 pub const RUNS_MAX: usize = 4096;
 /// Most deletions that a manifest tells of.

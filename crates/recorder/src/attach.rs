@@ -1,9 +1,10 @@
 //! A producer in a process of its own: finds a free ring of a recorder that runs elsewhere, and
 //! the ids under which the store knows its series.
 //!
-//! Nothing is asked of the recorder's process: rings are files on a tmpfs that only their owner
-//! can open, a lock says which is taken, and the catalog is read from the store. So attaching
-//! works whatever the recorder is doing, and the death of either costs the other nothing.
+//! To attach nothing is asked of the recorder's process: rings are files on a tmpfs that only their
+//! owner can open, a lock says which is taken, and the catalog is read from the store. So attaching
+//! works whatever the recorder is doing, and the death of either costs the other nothing. Only what is
+//! to be declared is asked for (`asking.rs`), before it is pushed.
 //!
 //! Invariant: a ring has one producer, whoever looks for one at the same time, and nobody but the
 //! store's owner and root can read what is pushed. Held by `tests/attach.rs` and `tests/squat.rs`.
@@ -11,6 +12,7 @@
 use crate::ring::{Producer, RingFolder};
 use crate::{Error, Result};
 use baro_log::{Catalog, open_folder, read_identity};
+use baro_ondisk::Type;
 use baro_sys::identity::owner;
 use baro_sys::schedule;
 use std::path::Path;
@@ -22,6 +24,19 @@ pub struct Attached {
     pub producer: Producer,
     /// Series and channels with their ids.
     pub catalog: Catalog,
+}
+
+impl Attached {
+    /// Ids of series and channels (name, type, unit), asked of the recorder where they are new, and learned
+    /// by the catalog here; all of them or an error, and then others of them may be declared. Waits at most
+    /// so long. Not for a thread that must not wait.
+    ///
+    /// # Errors
+    /// As [`Producer::declare_each`]; the first of what was refused.
+    pub fn declare(&mut self, wanted: &[(&str, Type, &str)], timeout_ns: u64) -> Result<Vec<u32>> {
+        let go_on = |waited_ns| waited_ns < timeout_ns;
+        self.producer.declare_each(&mut self.catalog, wanted, go_on)?.into_iter().collect()
+    }
 }
 
 /// Attaches to a ring that a recorder of the store at `store` made for other processes

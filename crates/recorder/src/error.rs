@@ -1,6 +1,7 @@
 //! Why the recorder could not do what was asked.
 
 use crate::writer::PinRefusal;
+use baro_ondisk::Type;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -75,6 +76,34 @@ pub enum Error {
         path: PathBuf,
         /// The process.
         pid: Option<u32>,
+    },
+    /// A series or channel is refused by the recorder in another process.
+    Undeclared {
+        /// What it says.
+        why: String,
+    },
+    /// A series or channel is declared with another type than was asked for.
+    DeclaredOtherwise {
+        /// Its name.
+        name: String,
+        /// Its id.
+        id: u32,
+        /// The type that it has.
+        kind: Type,
+        /// The type that was asked for.
+        wanted: Type,
+    },
+    /// Nobody records any more through a ring of another process.
+    NobodyRecords {
+        /// The ring.
+        ring: PathBuf,
+    },
+    /// The recorder in another process has not answered a request to declare.
+    Unanswered {
+        /// The ring beside which it was asked.
+        ring: PathBuf,
+        /// For how long it was waited.
+        waited_ns: u64,
     },
     /// The writer's thread has ended.
     WriterGone,
@@ -154,6 +183,26 @@ impl fmt::Display for Error {
                 path.display(),
                 pid.map_or("unknown".to_owned(), |pid| pid.to_string())
             ),
+            Error::Undeclared { why } => f.write_str(why),
+            Error::DeclaredOtherwise { name, kind, wanted, .. } => write!(
+                f,
+                "type of a series: expected {} as declared for {name}, found {}",
+                kind.name(),
+                wanted.name()
+            ),
+            Error::NobodyRecords { ring } => write!(
+                f,
+                "{}: the process that records has ended: declare again when the next one has taken \
+                 this ring over",
+                ring.display()
+            ),
+            Error::Unanswered { ring, waited_ns } => write!(
+                f,
+                "{}: the process that records has not answered a request to declare for {:.1} s: it \
+                 waits for its device, or is of a version before 0.2, which does not declare for others",
+                ring.display(),
+                *waited_ns as f64 / 1e9
+            ),
             Error::WriterGone => f.write_str("the writer's thread has ended; open the store again"),
         }
     }
@@ -174,6 +223,10 @@ impl std::error::Error for Error {
             | Error::PinDenied { .. }
             | Error::NoPin { .. }
             | Error::NoAnswer { .. }
+            | Error::Undeclared { .. }
+            | Error::DeclaredOtherwise { .. }
+            | Error::NobodyRecords { .. }
+            | Error::Unanswered { .. }
             | Error::WriterGone => None,
         }
     }

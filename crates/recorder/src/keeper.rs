@@ -12,6 +12,7 @@ mod growth;
 mod guard;
 mod holding;
 mod pinning;
+mod requests;
 mod settled;
 mod thread;
 
@@ -20,6 +21,7 @@ pub use asking::{pin_in_store, release_in_store};
 pub use growth::Growth;
 pub(crate) use guard::{Findings, Guard};
 pub use pinning::{Moment, PinRequest};
+pub(crate) use requests::{ANSWER, MODE as REQUEST_MODE, REQUEST, Requests, request_name};
 pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
 
 use crate::Result;

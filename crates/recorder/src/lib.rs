@@ -17,7 +17,9 @@
     allow(unreachable_pub, dead_code, reason = "the features hand these parts out")
 )]
 
+mod asking;
 mod attach;
+mod declarations;
 mod error;
 #[cfg(feature = "inspect")]
 pub mod inspect;
@@ -32,6 +34,7 @@ pub mod simulate;
 mod types;
 mod writer;
 
+pub use asking::Asked;
 pub use attach::{Attached, attach};
 pub use error::Error;
 pub(crate) use error::Result;

@@ -2,13 +2,14 @@
 
 mod durable;
 
+use crate::declarations::Declarations;
 use crate::keeper::{
-    Growth, Guard, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, WriterLink,
+    Growth, Guard, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, Requests, WriterLink,
 };
 use crate::opening::choose_direct;
 use crate::promises::{Facts, Look};
 use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
-use crate::types::{DeclaredTypes, KnownTypes};
+use crate::types::KnownTypes;
 use crate::writer::{
     Command, Engine, FileDevice, LeftInRing, Own, Published, Start, Status, Stored, Trigger,
     WRITE_THREADS, WriterThread,
@@ -16,8 +17,7 @@ use crate::writer::{
 use crate::{Error, Opening, Options, Result};
 use baro_log::{Catalog, Declared, Recovery, Role, StoreLock, open_folder, recover};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
-use baro_ondisk::{Layout, Pin, StoreId, Type, WhenFull};
-use baro_sys::disk::Disk;
+use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
 use baro_sys::memory::SharedMemory;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule};
@@ -35,15 +35,12 @@ const RINGS_MAX: usize = 64;
 /// A store that this process records into. Dropping it closes it.
 #[derive(Debug)]
 pub struct Recorder {
-    disk: Disk,
     store: StoreId,
-    session: u64,
     options: Options,
     record_bytes_max: usize,
     rings: RingFolder,
     ring_count: Mutex<usize>,
-    catalog: Mutex<Catalog>,
-    types: Arc<DeclaredTypes>,
+    declarations: Arc<Declarations>,
     commands: Sender<Command>,
     writer: WriterThread,
     keeper: KeeperThread,
@@ -153,10 +150,10 @@ impl Recorder {
         };
         opening.wear = recovery.wear;
         let boot_id = start.boot_id;
-        let types = Arc::new(DeclaredTypes::default());
-        types.add(catalog.iter().map(|found| (found.id, found.kind)));
+        let declarations = Declarations::new(disk.clone(), session, record_bytes_max, catalog);
+        let declarations = Arc::new(declarations);
         let mut engine = Engine::new(start, &recovery)?;
-        engine.know(KnownTypes::of(Arc::clone(&types)));
+        engine.know(KnownTypes::of(declarations.types()));
         left.into_iter().for_each(|ring| engine.add_leftover(ring));
         opening.fifo = options.probe_fifo();
         opening.cpu = options.probe_cpu();
@@ -185,18 +182,20 @@ impl Recorder {
         let events = keeper_commands.clone();
         let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
         let guard = Guard::new(disk.clone(), &recovery, session);
-        let keeper = KeeperThread::start(keeper, guard, (keeper_commands, keeper_queue), link)?;
+        let mut requests = Requests::new(Arc::clone(&declarations), store);
+        if opening.rings_taken_over > 0 {
+            rings.folders().into_iter().for_each(|folder| requests.look_in(folder));
+        }
+        let keeper =
+            KeeperThread::start(keeper, (guard, requests), (keeper_commands, keeper_queue), link)?;
         opening.took_ns = clock::monotonic_ns() - started_ns;
         Ok(Recorder {
-            disk,
             store,
-            session,
             options,
             record_bytes_max,
             rings,
             ring_count,
-            catalog: Mutex::new(catalog),
-            types,
+            declarations,
             commands,
             writer,
             keeper,
@@ -220,17 +219,23 @@ impl Recorder {
     /// A name is in use with another type or too long, the catalog is full, or the device fails; then
     /// none of the new ones is declared.
     pub fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
-        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        let ids = catalog.declare(&self.disk, self.session, wanted)?;
-        self.types.add(ids.iter().copied().zip(wanted.iter().map(|(_, kind, _)| *kind)));
-        Ok(ids)
+        self.declarations.declare(wanted)
+    }
+
+    /// The same, but what is refused, such as a name that is in use with another type, is an error of that
+    /// one alone: the others are declared, with one sync for all of them.
+    ///
+    /// # Errors
+    /// The catalog is full, or the device fails; then none of the new ones is declared.
+    pub fn declare_each(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<Result<u32>>> {
+        let plain = |&(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
+        self.declarations.declare_each(&wanted.iter().map(plain).collect::<Vec<_>>())
     }
 
     /// The series or channel of this name, if it is declared. Does not block for the device.
     #[must_use]
     pub fn declared(&self, name: &str) -> Option<Declared> {
-        let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.get(name)
+        self.declarations.get(name)
     }
 
     /// Id and type of the series or channel of this name, if it is declared. Does not block for
@@ -238,15 +243,22 @@ impl Recorder {
     #[cfg(feature = "inspect")]
     #[must_use]
     pub fn declared_id(&self, name: &str) -> Option<(u32, Type)> {
-        let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        catalog.id(name)
+        self.declarations.catalog().id(name)
+    }
+
+    /// How often series and channels that were new were made durable: each time all of a call, or of a
+    /// request of another process.
+    #[cfg(feature = "inspect")]
+    #[must_use]
+    pub fn catalog_syncs(&self) -> u64 {
+        self.declarations.syncs()
     }
 
     /// Series and channels declared, and the bytes of memory that this takes.
     #[cfg(feature = "inspect")]
     #[must_use]
     pub fn catalog_size(&self) -> (usize, usize) {
-        let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        let catalog = self.declarations.catalog();
         (catalog.len(), catalog.memory_bytes())
     }
 
@@ -257,11 +269,7 @@ impl Recorder {
     /// As [`Recorder::declare`]; the channel has another layout, or none; a field has the name of
     /// a series; or the layout ends behind the largest frame that a ring of this recorder takes.
     pub fn declare_channel_with_layout(&self, name: &str, layout: &Layout) -> Result<u32> {
-        layout.check_frame(self.record_bytes_max as u64)?;
-        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = catalog.declare_channel(&self.disk, self.session, name, layout)?;
-        self.types.add([(id, Type::Channel)].into_iter());
-        Ok(id)
+        self.declarations.declare_channel(name, layout)
     }
 
     /// A new ring with its producer.
@@ -291,7 +299,12 @@ impl Recorder {
                 found: ["none"].into_iter().chain(passed).collect::<Vec<_>>().join("; "),
             });
         }
-        Ok(self.ring(true)?.path().to_owned())
+        let path = self.ring(true)?.path().to_owned();
+        // What its producer asks is looked for where it lies.
+        for folder in self.rings.folders() {
+            self.keeper.send(KeeperCommand::LookIn(folder))?;
+        }
+        Ok(path)
     }
 
     /// Makes a ring and hands its reading end to the writer.
@@ -397,6 +410,7 @@ impl Recorder {
             said(&at, growth.stopped),
             said("pinned segments are not copied out of the log", kept.copy_stopped),
             said("a pin was refused", kept.refused),
+            said("a request to declare was refused", kept.undeclared),
         ]
         .into_iter()
         .flatten()
@@ -490,10 +504,7 @@ impl Recorder {
         let last_look = self.keeper.end();
         let _ = self.commands.send(Command::Close);
         self.writer.join();
-        // A mark only: without it nothing is lost but the proof that all is there.
-        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = catalog.mark_end(&self.disk, self.session);
-        drop(catalog);
+        self.declarations.mark_end();
         if let Some(last_look) = last_look {
             last_look.look();
         }

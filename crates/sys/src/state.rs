@@ -143,6 +143,15 @@ impl StateFolder {
         Ok(StateFolder { folder: folder.into(), path, user: self.user })
     }
 
+    /// The folder that is there now by its path, with the same checks: for one that is removed and made
+    /// again while this is held.
+    ///
+    /// # Errors
+    /// As [`StateFolder::open`].
+    pub fn reopen(&self) -> Result<Self> {
+        Self::open_of(&self.path, self.user)
+    }
+
     /// The path by which it was opened, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {

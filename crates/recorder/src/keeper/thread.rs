@@ -4,11 +4,12 @@
 //! a quarter of a device's time whatever the device; only when the writer has no segment left to
 //! start does growth go at full speed.
 
-use super::{Findings, Growth, Guard, Keeper, Log, Moment, PinRequest, Tell, View, Work};
+use super::{Findings, Growth, Guard, Keeper, Log, Moment, PinRequest, Requests, Tell, View, Work};
 use crate::writer::{Command, Event, PinStart, Published, Trigger, now};
 use crate::{Error, Result};
 use baro_ondisk::Pin;
 use baro_sys::clock;
+use baro_sys::state::StateFolder;
 use baro_sys::storage::Storage;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,8 @@ pub(crate) enum KeeperCommand {
     Release(u64, Sender<Result<()>>),
     /// Watch a series.
     Watch(Trigger),
+    /// Rings for other processes are in this folder: look for what these ask.
+    LookIn(StateFolder),
     /// End.
     Close,
 }
@@ -37,6 +40,7 @@ pub(crate) struct Kept {
     pub(crate) pins: Vec<Pin>,
     pub(crate) copy_stopped: Option<String>,
     pub(crate) refused: Option<String>,
+    pub(crate) undeclared: Option<String>,
     pub(crate) findings: Findings,
 }
 
@@ -77,17 +81,17 @@ pub(crate) struct KeeperThread {
 impl KeeperThread {
     pub(crate) fn start<S: Storage>(
         keeper: Keeper<S>,
-        guard: Guard,
+        beside: (Guard, Requests),
         (commands, queue): (Sender<KeeperCommand>, Receiver<KeeperCommand>),
         link: WriterLink,
     ) -> baro_sys::Result<Self> {
         let kept = Arc::new(Mutex::new(Kept::default()));
-        publish(&keeper, &guard, &kept);
+        publish(&keeper, &beside, &kept);
         let shared = Arc::clone(&kept);
         let thread = std::thread::Builder::new()
             .name("baro-keeper".to_owned())
             .stack_size(256 << 10)
-            .spawn(move || run(keeper, guard, &queue, link, &shared))
+            .spawn(move || run(keeper, beside, &queue, link, &shared))
             .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
         Ok(KeeperThread { thread: Some(thread), commands, kept })
     }
@@ -133,7 +137,7 @@ const REST_MAX_NS: u64 = 1_000_000_000;
 
 fn run<S: Storage>(
     mut keeper: Keeper<S>,
-    mut guard: Guard,
+    mut beside: (Guard, Requests),
     queue: &Receiver<KeeperCommand>,
     mut link: WriterLink,
     shared: &Mutex<Kept>,
@@ -141,10 +145,10 @@ fn run<S: Storage>(
     let mut due_ns = 0;
     loop {
         let pins: Vec<u64> = keeper.pins().map(|pin| pin.id).collect();
-        let (tells, found) = guard.look(clock::monotonic_ns(), &pins);
+        let (tells, found) = beside.0.look(clock::monotonic_ns(), &pins);
         tells.into_iter().for_each(|what| link.tell(what));
         if found {
-            publish(&keeper, &guard, shared);
+            publish(&keeper, &beside, shared);
         }
         if clock::monotonic_ns() >= due_ns {
             let begun_ns = clock::monotonic_ns();
@@ -159,47 +163,58 @@ fn run<S: Storage>(
                     Work::Idle => IDLE_NS,
                 };
             if work == Work::Idle || growth != *keeper.growth() {
-                guard.grown(keeper.growth().grown);
-                publish(&keeper, &guard, shared);
+                beside.0.grown(keeper.growth().grown);
+                publish(&keeper, &beside, shared);
             }
         }
-        let wait_ns = due_ns.saturating_sub(clock::monotonic_ns());
+        if beside.1.look(clock::monotonic_ns()) {
+            publish(&keeper, &beside, shared);
+        }
+        let due_next_ns = due_ns.min(beside.1.due_ns());
+        let wait_ns = due_next_ns.saturating_sub(clock::monotonic_ns());
         match queue.recv_timeout(Duration::from_nanos(wait_ns)) {
             Ok(KeeperCommand::Event(event)) => {
                 if let Event::Started { index, epoch } = event {
-                    guard.started(index, epoch);
+                    beside.0.started(index, epoch);
                 }
                 keeper.event(event, &mut link);
             }
             Ok(KeeperCommand::Pin(id, request, moment, reply)) => {
                 let granted = keeper.pin(id, &request, moment, &mut link);
-                publish(&keeper, &guard, shared);
+                publish(&keeper, &beside, shared);
                 let _ = reply.send(granted);
                 continue;
             }
             Ok(KeeperCommand::Release(id, reply)) => {
                 let released = keeper.release(id, &mut link);
-                publish(&keeper, &guard, shared);
+                publish(&keeper, &beside, shared);
                 let _ = reply.send(released);
                 continue;
             }
             Ok(KeeperCommand::Watch(trigger)) => keeper.watch(trigger, &mut link),
+            Ok(KeeperCommand::LookIn(folder)) => beside.1.look_in(folder),
             Err(RecvTimeoutError::Timeout) => continue,
             Ok(KeeperCommand::Close) | Err(RecvTimeoutError::Disconnected) => {
                 let pins = keeper.pins().map(|pin| pin.id).collect();
-                return (guard, pins);
+                beside.1.end();
+                return (beside.0, pins);
             }
         }
-        publish(&keeper, &guard, shared);
+        publish(&keeper, &beside, shared);
     }
 }
 
-fn publish<S: Storage>(keeper: &Keeper<S>, guard: &Guard, shared: &Mutex<Kept>) {
+fn publish<S: Storage>(
+    keeper: &Keeper<S>,
+    (guard, requests): &(Guard, Requests),
+    shared: &Mutex<Kept>,
+) {
     let kept = Kept {
         growth: keeper.growth().clone(),
         pins: keeper.pins().cloned().collect(),
         copy_stopped: keeper.copy_stopped().map(str::to_owned),
         refused: keeper.refused().map(str::to_owned),
+        undeclared: requests.refused().map(str::to_owned),
         findings: guard.findings().clone(),
     };
     *shared.lock().unwrap_or_else(PoisonError::into_inner) = kept;

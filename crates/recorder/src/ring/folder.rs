@@ -151,6 +151,12 @@ impl RingFolder {
         self.place.as_ref().map(|place| place.own.path())
     }
 
+    /// Folders in which rings for other processes may lie.
+    pub(crate) fn folders(&self) -> Vec<StateFolder> {
+        let own = self.place.iter().map(|place| &place.own);
+        own.chain(&self.elsewhere).cloned().collect()
+    }
+
     /// Places that could not be used, and why.
     pub(crate) fn passed_over(&self) -> &[String] {
         &self.passed_over

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 // apart, because processors fetch lines in pairs). The state has one too, which nobody writes
 // between open and close: every push reads it, and on the line of HEAD, which the writer polls and
 // the last push has just written, that load was what made one push in five hundred slow.
+/// Of the header, that of its store.
+const STORE: usize = 16;
 pub(super) const STATE: usize = 64;
 pub(super) const HEAD: usize = 128;
 pub(super) const NEXT_SEQUENCE: usize = 136;
@@ -120,6 +122,13 @@ impl Ring {
         ring.watch_for_loss();
         ring.state().store(STATE_OPEN, Ordering::Release);
         ring
+    }
+
+    /// Id of the store that it says it belongs to. Looked up in its memory: a push wants a small ring.
+    pub(crate) fn store(&self) -> StoreId {
+        let mut id = [0; 16];
+        self.memory.read(STORE, &mut id);
+        StoreId(id)
     }
 
     /// Says whose ring it is from now on. For who has its writer's lock.

@@ -1,6 +1,7 @@
 //! The producer's side: push.
 
-use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, record_bytes};
+use super::folder::TO_ATTACH;
+use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, WRITER_LOCK, record_bytes};
 use super::number::{Number, UNTOLD};
 use super::waits::{Told, Waits};
 use super::{consumer, layout};
@@ -505,6 +506,26 @@ impl Producer {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.ring.memory.path()
+    }
+
+    /// Whether the ring was made for a producer in another process than its recorder's.
+    pub(crate) fn is_attached(&self) -> bool {
+        self.path().file_name().is_some_and(|name| name.to_string_lossy().ends_with(TO_ATTACH))
+    }
+
+    /// Whether a recorder has the ring now; of a ring that was attached to.
+    pub(crate) fn has_writer(&self) -> bool {
+        self.ring.memory.is_locked(WRITER_LOCK)
+    }
+
+    /// Id of the ring's store.
+    pub(crate) fn store(&self) -> baro_ondisk::StoreId {
+        self.ring.store()
+    }
+
+    /// The folder of the ring's file, in which nobody but its owner and root can have put anything.
+    pub(crate) fn folder(&self) -> crate::Result<baro_sys::state::StateFolder> {
+        Ok(super::found::open_above(self.path())?.0)
     }
 
     /// The ring.

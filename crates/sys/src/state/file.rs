@@ -87,6 +87,17 @@ impl StateFolder {
     /// As [`StateFolder::open_file`]; it is longer, or no UTF-8.
     pub fn read_text(&self, name: &str, limit_bytes: u64) -> Result<Option<String>> {
         let path = self.path().join(name);
+        let Some(bytes) = self.read_bytes(name, limit_bytes)? else { return Ok(None) };
+        let fault = |e| Error::new("read", &path, io::Error::new(io::ErrorKind::InvalidData, e));
+        String::from_utf8(bytes).map(Some).map_err(fault)
+    }
+
+    /// The bytes of a file of at most `limit_bytes`; None if it is not there.
+    ///
+    /// # Errors
+    /// As [`StateFolder::open_file`]; it is longer.
+    pub fn read_bytes(&self, name: &str, limit_bytes: u64) -> Result<Option<Vec<u8>>> {
+        let path = self.path().join(name);
         let failed = |source| Error::new("read", &path, source);
         let file = match self.open_file(name) {
             Err(error) if error.is_missing() => return Ok(None),
@@ -98,9 +109,7 @@ impl StateFolder {
             let found = format!("expected at most {limit_bytes} bytes, found more");
             return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, found)));
         }
-        let text = String::from_utf8(bytes);
-        let fault = |e: std::string::FromUtf8Error| io::Error::new(io::ErrorKind::InvalidData, e);
-        text.map(Some).map_err(|error| failed(fault(error)))
+        Ok(Some(bytes))
     }
 
     /// Makes or replaces a file, durably and at once: a new file of another name is written and synced,

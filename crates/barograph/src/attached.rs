@@ -1,0 +1,100 @@
+//! Pushing from a process of its own into a store that another process records.
+
+use crate::series::Pushed;
+use crate::{Channel, Error, Group, Kind, Producer, Result, Series};
+use baro_log::Catalog;
+use baro_ondisk::{Declaration, Layout, Type};
+use std::borrow::Cow;
+use std::path::Path;
+use std::time::Duration;
+
+/// A producer in a process of its own: pushes into a ring of a recorder that runs elsewhere
+/// (`baro record --attach N`, or [`Recorder::ring_to_attach`](crate::Recorder::ring_to_attach)), and asks
+/// that one to declare.
+///
+/// ```no_run
+/// use barograph::{Attached, Time};
+/// let mut rig = Attached::to("/data/store")?;
+/// let x = rig.series::<f64>("position{axis=\"x\"}", "mm")?;
+/// rig.producer().sample(x, Time::now(), 20.5)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Attached {
+    producer: Producer,
+    catalog: Catalog,
+    timeout: Duration,
+}
+
+/// Longer than a disk in trouble is waited for.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Attached {
+    /// A free ring of the process that records into the store at `path`.
+    ///
+    /// # Errors
+    /// It is no store, its catalog is damaged, or no ring is free.
+    pub fn to(path: impl AsRef<Path>) -> Result<Attached> {
+        let baro_recorder::Attached { producer, catalog, .. } =
+            baro_recorder::attach(path.as_ref(), None)?;
+        Ok(Attached { producer: Producer { inner: producer }, catalog, timeout: TIMEOUT })
+    }
+
+    /// From now on the recorder is waited for so long when it is asked to declare; a minute else.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Pushes: never blocks, allocates or enters the kernel.
+    pub fn producer(&mut self) -> &mut Producer {
+        &mut self.producer
+    }
+
+    /// The series of this name: see [`Recorder::series`](crate::Recorder::series). Where it is new the
+    /// recorder is asked, which looks ten times a second and waits for its disk: declare before recording.
+    ///
+    /// # Errors
+    /// As there; nobody records any more, or the recorder does not answer.
+    pub fn series<T: Kind>(&mut self, name: &str, unit: &str) -> Result<Series<T>> {
+        let group = self.group::<T>(&[name], unit)?;
+        Ok(Series::new(group.ids.first().map_or(0, |id| *id)))
+    }
+
+    /// Several series of one type and unit: asked for together.
+    ///
+    /// # Errors
+    /// As [`Attached::series`]; others of them may be declared then.
+    pub fn group<T: Kind>(&mut self, names: &[&str], unit: &str) -> Result<Group<T>> {
+        let wanted: Vec<_> = names.iter().map(|name| (*name, <T as Pushed>::TYPE, unit)).collect();
+        Ok(Group::new(self.declare(&wanted)?))
+    }
+
+    /// The channel of this name: see [`Recorder::channel`](crate::Recorder::channel).
+    ///
+    /// # Errors
+    /// As there, and as [`Attached::series`].
+    pub fn channel(&mut self, name: &str, layout: &str) -> Result<Channel> {
+        if layout.is_empty() {
+            let ids = self.declare(&[(name, Type::Channel, "")])?;
+            return Ok(Channel { id: ids.first().map_or(0, |id| *id) });
+        }
+        let fields: Layout = layout.parse().map_err(|error: baro_ondisk::LayoutError| {
+            Error::Text { what: "layout", text: layout.to_owned(), why: error.to_string() }
+        })?;
+        let layout = Some(Cow::Owned(fields));
+        let wanted = Declaration { id: 1, kind: Type::Channel, name, unit: "", layout };
+        let limit_ns = self.timeout.as_nanos();
+        let go_on = |waited_ns| u128::from(waited_ns) < limit_ns;
+        let found = self.producer.inner.ask(&[wanted], go_on)?.pop();
+        Ok(Channel { id: found.transpose()?.unwrap_or(0) })
+    }
+
+    fn declare(&mut self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
+        let limit_ns = self.timeout.as_nanos();
+        let go_on = |waited_ns| u128::from(waited_ns) < limit_ns;
+        let asked = self.producer.inner.declare_each(&mut self.catalog, wanted, go_on)?;
+        Ok(asked.into_iter().collect::<std::result::Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,146 @@
+//! The series and channels of a store that is recorded into: its catalog behind one lock, for whoever
+//! declares in this process and for what others ask.
+//!
+//! Only a recorder writes the catalog. What is declared is durable, and the writer's table of types knows
+//! it, before its id is handed out.
+//!
+//! Invariant: declarations that are made together wait for the device once. Held by
+//! `ten_thousand_names_of_another_process_wait_for_the_device_once` (`tests/declaring.rs`).
+
+use crate::types::DeclaredTypes;
+use crate::{Error, Result};
+use baro_log::{Catalog, Declared};
+use baro_ondisk::{Answered, Declaration, DeclareAnswer, Layout, Type};
+use baro_sys::disk::Disk;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Declarations {
+    disk: Disk,
+    session: u64,
+    /// The largest frame that a ring takes.
+    frame_bytes_max: usize,
+    catalog: Mutex<Catalog>,
+    types: Arc<DeclaredTypes>,
+    /// How often something new was made durable.
+    syncs: AtomicU64,
+}
+
+impl Declarations {
+    pub(crate) fn new(disk: Disk, session: u64, frame_bytes_max: usize, catalog: Catalog) -> Self {
+        let types = Arc::new(DeclaredTypes::default());
+        types.add(catalog.iter().map(|found| (found.id, found.kind)));
+        let (catalog, syncs) = (Mutex::new(catalog), AtomicU64::new(0));
+        Declarations { disk, session, frame_bytes_max, catalog, types, syncs }
+    }
+
+    pub(crate) fn types(&self) -> Arc<DeclaredTypes> {
+        Arc::clone(&self.types)
+    }
+
+    pub(crate) fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn catalog(&self) -> MutexGuard<'_, Catalog> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Declared> {
+        self.catalog().get(name)
+    }
+
+    /// All of these or none.
+    pub(crate) fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
+        let mut catalog = self.catalog();
+        let before = catalog.len();
+        let ids = catalog.declare(&self.disk, self.session, wanted)?;
+        self.count(&catalog, before);
+        self.types.add(ids.iter().copied().zip(wanted.iter().map(|(_, kind, _)| *kind)));
+        Ok(ids)
+    }
+
+    /// Each by itself, with one sync.
+    pub(crate) fn declare_each<'a>(
+        &self,
+        wanted: &'a [Declaration<'a>],
+    ) -> Result<Vec<Result<u32>>> {
+        let mut catalog = self.catalog();
+        self.each(&mut catalog, wanted)
+    }
+
+    fn each<'a>(
+        &self,
+        catalog: &mut Catalog,
+        wanted: &'a [Declaration<'a>],
+    ) -> Result<Vec<Result<u32>>> {
+        let before = catalog.len();
+        let each = catalog.declare_each(&self.disk, self.session, wanted)?;
+        self.count(catalog, before);
+        let found = each.iter().zip(wanted);
+        let declared = found.filter_map(|(one, wanted)| Some((*one.as_ref().ok()?, wanted.kind)));
+        self.types.add(declared);
+        Ok(each.into_iter().map(|one| one.map_err(Error::from)).collect())
+    }
+
+    pub(crate) fn declare_channel(&self, name: &str, layout: &Layout) -> Result<u32> {
+        layout.check_frame(self.frame_bytes_max as u64)?;
+        let mut catalog = self.catalog();
+        let before = catalog.len();
+        let id = catalog.declare_channel(&self.disk, self.session, name, layout)?;
+        self.count(&catalog, before);
+        self.types.add([(id, Type::Channel)].into_iter());
+        Ok(id)
+    }
+
+    /// What another process asks for. One name more than fits refuses only itself.
+    pub(crate) fn answer(&self, wanted: &[Declaration<'_>]) -> DeclareAnswer {
+        let beyond = |one: &Declaration<'_>| {
+            let layout = one.layout.as_ref()?;
+            layout.check_frame(self.frame_bytes_max as u64).err().map(|error| error.to_string())
+        };
+        let refused: Vec<Option<String>> = wanted.iter().map(beyond).collect();
+        let fits = wanted.iter().zip(&refused).filter(|(_, why)| why.is_none());
+        let fits: Vec<Declaration<'_>> = fits.map(|(one, _)| one.clone()).collect();
+        let mut catalog = self.catalog();
+        let mut found = match self.each(&mut catalog, &fits) {
+            Ok(each) => each.into_iter(),
+            // The device: nothing more can be declared.
+            Err(error @ Error::System(_)) => return DeclareAnswer::Refused(error.to_string()),
+            Err(error) => {
+                let why = error.to_string();
+                let each = fits.iter().map(|one| match catalog.id(one.name) {
+                    Some((id, kind)) if kind == one.kind => Ok(id),
+                    _ => Err(Error::Undeclared { why: why.clone() }),
+                });
+                each.collect::<Vec<_>>().into_iter()
+            }
+        };
+        let each = wanted.iter().zip(refused).map(|(one, why)| {
+            let why = match why
+                .map_or_else(|| found.next(), |why| Some(Err(Error::Undeclared { why })))
+            {
+                Some(Ok(id)) => return Answered::Declared(id, one.kind),
+                Some(Err(error)) => error.to_string(),
+                None => String::new(),
+            };
+            // Whoever asks learns what it is, and says himself what he wanted.
+            match catalog.id(one.name) {
+                Some((id, kind)) if kind != one.kind => Answered::Declared(id, kind),
+                _ => Answered::Refused(why),
+            }
+        });
+        DeclareAnswer::Each(each.collect())
+    }
+
+    /// A mark only: without it nothing is lost but the proof that all is there.
+    pub(crate) fn mark_end(&self) {
+        let _ = self.catalog().mark_end(&self.disk, self.session);
+    }
+
+    fn count(&self, catalog: &Catalog, before: usize) {
+        self.syncs.fetch_add(u64::from(catalog.len() > before), Ordering::Relaxed);
+    }
+}
