@@ -50,3 +50,65 @@ fn a_full_log_is_told_when_loss_begins() {
         }
     }
 }
+
+#[test]
+fn a_store_that_is_full_is_switched_and_goes_on() {
+    let folder = Folder::new("lost-switch");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "2M"]), 0);
+    let record = ["record", &store, "--generate", "--interval", "1ms", "--for", "2s"];
+    let full = run(&record);
+    let said = stderr(&full);
+    assert_eq!(full.status.code(), Some(3), "{said}");
+    assert!(said.contains("baro init STORE --when-full recycle"), "{said}");
+    let switch = ["init", &store, "--when-full", "recycle", "--format", "json"];
+    assert_eq!(json(&run(&switch), 0)["when_full"], "recycle");
+    let said = text(&run(&["init", &store, "--when-full", "recycle"]), 0);
+    assert!(said.contains("reuses the oldest segment when full"), "{said}");
+    let again = run(&record);
+    assert!(!stderr(&again).contains("LOG FULL"), "{}", stderr(&again));
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    text(&run(&["verify", &store]), 0);
+    // And back.
+    assert_eq!(
+        json(&run(&["init", &store, "--when-full", "stop", "--format", "json"]), 0)["when_full"],
+        "stop"
+    );
+    assert!(stderr(&run(&record)).contains("LOG FULL"));
+}
+
+#[test]
+fn a_switch_is_of_a_store_that_is_there_and_that_nobody_records_into() {
+    let folder = Folder::new("lost-switch-busy");
+    let store = folder.path("store");
+    let switch = ["init", &store, "--when-full", "recycle"];
+    let none = run(&switch);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(!std::path::Path::new(&store).exists());
+    assert_eq!(run(&[&switch[..], &["--size", "2M"]].concat()).status.code(), Some(2));
+    text(&run(&["init", &store, "--size", "2M"]), 0);
+    let refused = stderr(&run(&["init", &store, "--size", "2M", "--recycle"]));
+    assert!(refused.contains("baro init STORE --when-full recycle"), "{refused}");
+    let before = std::fs::read(folder.path("store/store")).unwrap();
+    let mut child = calls::baro(&["record", &store, "--generate", "--interval", "100ms"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let busy = (0..500).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let info = run(&["info", &store, "--format", "json"]);
+        let recording = String::from_utf8_lossy(&info.stdout).contains(&child.id().to_string());
+        recording.then(|| run(&switch))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let busy = busy.unwrap();
+    assert_eq!(busy.status.code(), Some(1));
+    let said = stderr(&busy);
+    assert!(
+        said.contains(&format!("process {} records into this store: end it", child.id())),
+        "{said}"
+    );
+    assert_eq!(std::fs::read(folder.path("store/store")).unwrap(), before);
+}

@@ -35,6 +35,7 @@ mod running;
 mod series;
 mod session;
 mod settled;
+mod switch;
 mod walk;
 
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
@@ -55,4 +56,5 @@ pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
 pub use settled::read_settled;
+pub use switch::set_when_full;
 pub use walk::{Blocks, Found, FoundHeader, Walk};

@@ -3,14 +3,17 @@
 use super::{Format, print_json, promises};
 use crate::failure::{Outcome, Result};
 use crate::size;
-use baro_log::{Geometry, init_growing, segment_name};
+use baro_log::{
+    Geometry, Role, StoreLock, init_growing, open_folder, read_identity, segment_name,
+    set_when_full,
+};
 use baro_ondisk::{Identity, StoreId, WhenFull};
 use baro_recorder::inspect::Look;
 use baro_sys::disk::Disk;
 use baro_sys::place::FixedFile;
 use baro_sys::storage::Storage;
 use baro_sys::{clock, identity};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -32,12 +35,69 @@ pub(crate) struct Arguments {
     /// Without it new records are refused then.
     #[arg(long)]
     recycle: bool,
+    /// Of a store that is there: what a full log does from now on
+    ///
+    /// Nothing else changes.
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["size", "grow_to", "recycle"])]
+    when_full: Option<Full>,
     /// text or json
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
 }
 
+/// What happens when a log is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Full {
+    /// The oldest segment is reused
+    Recycle,
+    /// New records are refused
+    Stop,
+}
+
+impl Full {
+    fn of(when_full: WhenFull) -> (&'static str, &'static str) {
+        match when_full {
+            WhenFull::Stop => ("stop", "refuses new records when full"),
+            WhenFull::Recycle => ("recycle", "reuses the oldest segment when full"),
+        }
+    }
+}
+
+/// Changes what happens when the log of a store is full. A recorder has read it when it opened the store,
+/// so none may run.
+fn switch(path: &Path, full: Full, format: Format) -> Result<Outcome> {
+    let disk = open_folder(path)?;
+    read_identity(&disk, path)?;
+    let Ok(_lock) = StoreLock::take(&disk, Role::Recording)? else {
+        let who = StoreLock::holder(&disk, Role::Recording)?.and_then(|holder| holder.pid);
+        let who = who.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+        let path = path.display();
+        return Err(format!(
+            "{path}: {who} records into this store: end it, run this again, and start it anew"
+        )
+        .into());
+    };
+    let when_full = match full {
+        Full::Recycle => WhenFull::Recycle,
+        Full::Stop => WhenFull::Stop,
+    };
+    let identity = set_when_full(&disk, path, when_full)?;
+    let (name, says) = Full::of(identity.when_full);
+    match format {
+        Format::Text => out!("{}: store {}, {says}", path.display(), identity.store),
+        Format::Json => print_json(&json!({
+            "path": path,
+            "store": identity.store.to_string(),
+            "when_full": name,
+        }))?,
+    }
+    Ok(Outcome::Done)
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if let Some(full) = arguments.when_full {
+        return switch(&arguments.store, full, arguments.format);
+    }
     let quiet = arguments.format != Format::Text;
     let (log_bytes, grow) = match (arguments.size, arguments.grow_to) {
         (Some(bytes), _) => (bytes, false),
@@ -56,10 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 identity.segments,
                 size::show_bytes(identity.segment_bytes),
                 if grow { " (two now, the others while recording)" } else { "" },
-                match identity.when_full {
-                    WhenFull::Stop => "refuses new records when full",
-                    WhenFull::Recycle => "reuses the oldest segment when full",
-                }
+                Full::of(identity.when_full).1
             );
             promises::lines(&judged).iter().for_each(|line| out!("{line}"));
             if let Some((allocated, segment)) = wasted(&arguments.store) {
@@ -77,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "segment_bytes": identity.segment_bytes,
             "log_bytes": log_bytes,
             "init_segments": if grow { 2 } else { identity.segments },
-            "when_full": if identity.when_full == WhenFull::Stop { "stop" } else { "recycle" },
+            "when_full": Full::of(identity.when_full).0,
             "promises": promises::as_json(&judged),
         }))?,
     }

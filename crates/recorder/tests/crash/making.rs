@@ -1,6 +1,6 @@
 //! Making a store and declaring series, with a crash at every operation.
 
-use baro_log::{Catalog, Geometry, IDENTITY, Segments, init, read_identity};
+use baro_log::{Catalog, Geometry, IDENTITY, Segments, init, read_identity, set_when_full};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -55,6 +55,39 @@ fn a_crash_at_any_operation_of_init_leaves_a_whole_store_or_none() {
         }
     }
     assert!(stores > 6, "the rename was never seen to survive");
+}
+
+#[test]
+fn a_crash_at_any_operation_of_a_switch_leaves_the_store_old_or_new() {
+    let mut rng = Rng::new(5);
+    let mut seen = [0; 2];
+    for when_full in [WhenFull::Recycle, WhenFull::Stop] {
+        for at in 0..6 {
+            for mode in MODES {
+                let disk = SimDisk::new(at);
+                make(&disk, 1).unwrap();
+                let path = Path::new("sim");
+                if when_full == WhenFull::Stop {
+                    set_when_full(&disk, path, WhenFull::Recycle).unwrap();
+                }
+                let before = read_identity(&disk, path).unwrap();
+                disk.inject(Fault::PowerOff(disk.operations() + at));
+                let switched = set_when_full(&disk, path, when_full).is_ok();
+                let after = disk.crash(&mut rng, mode);
+                let found = read_identity(&after, path).unwrap();
+                assert!(found.when_full == when_full || !switched, "said to be durable");
+                assert_eq!(found, baro_ondisk::Identity { when_full: found.when_full, ..before });
+                seen[usize::from(found.when_full == when_full)] += 1;
+                whole(&after);
+                // Again, and to what it is.
+                for _ in 0..2 {
+                    let found = set_when_full(&after, path, when_full).unwrap();
+                    assert_eq!(found.when_full, when_full);
+                }
+            }
+        }
+    }
+    assert!(seen[0] > 5 && seen[1] > 5, "{seen:?}");
 }
 
 #[test]

@@ -35,8 +35,9 @@ impl Losing {
         let full = trouble == Trouble::LogFull;
         if full && !self.full {
             say!(
-                "LOG FULL: nothing more is recorded; make a larger store, or one that reuses its \
-                 oldest part: baro init --recycle"
+                "LOG FULL: nothing more is recorded; to reuse its oldest part from now on, end this \
+                 recorder, run: baro init STORE --when-full recycle, and start it again; or make a \
+                 larger store"
             );
         }
         self.full = full;
