@@ -39,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     input::CSV,
     input::JSON,
     input::INFLUX,
+    input::PROMETHEUS,
     input::FRAMES,
     input::UDP,
     trace::FORMAT,

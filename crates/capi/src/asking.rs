@@ -17,6 +17,8 @@ use std::ffi::c_char;
 /// in the other process and durable when this returns. Blocks for at most `timeout_ns`: declare before
 /// recording, not in the thread that must not wait. BARO_ETIMEDOUT: not answered; it may be declared.
 /// BARO_ESHUTDOWN: nobody records. BARO_EACCES: refused, with the recorder's reason.
+///
+/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EACCES, BARO_ESHUTDOWN, BARO_ETIMEDOUT, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_producer_declare(
     producer: *mut baro_producer,

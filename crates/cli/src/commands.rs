@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Record(Box<record::Arguments>),
     /// Import samples from files
     ///
-    /// CSV, JSON lines, Parquet, Influx line protocol.
+    /// CSV, JSON lines, Parquet, Influx line protocol, text of Prometheus.
     Import(import::Arguments),
     /// Keep a window of time
     ///

@@ -42,6 +42,8 @@ pub struct Fed {
     pub bad: u64,
     /// Lines that were not, whole or in part: several values of one line count once.
     pub bad_lines: u64,
+    /// Exemplars beside samples, which are none of their series: passed over.
+    pub exemplars: u64,
     /// The first complaints.
     pub complaints: Vec<String>,
     /// Datagrams received.
@@ -76,6 +78,7 @@ impl Fed {
             missed: 0,
             bad: 0,
             bad_lines: 0,
+            exemplars: 0,
             complaints: Vec::new(),
             datagrams: 0,
             dropped: 0,

@@ -88,6 +88,8 @@ pub struct Intake<'a> {
     in_parts: bool,
     /// A line of samples without a time, and the time at which its first one came.
     line: (u64, i64),
+    /// When what is being read came; `None`: now.
+    came_ns: Option<i64>,
     /// Inputs begun.
     inputs: u32,
 }
@@ -123,6 +125,7 @@ impl<'a> Intake<'a> {
             begin: LineBegin::default(),
             in_parts: false,
             line: (0, 0),
+            came_ns: None,
             inputs: 0,
         })
     }
@@ -151,10 +154,15 @@ impl<'a> Intake<'a> {
         self.manner.strict && self.fed.bad > 0
     }
 
+    /// What comes from now on was read then, and not when its turn is: samples without a time have that.
+    pub fn came_at(&mut self, time_ns: i64) {
+        self.came_ns = Some(time_ns);
+    }
+
     /// The time of a sample without one: all of a line have that of its first.
     pub fn line_time_ns(&mut self, line: u64) -> i64 {
         if self.line.0 != line {
-            self.line = (line, clock::realtime_ns());
+            self.line = (line, self.came_ns.unwrap_or_else(clock::realtime_ns));
         }
         self.line.1
     }

@@ -131,3 +131,21 @@ fn a_line_with_a_value_of_another_type_is_refused_whole_and_declares_nothing() {
     assert!(recorder.declared("kept").is_some());
     assert!(recorder.declared("new").is_none() && recorder.declared("late").is_none());
 }
+
+#[test]
+fn a_line_without_a_time_has_that_at_which_it_came() {
+    let (_folder, recorder) = recorder("came");
+    let waiting = Waiting::default();
+    let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
+    let mut intake = Intake::new("test", target, Manner::as_they_come(usize::MAX)).unwrap();
+    // Two that came before names of the first were declared; the second has waited for that.
+    for (line, came_ns) in [(1, 1_000), (2, 2_000)] {
+        intake.came_at(came_ns);
+        let time_ns = intake.line_time_ns(line);
+        take(&mut intake, time_ns, &format!("one{line}"));
+        intake.flush(&mut |_| {}).unwrap();
+        // All of a line have that of its first.
+        intake.came_at(came_ns + 500);
+        assert_eq!((time_ns, intake.line_time_ns(line)), (came_ns, came_ns));
+    }
+}

@@ -12,6 +12,8 @@
 //! `,` `;` or a tab between them. A header may stand wherever it likes (files get concatenated).
 //! Without one a name that is a number is refused: that is a file of values without names.
 //!
+//! What InfluxDB 2 answers with, [annotated CSV](annotated), is known by its first line.
+//!
 //! Time: [`Times`]; nothing means now, and is `None` here. Value: `12` is an integer, `12.0`, `1e3`,
 //! `nan` and `inf` are floats, `true` and `false` truth values, others are texts and stand in quotes.
 //! Any field may be in quotes, and then holds separators, line breaks, and quotes written twice; so a
@@ -23,6 +25,7 @@
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
 //! a few [`LINE_BYTES_MAX`]. Held by `tests::any_cutting_gives_the_same_items`.
 
+mod annotated;
 mod columns;
 mod error;
 mod fields;
@@ -33,6 +36,7 @@ use crate::lines::{self, Unreadable, quote};
 use crate::records::{Attempt, Records, Verdict};
 use crate::sample::Sample;
 use crate::time::Times;
+use annotated::Annotated;
 use columns::Columns;
 use fields::{Fault, Field, Values, field, is_value, unguarded};
 use header::Header;
@@ -44,6 +48,15 @@ pub use error::{CsvError, CsvProblem};
 #[must_use]
 pub fn parse_time(text: &str) -> Option<i64> {
     Times::default().read(text).ok()
+}
+
+/// Whether a text that begins so is annotated CSV, by its first line.
+#[must_use]
+pub fn is_annotated(begin: &str) -> bool {
+    let begin = begin.strip_prefix('\u{feff}').unwrap_or(begin);
+    let first = begin.lines().find(|line| !line.trim().is_empty());
+    first
+        .is_some_and(|line| annotated::is_annotation(line.as_bytes()) || annotated::is_header(line))
 }
 
 /// Whether a text is a time, with a zone or without.
@@ -98,7 +111,7 @@ impl CsvParser {
     pub fn finish(&mut self, mut item: impl FnMut(Result<Sample<'_>, CsvError>)) {
         let CsvParser { records, reader } = self;
         records.finish(|number, line, attempt| reader.line(number, line, attempt, &mut item));
-        (reader.state, reader.ended) = (State::Unknown, false);
+        (reader.state, reader.ended, reader.bare) = (State::Unknown, false, false);
     }
 }
 
@@ -116,6 +129,8 @@ enum State {
     Rows { header: bool },
     /// What a header says.
     Columns(Box<Columns>),
+    /// Tables that say what their columns are.
+    Annotated(Box<Annotated>),
 }
 
 /// What lines mean.
@@ -125,11 +140,13 @@ pub(crate) struct Reader {
     state: State,
     /// Nothing more of the input can be read.
     ended: bool,
+    /// The last line was a header.
+    bare: bool,
 }
 
 impl Reader {
     pub(crate) fn of(form: TextForm) -> Self {
-        Reader { form, state: State::Unknown, ended: false }
+        Reader { form, state: State::Unknown, ended: false, bare: false }
     }
 
     /// `None`: the line was too long.
@@ -160,9 +177,16 @@ impl Reader {
             return Verdict::Done;
         };
         let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+        let known = matches!(self.state, State::Unknown | State::Annotated(_));
+        let annotation = known && annotated::is_annotation(content);
+        if let State::Annotated(tables) = &mut self.state
+            && first.is_none()
+        {
+            tables.blank();
+        }
         let comments = match &self.state {
             State::Columns(columns) => columns.has_comments(),
-            State::Unknown | State::Rows { .. } => true,
+            State::Unknown | State::Rows { .. } | State::Annotated(_) => !annotation,
         };
         if first.is_none() || first == Some(&b'#') && comments {
             return Verdict::Done;
@@ -192,9 +216,21 @@ impl Reader {
         text: &str,
         item: &mut impl FnMut(Result<Sample<'_>, CsvError>),
     ) -> Result<(), Fault> {
+        let bare = std::mem::replace(&mut self.bare, false);
+        if let State::Unknown = self.state
+            && (annotated::is_annotation(text.as_bytes()) || annotated::is_header(text))
+        {
+            self.state = State::Annotated(Box::default());
+        }
+        if let State::Annotated(tables) = &mut self.state {
+            if annotated::is_annotation(text.as_bytes()) {
+                return tables.annotation(text);
+            }
+            return tables.line(line, text, &self.form.times, &mut |sample| item(Ok(sample)));
+        }
         if let State::Columns(columns) = &mut self.state {
             if columns.is_same(text) {
-                return Ok(());
+                return self.again(bare);
             }
             let Err(fault) = columns.row(line, text, &mut |sample| item(Ok(sample))) else {
                 return Ok(());
@@ -202,7 +238,7 @@ impl Reader {
             // Files get put together: another header says what comes behind it.
             let other = fault.problem.is_of_header() && columns.is_header(text);
             match if other { self.header(text)? } else { None } {
-                Some(state) => self.state = state,
+                Some(state) => (self.state, self.bare) = (state, true),
                 None => return Err(fault),
             }
             return Ok(());
@@ -215,14 +251,21 @@ impl Reader {
                 }
                 item(Ok(sample));
             }
-            Ok(None) => self.state = State::Rows { header: true },
+            Ok(None) if named => return self.again(bare),
+            Ok(None) => (self.state, self.bare) = (State::Rows { header: true }, true),
             Err(fault) if matches!(fault.problem, CsvProblem::QuoteOpen) => return Err(fault),
             Err(fault) => match self.header(text)? {
-                Some(state) => self.state = state,
+                Some(state) => (self.state, self.bare) = (state, true),
                 None => return Err(fault),
             },
         }
         Ok(())
+    }
+
+    /// The header once more: files get put together. Right behind itself it is a file of headers.
+    fn again(&mut self, bare: bool) -> Result<(), Fault> {
+        self.bare = true;
+        if bare { Err(Fault { offset: 0, problem: CsvProblem::HeaderAgain }) } else { Ok(()) }
     }
 
     /// What a line says about those behind it, if it is a header.

@@ -1,6 +1,6 @@
 //! The inputs of `baro record`: this machine's kernel counters ([`proc`]), lines of CSV
-//! and of JSON ([`csv`], [`json`]), of the Influx line protocol ([`influx`]), frames of one size ([`raw`]) or with their length before them
-//! ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
+//! and of JSON ([`csv`], [`json`]), of the Influx line protocol ([`influx`]) and of Prometheus and OpenMetrics
+//! ([`prometheus`]), frames of one size ([`raw`]) or with their length before them ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
 //! ([`generate`]).
 //!
 //! Every module but [`proc`] is pure: bytes go in, samples or frames come out, and the caller owns
@@ -17,6 +17,7 @@ pub mod json;
 mod lines;
 pub mod number;
 pub mod proc;
+pub mod prometheus;
 pub mod raw;
 mod records;
 mod sample;

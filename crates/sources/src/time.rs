@@ -19,7 +19,7 @@ use std::fmt;
 const PLAUSIBLE_S: std::ops::Range<i64> = 315_532_800..4_102_444_800;
 const SECOND_NS: i64 = 1_000_000_000;
 /// The units that an integer may be in, by what an option calls them.
-const UNITS: [(&str, i64); 3] = [("s", SECOND_NS), ("ms", 1_000_000), ("us", 1_000)];
+const UNITS: [(&str, i64); 4] = [("s", SECOND_NS), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
 /// How times are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +30,8 @@ pub struct Times {
     zone_s: Option<i64>,
     /// Whether an integer must be plausible where nobody has said its unit.
     checked: bool,
+    /// Integers are milliseconds where nobody has said another unit, and must be plausible.
+    milliseconds: bool,
 }
 
 impl Times {
@@ -43,6 +45,12 @@ impl Times {
     #[must_use]
     pub fn of_unit(self, unit_ns: i64) -> Self {
         Times { unit_ns: Some(unit_ns), ..self }
+    }
+
+    /// Integers are milliseconds if nobody has said their unit, and refused where that is not plausible.
+    #[must_use]
+    pub(crate) fn of_milliseconds(self) -> Self {
+        Times { milliseconds: true, ..self }
     }
 
     /// Times without a zone are those of a clock that is `zone_s` seconds ahead of UTC.
@@ -88,25 +96,27 @@ impl Times {
     pub(crate) fn count(&self, count: i64) -> Result<i64, TimeFault> {
         match self.unit_ns {
             Some(unit_ns) => count.checked_mul(unit_ns).ok_or(TimeFault::Range),
-            None if self.checked => plausible(count),
+            None if self.milliseconds => plausible(count, 1_000_000),
+            None if self.checked => plausible(count, 1),
             None => Ok(count),
         }
     }
 }
 
-/// An integer as nanoseconds, unless it can only be meant otherwise. One that is no plausible time in
-/// any unit, such as 5, is nanoseconds: it was counted by hand.
-fn plausible(count: i64) -> Result<i64, TimeFault> {
-    let seconds = count.div_euclid(SECOND_NS);
-    if PLAUSIBLE_S.contains(&seconds) {
-        return Ok(count);
-    }
-    for (unit, unit_ns) in UNITS {
-        if PLAUSIBLE_S.contains(&count.div_euclid(SECOND_NS / unit_ns)) {
+/// An integer in units of `unit_ns`, unless it can only be meant otherwise. One that is no plausible time
+/// in any unit, such as 5, is in this one: it was counted by hand.
+fn plausible(count: i64, unit_ns: i64) -> Result<i64, TimeFault> {
+    let seconds = |unit_ns: i64| count.div_euclid(SECOND_NS / unit_ns);
+    if !PLAUSIBLE_S.contains(&seconds(unit_ns)) {
+        let other = UNITS.into_iter().find(|(_, other)| PLAUSIBLE_S.contains(&seconds(*other)));
+        if let Some((unit, _)) = other {
             return Err(TimeFault::Unit { unit });
         }
+        if seconds(unit_ns) >= PLAUSIBLE_S.end {
+            return Err(TimeFault::Far);
+        }
     }
-    if seconds >= PLAUSIBLE_S.end { Err(TimeFault::Far) } else { Ok(count) }
+    count.checked_mul(unit_ns).ok_or(TimeFault::Range)
 }
 
 /// Why a text is no time; shown as what was expected.
@@ -118,12 +128,12 @@ pub enum TimeFault {
     Calendar,
     /// Before 1677-09-21 or after 2262-04-11: not in 64 bits of nanoseconds.
     Range,
-    /// An integer that as nanoseconds is before 1980, and not in this unit.
+    /// An integer that in the unit it is taken in is before 1980 or after 2100, and not in this one.
     Unit {
         /// As `--precision` calls it.
         unit: &'static str,
     },
-    /// An integer that as nanoseconds is after 2100.
+    /// An integer that is after 2100.
     Far,
     /// A date without a zone.
     Zone,

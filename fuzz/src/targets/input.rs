@@ -9,6 +9,7 @@ use baro_sources::datagram;
 use baro_sources::frames::LengthFramer;
 use baro_sources::influx::InfluxParser;
 use baro_sources::json::JsonParser;
+use baro_sources::prometheus::PrometheusParser;
 use baro_sys::memory::SharedMemory;
 
 /// The smallest ring: one header unit and 64 KiB.
@@ -24,7 +25,7 @@ pub(crate) const RING: Target = Target {
 pub(crate) const CSV: Target = Target {
     name: "csv",
     fuzz_one: csv,
-    seeds: || vec![CSV_SEED.as_bytes().to_vec()],
+    seeds: || vec![CSV_SEED.as_bytes().to_vec(), ANNOTATED_SEED.as_bytes().to_vec()],
     fix_up: |_| {},
 };
 
@@ -42,6 +43,13 @@ pub(crate) const INFLUX: Target = Target {
     fix_up: |_| {},
 };
 
+pub(crate) const PROMETHEUS: Target = Target {
+    name: "prometheus",
+    fuzz_one: prometheus,
+    seeds: || vec![PROMETHEUS_SEED.as_bytes().to_vec()],
+    fix_up: |_| {},
+};
+
 pub(crate) const FRAMES: Target =
     Target { name: "frames", fuzz_one: frames, seeds: || vec![frames_seed()], fix_up: |_| {} };
 
@@ -54,6 +62,14 @@ pub(crate) const UDP: Target = Target {
 
 /// Frames larger than this are passed over.
 const FRAME_BYTES_MAX: usize = 500;
+
+const ANNOTATED_SEED: &str = "#datatype,string,long,dateTime:RFC3339,double,string,string,string\r\n\
+                              #group,false,false,false,false,true,true,true\r\n#default,_result,,,,,,\r\n\
+                              ,result,table,_time,_value,_field,_measurement,host\r\n\
+                              ,,0,2026-11-21T21:03:49Z,1.5,f,m,\"a,b\"\r\n\r\n,error,reference\r\n,x,1\r\n";
+
+const PROMETHEUS_SEED: &str = "# TYPE up gauge\nup{job=\"a\",x=\"b\\n}\"} 1 1700000000.123\n\
+                               {\"my metric\"} +Inf 1700000000123 # {trace=\"x\"} 0.5 1.5\nn NaN\n# EOF\n";
 
 const JSON_SEED: &str = "{\"time\":1700000000.123456789,\"series\":\"temp\",\"value\":21.5}\n{\"time\":\
                          \"2026-11-21T21:03:49Z\",\"a\":1,\"b\\u00e4\":true,\"c\":null}\r\n\n{\"x\":-3e5}";
@@ -157,6 +173,29 @@ fn influx(bytes: &[u8]) {
     let whole = collect(&[bytes]);
     assert!(whole.len() <= bytes.len(), "more items than bytes");
     assert_eq!(whole, collect(&[a, b]), "the cut changes the result");
+}
+
+fn prometheus(bytes: &[u8]) {
+    let collect = |pieces: &[&[u8]]| {
+        let mut parser = PrometheusParser::default();
+        let mut items = Vec::new();
+        let mut take = |item: Result<baro_sources::Sample<'_>, _>| {
+            let item: Result<String, baro_sources::prometheus::PrometheusError> =
+                item.map(|sample| format!("{sample:?}"));
+            if let Err(error) = &item {
+                assert!(error.to_string().len() < 1000, "an error quotes too much");
+            }
+            items.push(format!("{item:?}"));
+        };
+        pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
+        parser.finish(&mut take);
+        (items, parser.exemplars())
+    };
+    let (a, b) = bytes.split_at(bytes.len() / 2);
+    let whole = collect(&[bytes]);
+    assert!(whole.0.len() <= bytes.len(), "more items than bytes");
+    assert_eq!(whole, collect(&[a, b]), "the cut changes the result");
+    let _ = baro_sources::prometheus::is_prometheus(&String::from_utf8_lossy(bytes));
 }
 
 /// A sample that outlives the parser's buffer.

@@ -11,7 +11,7 @@ mod beside;
 mod reading;
 mod report;
 
-use super::record::stdin;
+use super::record::stdin::{self, Came};
 use super::text_form::TextArguments;
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
@@ -19,9 +19,10 @@ use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_log::{Role, StoreLock};
 use baro_recorder::{Options, Recorder, Retention};
 use baro_sources::Sample;
-use baro_sources::csv::{CsvError, CsvParser};
+use baro_sources::csv::{self, CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
+use baro_sources::prometheus::{self, PrometheusParser};
 use baro_sys::{files, termination};
 use clap::{Args, ValueEnum};
 use flate2::bufread::MultiGzDecoder;
@@ -42,6 +43,9 @@ pub(crate) enum Input {
     Parquet,
     /// The Influx line protocol
     Influx,
+    /// Text of Prometheus and OpenMetrics, as promtool dumps it and exporters show it
+    #[value(alias = "openmetrics")]
+    Prometheus,
 }
 
 /// How the counts are printed; what a file holds may be said here too.
@@ -70,8 +74,8 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
     /// What the files hold; without it by their names
     ///
-    /// .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx or .line; of text with .gz behind it
-    /// too.
+    /// .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx, .line, .prom or .om; of text with .gz
+    /// behind it too. Of any other name text of Prometheus and annotated CSV are known by their first lines.
     #[arg(long, value_enum, value_name = "FORM")]
     input: Option<Input>,
     #[command(flatten)]
@@ -107,9 +111,13 @@ impl Arguments {
             Some("ndjson" | "jsonl" | "json") => Some(Input::Json),
             Some("parquet") => Some(Input::Parquet),
             Some("lp" | "influx" | "line") => Some(Input::Influx),
+            Some("prom" | "om" | "openmetrics") => Some(Input::Prometheus),
             _ => None,
         };
-        let found = self.input.or(by_format).or(by_name);
+        let mut found = self.input.or(by_format).or(by_name);
+        if found.is_none() && file != Path::new("-") {
+            found = by_begin(file, packed)?;
+        }
         if found == Some(Input::Parquet) && file == Path::new("-") {
             return Err("Parquet is read from its end: expected a file, found - (stdin)".into());
         }
@@ -124,10 +132,34 @@ impl Arguments {
         found.ok_or_else(|| {
             let file = file.display();
             let text = "expected a name in .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx or \
-                        .line, or --input";
+                        .line, .prom or .om, or --input";
             format!("{file}: {text}").into()
         })
     }
+}
+
+/// Bytes of a file's begin by which its form is known.
+const BEGIN_BYTES: u64 = 64 << 10;
+
+/// What a file holds whose first lines no two forms share.
+fn by_begin(file: &Path, packed: bool) -> Result<Option<Input>> {
+    let mut begin = Vec::new();
+    let read = opened(file, packed)?.take(BEGIN_BYTES).read_to_end(&mut begin);
+    read.map_err(|error| format!("{}: read: {error}", file.display()))?;
+    let begin = String::from_utf8_lossy(&begin);
+    if prometheus::is_prometheus(&begin) {
+        return Ok(Some(Input::Prometheus));
+    }
+    Ok(csv::is_annotated(&begin).then_some(Input::Csv))
+}
+
+fn opened(file: &Path, packed: bool) -> Result<Box<dyn Read>> {
+    Ok(if packed {
+        // Several packed one after another are one, as gzip has it. Memory is that of its window.
+        Box::new(MultiGzDecoder::new(BufReader::new(files::open(file)?)))
+    } else {
+        Box::new(files::open(file)?)
+    })
 }
 
 /// Whether a file is packed by gzip, by its name.
@@ -223,6 +255,18 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
                 Ok(())
             })
         }
+        Input::Prometheus => {
+            let mut parser = PrometheusParser::of(text.form()?.times);
+            let read = pieces(file, reading, |piece, reading| {
+                match piece {
+                    Some(piece) => parser.feed(piece, |item| take_sample(reading, item)),
+                    None => parser.finish(|item| take_sample(reading, item)),
+                }
+                Ok(())
+            });
+            reading.exemplars(parser.exemplars());
+            read
+        }
         Input::Parquet => rows(file, reading, text.choice()?),
     }
 }
@@ -245,18 +289,16 @@ fn pieces(
     if path == Path::new("-") {
         stdin::until(
             || termination::requested().is_some(),
-            |piece| {
-                take(piece, reading)?;
+            |came| {
+                if let Came::Bytes(bytes, came_ns) = came {
+                    reading.came_at(came_ns);
+                    take(bytes, reading)?;
+                }
                 Ok(!reading.stopped())
             },
         )?;
     } else {
-        let mut input: Box<dyn Read> = if is_packed(path) {
-            // Several packed one after another are one, as gzip has it. Memory is that of its window.
-            Box::new(MultiGzDecoder::new(BufReader::new(files::open(path)?)))
-        } else {
-            Box::new(files::open(path)?)
-        };
+        let mut input = opened(path, is_packed(path))?;
         let mut piece = vec![0; 256 << 10];
         while !reading.stopped() {
             let read = match input.read(&mut piece) {

@@ -50,6 +50,9 @@ pub(crate) enum Input {
     Json,
     /// Lines of the Influx line protocol
     Influx,
+    /// Lines of Prometheus and OpenMetrics, as exporters show them
+    #[value(alias = "openmetrics")]
+    Prometheus,
     /// Frames of --frame-bytes, one after another
     Raw,
     /// Frames with their length before them: u32, little-endian
@@ -316,6 +319,9 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Feed>> {
         Some(Input::Csv) => feeds.push(Feed::Lines(Lines::Csv, arguments.text.form()?)),
         Some(Input::Json) => feeds.push(Feed::Lines(Lines::Json, arguments.text.form()?)),
         Some(Input::Influx) => feeds.push(Feed::Lines(Lines::Influx, arguments.text.form()?)),
+        Some(Input::Prometheus) => {
+            feeds.push(Feed::Lines(Lines::Prometheus, arguments.text.form()?));
+        }
         Some(Input::Frames) => feeds.push(Feed::Frames { channel: arguments.channel.clone() }),
         Some(Input::Raw) => {
             feeds.push(Feed::Raw { frame_bytes, channel: arguments.channel.clone() });

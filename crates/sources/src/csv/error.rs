@@ -67,6 +67,8 @@ pub enum CsvProblem {
         /// What was expected and found.
         said: String,
     },
+    /// The header right behind the header.
+    HeaderAgain,
     /// Another number of fields than there are columns.
     FieldCount {
         /// Columns.
@@ -160,6 +162,9 @@ impl fmt::Display for CsvProblem {
                 write!(formatter, "expected {fault}, found {found:?}")
             }
             Self::Header { said } => write!(formatter, "header: {said}"),
+            Self::HeaderAgain => {
+                formatter.write_str("expected a row behind the header, found the header once more")
+            }
             Self::FieldCount { expected, found } => {
                 write!(formatter, "expected {expected} fields as the header has, found {found}")
             }

@@ -481,3 +481,112 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn annotated_tables_become_series() {
+    let text = "#datatype,string,long,dateTime:RFC3339,dateTime:RFC3339,dateTime:RFC3339Nano,double,string,string,string\r\n\
+        #group,false,false,true,true,false,false,true,true,true\r\n\
+        #default,_result,,,,,,,,\r\n\
+        ,result,table,_start,_stop,_time,_value,_field,_measurement,host\r\n\
+        ,,0,1970-01-01T00:00:00Z,1970-01-02T00:00:00Z,1970-01-01T00:00:00.000000001Z,21.5,temp,weather,a b \r\n\
+        ,,0,1970-01-01T00:00:00Z,1970-01-02T00:00:00Z,1970-01-01T00:00:00.000000002Z,,temp,weather,\r\n\
+        ,,1,1970-01-01T00:00:00Z,1970-01-02T00:00:00Z,1970-01-01T00:00:00.000000003Z,NaN,\"te,mp\",weather,7\r\n\
+        \r\n\
+        #datatype,string,long,dateTime:RFC3339,string,string,string\r\n\
+        #group,false,false,false,false,true,true\r\n\
+        #default,_result,,,,,\r\n\
+        ,result,table,_time,_value,_field,_measurement\r\n\
+        ,,2,1970-01-01T00:00:00.000000004Z,\"a\r\n\r\n\"\"b\"\"\",note,weather\r\n\
+        ,,2,1970-01-01T00:00:00.000000005Z,,note,weather\r\n\
+        ,,2,1970-01-01T00:00:00.000000006Z,x,,weather\r\n\
+        \r\n\
+        #datatype,string,long,dateTime:RFC3339,string,long,unsignedLong,boolean,string\r\n\
+        #group,false,false,false,true,false,false,false,true\r\n\
+        #default,_result,,,,,,,\r\n\
+        ,result,table,_time,_measurement,n,u,on,site\r\n\
+        ,,3,1970-01-01T00:00:00.000000007Z,m,9007199254740993,18446744073709551615,true,x\r\n\
+        ,,3,1970-01-01T00:00:00.000000008Z,m,,1,,x\r\n\
+        ,,3,1970-01-01T00:00:00.000000009Z,m,1.5,1,true,x\r\n";
+    let found = plain(text);
+    assert_eq!(
+        found,
+        [
+            "5 1 weather_temp{host=\"a b \"} Float(21.5) As(F64)",
+            "7 3 {\"weather_te,mp\",host=\"7\"} Float(NaN) As(F64)",
+            "13 4 weather_note Text(\"a\\r\\n\\r\\n\\\"b\\\"\") As(Text)",
+            "16 5 weather_note Text(\"\") As(Text)",
+            "line 17, column 38: expected the name of a series, found nothing",
+            "23 7 m_n{site=\"x\"} Integer(9007199254740993) As(I64)",
+            "23 7 m_u{site=\"x\"} Unsigned(18446744073709551615) As(I64)",
+            "23 7 m_on{site=\"x\"} Boolean(true) As(Bool)",
+            "24 8 m_u{site=\"x\"} Integer(1) As(I64)",
+            "line 25, column 38: column \"n\": expected a number, true or false, or text in quotes, \
+             found \"1.5\"",
+        ]
+    );
+    // Without what says the types they are read as those of any CSV.
+    let bare = ",result,table,_time,_value,_field,_measurement,host\n\
+                ,,0,1970-01-01T00:00:00.000000001Z,2,f,m,a\n";
+    assert_eq!(plain(bare), ["2 1 m_f{host=\"a\"} Integer(2) None"]);
+}
+
+#[test]
+fn a_table_whose_columns_are_not_known_is_refused_with_its_rows() {
+    let table = |types: &str, group: &str, header: &str| {
+        plain(&format!("#datatype,{types}\n#group,{group}\n,{header}\n,1,2,3,4\n,1,2,3,4\n"))
+    };
+    for (types, group, header, expected) in [
+        (
+            "string,string,string,string",
+            "false,true,false,true",
+            "_time,_field,_value,host",
+            "column \"_measurement\"",
+        ),
+        (
+            "string,double,string,string",
+            "false,false,true,true",
+            "_time,_value,_measurement,host",
+            "_field and _value",
+        ),
+        (
+            "string,duration,string,string",
+            "false,false,true,true",
+            "_time,_value,_measurement,_field",
+            "column \"_value\": expected double",
+        ),
+        (
+            "string,string,long,string",
+            "false,true,true,true",
+            "_time,_measurement,x,y",
+            "column \"x\": expected a tag",
+        ),
+        (
+            "string,string,string,double",
+            "false,true,true,true",
+            "_time,_measurement,x,x",
+            "found \"x\" twice",
+        ),
+        (
+            "string,string,string,string",
+            "true,true,true,true",
+            "error,reference,a,b",
+            "column \"_time\"",
+        ),
+    ] {
+        let found = table(types, group, header);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].contains("line 3") && found[0].contains(expected), "{found:?}");
+        assert!(found[1].contains("line 4") && found[1].contains("line 3 says why"), "{found:?}");
+    }
+}
+
+#[test]
+fn headers_one_after_another_are_no_rows() {
+    let again = "expected a row behind the header, found the header once more";
+    for header in ["time,series,value", "time;sensor;value", "time,temp"] {
+        let found = plain(&format!("{header}\n").repeat(4));
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found.iter().all(|one| one.ends_with(again)), "{found:?}");
+    }
+    assert_eq!(plain("time,a\n1,2\ntime,a\n2,3\ntime,a\n").len(), 2);
+}

@@ -99,6 +99,16 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Counts what stood beside samples and is none.
+    pub(super) fn exemplars(&mut self, count: u64) {
+        self.intake.fed.exemplars += count;
+    }
+
+    /// What comes from now on was read then.
+    pub(super) fn came_at(&mut self, time_ns: i64) {
+        self.intake.came_at(time_ns);
+    }
+
     /// Takes a sample.
     pub(super) fn take(&mut self, row: &Row<'_>) {
         if self.failed.is_err() {

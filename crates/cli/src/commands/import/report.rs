@@ -97,6 +97,9 @@ impl Report {
             fed.declared,
             fed.bad_lines
         );
+        if fed.exemplars > 0 {
+            out!("passed over: {} exemplars beside samples", fed.exemplars);
+        }
         if self.unkept.samples > 0 || self.lost_records > 0 {
             out!(
                 "lost: {} samples that were read are not in the store ({} records)",
@@ -133,6 +136,7 @@ impl Report {
             "series": self.fed.series,
             "series_declared": self.fed.declared,
             "lines_refused": self.fed.bad_lines,
+            "exemplars_passed_over": self.fed.exemplars,
             "records_lost": self.unkept.records + self.lost_records,
             "samples_lost": self.unkept.samples,
             "first_line_not_kept": self.resume().map(place),

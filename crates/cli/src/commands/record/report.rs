@@ -243,8 +243,8 @@ fn lost_words(recording: &Recording) -> String {
 fn why_lost(recording: &Recording) -> Option<&'static str> {
     let full = recording.closed.status.trouble == Trouble::LogFull;
     full.then_some(
-        "the log is full: expected room or one that recycles; make a larger store, or one with \
-         baro init --recycle",
+        "the log is full: expected room or one that recycles; make it reuse its oldest part with \
+         baro init STORE --when-full recycle, or make a larger store",
     )
 }
 
@@ -302,6 +302,7 @@ fn as_json(
                 "datagrams": fed.datagrams,
                 "dropped_by_kernel": fed.dropped,
                 "bad_inputs": fed.bad,
+                "exemplars_passed_over": fed.exemplars,
                 "complaints": fed.complaints,
                 "push_p50_ns": fed.push_ns.value_at_quantile(0.5),
                 "push_p9999_ns": fed.push_ns.value_at_quantile(0.9999),

@@ -10,6 +10,7 @@ use baro_sources::csv::CsvParser;
 use baro_sources::frames::LengthFramer;
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
+use baro_sources::prometheus::PrometheusParser;
 use baro_sources::raw::{RawFramer, Remainder};
 use baro_sources::{Sample, TextForm};
 use baro_sys::clock;
@@ -26,7 +27,7 @@ const READ_BYTES: usize = 64 << 10;
 const READS: usize = 16;
 
 /// Reads stdin on a thread of its own, so that a stop need not wait for input.
-fn reader() -> Receiver<std::io::Result<Vec<u8>>> {
+fn reader() -> Receiver<std::io::Result<(Vec<u8>, i64)>> {
     let (sender, receiver) = sync_channel(READS);
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
@@ -36,7 +37,8 @@ fn reader() -> Receiver<std::io::Result<Vec<u8>>> {
                 Ok(0) => break,
                 Ok(count) => {
                     piece.truncate(count);
-                    Ok(piece)
+                    // What has no time of its own has this one, however long its turn takes.
+                    Ok((piece, clock::realtime_ns()))
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => Err(error),
@@ -50,26 +52,40 @@ fn reader() -> Receiver<std::io::Result<Vec<u8>>> {
     receiver
 }
 
-/// Hands each piece of stdin to `each`, until its end, `stop`, or that says no.
+/// What has come on stdin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Came<'a> {
+    /// Bytes, and when they were read.
+    Bytes(&'a [u8], i64),
+    /// Nothing more is there at the moment, or as much as is taken at once: what is new in it is declared
+    /// together.
+    All,
+}
+
+/// Hands what comes on stdin to `each`, until its end, `stop`, or that says no.
 pub(crate) fn until(
     stop: impl Fn() -> bool,
-    mut each: impl FnMut(&[u8]) -> Result<bool>,
+    mut each: impl FnMut(Came<'_>) -> Result<bool>,
 ) -> Result<()> {
     let input = reader();
     loop {
         match input.recv_timeout(Duration::from_millis(50)) {
-            Ok(piece) => {
-                let (mut all, mut failed) = (piece?, None);
-                while all.len() < READS * READ_BYTES
-                    && failed.is_none()
-                    && let Ok(piece) = input.try_recv()
-                {
+            Ok(first) => {
+                let (mut next, mut left) = (Some(first), READS * READ_BYTES);
+                let mut failed = None;
+                while let Some(piece) = next.take() {
                     match piece {
-                        Ok(piece) => all.extend_from_slice(&piece),
+                        Ok((bytes, came_ns)) => {
+                            if !each(Came::Bytes(&bytes, came_ns))? {
+                                return Ok(());
+                            }
+                            left = left.saturating_sub(bytes.len());
+                            next = if left > 0 { input.try_recv().ok() } else { None };
+                        }
                         Err(error) => failed = Some(error),
                     }
                 }
-                if !each(&all)? {
+                if !each(Came::All)? {
                     return Ok(());
                 }
                 if let Some(error) = failed {
@@ -85,8 +101,8 @@ pub(crate) fn until(
     }
 }
 
-fn pieces(stop: &AtomicBool, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    until(|| stop.load(Ordering::Relaxed), |piece| each(piece).map(|()| true))
+fn pieces(stop: &AtomicBool, mut each: impl FnMut(Came<'_>) -> Result<()>) -> Result<()> {
+    until(|| stop.load(Ordering::Relaxed), |came| each(came).map(|()| true))
 }
 
 /// Forms of lines.
@@ -95,6 +111,7 @@ pub(crate) enum Lines {
     Csv,
     Json,
     Influx,
+    Prometheus,
 }
 
 /// Samples of lines. All that a read has brought is pushed before more is read: nobody knows when the
@@ -130,6 +147,16 @@ pub(super) fn lines(
                 None => parser.finish(|item| taking.field(item)),
             })?;
         }
+        Lines::Prometheus => {
+            let mut parser = PrometheusParser::of(form.times);
+            taking.all(stop, |bytes, taking| {
+                match bytes {
+                    Some(bytes) => parser.feed(bytes, |item| taking.sample(item)),
+                    None => parser.finish(|item| taking.sample(item)),
+                }
+                taking.intake.fed.exemplars = parser.exemplars();
+            })?;
+        }
     }
     Ok(taking.intake.fed)
 }
@@ -148,16 +175,24 @@ impl Taking<'_> {
         stop: &AtomicBool,
         mut parse: impl FnMut(Option<&[u8]>, &mut Self),
     ) -> Result<()> {
-        pieces(stop, |piece| {
-            parse(Some(piece), self);
-            self.flush()
+        pieces(stop, |came| match came {
+            Came::Bytes(bytes, came_ns) => {
+                self.intake.came_at(came_ns);
+                parse(Some(bytes), self);
+                self.taken()
+            }
+            Came::All => self.flush(),
         })?;
         parse(None, self);
         self.flush()
     }
 
+    fn taken(&mut self) -> Result<()> {
+        Ok(std::mem::replace(&mut self.result, Ok(()))?)
+    }
+
     fn flush(&mut self) -> Result<()> {
-        std::mem::replace(&mut self.result, Ok(()))?;
+        self.taken()?;
         Ok(self.intake.flush(&mut |_| {})?)
     }
 
@@ -204,12 +239,14 @@ pub(super) fn raw(
     let mut framer = RawFramer::new(frame_bytes)?;
     let mut frames = Frames::new(recorder, channel, stop)?;
     check_frame_bytes(frame_bytes, frames.intake.record_bytes_max())?;
-    pieces(stop, |piece| {
-        framer.feed(piece, |frame| frames.take(frame));
+    pieces(stop, |came| {
+        if let Came::Bytes(bytes, came_ns) = came {
+            framer.feed(bytes, |frame| frames.take(came_ns, frame));
+        }
         frames.result()
     })?;
     // A last, shorter frame is data too.
-    framer.finish(Remainder::Keep, |frame| frames.take(frame))?;
+    framer.finish(Remainder::Keep, |frame| frames.take(clock::realtime_ns(), frame))?;
     frames.end()
 }
 
@@ -218,14 +255,15 @@ pub(super) fn frames(recorder: &Recorder, channel: &str, stop: &AtomicBool) -> R
     let limit = frames.intake.record_bytes_max();
     let mut framer = LengthFramer::new(limit);
     let mut too_large = Vec::new();
-    pieces(stop, |piece| {
-        framer.feed(piece, |found| match found {
-            Ok(frame) => frames.take(frame),
+    pieces(stop, |came| {
+        let Came::Bytes(bytes, came_ns) = came else { return frames.result() };
+        framer.feed(bytes, |found| match found {
+            Ok(frame) => frames.take(came_ns, frame),
             Err(error) => {
                 frames.intake.fed.complain(|| format!("{error} (a frame may have {LIMITS})"));
                 // So that the ring counts it, and the log has a gap.
                 too_large.resize(limit + 1, 0);
-                frames.take(&too_large);
+                frames.take(came_ns, &too_large);
             }
         });
         frames.result()
@@ -253,9 +291,9 @@ impl<'a> Frames<'a> {
         Ok(Frames { id: ids.first().copied().unwrap_or(1), intake, failed: Ok(()) })
     }
 
-    fn take(&mut self, frame: &[u8]) {
+    fn take(&mut self, time_ns: i64, frame: &[u8]) {
         if self.failed.is_ok() {
-            self.failed = self.intake.take_frame(self.id, clock::realtime_ns(), frame);
+            self.failed = self.intake.take_frame(self.id, time_ns, frame);
         }
     }
 

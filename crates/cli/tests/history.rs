@@ -1,0 +1,138 @@
+//! What others have collected comes in whole: text of Prometheus and OpenMetrics, annotated CSV of InfluxDB,
+//! known by their first lines where no name says it, packed or not; and what is neither is refused.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod calls;
+mod place;
+
+use calls::{feed, json, run, stderr, text};
+use flate2::{Compression, write::GzEncoder};
+use place::Folder;
+use std::io::Write;
+
+const DUMP: &str = "# HELP up Whether the target is up.\n\
+                    # TYPE up gauge\n\
+                    up{instance=\"b:1\",job=\"a\"} 1 1700000000.123\n\
+                    up{job=\"a\", instance=\"b:1\"} 0 1700000015.123\n\
+                    rpc_total{le=\"+Inf\"} 1.5e+06 1700000000.000 # {trace_id=\"x\"} 0.5 1700000000.1\n\
+                    rate NaN 1700000000.5\n\
+                    # EOF\n";
+const READ: &str = "time,series,value\n\
+                    1700000000000000000,\"rpc_total{le=\"\"+Inf\"\"}\",1500000\n\
+                    1700000000123000000,\"up{instance=\"\"b:1\"\",job=\"\"a\"\"}\",1\n\
+                    1700000000500000000,rate,nan\n\
+                    1700000015123000000,\"up{instance=\"\"b:1\"\",job=\"\"a\"\"}\",0\n";
+
+fn packed(text: &str) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+/// The rows of a store, by time.
+fn rows(store: &str) -> String {
+    let rows = text(&run(&["cat", store, "--format", "csv"]), 0);
+    let (header, rows) = rows.split_once('\n').unwrap();
+    let mut rows: Vec<&str> = rows.lines().collect();
+    rows.sort_unstable();
+    format!("{header}\n{}\n", rows.join("\n"))
+}
+
+#[test]
+fn what_promtool_dumps_comes_in_by_any_name() {
+    let folder = Folder::new("history-prom");
+    for (name, bytes) in [
+        ("dump.om", DUMP.as_bytes().to_vec()),
+        ("dump.txt", DUMP.as_bytes().to_vec()),
+        ("dump.prom.gz", packed(DUMP)),
+        ("dump", DUMP.as_bytes().to_vec()),
+    ] {
+        let (store, file) = (folder.path(&format!("store-{name}")), folder.path(name));
+        let input: &[&str] = if name == "dump" { &["--input", "prometheus"] } else { &[] };
+        std::fs::write(&file, bytes).unwrap();
+        text(&run(&["init", &store, "--size", "2M"]), 0);
+        let import = ["import", &store, &file, "--format", "json"];
+        let report = json(&run(&[&import[..], input].concat()), 0);
+        let count = |key: &str| report[key].as_u64().unwrap();
+        let counts = ["lines", "samples", "series", "lines_refused", "exemplars_passed_over"];
+        assert_eq!(counts.map(count), [7, 4, 3, 0, 1], "{name}");
+        assert_eq!(rows(&store), READ, "{name}");
+        // Twice is once.
+        text(&run(&[&import[..], input].concat()), 0);
+        assert_eq!(rows(&store), READ, "{name}");
+    }
+}
+
+#[test]
+fn exporters_are_recorded_from_stdin_and_integers_are_milliseconds() {
+    let folder = Folder::new("history-stdin");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "2M"]), 0);
+    let record = ["record", &store, "--stdin", "prometheus", "--format", "json"];
+    let lines = b"# TYPE a counter\na 1 1700000000001\na 2 1700000000\nnow 3\nb 2 1700000000.25\n";
+    let output = feed(&record, lines);
+    let report = json(&output, 3);
+    assert_eq!(report["sources"][0]["samples"], 3, "{report}");
+    let said = stderr(&output) + &report.to_string();
+    assert!(
+        said.contains("line 3, column 5: expected a time in milliseconds from 1980 on"),
+        "{said}"
+    );
+    assert!(said.contains("--precision s if it is in s"), "{said}");
+    let found = rows(&store);
+    assert!(found.contains("\n1700000000001000000,a,1\n"), "{found}");
+    assert!(found.contains("\n1700000000250000000,b,2\n"), "{found}");
+}
+
+#[test]
+fn annotated_csv_comes_in_by_any_name() {
+    let table = "#datatype,string,long,dateTime:RFC3339,dateTime:RFC3339,dateTime:RFC3339,long,string,string,string\r\n\
+                 #group,false,false,true,true,false,false,true,true,true\r\n\
+                 #default,_result,,,,,,,,\r\n\
+                 ,result,table,_start,_stop,_time,_value,_field,_measurement,host\r\n\
+                 ,,0,2023-11-14T00:00:00Z,2023-11-15T00:00:00Z,2023-11-14T22:13:20Z,9007199254740993,n,load,a\r\n\
+                 \r\n\
+                 #datatype,string,long,dateTime:RFC3339,string,string,string\r\n\
+                 #group,false,false,false,false,true,true\r\n\
+                 #default,_result,,,,,\r\n\
+                 ,result,table,_time,_value,_field,_measurement\r\n\
+                 ,,1,2023-11-14T22:13:21Z,up,state,load\r\n";
+    let folder = Folder::new("history-annotated");
+    for name in ["answer.csv", "answer.txt", "answer"] {
+        let (store, file) = (folder.path(&format!("store-{name}")), folder.path(name));
+        std::fs::write(&file, table).unwrap();
+        text(&run(&["init", &store, "--size", "2M"]), 0);
+        let report = json(&run(&["import", &store, &file, "--format", "json"]), 0);
+        assert_eq!((&report["samples"], &report["series"]), (&2.into(), &2.into()), "{name}");
+        let found = rows(&store);
+        let rows = [
+            "1700000000000000000,\"load_n{host=\"\"a\"\"}\",9007199254740993",
+            "1700000001000000000,load_state,\"up\"",
+        ];
+        assert!(rows.iter().all(|row| found.contains(row)), "{name}: {found}");
+    }
+}
+
+#[test]
+fn what_no_line_says_is_refused_and_headers_alone_are_no_rows() {
+    let folder = Folder::new("history-refused");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "2M"]), 0);
+    for (name, bytes) in
+        [("a.txt", "time,series,value\n1,a,2\n"), ("b", "hello world\n"), ("c", "")]
+    {
+        let file = folder.path(name);
+        std::fs::write(&file, bytes).unwrap();
+        let output = run(&["import", &store, &file]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(stderr(&output).contains("or --input"), "{}", stderr(&output));
+    }
+    let headers = folder.path("headers.csv");
+    std::fs::write(&headers, "time;sensor;value\n".repeat(100_000)).unwrap();
+    let output = run(&["import", &store, &headers, "--format", "json"]);
+    let report = json(&output, 3);
+    assert_eq!((&report["samples"], &report["lines_refused"]), (&0.into(), &99_999.into()));
+    let said = stderr(&output);
+    assert_eq!(said.matches("found the header once more").count(), 10, "{said}");
+    assert!(said.contains("more is refused; it is counted and not told"), "{said}");
+}

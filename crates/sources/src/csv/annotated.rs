@@ -1,0 +1,311 @@
+//! Annotated CSV, as InfluxDB 2 and 3 answer queries: several tables in one text, each with rows that say
+//! the types, the tags and the defaults of its columns (`#datatype`, `#group`, `#default`) and a header.
+//!
+//! A row is a sample of the series `measurement_field{tag="value"}`, as in line protocol, at `_time`. What
+//! the answer says about the query (`result`, `table`, `_start`, `_stop`) is no part of it. Every column
+//! must be known to be a tag: one that is neither in the group nor of those above refuses its table, since
+//! each value of it would make a series for good. A pivoted table (no `_field` and `_value`) has a field in
+//! each column that is not in the group.
+//!
+//! Cells are taken as they stand, blanks too. An empty cell has its default, and without one no value; a
+//! `_value` of text is an empty text then. Held by `tests::annotated_tables_become_series`.
+
+use super::fields::{Fault, Field, Values, split};
+use super::{CsvProblem, time_of};
+use crate::form::Kind;
+use crate::lines::quote;
+use crate::sample::{Mark, Sample, Scalar};
+use crate::time::Times;
+use baro_ondisk::write_name;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+const DATATYPE: &str = "#datatype";
+const GROUP: &str = "#group";
+const DEFAULT: &str = "#default";
+/// What an answer says about its query.
+const OF_QUERY: [&str; 5] = ["", "result", "table", "_start", "_stop"];
+
+/// What the text before the rows of a table has said.
+#[derive(Debug, Default)]
+pub(super) struct Annotated {
+    types: Option<Vec<String>>,
+    groups: Option<Vec<bool>>,
+    defaults: Vec<String>,
+    table: Table,
+}
+
+#[derive(Debug, Default)]
+enum Table {
+    /// A header comes next.
+    #[default]
+    Coming,
+    Columns(Vec<Column>),
+    /// Its header, in this line, was refused.
+    Refused(u64),
+}
+
+#[derive(Debug)]
+struct Column {
+    name: String,
+    holds: Holds,
+    default: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Nothing,
+    Time,
+    Measurement,
+    FieldName,
+    /// Its kind, if that is said.
+    Value(Option<Kind>),
+    Tag,
+    /// A field of a pivoted table.
+    Field(Kind),
+}
+
+/// Whether a line is one of those that say something about columns.
+pub(super) fn is_annotation(content: &[u8]) -> bool {
+    [DATATYPE, GROUP, DEFAULT].iter().any(|name| {
+        content.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b','))
+    })
+}
+
+/// Whether a line is a header of such a table, without any such line before it.
+pub(super) fn is_header(text: &str) -> bool {
+    let Ok(fields) = split(text, ',') else { return false };
+    let has = |name: &&str| fields.iter().any(|field| field.text == *name);
+    ["_time", "_value", "_field", "_measurement"].iter().all(has)
+}
+
+fn refused(said: String) -> Fault {
+    Fault { offset: 0, problem: CsvProblem::Header { said } }
+}
+
+/// A cell without quotes as it stands, with its blanks.
+fn exact<'a>(text: &'a str, field: Field<'a>) -> Field<'a> {
+    if field.quoted {
+        return field;
+    }
+    let end = field.next.map_or(text.len(), |next| next - 1);
+    let text = text.get(field.offset..end).unwrap_or_default();
+    Field { text: text.into(), ..field }
+}
+
+impl Annotated {
+    /// A blank line ends a table.
+    pub(super) fn blank(&mut self) {
+        if !matches!(self.table, Table::Coming) {
+            *self = Annotated::default();
+        }
+    }
+
+    /// A line that says something about columns.
+    pub(super) fn annotation(&mut self, text: &str) -> Result<(), Fault> {
+        self.blank();
+        let fields = split(text, ',')?;
+        let cells = || fields.iter().skip(1).map(|field| field.text.to_string());
+        match fields.first().map(|field| &*field.text) {
+            Some(DATATYPE) => self.types = Some(cells().collect()),
+            Some(GROUP) => self.groups = Some(cells().map(|cell| cell == "true").collect()),
+            _ => self.defaults = cells().collect(),
+        }
+        Ok(())
+    }
+
+    /// Any other line: a header or a row.
+    pub(super) fn line<'a>(
+        &mut self,
+        line: u64,
+        text: &'a str,
+        times: &Times,
+        each: &mut impl FnMut(Sample<'a>),
+    ) -> Result<(), Fault> {
+        match &self.table {
+            Table::Columns(columns) => row(columns, line, text, times, each),
+            Table::Refused(header) => {
+                let said = format!("the columns of this row are refused: line {header} says why");
+                Err(refused(said))
+            }
+            Table::Coming => {
+                let columns = self.header(text);
+                self.table = match &columns {
+                    Ok(_) => Table::Coming,
+                    Err(Fault { problem: CsvProblem::QuoteOpen, .. }) => Table::Coming,
+                    Err(_) => Table::Refused(line),
+                };
+                self.table = Table::Columns(columns?);
+                Ok(())
+            }
+        }
+    }
+
+    fn header(&self, text: &str) -> Result<Vec<Column>, Fault> {
+        let fields = split(text, ',')?;
+        let names: Vec<&str> = fields.iter().map(|field| &*field.text).collect();
+        let has = |name: &str| names.contains(&name);
+        for (name, found) in names.iter().enumerate().map(|(at, name)| (*name, at)) {
+            if !name.is_empty() && names.iter().position(|one| *one == name) != Some(found) {
+                return Err(refused(format!(
+                    "expected each name once, found {:?} twice",
+                    quote(name)
+                )));
+            }
+        }
+        for name in ["_time", "_measurement"] {
+            if !has(name) {
+                let found = quote(text);
+                return Err(refused(format!(
+                    "expected a column {name:?}, as a query of InfluxDB gives it, found {found:?}"
+                )));
+            }
+        }
+        let pivoted = !has("_field") && !has("_value");
+        if has("_field") != has("_value") {
+            let said = "expected columns _field and _value, or neither, found one of them";
+            return Err(refused(said.to_owned()));
+        }
+        if pivoted && (self.types.is_none() || self.groups.is_none()) {
+            let said = "expected columns _field and _value, or rows #datatype and #group that say which \
+                        columns are fields";
+            return Err(refused(said.to_owned()));
+        }
+        // An annotation has the place of the empty name at its begin.
+        let place = |at: usize| at.checked_sub(usize::from(names.first() == Some(&"")));
+        let said = |of: &Option<Vec<String>>, at| of.as_ref()?.get(place(at)?).cloned();
+        let columns = names.iter().enumerate().map(|(at, name)| {
+            let kind = said(&self.types, at);
+            let grouped = self
+                .groups
+                .as_ref()
+                .map(|of| place(at).and_then(|at| of.get(at)).copied().unwrap_or(false));
+            let holds = match *name {
+                "_time" => Holds::Time,
+                "_measurement" => Holds::Measurement,
+                "_field" => Holds::FieldName,
+                "_value" => {
+                    Holds::Value(kind.as_deref().map(|kind| of_type(name, kind)).transpose()?)
+                }
+                name if OF_QUERY.contains(&name) => Holds::Nothing,
+                name if grouped == Some(false) => match kind.as_deref() {
+                    Some(kind) if pivoted => Holds::Field(of_type(name, kind)?),
+                    _ => return Err(neither(name)),
+                },
+                name => match kind.as_deref() {
+                    None | Some("string" | "tag") => Holds::Tag,
+                    Some(_) => return Err(neither(name)),
+                },
+            };
+            let default = place(at).and_then(|at| self.defaults.get(at)).cloned();
+            Ok(Column { name: (*name).to_owned(), holds, default: default.unwrap_or_default() })
+        });
+        columns.collect()
+    }
+}
+
+fn neither(name: &str) -> Fault {
+    let name = quote(name);
+    refused(format!(
+        "column {name:?}: expected a tag, of type string and in the group, found another one: leave it \
+         out in the query (drop)"
+    ))
+}
+
+/// The kind of a value that InfluxDB calls so.
+fn of_type(column: &str, name: &str) -> Result<Kind, Fault> {
+    Ok(match name {
+        "double" => Kind::F64,
+        "long" => Kind::I64,
+        "unsignedLong" => Kind::U64,
+        "boolean" => Kind::Bool,
+        "string" => Kind::Text,
+        other => {
+            let (column, found) = (quote(column), quote(other));
+            return Err(refused(format!(
+                "column {column:?}: expected double, long, unsignedLong, boolean or string, found \
+                 {found:?}"
+            )));
+        }
+    })
+}
+
+fn row<'a>(
+    columns: &[Column],
+    line: u64,
+    text: &'a str,
+    times: &Times,
+    each: &mut impl FnMut(Sample<'a>),
+) -> Result<(), Fault> {
+    let fields = split(text, ',')?;
+    if fields.len() != columns.len() {
+        let (expected, found) = (columns.len(), fields.len());
+        let problem = CsvProblem::FieldCount { expected, found };
+        return Err(Fault { offset: text.len(), problem });
+    }
+    let (mut time_ns, mut measurement, mut field_name) = (None, None, None);
+    let (mut tags, mut values) = (BTreeMap::new(), Vec::new());
+    let all = Values { decimal_comma: false };
+    for (field, column) in fields.into_iter().zip(columns) {
+        let mut field = exact(text, field);
+        let offset = field.offset;
+        if field.text.is_empty() && !column.default.is_empty() {
+            field.text = Cow::Owned(column.default.clone());
+        }
+        let within = |fault: Fault| {
+            let (column, problem) = (quote(&column.name), Box::new(fault.problem));
+            Fault { offset: fault.offset, problem: CsvProblem::Within { column, problem } }
+        };
+        match column.holds {
+            Holds::Nothing => {}
+            Holds::Time => {
+                let read = time_of(&field, times).map_err(within)?;
+                // These rows have a time, or say nothing.
+                time_ns = Some(read.ok_or_else(|| {
+                    let problem = CsvProblem::FieldMissing { field: "time" };
+                    within(Fault { offset, problem })
+                })?);
+            }
+            Holds::Measurement => measurement = Some((offset, field.text)),
+            Holds::FieldName => field_name = Some((offset, field.text)),
+            Holds::Tag if field.text.is_empty() => {}
+            Holds::Tag => drop(tags.insert(column.name.as_str(), field.text)),
+            Holds::Value(Some(Kind::Text)) => {
+                values.push((None, Scalar::Text(field.text), Mark::As(Kind::Text.declares())));
+            }
+            Holds::Value(_) | Holds::Field(_) if field.text.is_empty() => {}
+            Holds::Field(Kind::Text) => {
+                let mark = Mark::As(Kind::Text.declares());
+                values.push((Some(column.name.as_str()), Scalar::Text(field.text), mark));
+            }
+            Holds::Value(kind) => {
+                let (value, mark) = all.read(field, kind, false).map_err(within)?;
+                values.push((None, value, mark));
+            }
+            Holds::Field(kind) => {
+                let (value, mark) = all.read(field, Some(kind), false).map_err(within)?;
+                values.push((Some(column.name.as_str()), value, mark));
+            }
+        }
+    }
+    let named = |part: Option<(usize, Cow<'a, str>)>| match part {
+        Some((_, name)) if !name.is_empty() => Ok(name),
+        part => {
+            let offset = part.map_or(0, |(offset, _)| offset);
+            Err(Fault { offset, problem: CsvProblem::SeriesEmpty })
+        }
+    };
+    let measurement = named(measurement)?;
+    let mut samples = Vec::with_capacity(values.len());
+    for (field, value, mark) in values {
+        let field = match field {
+            Some(field) => Cow::Borrowed(field),
+            None => named(field_name.clone())?,
+        };
+        let mut series = String::new();
+        write_name(&mut series, &format!("{measurement}_{field}"), tags.iter());
+        samples.push(Sample { line, time_ns, series: Cow::Owned(series), value, mark });
+    }
+    samples.into_iter().for_each(each);
+    Ok(())
+}
