@@ -134,3 +134,63 @@ fn what_no_line_says_is_refused_and_headers_alone_are_no_rows() {
     assert_eq!(said.matches("found the header once more").count(), 10, "{said}");
     assert!(said.contains("more is refused; it is counted and not told"), "{said}");
 }
+
+#[test]
+fn a_zone_by_its_name_is_that_of_the_system() {
+    let folder = Folder::new("history-zone");
+    let (store, file) = (folder.path("store"), folder.path("a.csv"));
+    text(&run(&["init", &store, "--size", "32M"]), 0);
+    let times = [
+        "1950-06-01 12:00:00",
+        "1999-12-31 23:59:59",
+        "2026-01-15 08:00:00",
+        "2026-07-15 08:00:00",
+        "2099-07-01 00:00:00",
+    ];
+    for place in [
+        "Europe/Berlin",
+        "America/St_Johns",
+        "Australia/Lord_Howe",
+        "Asia/Kolkata",
+        "Europe/Dublin",
+    ] {
+        let asked = |time: &&str| {
+            let asked = format!("TZ=\"{place}\" {time}");
+            let date = std::process::Command::new("date").args(["-d", &asked, "+%s"]).output();
+            String::from_utf8(date.unwrap().stdout).unwrap().trim().to_owned()
+        };
+        if !std::path::Path::new("/usr/share/zoneinfo").join(place).exists() {
+            println!("skipped: no {place} in /usr/share/zoneinfo");
+            return;
+        }
+        let rows: String = times.iter().map(|time| format!("{time},\"{place}\",1\n")).collect();
+        std::fs::write(&file, format!("time,series,value\n{rows}")).unwrap();
+        text(&run(&["import", &store, &file, "--zone", place]), 0);
+        let found = text(&run(&["query", &store, place, "--format", "csv"]), 0);
+        let found: Vec<&str> =
+            found.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+        let expected: Vec<String> =
+            times.iter().map(|time| format!("{}000000000", asked(time))).collect();
+        assert_eq!(found, expected, "{place}");
+    }
+    std::fs::write(
+        &file,
+        "2026-03-29 02:30:00,x,1\n2026-10-25 02:30:00,x,1\n2026-10-25 02:30:00+01:00,x,1\n",
+    )
+    .unwrap();
+    let output = run(&["import", &store, &file, "--zone", "Europe/Berlin", "--format", "json"]);
+    assert_eq!(json(&output, 3)["samples"], 1);
+    let said = stderr(&output);
+    assert!(
+        said.contains("line 1, column 1") && said.contains("they were set forward over this one"),
+        "{said}"
+    );
+    assert!(said.contains("line 2, column 1") && said.contains("so this one is two"), "{said}");
+    for place in
+        ["../../etc/passwd", "Europe", "Europe/Nowhere", "europe/berlin", "/etc/passwd", ""]
+    {
+        let output = run(&["import", &store, &file, "--zone", place]);
+        assert_eq!(output.status.code(), Some(2), "{place}");
+        assert!(stderr(&output).contains("a place such as Europe/Berlin"), "{}", stderr(&output));
+    }
+}

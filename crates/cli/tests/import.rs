@@ -219,6 +219,7 @@ fn beside_a_recorder_it_attaches_and_has_what_is_new_declared() {
     {
         assert!(said(output).contains(refused), "{}", said(output));
     }
-    let expected = "time,series,value\n1,a,1.5\n2,new,2\n3,a,3.5\n5,flag,true\n6,new,7\n7,new,8\n";
+    // Series by series, in the order in which they were declared.
+    let expected = "time,series,value\n1,a,1.5\n3,a,3.5\n2,new,2\n6,new,7\n7,new,8\n5,flag,true\n";
     assert_eq!(csv(&store), expected);
 }

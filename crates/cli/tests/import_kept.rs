@@ -115,7 +115,11 @@ fn a_full_log_ends_an_import_with_what_is_kept_and_what_is_not() {
     let many = count(&store, "many");
     assert_eq!(kept, many + 2, "what is said to be kept is there, and no more");
     assert_eq!(count(&store, "few"), 2);
-    assert!(report["stopped"].as_str().unwrap().contains("the log is full"), "{report}");
+    let stopped = report["stopped"].as_str().unwrap();
+    assert!(
+        stopped.contains("the log is full") && stopped.contains("--when-full recycle"),
+        "{report}"
+    );
     // Nothing between is left out: what was read is kept or not.
     let read = report["lines"].as_u64().unwrap();
     let lost = report["samples_lost"].as_u64().unwrap();

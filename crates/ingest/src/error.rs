@@ -76,6 +76,11 @@ impl fmt::Display for Error {
                     }
                     trouble => trouble.fmt(f)?,
                 }
+                if *trouble == Trouble::LogFull {
+                    f.write_str(
+                        " (to reuse its oldest part from now on: baro init STORE --when-full recycle)",
+                    )?;
+                }
                 unsettled.iter().try_for_each(|why| write!(f, "; settling has stopped: {why}"))
             }
             Error::Stopped => f.write_str("told to stop while it waited for room"),

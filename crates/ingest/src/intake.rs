@@ -30,6 +30,8 @@ const ONE_TIME_MAX: usize = 4096;
 /// Bytes of a name that is looked up at most: longer than any can be that is declared, whatever spaces
 /// and escapes it is written with.
 const NAME_LOOKED_UP_BYTES_MAX: usize = 4 * NAME_BYTES_MAX;
+/// Lines that came together get ahead of their time by no more.
+const AHEAD_NS: i64 = 1_000_000_000;
 /// Samples held back at most: enough that declarations and times come together.
 const HELD_MAX: usize = 65_536;
 /// Bytes of texts held back at most.
@@ -88,7 +90,7 @@ pub struct Intake<'a> {
     in_parts: bool,
     /// A line of samples without a time, and the time at which its first one came.
     line: (u64, i64),
-    /// When what is being read came; `None`: now.
+    /// Time of the next line without one, from that at which it came on; `None`: now.
     came_ns: Option<i64>,
     /// Inputs begun.
     inputs: u32,
@@ -154,15 +156,20 @@ impl<'a> Intake<'a> {
         self.manner.strict && self.fed.bad > 0
     }
 
-    /// What comes from now on was read then, and not when its turn is: samples without a time have that.
+    /// What comes from now on was read then, and not when its turn is: lines without a time have that, each
+    /// one a nanosecond behind the one before, since of a series and time one sample counts.
     pub fn came_at(&mut self, time_ns: i64) {
-        self.came_ns = Some(time_ns);
+        let behind_ns = self.line.1.saturating_add(1);
+        // A clock that was set back is followed.
+        let ahead_ns = behind_ns.saturating_sub(time_ns);
+        self.came_ns = Some(if (0..AHEAD_NS).contains(&ahead_ns) { behind_ns } else { time_ns });
     }
 
     /// The time of a sample without one: all of a line have that of its first.
     pub fn line_time_ns(&mut self, line: u64) -> i64 {
         if self.line.0 != line {
             self.line = (line, self.came_ns.unwrap_or_else(clock::realtime_ns));
+            self.came_ns = self.came_ns.map(|next_ns| next_ns.saturating_add(1));
         }
         self.line.1
     }

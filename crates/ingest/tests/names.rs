@@ -148,4 +148,12 @@ fn a_line_without_a_time_has_that_at_which_it_came() {
         intake.came_at(came_ns + 500);
         assert_eq!((time_ns, intake.line_time_ns(line)), (came_ns, came_ns));
     }
+    // Of a series and time one sample counts, so lines that came together have times of their own; a
+    // clock that was set back is followed.
+    intake.came_at(2_000);
+    assert_eq!([3, 4, 4, 5].map(|line| intake.line_time_ns(line)), [2_001, 2_002, 2_002, 2_003]);
+    intake.came_at(2_002);
+    assert_eq!(intake.line_time_ns(6), 2_004);
+    intake.came_at(-5_000_000_000);
+    assert_eq!(intake.line_time_ns(7), -5_000_000_000);
 }

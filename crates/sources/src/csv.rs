@@ -61,7 +61,7 @@ pub fn is_annotated(begin: &str) -> bool {
 
 /// Whether a text is a time, with a zone or without.
 fn is_time(text: &str) -> bool {
-    Times::default().in_zone(0).read(text).is_ok()
+    Times::default().in_zone(crate::Zone::Ahead(0)).read(text).is_ok()
 }
 
 /// The longest line, without its newline, and the longest record of several: 256 KiB, which a text of

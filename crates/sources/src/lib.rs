@@ -22,7 +22,9 @@ pub mod raw;
 mod records;
 mod sample;
 mod time;
+mod zone;
 
 pub use form::{Kind, Role, TextForm};
 pub use sample::{Mark, Sample, Scalar};
 pub use time::{TimeFault, Times, zone_s};
+pub use zone::{Rules, Zone};

@@ -13,6 +13,7 @@
 //! Invariant: a time is exact or refused; digits below the nanosecond are cut off, never rounded
 //! into another second. Held by the tests below.
 
+use crate::zone::{NoMoment, Zone};
 use std::fmt;
 
 /// 1980-01-01 and 2100-01-01 in seconds: what is outside is hardly meant.
@@ -26,8 +27,8 @@ const UNITS: [(&str, i64); 4] = [("s", SECOND_NS), ("ms", 1_000_000), ("us", 1_0
 pub struct Times {
     /// Nanoseconds of one unit of an integer; `None`: nanoseconds, as nobody has said.
     unit_ns: Option<i64>,
-    /// Seconds that a time without a zone is ahead of UTC.
-    zone_s: Option<i64>,
+    /// That of times without a zone.
+    zone: Option<Zone>,
     /// Whether an integer must be plausible where nobody has said its unit.
     checked: bool,
     /// Integers are milliseconds where nobody has said another unit, and must be plausible.
@@ -53,10 +54,10 @@ impl Times {
         Times { milliseconds: true, ..self }
     }
 
-    /// Times without a zone are those of a clock that is `zone_s` seconds ahead of UTC.
+    /// Times without a zone are those of a clock in this one.
     #[must_use]
-    pub fn in_zone(self, zone_s: i64) -> Self {
-        Times { zone_s: Some(zone_s), ..self }
+    pub fn in_zone(self, zone: Zone) -> Self {
+        Times { zone: Some(zone), ..self }
     }
 
     /// Nanoseconds since the Unix epoch.
@@ -66,7 +67,7 @@ impl Times {
     pub fn read(&self, text: &str) -> Result<i64, TimeFault> {
         let bytes = text.as_bytes();
         if bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-') {
-            return date(bytes, self.zone_s);
+            return date(bytes, self.zone);
         }
         let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
         let Some(dot) = digits.iter().position(|byte| !byte.is_ascii_digit()) else {
@@ -137,6 +138,10 @@ pub enum TimeFault {
     Far,
     /// A date without a zone.
     Zone,
+    /// A time that no clock of the zone showed.
+    Skipped,
+    /// A time that clocks of the zone showed twice.
+    Twice,
 }
 
 impl fmt::Display for TimeFault {
@@ -158,6 +163,13 @@ impl fmt::Display for TimeFault {
             TimeFault::Far => "a time in nanoseconds before 2100 (--precision ns if it is right)",
             TimeFault::Zone => {
                 "a time with Z or an offset such as +01:00 (--zone says that of times without)"
+            }
+            TimeFault::Skipped => {
+                "a time that clocks of the zone show (they were set forward over this one)"
+            }
+            TimeFault::Twice => {
+                "a time that clocks of the zone show once, or an offset such as +01:00 (they were set \
+                 back, so this one is two)"
             }
         })
     }
@@ -208,7 +220,7 @@ fn fraction_ns(digits: &[u8]) -> Result<u32, TimeFault> {
 
 /// `2026-01-02T03:04:05[.678]Z`, with an offset instead of the Z, or a blank instead of the T; without
 /// an offset, or a date alone, in the zone given.
-fn date(text: &[u8], zone_s: Option<i64>) -> Result<i64, TimeFault> {
+fn date(text: &[u8], zone: Option<Zone>) -> Result<i64, TimeFault> {
     let field = |start: usize, length: usize| number(text.get(start..start + length));
     let (year, month, day) = (field(0, 4)?, field(5, 2)?, field(8, 2)?);
     let (mut hour, mut minute, mut second, mut nanoseconds) = (0, 0, 0, 0);
@@ -229,14 +241,15 @@ fn date(text: &[u8], zone_s: Option<i64>) -> Result<i64, TimeFault> {
             rest = &tail[length..];
         }
     }
-    let offset_s = match (rest, zone_s) {
-        ([], Some(zone_s)) => zone_s,
+    let offset_s = match (rest, zone) {
+        ([], Some(Zone::Ahead(zone_s))) => Some(zone_s),
+        ([], Some(Zone::Of(_))) => None,
         ([], None) => return Err(TimeFault::Zone),
-        (rest, _) => 60 * offset_minutes(rest)?,
+        (rest, _) => Some(60 * offset_minutes(rest)?),
     };
-    let offset_minutes = offset_s.div_euclid(60);
     // A leap second is the first second of the next minute, as in Unix time.
-    let leap = second == 60 && (minute - offset_minutes).rem_euclid(60) == 59;
+    let ahead_minutes = offset_s.unwrap_or(0).div_euclid(60);
+    let leap = second == 60 && (minute - ahead_minutes).rem_euclid(60) == 59;
     let exists = (1..=12).contains(&month)
         && (1..=month_days(year, month)).contains(&day)
         && hour <= 23
@@ -245,8 +258,16 @@ fn date(text: &[u8], zone_s: Option<i64>) -> Result<i64, TimeFault> {
     if !exists {
         return Err(TimeFault::Calendar);
     }
-    let minutes = days_since_epoch(year, month, day) * 1440 + hour * 60 + minute - offset_minutes;
-    let total = i128::from(minutes * 60 + second) * 1_000_000_000 + i128::from(nanoseconds);
+    let minutes = days_since_epoch(year, month, day) * 1440 + hour * 60 + minute;
+    let clock_s = minutes * 60 + second;
+    let offset_s = match (offset_s, zone) {
+        (None, Some(Zone::Of(rules))) => rules.offset_of_clock(clock_s).map_err(|no| match no {
+            NoMoment::Skipped => TimeFault::Skipped,
+            NoMoment::Twice => TimeFault::Twice,
+        })?,
+        (offset_s, _) => offset_s.unwrap_or(0),
+    };
+    let total = i128::from(clock_s - offset_s) * 1_000_000_000 + i128::from(nanoseconds);
     i64::try_from(total).map_err(|_| TimeFault::Range)
 }
 
@@ -258,7 +279,7 @@ fn number(digits: Option<&[u8]>) -> Result<i64, TimeFault> {
     })
 }
 
-fn month_days(year: i64, month: i64) -> i64 {
+pub(crate) fn month_days(year: i64, month: i64) -> i64 {
     let leap_year = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     match month {
         2 if leap_year => 29,
@@ -270,7 +291,7 @@ fn month_days(year: i64, month: i64) -> i64 {
 
 /// Days from 1970-01-01. Years are counted from March, so that the leap day is the last one, in
 /// eras of 400 years, which are all alike.
-fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -362,7 +383,7 @@ mod tests {
         for text in ["2026-01-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00.5"] {
             assert_eq!(parse(text), Err(TimeFault::Zone), "{text}");
         }
-        let times = Times::default().in_zone(zone_s("-0530").unwrap());
+        let times = Times::default().in_zone(Zone::Ahead(zone_s("-0530").unwrap()));
         assert_eq!(times.read("1970-01-01"), Ok(19_800 * SECOND));
         assert_eq!(times.read("1970-01-01 00:00:00.5"), Ok(19_800 * SECOND + SECOND / 2));
         assert_eq!(times.read("1970-01-01T00:00:00Z"), Ok(0));

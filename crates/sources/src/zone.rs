@@ -388,7 +388,8 @@ mod tests {
                 let _ = Rules::parse(&bad).map(|rules| rules.offset_of_clock(1 << 40));
             }
         }
-        for footer in ["CET", "CET-1CEST,M3.5.0", "CET-1CEST,M13.5.0,M1.1.1", "x", "CET-1 ", "<a-1"] {
+        for footer in ["CET", "CET-1CEST,M3.5.0", "CET-1CEST,M13.5.0,M1.1.1", "x", "CET-1 ", "<a-1"]
+        {
             assert!(Rules::parse(&tzif(&[], 0, footer)).is_none(), "{footer}");
         }
         assert!(Rules::parse(&tzif(&[(9, 0), (5, 0)], 0, "")).is_none());

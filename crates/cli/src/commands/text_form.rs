@@ -2,8 +2,11 @@
 
 use crate::failure::Result;
 use baro_export::parquet::{self, TimeUnit};
-use baro_sources::{Role, TextForm, Times, zone_s};
+use baro_sources::{Role, Rules, TextForm, Times, Zone, zone_s};
+use baro_sys::files;
 use clap::{Args, ValueEnum};
+use std::io::Read;
+use std::path::Path;
 
 /// Unit of times that are integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,9 +39,9 @@ pub(crate) struct TextArguments {
     /// Without it nanoseconds, and what is hardly meant so is refused.
     #[arg(long, value_enum, value_name = "UNIT", hide_possible_values = true)]
     pub(super) precision: Option<Precision>,
-    /// Zone of times that have none: UTC, or such as +01:00
+    /// Zone of times that have none: UTC, +01:00, Europe/Berlin
     #[arg(long, value_parser = zone, allow_hyphen_values = true, hide_short_help = true)]
-    zone: Option<i64>,
+    zone: Option<Zone>,
     /// Numbers in CSV have a comma for their decimals
     #[arg(long, hide_short_help = true)]
     decimal_comma: bool,
@@ -68,7 +71,7 @@ impl TextArguments {
             None => Times::checked(),
         };
         Ok(TextForm {
-            times: self.zone.map_or(times, |zone_s| times.in_zone(zone_s)),
+            times: self.zone.map_or(times, |zone| times.in_zone(zone)),
             decimal_comma: self.decimal_comma,
             columns: self.roles("CSV", |role| role.text)?,
         })
@@ -93,13 +96,37 @@ impl TextArguments {
     }
 }
 
-fn zone(text: &str) -> std::result::Result<i64, String> {
-    zone_s(text).ok_or_else(|| {
-        format!(
-            "expected UTC or an offset such as +01:00, found {text:?}; a zone whose offset changes in \
-             the year must be converted before"
-        )
-    })
+/// Where the system has the rules of places (package tzdata).
+const PLACES: &str = "/usr/share/zoneinfo";
+/// More than any of its files has.
+const PLACE_BYTES_MAX: u64 = 1 << 20;
+
+fn zone(text: &str) -> std::result::Result<Zone, String> {
+    if let Some(zone_s) = zone_s(text) {
+        return Ok(Zone::Ahead(zone_s));
+    }
+    // A name, and no way out of the folder.
+    let part = |part: &str| {
+        let plain =
+            |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '+');
+        part.starts_with(|first: char| first.is_ascii_uppercase()) && part.chars().all(plain)
+    };
+    let expected = "expected UTC, an offset such as +01:00, or a place such as Europe/Berlin";
+    if !text.split('/').all(part) {
+        return Err(format!("{expected}, found {text:?}"));
+    }
+    let path = Path::new(PLACES).join(text);
+    let no_place = |error: &dyn std::fmt::Display| {
+        format!("{expected}, found {text:?}: {error} (places are in the package tzdata)")
+    };
+    let file = files::open(&path).map_err(|error| no_place(&error))?;
+    let mut bytes = Vec::new();
+    file.take(PLACE_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| no_place(&error))?;
+    match Rules::parse(&bytes) {
+        // There is one zone in a program's life.
+        Some(rules) => Ok(Zone::Of(Box::leak(Box::new(rules)))),
+        None => Err(format!("{}: expected rules of a zone, found something else", path.display())),
+    }
 }
 
 fn column(text: &str) -> std::result::Result<(String, ColumnRole), String> {

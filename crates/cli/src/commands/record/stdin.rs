@@ -241,12 +241,13 @@ pub(super) fn raw(
     check_frame_bytes(frame_bytes, frames.intake.record_bytes_max())?;
     pieces(stop, |came| {
         if let Came::Bytes(bytes, came_ns) = came {
-            framer.feed(bytes, |frame| frames.take(came_ns, frame));
+            frames.intake.came_at(came_ns);
+            framer.feed(bytes, |frame| frames.take(frame));
         }
         frames.result()
     })?;
     // A last, shorter frame is data too.
-    framer.finish(Remainder::Keep, |frame| frames.take(clock::realtime_ns(), frame))?;
+    framer.finish(Remainder::Keep, |frame| frames.take(frame))?;
     frames.end()
 }
 
@@ -257,13 +258,14 @@ pub(super) fn frames(recorder: &Recorder, channel: &str, stop: &AtomicBool) -> R
     let mut too_large = Vec::new();
     pieces(stop, |came| {
         let Came::Bytes(bytes, came_ns) = came else { return frames.result() };
+        frames.intake.came_at(came_ns);
         framer.feed(bytes, |found| match found {
-            Ok(frame) => frames.take(came_ns, frame),
+            Ok(frame) => frames.take(frame),
             Err(error) => {
                 frames.intake.fed.complain(|| format!("{error} (a frame may have {LIMITS})"));
                 // So that the ring counts it, and the log has a gap.
                 too_large.resize(limit + 1, 0);
-                frames.take(came_ns, &too_large);
+                frames.take(&too_large);
             }
         });
         frames.result()
@@ -278,6 +280,8 @@ pub(super) fn frames(recorder: &Recorder, channel: &str, stop: &AtomicBool) -> R
 struct Frames<'a> {
     id: u32,
     intake: Intake<'a>,
+    /// Frames so far: as lines, each has a time of its own.
+    number: u64,
     /// Why no more can be pushed.
     failed: baro_ingest::Result<()>,
 }
@@ -288,11 +292,14 @@ impl<'a> Frames<'a> {
         let target = Target::of(recorder, Room::Until(stop))?;
         let mut intake = Intake::new("stdin", target, Manner::as_they_come(0))?;
         intake.fed.series = 1;
-        Ok(Frames { id: ids.first().copied().unwrap_or(1), intake, failed: Ok(()) })
+        let id = ids.first().copied().unwrap_or(1);
+        Ok(Frames { id, intake, number: 0, failed: Ok(()) })
     }
 
-    fn take(&mut self, time_ns: i64, frame: &[u8]) {
+    fn take(&mut self, frame: &[u8]) {
         if self.failed.is_ok() {
+            self.number += 1;
+            let time_ns = self.intake.line_time_ns(self.number);
             self.failed = self.intake.take_frame(self.id, time_ns, frame);
         }
     }
