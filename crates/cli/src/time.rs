@@ -4,7 +4,7 @@
 //! either. Held by the tests below.
 
 pub(crate) use baro_show::rfc3339 as show;
-use baro_sources::{TimeFault, Times};
+use baro_sources::{TimeFault, Times, Zone};
 use baro_sys::clock;
 
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -41,7 +41,7 @@ fn read(text: &str, now_ns: i64) -> Result<i64, String> {
     // A date without a time of day begins then; seconds may be left out.
     let minutes = text.len() == 16 && text.get(11..).and_then(time_of_day).is_some();
     let whole = if minutes { format!("{text}:00") } else { text.to_owned() };
-    Times::checked().in_zone(0).read(&whole).map_err(|fault| match fault {
+    Times::checked().in_zone(Zone::Ahead(0)).read(&whole).map_err(|fault| match fault {
         TimeFault::Unit { unit } => {
             let hint = if unit == "s" { format!("; of seconds: {text}.0") } else { String::new() };
             format!("expected nanoseconds from 1980 on, found {text}, which may be {unit}{hint}")

@@ -432,7 +432,8 @@ fn what_is_not_whole_is_not_there() {
     let no_file = fails(&["export", &store, "/dev/null", "--output", "csv", "--force"], 1);
     assert!(no_file.contains("no ordinary file"), "{no_file}");
     // How much it is, and that it is nothing, is said.
-    let none = run(&["query", &store, "context_switches", "--to", "1990-01-01", "-o", &csv, "--force"]);
+    let none =
+        run(&["query", &store, "context_switches", "--to", "1990-01-01", "-o", &csv, "--force"]);
     assert_eq!(none.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&none.stdout).contains("a.csv: 0 rows"), "{none:?}");
     let said = String::from_utf8_lossy(&none.stderr);

@@ -52,6 +52,8 @@ complete -c baro -n "__fish_baro_needs_command" -f -a "bench" -d 'Measure this m
 complete -c baro -n "__fish_baro_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c baro -n "__fish_baro_using_subcommand init" -l size -d 'Size of the log, all of which is written now' -r
 complete -c baro -n "__fish_baro_using_subcommand init" -l grow-to -d 'Size of the log, written while recording [default: 1G]' -r
+complete -c baro -n "__fish_baro_using_subcommand init" -l when-full -d 'Of a store that is there: what a full log does from now on' -r -f -a "recycle\t'The oldest segment is reused'
+stop\t'New records are refused'"
 complete -c baro -n "__fish_baro_using_subcommand init" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand init" -l recycle -d 'When the log is full, reuse its oldest part'
@@ -62,13 +64,14 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l proc-interval -d 'T
 complete -c baro -n "__fish_baro_using_subcommand record" -l stdin -d 'Record what comes on stdin' -r -f -a "csv\t'Lines of time,series,value, or with a header that names the columns; an empty time means now'
 json\t'Lines of {"time":..,"series":..,"value":..} or {"time":..,NAME:VALUE,..}'
 influx\t'Lines of the Influx line protocol'
+prometheus\t'Lines of Prometheus and OpenMetrics, as exporters show them'
 raw\t'Frames of --frame-bytes, one after another'
 frames\t'Frames with their length before them: u32, little-endian'"
 complete -c baro -n "__fish_baro_using_subcommand record" -l precision -d 'Unit of times that are integers: s, ms, us or ns' -r -f -a "ns\t'Nanoseconds'
 us\t'Microseconds'
 ms\t'Milliseconds'
 s\t'Seconds'"
-complete -c baro -n "__fish_baro_using_subcommand record" -l zone -d 'Zone of times that have none: UTC, or such as +01:00' -r
+complete -c baro -n "__fish_baro_using_subcommand record" -l zone -d 'Zone of times that have none: UTC, +01:00, Europe/Berlin' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l columns -d 'What columns of CSV or Parquet are, by their names' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l interval -d 'Time between two generated frames' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l frame-bytes -d 'Size of generated frames, and of raw frames on stdin' -r
@@ -109,12 +112,13 @@ complete -c baro -n "__fish_baro_using_subcommand record" -s h -l help -d 'Print
 complete -c baro -n "__fish_baro_using_subcommand import" -l input -d 'What the files hold; without it by their names' -r -f -a "csv\t'Lines of time,series,value, or with a header that names the columns'
 json\t'JSON lines, as baro query --format ndjson writes them'
 parquet\t'Columns series, time and value, or time and one column for each series'
-influx\t'The Influx line protocol'"
+influx\t'The Influx line protocol'
+prometheus\t'Text of Prometheus and OpenMetrics, as promtool dumps it and exporters show it'"
 complete -c baro -n "__fish_baro_using_subcommand import" -l precision -d 'Unit of times that are integers: s, ms, us or ns' -r -f -a "ns\t'Nanoseconds'
 us\t'Microseconds'
 ms\t'Milliseconds'
 s\t'Seconds'"
-complete -c baro -n "__fish_baro_using_subcommand import" -l zone -d 'Zone of times that have none: UTC, or such as +01:00' -r
+complete -c baro -n "__fish_baro_using_subcommand import" -l zone -d 'Zone of times that have none: UTC, +01:00, Europe/Berlin' -r
 complete -c baro -n "__fish_baro_using_subcommand import" -l columns -d 'What columns of CSV or Parquet are, by their names' -r
 complete -c baro -n "__fish_baro_using_subcommand import" -l format -d 'How counts are printed' -r -f -a "text\t'Counts for people'
 json\t'Counts as JSON'
