@@ -222,6 +222,13 @@ typedef struct baro_recorder baro_recorder;
 /* Samples of a series over an interval. For one thread at a time. */
 typedef struct baro_samples baro_samples;
 
+/* How a series or channel is declared. */
+typedef struct baro_declare_options {
+  uint32_t type_size; /* sizeof(baro_declare_options) */
+  uint32_t value_type; /* BARO_F64 (also 0), BARO_I64, BARO_BOOL, BARO_TEXT or BARO_CHANNEL. */
+} baro_declare_options;
+#define BARO_DECLARE_OPTIONS_INIT {sizeof(baro_declare_options), 0}
+
 /* Something that happened while recording: see baro_on_event. */
 typedef struct baro_event {
   uint32_t type_size; /* sizeof(baro_event), as the library knows it. */
@@ -390,13 +397,6 @@ typedef struct baro_status {
 #define BARO_STATUS_INIT {sizeof(baro_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
     0, 0, 0, 0, 0}
 
-/* How a series or channel is declared. */
-typedef struct baro_declare_options {
-  uint32_t type_size; /* sizeof(baro_declare_options) */
-  uint32_t value_type; /* BARO_F64 (also 0), BARO_I64, BARO_BOOL, BARO_TEXT or BARO_CHANNEL. */
-} baro_declare_options;
-#define BARO_DECLARE_OPTIONS_INIT {sizeof(baro_declare_options), 0}
-
 /* One sample of a batch. */
 typedef struct baro_sample {
   uint32_t type_size; /* sizeof(baro_sample) */
@@ -421,6 +421,33 @@ typedef struct baro_gap {
 #ifdef __cplusplus
 extern "C" {
 #endif  /* __cplusplus */
+
+/* The id of the series or channel `name` of an attached producer: baro_declare, asked of the
+ * recorder in the other process and durable when this returns. Blocks for at most `timeout_ns`:
+ * declare before recording, not in the thread that must not wait. BARO_ETIMEDOUT: not answered;
+ * it may be declared. BARO_ESHUTDOWN: nobody records. BARO_EACCES: refused, with the recorder's
+ * reason.
+ * Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EACCES, BARO_ESHUTDOWN, BARO_ETIMEDOUT, or errno. */
+int32_t baro_producer_declare(struct baro_producer *producer,
+                              const char *name,
+                              const char *unit,
+                              const char *layout,
+                              const struct baro_declare_options *options,
+                              uint64_t timeout_ns,
+                              uint32_t *id);
+
+/* Ids of `count` series or channels of an attached producer: baro_declare_many, asked of the
+ * recorder in the other process, which waits for its device once. Otherwise as
+ * baro_producer_declare. On an error that is the first one's; others may be declared, and have
+ * their ids the next time.
+ * Returns 0, BARO_EINVAL, BARO_EACCES, BARO_ESHUTDOWN, BARO_ETIMEDOUT, or errno. */
+int32_t baro_producer_declare_many(struct baro_producer *producer,
+                                   const char *const *names,
+                                   const char *const *units,
+                                   const uint32_t *types,
+                                   size_t count,
+                                   uint64_t timeout_ns,
+                                   uint32_t *ids);
 
 /* Makes durable at once everything that all producers of this recorder, those attached from
  * other processes too, had pushed before the call; for a supply that fails. Returns 0 when it
@@ -574,7 +601,8 @@ int32_t baro_pin_release_store(const char *store, uint64_t id);
 int32_t baro_producer_open(const struct baro_recorder *recorder, struct baro_producer **producer);
 
 /* Becomes the producer of a ring that a recorder in another process made: see
- * baro_ring_for_attach. Goes on with the sequence of the producer before.
+ * baro_ring_for_attach. Goes on with the sequence of the producer before. What it pushes to is
+ * declared by baro_producer_declare.
  * Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_EBUSY, BARO_EBADMSG, or errno. */
 int32_t baro_attach(const char *ring, struct baro_producer **producer);
 
