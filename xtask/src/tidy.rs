@@ -75,6 +75,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("results", results::results),
     (figures::CHECK, figures::figures),
     ("links", docs::links),
+    ("pages", docs::pages),
     (map::CHECK, map::map),
     (sentences::CHECK, sentences::sentences),
     (tiers::CHECK, tiers::tiers),

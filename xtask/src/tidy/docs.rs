@@ -108,9 +108,49 @@ fn resolve(from: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
+/// The index of `docs/`, by reader.
+const INDEX: &str = "docs/README.md";
+
+/// Each page of `docs/` says before its first section for whom it is, and the index leads to it.
+pub(super) fn pages(tree: &Tree) -> Vec<Finding> {
+    let index = tree.text(INDEX).unwrap_or_default();
+    let linked: Vec<&str> = index.lines().flat_map(targets).collect();
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts(&[".md"]) {
+        let Some(name) = path.strip_prefix("docs/").filter(|_| path != INDEX) else { continue };
+        let head = text.split("\n## ").next().unwrap_or_default();
+        if !head.lines().any(|line| line.starts_with("*For ")) {
+            let message = "says nowhere at its head for whom it is: *For people who ..*";
+            findings.push(Finding::error("pages", path, message));
+        }
+        if !linked.contains(&name) {
+            findings.push(Finding::error("pages", path, format!("{INDEX} does not link to it")));
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_says_for_whom_it_is_and_is_in_the_index() {
+        let tree = Tree::of(&[
+            (INDEX, "# Pages\n- [a](a.md), [c](c.md)\n"),
+            ("docs/a.md", "# A\n\n*For everybody.* Text.\n## B\n"),
+            ("docs/b.md", "# B\n\n*For everybody.*\n"),
+            ("docs/c.md", "# C\n\nText.\n\n## D\n*For everybody.*\n"),
+            ("CHANGELOG.md", "# Changes\n"),
+        ]);
+        let found: Vec<_> =
+            pages(&tree).iter().map(|f| format!("{}: {}", f.place, f.message)).collect();
+        let expected = [
+            "docs/b.md: docs/README.md does not link to it",
+            "docs/c.md: says nowhere at its head for whom it is: *For people who ..*",
+        ];
+        assert_eq!(found, expected);
+    }
 
     #[test]
     fn dead_links_are_found() {
