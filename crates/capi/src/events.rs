@@ -16,6 +16,7 @@ use crate::structs::{
 };
 use ::baro_recorder::{Recorder, Trouble};
 use baro_ondisk::PinState;
+use baro_sys::signals;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
@@ -71,7 +72,9 @@ impl Listener {
             let _ = recorder.flush(LAST_LOOK_NS);
             known.tell_news(&recorder, call);
         };
+        let signals = signals::blocked();
         let thread = std::thread::Builder::new().name("baro-events".to_owned()).spawn(run);
+        drop(signals);
         let failed = |error| Failure::new(BARO_ENOMEM, format!("start thread: {error}"));
         Ok(Listener { end, thread: thread.map_err(failed)? })
     }

@@ -49,6 +49,10 @@ unsafe extern "C-unwind" fn hear(user: *mut c_void, event: *const baro_event, te
         (&*user.cast::<Heard>(), *event, text)
     };
     assert_eq!(event.type_size as usize, size_of::<baro_event>());
+    // No handler of a signal runs here: SIGTERM is left to others.
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+    assert_eq!(u64::from_str_radix(mask.trim(), 16).unwrap() >> 14 & 1, 1);
     heard.events.lock().unwrap().push((event, text, std::thread::current().id()));
     let recorder = *heard.recorder.lock().unwrap() as *mut baro_recorder;
     if !recorder.is_null() {

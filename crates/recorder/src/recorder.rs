@@ -20,7 +20,7 @@ use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
 use baro_sys::memory::SharedMemory;
 use baro_sys::storage::{Access, Storage, StorageFile};
-use baro_sys::{clock, identity, schedule};
+use baro_sys::{clock, identity, schedule, signals};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -170,6 +170,7 @@ impl Recorder {
         let scheduling = options.scheduling();
         let access = if direct { Access::WriteDirect } else { Access::Write };
         let done = commands.clone();
+        let signals = signals::blocked();
         let device = FileDevice::start(
             disk.clone(),
             access,
@@ -188,6 +189,7 @@ impl Recorder {
         }
         let keeper =
             KeeperThread::start(keeper, (guard, requests), (keeper_commands, keeper_queue), link)?;
+        drop(signals);
         opening.took_ns = clock::monotonic_ns() - started_ns;
         Ok(Recorder {
             store,

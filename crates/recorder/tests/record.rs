@@ -178,6 +178,38 @@ fn a_flush_that_cannot_be_says_how_much_is_not_durable() {
 }
 
 #[test]
+fn threads_of_the_recorder_leave_signals_to_others() {
+    let folder = Folder::new("signals");
+    folder.init(2, WhenFull::Stop);
+    let own = || {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        status.lines().find(|line| line.starts_with("SigBlk:")).unwrap().to_owned()
+    };
+    let before = own();
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    assert_eq!(own(), before);
+    // A thread gives itself its name, a moment after it has begun.
+    let named = || baro_sys::schedule::own_threads("baro-");
+    let begun = |_: i32| {
+        baro_sys::clock::sleep_ns(1_000_000);
+        Some(named()).filter(|threads| threads.len() >= 4)
+    };
+    let threads = (0..60_000).find_map(begun).unwrap();
+    let blocked = |task: u32| {
+        let status = std::fs::read_to_string(format!("/proc/self/task/{task}/status")).ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+        // SIGINT, SIGUSR1, SIGALRM, SIGTERM; SIGBUS, SIGSEGV.
+        Some([2, 10, 14, 15, 7, 11].map(|signal| mask >> (signal - 1) & 1 == 1))
+    };
+    // Those of other tests come and go.
+    let found: Vec<_> = threads.into_iter().filter_map(blocked).collect();
+    assert!(!found.is_empty());
+    assert!(found.iter().all(|mask| *mask == [true, true, true, true, false, false]), "{found:?}");
+    assert_eq!(recorder.close().left, 0);
+}
+
+#[test]
 fn the_second_recorder_is_refused_by_name() {
     let folder = Folder::new("two");
     folder.init(2, WhenFull::Stop);

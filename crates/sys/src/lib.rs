@@ -22,6 +22,7 @@ pub mod notify;
 pub mod place;
 pub mod procfile;
 pub mod schedule;
+pub mod signals;
 pub mod sim;
 pub mod state;
 pub mod storage;
