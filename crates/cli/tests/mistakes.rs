@@ -20,7 +20,7 @@ fn said(arguments: &[&str], code: i32) -> String {
 fn a_mistake_says_what_to_do() {
     let folder = Folder::new("mistakes-said");
     let store = folder.path("store");
-    assert_eq!(run(&["init", &store, "--size", "8M"]).status.code(), Some(0));
+    assert_eq!(run(&["init", &store, "--grow-to", "64M"]).status.code(), Some(0));
     let file = folder.path("file");
     std::fs::write(&file, "root:x:0:0").unwrap();
     for (arguments, code, wanted) in [
@@ -44,10 +44,12 @@ fn a_mistake_says_what_to_do() {
     assert!(found.contains("proc = true"), "{found}");
     let no_value = stderr(&feed(&["record", &store, "--stdin", "json"], b"{\"series\":\"q\"}\n"));
     assert!(no_value.contains("expected \"value\" beside \"series\""), "{no_value}");
-    let alone = said(&["pin", &store, "--after", "10s", "--before", "1s"], 0);
-    assert!(alone.contains("nobody records into this store"), "{alone}");
     let nothing = said(&["cat", &store], 0);
     assert!(nothing.contains("nothing of this was recorded"), "{nothing}");
+    let taken = feed(&["record", &store, "--stdin", "csv"], b",temp,1.5\n");
+    assert_eq!(taken.status.code(), Some(0), "{}", stderr(&taken));
+    let alone = said(&["pin", &store, "--after", "10s", "--before", "1s"], 0);
+    assert!(alone.contains("nobody records into this store"), "{alone}");
 }
 
 #[test]
