@@ -1,15 +1,11 @@
-//! What a store is and holds, from headers alone; and counts of each series by reading all.
+//! What a store is and holds, from headers alone.
 
 use crate::Result;
-use crate::read::Notes;
 use crate::segments::SegmentFile;
 use crate::store::Store;
-use baro_log::Declared;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Identity, Wear};
 use baro_sys::storage::Storage;
-use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 /// A store as its headers tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,22 +92,7 @@ pub struct SessionInfo {
     pub times_ns: Option<(i64, i64)>,
 }
 
-/// A series or channel with what a full read says of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// The declaration; `None` if it is lost.
-    pub declared: Option<Declared>,
-    /// Id in this store.
-    pub id: u32,
-    /// Samples or frames.
-    pub rows: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Earliest and latest; `None` without rows.
-    pub times_ns: Option<(i64, i64)>,
-}
-
-fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64, i64)> {
+pub(crate) fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64, i64)> {
     if min > max {
         return a;
     }
@@ -206,31 +187,5 @@ impl<S: Storage> Store<S> {
             info.wear.payload_bytes += last.body_bytes;
         }
         Ok(info)
-    }
-
-    /// Every declared series and channel, and every id that is recorded without a declaration,
-    /// with counts; by id. Reads the whole log and all runs; what is in both is counted once.
-    ///
-    /// # Errors
-    /// The operating system refuses.
-    pub fn counts(&self) -> Result<(Vec<Listed>, Notes)> {
-        let empty = |id| Listed { declared: None, id, rows: 0, bytes: 0, times_ns: None };
-        let mut found: HashMap<u32, Listed> = HashMap::new();
-        self.catalog.scan(|one| {
-            let declared = Some(Declared::from(one.clone()));
-            found.insert(one.id, Listed { declared, ..empty(one.id) });
-            ControlFlow::Continue(())
-        })?;
-        let notes = self.each_part(None, |part| {
-            let listed = found.entry(part.id).or_insert_with(|| empty(part.id));
-            listed.rows += part.rows;
-            listed.bytes += part.bytes;
-            listed.times_ns = join(listed.times_ns, part.times_ns);
-        })?;
-        let hidden = self.hidden()?;
-        found.retain(|id, _| !hidden.has(*id));
-        let mut listed: Vec<Listed> = found.into_values().collect();
-        listed.sort_by_key(|one| one.id);
-        Ok((listed, notes))
     }
 }

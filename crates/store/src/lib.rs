@@ -14,6 +14,7 @@
 
 mod catalog;
 mod columns;
+mod counts;
 mod damage;
 mod delete;
 mod error;
@@ -46,11 +47,12 @@ pub use baro_log::Logged;
 pub use catalog::{
     Catalog, DictionaryWritten, Rebuilt, write_dictionary, write_dictionary_in_portions,
 };
+pub use counts::Listed;
 pub use damage::{Damage, Loss, Source};
 pub use delete::{Deleted, DeletedRoom, Hidden};
 pub use error::{Error, Result};
 pub use index::Tail;
-pub use info::{Info, Listed, SessionInfo};
+pub use info::{Info, SessionInfo};
 pub use interval::{Filter, Interval, Reading};
 pub use query::{Aggregate, Batch, Every, Query, QueryNotes, Target, Texts, Totals, Values};
 pub use read::{LiveBlock, Notes, RecordRef};

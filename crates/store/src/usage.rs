@@ -56,6 +56,8 @@ pub(crate) struct UsedPart {
     /// What they take there, in hundredths of a byte.
     pub(crate) centibytes: u64,
     pub(crate) times_ns: (i64, i64),
+    /// Where: 0 is the log, then the runs.
+    pub(crate) source: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -121,7 +123,7 @@ impl<S: Storage> Store<S> {
                 let (time_ns, bytes) = (record.time_ns, record.payload.len() as u64);
                 let mut add = |id, time_ns, bytes, centibytes| {
                     let times_ns = (time_ns, time_ns);
-                    each(UsedPart { id, rows: 1, bytes, centibytes, times_ns });
+                    each(UsedPart { id, rows: 1, bytes, centibytes, times_ns, source: 0 });
                 };
                 if record.kind == Kind::Frame || (record.kind == Kind::Text && !in_runs) {
                     add(record.stream, time_ns, bytes, bytes * 100);
@@ -136,7 +138,7 @@ impl<S: Storage> Store<S> {
             }))
         })?;
         let mut page = PageAt::new();
-        for run in &self.runs.files {
+        for (source, run) in (1..).zip(&self.runs.files) {
             for entry in run.index.pages() {
                 let within = |id: &u32| (entry.first_series..=entry.last_series).contains(id);
                 if ids.is_some_and(|ids| !ids.iter().any(within)) {
@@ -147,7 +149,7 @@ impl<S: Storage> Store<S> {
                 if entry.first_series == entry.last_series && run.mask_of(entry).is_none() {
                     let (id, rows, bytes) = (entry.first_series, samples, samples * 8);
                     let times_ns = (entry.time_min_ns, entry.time_max_ns);
-                    each(UsedPart { id, rows, bytes, centibytes, times_ns });
+                    each(UsedPart { id, rows, bytes, centibytes, times_ns, source });
                     continue;
                 }
                 let share = |rows: u64| centibytes * rows / samples.max(1);
@@ -155,14 +157,16 @@ impl<S: Storage> Store<S> {
                     if page.kind() == Type::Text {
                         return page.read_all_text(i64::MIN, i64::MAX, |id, time_ns, text| {
                             let (bytes, times_ns) = (text.len() as u64, (time_ns, time_ns));
-                            each(UsedPart { id, rows: 1, bytes, centibytes: share(1), times_ns });
+                            let centibytes = share(1);
+                            each(UsedPart { id, rows: 1, bytes, centibytes, times_ns, source });
                         });
                     }
                     page.read_all(i64::MIN, i64::MAX, |id, times_ns, _| {
                         let rows = times_ns.len() as u64;
                         if let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) {
                             let (centibytes, times_ns) = (share(rows), (*first, *last));
-                            each(UsedPart { id, rows, bytes: rows * 8, centibytes, times_ns });
+                            let bytes = rows * 8;
+                            each(UsedPart { id, rows, bytes, centibytes, times_ns, source });
                         }
                     })
                 })?;
