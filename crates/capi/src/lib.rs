@@ -32,6 +32,8 @@ mod recorder;
 mod records;
 mod samples;
 mod structs;
+#[cfg(feature = "through")]
+pub mod through;
 mod version;
 
 pub use asking::*;
