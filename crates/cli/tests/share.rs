@@ -50,9 +50,17 @@ impl Stage {
 
     fn baro(&self, verb: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
-        let (run, state) = (self.folder.path("run"), self.folder.path("state"));
+        let (run, state) = (self.folder.path("run"), self.folder.path("state/share"));
         command.args(["share", verb, "--run-dir", &run, "--state-dir", &state]).args(arguments);
         command.stdin(Stdio::null());
+        command
+    }
+
+    /// `baro tune` with the journal beside that of shares.
+    fn tune(&self, verb: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_baro"));
+        command.args(["tune", verb, "--state-dir", &self.folder.path("state")]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -227,6 +235,72 @@ fn killed_it_is_cleaned_up_by_the_next_and_the_program_goes_on() {
     assert!(Path::new("/proc").join(&pid).exists(), "the program was ended");
     baro_sys::termination::send(pid.parse().unwrap(), 9).unwrap();
     stage.is_clean();
+}
+
+#[test]
+fn a_disk_has_one_owner_and_each_order_ends_with_it_as_found() {
+    let Some(stage) = Stage::new("owners") else { return };
+    let before = stage.device.queue();
+    let mount = stage.device.mount_dir();
+    let requests = stage.device.file("nr_requests");
+    let apply = [mount.as_str(), "--only", "queue"];
+    // Tuned first: a share is refused at once, and told by whom.
+    let mut tuned = Guard(stage.tune("apply", &apply).spawn().unwrap());
+    until("it is tuned", || fs::read_to_string(&requests).is_ok_and(|text| text.trim() == "32"));
+    let (code, _, err) = text(&stage.run("a", &["--", "true"]).output().unwrap());
+    let by = format!("its settings are held by baro tune apply (process {}", tuned.0.id());
+    assert!(code == Some(1) && err.contains(&by), "{err}");
+    assert_eq!(fs::read_to_string(&requests).unwrap().trim(), "32");
+    baro_sys::termination::send(tuned.0.id(), 15).unwrap();
+    tuned.0.wait().unwrap();
+    stage.is_clean();
+    assert_eq!(stage.device.queue(), before);
+    // Shared first, and ended first.
+    let mut shared = Guard(stage.run("a", &["--", "sleep", "600"]).spawn().unwrap());
+    until("it is shared", || !processes(&stage.group("a")).is_empty());
+    let command = [apply.as_slice(), &["--", "true"]].concat();
+    let (code, _, err) = text(&stage.tune("apply", &command).output().unwrap());
+    let by = format!("its settings are held by baro share run (process {}", shared.0.id());
+    assert!(code == Some(1) && err.contains(&by), "{err}");
+    // What is kept beneath a share waits until that has ended, also when it is forced.
+    let (code, out, _) = text(&stage.tune("undo", &["--force"]).output().unwrap());
+    assert!(code == Some(0) && out.contains("held by baro share run"), "{out}");
+    assert!(stage.device.get("scheduler").contains("[bfq]"));
+    baro_sys::termination::send(shared.0.id(), 15).unwrap();
+    shared.0.wait().unwrap();
+    stage.is_clean();
+    assert_eq!(stage.device.queue(), before);
+}
+
+#[test]
+fn what_a_killed_share_left_is_told_by_status_and_put_back_by_undo_or_the_next_to_tune() {
+    let Some(stage) = Stage::new("left") else { return };
+    let before = stage.device.queue();
+    let mount = stage.device.mount_dir();
+    for verb in ["undo", "apply"] {
+        let mut shared = Guard(stage.run("a", &["--", "sleep", "600"]).spawn().unwrap());
+        until("it is shared", || !processes(&stage.group("a")).is_empty());
+        let program = processes(&stage.group("a")).first().unwrap().parse().unwrap();
+        shared.0.kill().unwrap();
+        shared.0.wait().unwrap();
+        baro_sys::termination::send(program, 9).unwrap();
+        let status = stage.baro("status", &["--for", "1ms"]).output().unwrap();
+        let (_, out, _) = text(&status);
+        let scheduler = stage.device.file("scheduler");
+        assert!(out.contains(&format!("{scheduler}: still \"bfq\", was \"none\"")), "{out}");
+        assert!(out.contains(&format!("(process {}", shared.0.id())), "{out}");
+        let arguments: &[&str] =
+            if verb == "undo" { &[] } else { &[&mount, "--only", "queue", "--", "true"] };
+        let (code, out, err) = text(&stage.tune(verb, arguments).output().unwrap());
+        assert_eq!(code, Some(0), "{out}{err}");
+        let told = format!("{scheduler}: restored to \"none\"");
+        assert!(out.contains(&told) || err.contains(&told), "{out}{err}");
+        // Its group and the priority of the file system's journal are the next share's to put back.
+        let (code, _, err) = text(&stage.run("b", &["--", "true"]).output().unwrap());
+        assert_eq!(code, Some(0), "{err}");
+        stage.is_clean();
+        assert_eq!(stage.device.queue(), before);
+    }
 }
 
 #[test]

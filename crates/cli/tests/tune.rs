@@ -138,6 +138,27 @@ fn a_signal_puts_back_and_after_a_kill_undo_does() {
 }
 
 #[test]
+fn what_a_killed_one_left_is_not_taken_for_good_by_the_next() {
+    let folder = Folder::new("tune-next");
+    let Some(device) = device(&folder) else { return };
+    let found = device.queue();
+    let at = device.mount_dir();
+    let holder = Holder::start(&folder, &["apply", &at, "--only", "queue"]);
+    let pid = holder.0.id();
+    assert_eq!(holder.end(9), None);
+    // A check takes it as it is, and says so.
+    let (_, said, error) = run(&folder, &["apply", &at, "--only", "queue", "--dry-run"]);
+    assert!(said.contains("good      queue"), "{said}");
+    assert!(error.contains("left; `baro tune undo`") && error.contains("was \"77\""), "{error}");
+    assert!(error.contains(&format!("baro tune apply (process {pid}, since 20")), "{error}");
+    let (code, said, error) = run(&folder, &["apply", &at, "--only", "queue", "--", "true"]);
+    assert_eq!(code, Some(0), "{said}{error}");
+    assert!(error.contains("nr_requests: restored to \"77\""), "{error}");
+    assert!(said.contains("nr_requests: 77 -> 32"), "{said}");
+    assert_eq!(device.queue(), found);
+}
+
+#[test]
 fn killed_at_any_moment_it_leaves_what_undo_puts_back() {
     let folder = Folder::new("tune-kill");
     let Some(device) = device(&folder) else { return };

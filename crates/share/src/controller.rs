@@ -70,6 +70,8 @@ pub struct Controller {
     sampler: Sampler,
     /// Disks that were set up.
     disks: BTreeSet<String>,
+    /// Disks that could not be, and why.
+    refused: BTreeMap<String, ShareError>,
     /// Adopted groups whose weight was set.
     adopted: BTreeSet<PathBuf>,
     controls: BTreeMap<String, Control>,
@@ -85,11 +87,36 @@ pub struct Controller {
 
 impl Controller {
     /// Takes control, if nobody has it. Puts back what a killed one left, and removes groups whose
-    /// holders are gone; the programs in them go on.
+    /// holders are gone; the programs in them go on. A disk that cannot be set up is no error of
+    /// control, since others' groups go on: see [`Controller::refusal`].
     ///
     /// # Errors
     /// The journal is damaged, or no rights; no hierarchy of control groups.
     pub fn open(
+        registry: &Registry,
+        state_dir: &Path,
+        policy: Policy,
+    ) -> Result<Option<(Self, Report)>, ShareError> {
+        let Some((mut controller, report)) = Self::take(registry, state_dir, policy)? else {
+            return Ok(None);
+        };
+        controller.set_up()?;
+        Ok(Some((controller, report)))
+    }
+
+    /// Puts back what a killed one left, if nobody has control, and sets up nothing.
+    ///
+    /// # Errors
+    /// As [`Controller::open`].
+    pub fn put_back(registry: &Registry, state_dir: &Path) -> Result<Option<Report>, ShareError> {
+        let taken = Self::take(registry, state_dir, Policy::default())?;
+        Ok(taken.map(|(controller, report)| {
+            drop(controller.close());
+            report
+        }))
+    }
+
+    fn take(
         registry: &Registry,
         state_dir: &Path,
         policy: Policy,
@@ -113,6 +140,7 @@ impl Controller {
             registry: registry.clone(),
             sampler,
             disks: BTreeSet::new(),
+            refused: BTreeMap::new(),
             adopted: BTreeSet::new(),
             controls: BTreeMap::new(),
             shortened: BTreeMap::new(),
@@ -122,8 +150,18 @@ impl Controller {
             done: Vec::new(),
         };
         controller.remove_dead()?;
-        controller.set_up()?;
         Ok(Some((controller, report)))
+    }
+
+    /// Why a disk cannot be set up: another owner has its settings, or it has no BFQ.
+    #[must_use]
+    pub fn refusal(&self, disk: &str) -> Option<&ShareError> {
+        self.refused.get(disk)
+    }
+
+    /// What was put back, since this was last asked, of other owners who were killed meanwhile.
+    pub fn take_undone(&mut self) -> Report {
+        self.journal.take_undone()
     }
 
     /// What has been done to queues since this was last asked.
@@ -140,7 +178,7 @@ impl Controller {
     /// them new pieces and returns what was seen. Blocks for reading some files of /proc and /sys.
     ///
     /// # Errors
-    /// A new disk cannot be set up.
+    /// A setting of control groups is refused.
     pub fn tick(&mut self) -> Result<Option<Vec<DiskSeen>>, ShareError> {
         self.sampler.sample();
         let duration_ns = self.sampler.duration_ns();
@@ -224,12 +262,21 @@ impl Controller {
             self.registry.list().into_iter().filter(|entry| entry.alive).collect();
         let disks: BTreeSet<String> =
             entries.iter().flat_map(|entry| entry.asked.disks.iter().cloned()).collect();
+        self.refused.retain(|disk, _| disks.contains(disk));
         for disk in disks {
-            if self.disks.contains(&disk) {
+            // Who holds it may have ended; what the kernel refused it refuses again.
+            let is_held = |error: &ShareError| error.is_claimed();
+            if self.disks.contains(&disk) || self.refused.get(&disk).is_some_and(|e| !is_held(e)) {
                 continue;
             }
-            self.set_up_disk(&disk)?;
-            self.disks.insert(disk);
+            match self.set_up_disk(&disk) {
+                Ok(()) => {
+                    self.refused.remove(&disk);
+                    self.disks.insert(disk);
+                }
+                // Of one disk; the groups on others go on.
+                Err(error) => drop(self.refused.insert(disk, error)),
+            }
         }
         if self.sampler.version() == Version::Two {
             for setting in self.sampler.hierarchy().settings() {
@@ -251,6 +298,8 @@ impl Controller {
 
     fn set_up_disk(&mut self, disk: &str) -> Result<(), ShareError> {
         let root = Path::new("/");
+        // Also where nothing is to be set: what is right now must stay so.
+        self.journal.claim_disk(disk)?;
         for round in 0..ROUNDS_MAX {
             let queue = observe::queue(root, disk)?;
             let without_bfq = queue.bfq.is_none();

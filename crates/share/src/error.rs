@@ -21,6 +21,14 @@ pub enum ShareError {
     },
 }
 
+impl ShareError {
+    /// Whether another owner has the settings, who will end.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        matches!(self, Self::Settings(baro_tune::Error::Claimed { .. }))
+    }
+}
+
 impl fmt::Display for ShareError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

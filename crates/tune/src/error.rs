@@ -4,6 +4,7 @@
 //! conflict while undoing is no error but an [`UndoneAs`](crate::UndoneAs).
 
 use crate::allowed;
+use crate::owner::Owner;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -47,6 +48,15 @@ pub enum Error {
         /// The process that took the lock, where it could be read. If it has ended, a child that
         /// it forked holds on to the lock.
         pid: Option<u32>,
+        /// What it said of itself.
+        owner: Option<Owner>,
+    },
+    /// Another owner has settings of the same disk, or the same setting; nothing was touched.
+    Claimed {
+        /// The disk, or the file.
+        object: String,
+        /// Who has it.
+        owner: Owner,
     },
     /// The journal is not as it was written.
     Damaged {
@@ -89,12 +99,20 @@ impl fmt::Display for Error {
             Error::NotTaken { name, expected, found } => {
                 write!(out, "setting {name}: wrote {expected:?} back, found {found:?} afterwards")
             }
-            Error::Held { lock, pid: Some(pid) } => write!(
-                out,
-                "{}: settings are held by process {pid} or a child of it; stop it, and they are undone",
-                lock.display()
-            ),
-            Error::Held { lock, pid: None } => write!(
+            Error::Held { lock, pid: Some(pid), owner } => {
+                let lock = lock.display();
+                write!(out, "{lock}: settings are held by process {pid} or a child of it")?;
+                owner.iter().try_for_each(|owner| write!(out, ", {owner}"))?;
+                out.write_str("; stop it, and they are undone")
+            }
+            Error::Claimed { object, owner } => {
+                write!(
+                    out,
+                    "{object}: its settings are held by {owner}, and have one owner at a "
+                )?;
+                out.write_str("time; end that one, and it puts them back")
+            }
+            Error::Held { lock, pid: None, .. } => write!(
                 out,
                 "{0}: settings are held by another process; find it with `fuser -v {0}` and stop it",
                 lock.display()

@@ -115,14 +115,18 @@ impl Target {
         }
     }
 
-    /// The directory of an I/O scheduler's own parameters and the queue files which the kernel
-    /// sets anew when the scheduler of this queue changes.
-    pub(crate) fn disturbs(&self) -> Option<(String, [String; 2])> {
-        let queue = self.path.strip_suffix("/scheduler")?;
-        queue.ends_with("/queue").then(|| {
-            let file = |name| format!("{queue}/{name}");
-            (file("iosched"), [file("nr_requests"), file("wbt_lat_usec")])
-        })
+    /// What the kernel sets anew by itself when this file is written: files, and a directory with all of
+    /// its files. A queue's scheduler brings its own parameters and numbers; mq-deadline follows the
+    /// number of requests with its `async_depth`, which later kernels have beside it.
+    pub(crate) fn disturbs(&self) -> (Option<String>, Vec<String>) {
+        let of = |name| self.path.strip_suffix(name).filter(|queue| queue.ends_with("/queue/"));
+        if let Some(queue) = of("scheduler") {
+            let files = ["nr_requests", "async_depth", "wbt_lat_usec"];
+            let files = files.iter().map(|name| format!("{queue}{name}"));
+            return (Some(format!("{queue}iosched")), files.collect());
+        }
+        let depths = |queue| ["iosched/async_depth", "async_depth"].map(|n| format!("{queue}{n}"));
+        (None, of("nr_requests").map_or_else(Vec::new, |queue| depths(queue).to_vec()))
     }
 }
 

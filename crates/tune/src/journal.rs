@@ -8,84 +8,29 @@
 //! it only when its file reads as found or is somebody else's. Tests: `src/journal/tests.rs`,
 //! `tests/fake_root.rs`, `tests/kill.rs`.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use baro_sys::lock::LockFile;
-use baro_sys::state::StateFolder;
-use baro_sys::{files, schedule};
+use baro_sys::files;
 
 use crate::allowed::{EXPECTED, is_allowed};
+use crate::claim::{Claimed, disk_object, object};
 use crate::error::Error;
 use crate::form::Target;
-use crate::machine::{Host, JOURNAL, Machine, Root};
+use crate::machine::{Host, JOURNAL, Machine};
+use crate::options::{KEPT, OnConflict, Options, ROOTS, ROOTS_BEFORE};
 use crate::report::{Report, Undone, UndoneAs};
 use crate::setting::Setting;
-use crate::text::{self, Entry, JOURNAL_BYTES_MAX, Reader, SETTINGS_MAX, STATE_BYTES_MAX};
+use crate::text::{self, Entry, Reader, SETTINGS_MAX, STATE_BYTES_MAX};
 
-const LOCK: &str = "lock";
-/// Root's state: below what no service and no other user owns.
-const ROOTS: &str = "/var/lib/barograph-root/tune";
-/// Where it was until 0.1. The package gives the folder above it to the service's user.
-const ROOTS_BEFORE: &str = "/var/lib/barograph/tune";
-/// Below the state directory: the journal of what outlives its process.
-const KEPT: &str = "kept";
+pub use look::Left;
+use look::bring_over;
+
+mod look;
+mod undo;
+
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
-/// Where the journal is, which machine it is for, and what to do about settings that somebody
-/// else changed.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The directory of the journal and its lock; see [`Options::state_dir_default`].
-    pub state_dir: PathBuf,
-    /// What stands for `/` before every setting's path: a fake machine in tests.
-    pub root: PathBuf,
-    /// Applies to what a crashed owner left.
-    pub on_conflict: OnConflict,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            state_dir: Options::state_dir_default(None, None),
-            root: "/".into(),
-            on_conflict: OnConflict::Leave,
-        }
-    }
-}
-
-impl Options {
-    /// `/var/lib/barograph-root/tune`; for a user other than root `barograph/tune` below
-    /// `xdg_state_home` or else below `.local/state` in `home`, which the caller takes from the
-    /// environment. On a disk and not in /run, so that the next start can tell what a reboot has undone.
-    pub fn state_dir_default(xdg_state_home: Option<&Path>, home: Option<&Path>) -> PathBuf {
-        let user = || match (xdg_state_home, home) {
-            // The XDG rules: a path that is not absolute is ignored.
-            (Some(state), _) if state.is_absolute() => Some(state.to_path_buf()),
-            (_, Some(home)) if home.is_absolute() => Some(home.join(".local/state")),
-            _ => None,
-        };
-        let base = if schedule::is_root() { None } else { user() };
-        base.map_or_else(|| ROOTS.into(), |base| base.join("barograph/tune"))
-    }
-
-    /// A folder of its own below root's, for the journal of something that may be in anybody's folder.
-    #[must_use]
-    pub fn state_dir_of(name: &str) -> PathBuf {
-        Path::new(ROOTS).join(name)
-    }
-}
-
-/// What undoing does to a setting that somebody else changed after us.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnConflict {
-    /// Leave it and keep it in the journal, so that one of the others can be chosen later.
-    Leave,
-    /// Overwrite it with what was found before us.
-    Overwrite,
-    /// Leave it and forget it: their value is the right one.
-    Accept,
-}
 
 /// What the file holds now compared with what was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +70,10 @@ pub struct Journal {
     owner_pid: u32,
     /// Nothing is undone but by [`Journal::undo_all`].
     keeps: bool,
-    _lock: Option<LockFile>,
+    /// What this journal has claims on.
+    claimed: BTreeSet<String>,
+    /// What others left that were killed while this was open: told by the next report.
+    undone: Report,
 }
 
 impl Journal {
@@ -137,7 +85,7 @@ impl Journal {
     /// [`Error::Held`] while another process owns it, [`Error::Damaged`] where the journal of this
     /// boot cannot be trusted; nothing is undone then.
     pub fn open(options: &Options) -> Result<(Journal, Report), Error> {
-        Journal::take(options, &options.state_dir)?.recover(Some(options.on_conflict))
+        Journal::take(options, &options.state_dir)?.start(options.on_conflict)
     }
 
     /// Takes the journal of settings that outlive their process: what is applied through it stays,
@@ -151,78 +99,58 @@ impl Journal {
     /// # Errors
     /// As [`Journal::open`].
     pub fn open_kept(options: &Options) -> Result<(Journal, Report), Error> {
-        Journal::take(options, &options.state_dir.join(KEPT))?.recover(None)
-    }
-
-    /// Whether settings are kept, or a journal that cannot be read says that they may be.
-    #[must_use]
-    pub fn has_kept(options: &Options) -> bool {
-        let before = Path::new(ROOTS_BEFORE).join(KEPT).join(JOURNAL);
-        if options.state_dir == Path::new(ROOTS) && files::exists(&before) {
-            return true;
-        }
-        match StateFolder::open(&options.state_dir.join(KEPT)) {
-            Ok(folder) => folder.list().is_ok_and(|names| names.iter().any(|name| name == JOURNAL)),
-            // One that is refused is to be heard of.
-            Err(error) => !error.is_missing(),
-        }
-    }
-
-    /// The process that holds the settings of this folder now.
-    #[must_use]
-    pub fn holder(state_dir: &Path) -> Option<u32> {
-        StateFolder::open(state_dir).ok()?.lock_holder(LOCK).ok()??.pid
-    }
-
-    /// Removes the folder of a journal in which nothing is left to undo, after its last owner.
-    ///
-    /// # Errors
-    /// A journal or something that is not ours is in it; it stays.
-    pub fn remove_folder(state_dir: &Path) -> Result<(), Error> {
-        let (Some(above), Some(name)) = (state_dir.parent(), state_dir.file_name()) else {
-            return Ok(());
-        };
-        let folder = match StateFolder::open(state_dir) {
-            Err(error) if error.is_missing() => return Ok(()),
-            folder => folder?,
-        };
-        folder.clear_temporaries(JOURNAL)?;
-        if folder.list()?.iter().all(|name| name == LOCK) {
-            folder.remove(LOCK)?;
-        }
-        Ok(StateFolder::open(above)?.remove_folder(&name.to_string_lossy())?)
+        Journal::take(options, &options.state_dir.join(KEPT))?.recover()
     }
 
     fn take(options: &Options, dir: &Path) -> Result<Taken, Error> {
-        let folder = StateFolder::make_all(dir, 0o700)?;
-        let lock = match folder.lock(LOCK)? {
-            Ok(lock) => lock,
-            Err(holder) => return Err(Error::Held { lock: dir.join(LOCK), pid: holder.pid }),
-        };
-        folder.clear_temporaries(JOURNAL)?;
+        let host = Host::take(&options.root, dir)?;
         let before = match dir.strip_prefix(ROOTS) {
-            Ok(rest) => bring_over(&Path::new(ROOTS_BEFORE).join(rest), &folder)?,
+            Ok(rest) => bring_over(&Path::new(ROOTS_BEFORE).join(rest), host.state())?,
             Err(_) => None,
         };
-        let machine = Box::new(Host { root: Root(options.root.clone()), folder });
-        Ok(Taken { machine, file: dir.join(JOURNAL), lock, before })
+        Ok(Taken { machine: Box::new(host), file: dir.join(JOURNAL), before })
+    }
+
+    /// As [`Journal::recover`], and then the journal beside it: what `share` left, or this one for `share`.
+    /// Those in other folders are put back when something of theirs is claimed, and by
+    /// [`Journal::undo_left`].
+    fn start(
+        machine: Box<dyn Machine>,
+        file: PathBuf,
+        on_conflict: OnConflict,
+    ) -> Result<(Journal, Report), Error> {
+        let (mut journal, mut report) = Journal::recover(machine, file, Some(on_conflict))?;
+        let base = look::base(journal.machine.folder()).to_owned();
+        journal.recover_others(&mut report, |other| look::base(other) == base);
+        Ok((journal, report))
     }
 
     /// Loads the journal and undoes what is in it; without a rule for conflicts, keeps it.
     fn recover(
         machine: Box<dyn Machine>,
         file: PathBuf,
-        lock: Option<LockFile>,
         on_conflict: Option<OnConflict>,
     ) -> Result<(Journal, Report), Error> {
         let boot = machine.read(BOOT_ID)?.trim().to_owned();
         let owner_pid = std::process::id();
         let keeps = on_conflict.is_none();
-        let mut journal =
-            Journal { machine, file, boot, entries: Vec::new(), owner_pid, keeps, _lock: lock };
+        let mut journal = Journal {
+            machine,
+            file,
+            boot,
+            entries: Vec::new(),
+            owner_pid,
+            keeps,
+            claimed: BTreeSet::new(),
+            undone: Report::default(),
+        };
         let text = match journal.machine.load() {
             Ok(Some(text)) => text,
-            Ok(None) => return Ok((journal, Report::default())),
+            Ok(None) => {
+                // Of one that was killed between its note and its journal.
+                journal.release_all();
+                return Ok((journal, Report::default()));
+            }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(error.into());
             }
@@ -253,6 +181,7 @@ impl Journal {
             Err(damage) => report.journal = Some(damage),
         }
         journal.machine.remove()?;
+        journal.release_all();
         Ok((journal, report))
     }
 
@@ -267,7 +196,12 @@ impl Journal {
     /// the journal then.
     pub fn apply(&mut self, setting: &Setting) -> Result<Applied, Error> {
         let (target, wanted) = setting.resolve()?;
-        let before = self.state(&target)?;
+        let mut before = self.state(&target)?;
+        if !target.agrees(&wanted, &before) {
+            self.claim(&object(&target))?;
+            // Who had it may have put it back in this moment.
+            before = self.state(&target)?;
+        }
         if target.agrees(&wanted, &before) {
             return Ok(Applied { now: before.clone(), before, outcome: Outcome::AlreadySet });
         }
@@ -323,77 +257,47 @@ impl Journal {
         }
     }
 
-    /// Puts every setting back, last one first, and reports each. What could not be restored stays
-    /// in the journal, as do conflicts under [`OnConflict::Leave`]. Never stops at a failure.
-    pub fn undo_all(&mut self, on_conflict: OnConflict) -> Report {
-        let mut report = Report::default();
-        // Conflicts are looked for before anything is written: what one file holds can be changed
-        // by the kernel when another is restored.
-        let found: Vec<_> = self.entries.iter().map(|entry| self.state(&entry.target)).collect();
-        let theirs = |entry: &Entry, found: &Result<String, Error>| match found {
-            Ok(found) if entry.moving || *found == entry.was || *found == entry.now => None,
-            Ok(found) if on_conflict != OnConflict::Overwrite => Some(found.clone()),
-            _ => None,
-        };
-        let mut plan = Vec::new();
-        for (entry, found) in self.entries.iter_mut().zip(&found) {
-            let theirs = theirs(entry, found);
-            entry.moving |= theirs.is_none();
-            plan.push((entry.clone(), theirs));
-        }
-        if plan.iter().any(|(_, theirs)| theirs.is_none()) {
-            report.journal = self.save().err();
-        }
-        let mut kept = Vec::new();
-        for (entry, theirs) in plan.into_iter().rev() {
-            let name = entry.target.name();
-            let Some(found) = theirs else {
-                let result = self.restore(&entry);
-                if matches!(result, UndoneAs::Failed(_)) {
-                    kept.push(entry);
-                }
-                report.settings.push(Undone { name, result });
-                continue;
-            };
-            // Restoring another file may have disturbed what they set; best effort.
-            if self.state(&entry.target).is_ok_and(|state| state != found) {
-                let _ = self.write(&entry.target, &found);
-            }
-            let result = UndoneAs::Conflict { expected: entry.now.clone(), found };
-            report.settings.push(Undone { name, result });
-            if on_conflict == OnConflict::Leave {
-                kept.push(entry);
-            }
-        }
-        kept.reverse();
-        self.entries = kept;
-        if !report.settings.is_empty() {
-            report.journal = report.journal.or(self.save().err());
-        }
-        report
+    /// Makes the queue of a disk this journal's until it is undone: for who relies on settings of it that
+    /// are as they should be already.
+    ///
+    /// # Errors
+    /// [`Error::Claimed`] while another owner has it.
+    pub fn claim_disk(&mut self, disk: &str) -> Result<(), Error> {
+        self.claim(&disk_object(disk))
     }
 
-    fn restore(&mut self, entry: &Entry) -> UndoneAs {
-        let Entry { target, was, .. } = entry;
-        match self.state(target) {
-            Ok(found) if found == *was => return UndoneAs::Unchanged,
-            Err(Error::Host(error)) if files::is_gone(&error) => return UndoneAs::Gone,
-            // A file that cannot be read may still be written.
-            _ => {}
+    /// What was put back, since this was last asked, of owners who were killed while this was open.
+    pub fn take_undone(&mut self) -> Report {
+        std::mem::take(&mut self.undone)
+    }
+
+    /// Takes a claim, and puts back what an owner left of it who was killed.
+    fn claim(&mut self, object: &str) -> Result<(), Error> {
+        if self.claimed.contains(object) {
+            return Ok(());
         }
-        if let Err(source) = self.write(target, was) {
-            let value = was.clone();
-            return UndoneAs::Failed(Error::Rejected { name: target.name(), value, source });
+        let mut left = match self.machine.claim(object)? {
+            Claimed::Theirs(owner) => {
+                return Err(Error::Claimed { object: object.to_owned(), owner });
+            }
+            Claimed::Ours(left) => left,
+        };
+        if !left.is_empty() {
+            // They are undone under their own claim.
+            self.machine.release(object, true);
+            let mut undone = std::mem::take(&mut self.undone);
+            left.drain(..).for_each(|journal| self.recover_other(&journal, &mut undone));
+            self.undone = undone;
+            if let Claimed::Theirs(owner) = self.machine.claim(object)? {
+                return Err(Error::Claimed { object: object.to_owned(), owner });
+            }
         }
-        match self.state(target) {
-            Ok(found) if found == *was => UndoneAs::Restored { was: found },
-            Ok(found) => UndoneAs::Failed(Error::NotTaken {
-                name: target.name(),
-                expected: was.clone(),
-                found,
-            }),
-            Err(error) => UndoneAs::Failed(error),
+        if let Err(error) = self.machine.note(object) {
+            self.machine.release(object, true);
+            return Err(error.into());
         }
+        self.claimed.insert(object.to_owned());
+        Ok(())
     }
 
     fn state(&self, target: &Target) -> Result<String, Error> {
@@ -417,10 +321,11 @@ impl Journal {
 
     /// What the kernel will change by itself when this target is written.
     fn disturbed(&self, target: &Target) -> Vec<Target> {
-        let Some((directory, files)) = target.disturbs() else { return Vec::new() };
-        let names = self.machine.list(&directory).unwrap_or_default();
-        let parameters = names.into_iter().map(|name| format!("{directory}/{name}"));
-        let below = |path: &str| Path::new(path).parent() == Some(Path::new(&directory));
+        let (directory, files) = target.disturbs();
+        let names = directory.as_ref().and_then(|directory| self.machine.list(directory).ok());
+        let path = |name| format!("{}/{name}", directory.as_deref().unwrap_or_default());
+        let parameters = names.into_iter().flatten().map(path);
+        let below = |path: &str| Path::new(path).parent() == directory.as_deref().map(Path::new);
         let known = self.entries.iter().map(|entry| &entry.target).filter(|one| below(&one.path));
         files.into_iter().chain(parameters).map(Target::whole).chain(known.cloned()).collect()
     }
@@ -439,10 +344,12 @@ impl Journal {
         }
     }
 
-    /// Notes in memory what the targets hold after a write.
+    /// Notes in memory what the targets hold after a write: those that are this journal's now. What a
+    /// killed `--keep` was about to set may be another owner's meanwhile, with his value.
     fn settle(&mut self) {
         for at in 0..self.entries.len() {
-            if !self.entries[at].moving {
+            let entry = &self.entries[at];
+            if !entry.moving || !self.claimed.contains(&object(&entry.target)) {
                 continue;
             }
             match self.state(&self.entries[at].target) {
@@ -468,52 +375,30 @@ impl Journal {
 struct Taken {
     machine: Box<dyn Machine>,
     file: PathBuf,
-    lock: LockFile,
     before: Option<String>,
 }
 
 impl Taken {
-    fn recover(self, on_conflict: Option<OnConflict>) -> Result<(Journal, Report), Error> {
-        let (journal, mut report) =
-            Journal::recover(self.machine, self.file, Some(self.lock), on_conflict)?;
+    fn start(self, on_conflict: OnConflict) -> Result<(Journal, Report), Error> {
+        let (journal, mut report) = Journal::start(self.machine, self.file, on_conflict)?;
+        report.before = self.before;
+        Ok((journal, report))
+    }
+
+    fn recover(self) -> Result<(Journal, Report), Error> {
+        let (journal, mut report) = Journal::recover(self.machine, self.file, None)?;
         report.before = self.before;
         Ok((journal, report))
     }
 }
 
-/// Brings a journal that 0.1 left in the folder `before` into `folder`, where that folder is root's. From
-/// one that a service owns nothing is taken, since its user may have written it: the text says what to do.
-fn bring_over(before: &Path, folder: &StateFolder) -> Result<Option<String>, Error> {
-    let old = match StateFolder::open(before) {
-        Ok(old) => old,
-        // Whoever owns it can lay anything there: it is only told of, and never in the way.
-        Err(error) if files::exists(&before.join(JOURNAL)) => {
-            let file = before.join(JOURNAL);
-            let file = file.display();
-            return Ok(Some(format!(
-                "{file}: a journal of an older version is not put back, because others than root may \
-                 have written it ({error}); a reboot undoes its settings, or look at it, put back by \
-                 hand what is yours, and `rm {file}`"
-            )));
-        }
-        Err(_) => return Ok(None),
-    };
-    let Ok(Ok(_lock)) = old.lock(LOCK) else { return Ok(None) };
-    if folder.read_text(JOURNAL, JOURNAL_BYTES_MAX)?.is_some() {
-        return Ok(None);
-    }
-    if let Some(text) = old.read_text(JOURNAL, JOURNAL_BYTES_MAX)? {
-        folder.replace_durable(JOURNAL, text.as_bytes(), 0o600)?;
-        old.remove_durable(JOURNAL)?;
-    }
-    Ok(None)
-}
-
 impl Drop for Journal {
     /// Undoes everything; what that comes to is in no report, so call [`Journal::undo_all`] first.
     fn drop(&mut self) {
-        if self.owner_pid == std::process::id() && !self.keeps {
-            self.undo_all(OnConflict::Leave);
+        match () {
+            () if self.owner_pid != std::process::id() => {}
+            () if self.keeps => self.release_all(),
+            () => drop(self.undo_all(OnConflict::Leave)),
         }
     }
 }

@@ -10,11 +10,14 @@
 
 mod allowed;
 mod check;
+mod claim;
 mod dirty_limit;
 mod error;
 mod form;
 mod journal;
 mod machine;
+mod options;
+mod owner;
 mod plan;
 mod probe;
 mod queue;
@@ -27,9 +30,12 @@ pub use check::{
     Circumstances, JournalFacts, MountFacts, Need, Remedy, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET,
     Verdict, check, journal_of,
 };
+pub use claim::is_disk;
 pub use dirty_limit::DirtyLimit;
 pub use error::Error;
-pub use journal::{Applied, Journal, OnConflict, Options, Outcome};
+pub use journal::{Applied, Journal, Left, Outcome};
+pub use options::{OnConflict, Options};
+pub use owner::Owner;
 pub use plan::{Step, Wish, plan};
 pub use probe::{HandleCount, PROBE_BLOCK_BYTES, ProbeError, probe};
 pub use queue::{DRAIN_NS, Queue, QueuePlan, QueueWatch};

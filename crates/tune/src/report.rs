@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::error::Error;
+use crate::owner::Owner;
 
 /// What undoing came to. Its text has one line a setting, without those that needed nothing.
 #[derive(Debug, Default)]
@@ -20,10 +21,20 @@ pub struct Report {
 }
 
 impl Report {
+    /// Adds what undoing another journal came to.
+    pub fn add(&mut self, other: Report) {
+        self.settings.extend(other.settings);
+        self.journal = self.journal.take().or(other.journal);
+        self.before = self.before.take().or(other.before);
+    }
+
     /// True where nothing is left to do: no conflict, no failure.
     pub fn is_clean(&self) -> bool {
         let done = |undone: &Undone| {
-            !matches!(undone.result, UndoneAs::Conflict { .. } | UndoneAs::Failed(_))
+            !matches!(
+                undone.result,
+                UndoneAs::Conflict { .. } | UndoneAs::Failed(_) | UndoneAs::Held(_)
+            )
         };
         self.journal.is_none() && self.settings.iter().all(done)
     }
@@ -56,6 +67,8 @@ pub enum UndoneAs {
         /// What it holds.
         found: String,
     },
+    /// Another owner holds it now; it stays in the journal until he has ended.
+    Held(Owner),
     /// The file is gone, and the setting with it: a device or a control group was taken away.
     Gone,
     /// The machine was booted since, which undid it.
@@ -79,6 +92,9 @@ impl fmt::Display for Undone {
                     "{name}: changed by another: expected {expected:?}, found {found:?}; "
                 )?;
                 write!(out, "left so")
+            }
+            UndoneAs::Held(owner) => {
+                write!(out, "{name}: held by {owner}; left so: end that one, and undo again")
             }
             UndoneAs::Gone => write!(out, "{name}: gone, nothing to restore"),
             UndoneAs::Stale { was } => {

@@ -51,7 +51,7 @@ const TABLE: &[Row] = &[
           in_house_tests: &["baro-recorder"],
           third_party: &[("regex", "selectors: linear in the text and bounded in memory"),
                          PROPTEST] },
-    Row { package: "baro-tune", in_house: &["baro-sys"], in_house_tests: &[],
+    Row { package: "baro-tune", in_house: &["baro-show", "baro-sys"], in_house_tests: &[],
           third_party: &[("crc32c", "tells a torn journal from a whole one"), PROPTEST] },
     Row { package: "baro-share", in_house: &["baro-sys", "baro-tune"], in_house_tests: &[],
           third_party: &[] },

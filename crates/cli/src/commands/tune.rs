@@ -11,9 +11,10 @@ mod show;
 mod undo;
 
 use crate::failure::{Outcome, Result};
-use baro_tune::{OnConflict, Options, Report};
+use baro_share::{Controller, Registry};
+use baro_tune::{Journal, OnConflict, Options, Report};
 use clap::Subcommand;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -49,6 +50,28 @@ pub(super) fn tell_before(report: &Report) {
     if let Some(before) = &report.before {
         say!("baro: {before}");
     }
+}
+
+/// Says on stderr what killed owners have left set: a check looks at these settings as if they were the
+/// machine's own.
+pub(super) fn tell_left(options: &Options) {
+    let left = Journal::left(options);
+    if !left.is_empty() {
+        say!("baro: settings that a killed Barograph left; `baro tune undo` puts them back:");
+        left.iter().for_each(|one| say!("{one}"));
+    }
+}
+
+/// Puts back what a killed `share` left, if none lives: its settings, and its groups and priorities, which
+/// no journal of settings has.
+pub(super) fn put_back_shares(options: &Options) -> Result<Option<Report>> {
+    let run_dir = Registry::default_dir();
+    let is_real = options.root == Path::new("/") && baro_sys::schedule::is_root();
+    if !is_real || !baro_sys::files::exists(&run_dir) {
+        return Ok(None);
+    }
+    let journal = Journal::shared_dir(&options.state_dir);
+    Ok(Controller::put_back(&Registry::at(&run_dir), &journal)?)
 }
 
 /// Where the journal is: in `state_dir`, or where this user's is.

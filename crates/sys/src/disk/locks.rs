@@ -13,6 +13,7 @@ use super::below::Below;
 use crate::Result;
 use crate::lock::{Holder, LockFile, is_locked, try_lock, unlock};
 use std::fs::File;
+use std::path::Path;
 
 /// A byte of a file, held. Given back when dropped.
 #[derive(Debug)]
@@ -21,6 +22,15 @@ pub struct PartLock {
     byte: i64,
     /// Of the process that took it.
     pid: u32,
+}
+
+impl PartLock {
+    /// Takes byte `byte` of an open file; `None` if another has it. `path` is for messages.
+    pub(crate) fn take(file: File, byte: u32, path: &Path) -> Result<Option<PartLock>> {
+        let byte = i64::from(byte);
+        let taken = try_lock(&file, byte, path)?;
+        Ok(taken.then(|| PartLock { file, byte, pid: std::process::id() }))
+    }
 }
 
 impl Drop for PartLock {
@@ -64,9 +74,7 @@ impl Disk {
     /// The file cannot be opened for writing.
     pub fn lock_part(&self, name: &str, byte: u32) -> Result<Option<PartLock>> {
         let below = self.below(name)?;
-        let (file, byte) = (below.open(true, false)?, i64::from(byte));
-        let taken = try_lock(&file, byte, below.path())?;
-        Ok(taken.then(|| PartLock { file, byte, pid: std::process::id() }))
+        PartLock::take(below.open(true, false)?, byte, below.path())
     }
 
     /// Whether somebody, this process too, has a byte of a file; not if it is not there.

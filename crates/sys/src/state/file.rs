@@ -9,6 +9,7 @@
 use super::{
     OTHERS, OTHERS_WRITE, PERMISSIONS, StateFolder, at, check_owner, plain, refused, waiting,
 };
+use crate::disk::PartLock;
 use crate::lock::{Holder, LockFile};
 use crate::{Error, Result};
 use std::ffi::OsStr;
@@ -189,6 +190,26 @@ impl StateFolder {
             Err(error) if error.is_missing() => Ok(None),
             file => Ok(LockFile::holder_of(&mut file?)),
         }
+    }
+
+    /// What the holder of a lock has said last: see [`LockFile::said`].
+    ///
+    /// # Errors
+    /// As [`StateFolder::open_file`].
+    pub fn lock_said(&self, name: &str) -> Result<Option<String>> {
+        match self.open_file(name) {
+            Err(error) if error.is_missing() => Ok(None),
+            file => Ok(LockFile::said_in(&mut file?)),
+        }
+    }
+
+    /// Takes a byte of a file, which is made, with rights 0600, if it is not there; None if another has
+    /// it. On 32 bits a byte is to be below 2^31.
+    ///
+    /// # Errors
+    /// As [`StateFolder::open_file`].
+    pub fn lock_part(&self, name: &str, byte: u32) -> Result<Option<PartLock>> {
+        PartLock::take(self.file(name, Open::Lock, 0o600)?, byte, &self.path().join(name))
     }
 
     fn file(&self, name: &str, how: Open, mode: u32) -> Result<File> {

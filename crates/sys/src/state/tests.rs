@@ -36,8 +36,17 @@ fn a_file_is_made_replaced_locked_and_removed() {
     let held = folder.lock("lock").unwrap().unwrap();
     let holder = folder.lock("lock").unwrap().unwrap_err();
     assert_eq!(folder.lock_holder("lock").unwrap(), Some(holder));
+    held.say("who").unwrap();
+    assert_eq!(folder.lock_said("lock").unwrap().as_deref(), Some("who"));
     drop(held);
     assert_eq!(folder.lock_holder("lock").unwrap(), None);
+    assert_eq!(folder.lock_said("lock").unwrap(), None);
+    let part = folder.lock_part("parts", 7).unwrap().unwrap();
+    assert!(folder.lock_part("parts", 7).unwrap().is_none());
+    assert!(folder.lock_part("parts", 8).unwrap().is_some());
+    drop(part);
+    assert!(folder.lock_part("parts", 7).unwrap().is_some());
+    folder.remove("parts").unwrap();
     assert_eq!(folder.lock_holder("none").unwrap(), None);
     assert_eq!(folder.list().unwrap(), ["journal", "lock"]);
     for name in ["journal", "journal", "lock"] {

@@ -5,14 +5,18 @@
 //! a change of the journal; dying at step n leaves all before it done and nothing after it.
 
 mod kept;
+mod owners;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::claim::Note;
+use crate::owner::Owner;
 
 const VM: &str = "/proc/sys/vm/";
 const QUEUE: &str = "/sys/block/sda/queue/";
@@ -22,6 +26,11 @@ const GROUP: &str = "/sys/fs/cgroup/a/";
 struct Kernel {
     files: BTreeMap<String, String>,
     journal: Option<String>,
+    /// Those in other folders.
+    journals: BTreeMap<PathBuf, String>,
+    /// Who has a folder or a claim: the number of a process.
+    locks: BTreeMap<String, u32>,
+    notes: BTreeMap<String, Vec<Note>>,
     /// Steps until the process dies; none: it does not.
     steps_left: Option<usize>,
     steps_done: usize,
@@ -68,9 +77,17 @@ impl Kernel {
         self.files.retain(|path, _| !path.contains("/iosched/"));
         match scheduler {
             "bfq" => self.put(&format!("{QUEUE}iosched/low_latency"), 1),
-            "mq-deadline" => self.put(&format!("{QUEUE}iosched/read_expire"), 500),
+            "mq-deadline" => {
+                self.put(&format!("{QUEUE}iosched/read_expire"), 500);
+                self.put(&format!("{QUEUE}iosched/async_depth"), 256);
+            }
             _ => {}
         }
+    }
+
+    fn scheduler(&self) -> String {
+        let text = self.files.get(&format!("{QUEUE}scheduler"));
+        text.map_or_else(String::new, |text| chosen(text).to_owned())
     }
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), baro_sys::Error> {
@@ -95,7 +112,16 @@ impl Kernel {
                     self.put(&format!("{VM}dirty_bytes"), 0);
                 }
             }
-            "nr_requests" => self.put(path, number()?.max(4)),
+            // Without a scheduler there are no more requests than the device takes.
+            "nr_requests" if number()? > 128 && self.scheduler() == "none" => {
+                return Err(refused());
+            }
+            "nr_requests" => {
+                self.put(path, number()?.max(4));
+                if self.scheduler() == "mq-deadline" {
+                    self.put(&format!("{QUEUE}iosched/async_depth"), number()?.max(4));
+                }
+            }
             "read_ahead_kb" => self.put(path, number()? / 4 * 4),
             "io.weight" => {
                 let (key, value) = text.split_once(' ').ok_or_else(refused)?;
@@ -125,12 +151,45 @@ fn chosen(text: &str) -> &str {
     text.split(['[', ']']).nth(1).unwrap_or_default()
 }
 
-#[derive(Debug, Clone)]
-struct Fake(Arc<Mutex<Kernel>>);
+/// A machine, or a process of it with the journal in a folder; dropped, the process has ended.
+#[derive(Debug)]
+struct Fake {
+    kernel: Arc<Mutex<Kernel>>,
+    process: u32,
+    folder: PathBuf,
+}
+
+/// Where the tests of one journal have it.
+const FOLDER: &str = "/state";
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        let process = self.process;
+        self.kernel().locks.retain(|_, holder| *holder != process);
+    }
+}
 
 impl Fake {
     fn kernel(&self) -> MutexGuard<'_, Kernel> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A process that takes the journal in a folder; None while another has it.
+    fn process(&self, folder: &Path) -> Option<Fake> {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let process = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        let lock = format!("folder {}", folder.display());
+        let mut kernel = self.kernel();
+        if kernel.locks.contains_key(&lock) {
+            return None;
+        }
+        kernel.locks.insert(lock, process);
+        drop(kernel);
+        Some(Fake { kernel: self.kernel.clone(), process, folder: folder.into() })
+    }
+
+    fn has_claim(&self, object: &str) -> bool {
+        self.kernel().locks.get(object) == Some(&self.process)
     }
 
     /// A machine with settings of its own, so that defaults are not enough to restore it.
@@ -143,15 +202,17 @@ impl Fake {
         kernel.put(&format!("{QUEUE}nr_requests"), 99);
         if scheduler == "mq-deadline" {
             kernel.put(&format!("{QUEUE}iosched/read_expire"), 77);
+            kernel.put(&format!("{QUEUE}iosched/async_depth"), 30);
         }
         kernel.put(&format!("{QUEUE}read_ahead_kb"), 128);
         kernel.put(&format!("{GROUP}io.weight"), "8:0 300\ndefault 100");
         kernel.put(&format!("{GROUP}cgroup.subtree_control"), "cpu memory");
-        Fake(Arc::new(Mutex::new(kernel)))
+        Fake { kernel: Arc::new(Mutex::new(kernel)), process: 0, folder: FOLDER.into() }
     }
 
     fn open(&self) -> Result<(Journal, Report), Error> {
-        Journal::recover(Box::new(self.clone()), "/journal".into(), None, Some(OnConflict::Leave))
+        let process = self.process(&self.folder).unwrap();
+        Journal::start(Box::new(process), "/journal".into(), OnConflict::Leave)
     }
 
     fn revive(&self) {
@@ -171,6 +232,7 @@ impl Fake {
         drop(journal);
         assert_eq!(&self.files(), found);
         assert_eq!(self.kernel().journal, None);
+        assert!(self.kernel().journals.is_empty() && self.kernel().notes.is_empty());
     }
 }
 
@@ -196,22 +258,92 @@ impl Machine for Fake {
     }
 
     fn load(&self) -> Result<Option<String>, baro_sys::Error> {
-        Ok(self.kernel().journal.clone())
+        let kernel = self.kernel();
+        let first = self.folder == Path::new(FOLDER);
+        Ok(if first { kernel.journal.clone() } else { kernel.journals.get(&self.folder).cloned() })
     }
 
     fn save(&mut self, text: &str) -> Result<(), baro_sys::Error> {
         let mut kernel = self.kernel();
         kernel.step("journal")?;
-        kernel.journal = Some(text.to_owned());
+        if self.folder == Path::new(FOLDER) {
+            kernel.journal = Some(text.to_owned());
+        } else {
+            kernel.journals.insert(self.folder.clone(), text.to_owned());
+        }
         Ok(())
     }
 
     fn remove(&mut self) -> Result<(), baro_sys::Error> {
         let mut kernel = self.kernel();
         kernel.step("journal")?;
-        kernel.journal = None;
+        if self.folder == Path::new(FOLDER) {
+            kernel.journal = None;
+        } else {
+            kernel.journals.remove(&self.folder);
+        }
         Ok(())
     }
+
+    fn claim(&mut self, object: &str) -> Result<Claimed, baro_sys::Error> {
+        let mut kernel = self.kernel();
+        if kernel.dead {
+            return Err(errno(object, EIO));
+        }
+        let note = kernel.notes.get(object).cloned().unwrap_or_default();
+        let holder = *kernel.locks.entry(object.to_owned()).or_insert(self.process);
+        if holder != self.process {
+            let owner = note.last().map(|note| note.owner.clone());
+            return Ok(Claimed::Theirs(owner.unwrap_or_else(|| owner_of(0))));
+        }
+        let others = note.into_iter().map(|note| note.journal);
+        Ok(Claimed::Ours(others.filter(|journal| *journal != self.folder).collect()))
+    }
+
+    fn note(&mut self, object: &str) -> Result<(), baro_sys::Error> {
+        assert!(self.has_claim(object), "a note without a claim");
+        let mut kernel = self.kernel();
+        kernel.step("note")?;
+        let notes = kernel.notes.entry(object.to_owned()).or_default();
+        notes.retain(|note| note.journal != self.folder);
+        let (object, owner) = (object.to_owned(), owner_of(self.process));
+        notes.push(Note { object, owner, journal: self.folder.clone() });
+        Ok(())
+    }
+
+    fn release(&mut self, object: &str, left: bool) {
+        let process = self.process;
+        let mut kernel = self.kernel();
+        if !left && !kernel.dead {
+            let holder = *kernel.locks.entry(object.to_owned()).or_insert(process);
+            if holder == process && kernel.step("note").is_ok() {
+                let notes = kernel.notes.entry(object.to_owned()).or_default();
+                notes.retain(|note| note.journal != self.folder);
+                if notes.is_empty() {
+                    kernel.notes.remove(object);
+                }
+            }
+        }
+        if kernel.locks.get(object) == Some(&process) {
+            kernel.locks.remove(object);
+        }
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.kernel().notes.values().flatten().cloned().collect()
+    }
+
+    fn beside(&self, journal: &Path) -> Option<Box<dyn Machine>> {
+        Some(Box::new(self.process(journal)?))
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+fn owner_of(process: u32) -> Owner {
+    Owner { program: "a test".into(), pid: process, since_s: 0 }
 }
 
 /// Every kind of setting; some values are rounded, limited or refused.
@@ -412,11 +544,11 @@ fn what_another_set_survives_the_undoing_of_the_scheduler() {
     let path = format!("{QUEUE}nr_requests");
     let (mut journal, _) = fake.open().unwrap();
     journal.apply(&Setting::new(format!("{QUEUE}scheduler"), "bfq")).unwrap();
-    fake.kernel().put(&path, 333);
+    fake.kernel().put(&path, 111);
     let report = journal.undo_all(OnConflict::Leave);
     assert!(!report.is_clean());
     assert_eq!(chosen(&fake.files()[&format!("{QUEUE}scheduler")]), "none");
-    assert_eq!(fake.files()[&path], "333\n");
+    assert_eq!(fake.files()[&path], "111\n");
 }
 
 #[test]
@@ -493,4 +625,60 @@ fn a_full_journal_refuses_and_touches_nothing() {
     assert!(matches!(full, Error::Full { settings_max: SETTINGS_MAX }));
     assert_eq!(fake.files()[&path(SETTINGS_MAX)], "0\n");
     assert!(journal.undo_all(OnConflict::Leave).is_clean());
+}
+
+#[test]
+fn what_the_kernel_refuses_before_another_is_put_back_after_it() {
+    let nr_requests = format!("{QUEUE}nr_requests");
+    let entry = |name: &str, was: &str, now: &str| Entry {
+        target: Target::whole(format!("{QUEUE}{name}")),
+        was: was.into(),
+        now: now.into(),
+        moving: false,
+    };
+    // In the wrong order.
+    let fake = Fake::new(Some(20), "none");
+    let entries = [entry("scheduler", "bfq", "none"), entry("nr_requests", "1024", "128")];
+    fake.kernel().put(&nr_requests, 128);
+    fake.kernel().journal = Some(text::render("boot-1", &entries));
+    let (_journal, report) = fake.open().unwrap();
+    assert!(report.is_clean(), "{report}");
+    assert!(report.to_string().contains("nr_requests: restored to \"1024\""), "{report}");
+    assert_eq!(fake.files()[&nr_requests], "1024\n");
+    assert_eq!(fake.kernel().journal, None);
+}
+
+#[test]
+fn what_cannot_be_put_back_holds_up_none_of_the_others() {
+    let fake = Fake::new(Some(20), "none");
+    let entry = |name: &str, was: &str, now: &str| Entry {
+        target: Target::whole(format!("{QUEUE}{name}")),
+        was: was.into(),
+        now: now.into(),
+        moving: false,
+    };
+    // Somebody has taken the scheduler away with which there were so many.
+    let entries = [entry("read_ahead_kb", "64", "128"), entry("nr_requests", "1024", "99")];
+    fake.kernel().journal = Some(text::render("boot-1", &entries));
+    let (journal, report) = fake.open().unwrap();
+    let said = report.to_string();
+    assert!(
+        said.contains("nr_requests: not restored") && said.contains("refused \"1024\""),
+        "{said}"
+    );
+    assert!(said.contains("read_ahead_kb: restored to \"64\""), "{said}");
+    drop(journal);
+    let left = fake.kernel().journal.clone().unwrap();
+    assert!(left.contains("nr_requests") && !left.contains("read_ahead_kb"), "{left}");
+}
+
+#[test]
+fn a_depth_that_follows_the_number_of_requests_is_put_back_too() {
+    let fake = Fake::new(Some(20), "mq-deadline");
+    let found = fake.files();
+    let (mut journal, _) = fake.open().unwrap();
+    journal.apply(&Setting::new(format!("{QUEUE}nr_requests"), "32")).unwrap();
+    assert_eq!(fake.files()[&format!("{QUEUE}iosched/async_depth")], "32\n");
+    drop(journal);
+    assert_eq!(fake.files(), found);
 }

@@ -14,11 +14,11 @@ use baro_share::Done;
 use baro_share::member::{INTERPOSER, find_interposer};
 use baro_share::{Asked, Controller, Cut, Member, MemberSpec, Policy, Registry, ShareError};
 use baro_sys::{clock, termination};
-use baro_tune::Outcome as Set;
+use baro_tune::{Journal, Outcome as Set, is_disk};
 use clap::Args;
 use serde_json::json;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// How often groups are looked at.
@@ -151,7 +151,9 @@ fn during(
 ) -> Result<Vec<ExitStatus>> {
     for member in &mut *members {
         let mut ticks = 0;
+        control.refusal(&member.asked().disks)?;
         while !member.is_ready() {
+            control.refusal(&member.asked().disks)?;
             if termination::requested().is_some() || ticks > READY_TICKS {
                 return Err(format!(
                     "group {}: its disk has no BFQ yet; who controls groups should have set it: \
@@ -256,9 +258,32 @@ impl Control {
         Ok(())
     }
 
+    /// Another owner of the disks' settings, or why they cannot be set.
+    fn refusal(&self, disks: &[String]) -> Result<()> {
+        let Some(controller) = &self.now else {
+            let controller = Journal::holder(&self.folders.state_dir);
+            let other = Journal::owners(Path::new("/")).into_iter().find(|(object, owner)| {
+                Some(owner.pid) != controller && disks.iter().any(|disk| is_disk(object, disk))
+            });
+            return match other {
+                Some((object, owner)) => Err(baro_tune::Error::Claimed { object, owner }.into()),
+                None => Ok(()),
+            };
+        };
+        match disks.iter().find_map(|disk| controller.refusal(disk)) {
+            Some(error) => Err(error.to_string().into()),
+            None => Ok(()),
+        }
+    }
+
     fn tick(&mut self) -> Result<()> {
         let Some(controller) = &mut self.now else { return self.take() };
         controller.tick()?;
+        let late = controller.take_undone().to_string();
+        if !late.is_empty() {
+            say!("baro: settings that a crash had left were put back:");
+            baro_command::say_lines(late.trim_end());
+        }
         tell(&controller.take_done(), &controller.take_raised());
         Ok(())
     }

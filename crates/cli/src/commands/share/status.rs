@@ -12,7 +12,7 @@ use baro_share::pieces::{PieceFiles, Pieces};
 use baro_share::sampler::{DiskSeen, Sampler};
 use baro_share::{Registry, Version};
 use baro_sys::{clock, termination};
-use baro_tune::Journal;
+use baro_tune::{Journal, Left, Options};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -61,12 +61,27 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
         let told: Vec<Told<'_>> =
             seen.iter().map(|disk| look(disk, sampler.version(), &dirs)).collect();
         let controller = Journal::holder(&arguments.folders.state_dir);
+        let state_dir = arguments.folders.state_dir.clone();
+        let left = Journal::left(&Options { state_dir, ..Options::default() });
         match arguments.format {
             Format::Json => {
                 let disks: Vec<_> = told.iter().map(disk_json).collect();
-                print_json(&json!({ "controller_pid": controller, "disks": disks }))?;
+                print_json(&json!({
+                    "controller_pid": controller,
+                    "disks": disks,
+                    "left": left.iter().map(left_json).collect::<Vec<_>>(),
+                }))?;
             }
-            Format::Text => text(&told, controller),
+            Format::Text => {
+                text(&told, controller);
+                if !left.is_empty() {
+                    out!(
+                        "settings that a killed program left; `baro tune undo` puts them back, and so"
+                    );
+                    out!("does the next `baro share`:");
+                    left.iter().for_each(|one| out!("  {one}"));
+                }
+            }
         }
         if !arguments.watch || termination::requested().is_some() {
             let missed = told.iter().flat_map(|told| &told.judged).any(Judged::differs);
@@ -130,6 +145,16 @@ fn disk_json(told: &Told<'_>) -> Value {
         "request_bytes": disk.queue.request_bytes,
         "duration_ns": disk.duration_ns,
         "groups": groups,
+    })
+}
+
+fn left_json(left: &Left) -> Value {
+    json!({
+        "setting": left.name,
+        "was": left.was,
+        "found": left.found,
+        "program": left.owner.as_ref().map(|owner| owner.program.clone()),
+        "pid": left.owner.as_ref().map(|owner| owner.pid),
     })
 }
 

@@ -8,11 +8,11 @@
 
 use super::here::Here;
 use super::rows::Row;
-use super::{options, tell_before};
+use super::{options, put_back_shares, tell_before, tell_left};
 use crate::commands::{Format, print_json};
 use crate::failure::{NotStarted, Outcome, Result};
 use baro_sys::{clock, termination};
-use baro_tune::{Journal, OnConflict, Options, Report, Step, Wish, check, plan};
+use baro_tune::{Journal, Need, OnConflict, Options, Report, Step, Wish, check, plan};
 use clap::Args;
 use clap::error::ErrorKind;
 use serde_json::json;
@@ -61,33 +61,38 @@ pub(crate) struct Apply {
 }
 
 pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
-    let needs = check(&arguments.here.look()?);
-    let wish = Wish { only: &arguments.only, machine_wide: arguments.machine_wide };
-    let planned = plan(&needs, &wish).map_err(|unknown| {
-        let keys: Vec<&str> = needs.iter().map(|need| need.key).collect();
-        let more = match arguments.here.store {
-            None => "; those of a file system and its device need its folder as an argument",
-            Some(_) => "",
-        };
-        let said = format!(
-            "--only {}: no such row here; there are {}{more}\n",
-            unknown.join(", "),
-            keys.join(", ")
-        );
-        clap::Error::raw(ErrorKind::InvalidValue, said)
-    })?;
-    let mut rows: Vec<Row<'_>> =
-        planned.into_iter().map(|(need, step)| Row { need, step, applied: Vec::new() }).collect();
-    let anything = rows.iter().any(|row| row.step == Step::Apply);
-    if arguments.dry_run || !anything && arguments.command.is_empty() {
-        return finish(arguments, &rows, None, None);
-    }
-    termination::watch()?;
     let options = options(arguments.state_dir.clone(), OnConflict::Leave);
     let options = Options { root: arguments.here.root.clone(), ..options };
-    let (mut journal, undone) = Journal::open(&options)?;
+    let mut needs = check(&arguments.here.look()?);
+    // A name that no row has is told before anything is done.
+    drop(planned(arguments, &needs)?);
+    if arguments.dry_run {
+        tell_left(&options);
+        return finish(arguments, &planned(arguments, &needs)?, None, None);
+    }
+    termination::watch()?;
+    let left = Journal::left(&options);
+    let anything = planned(arguments, &needs)?.iter().any(|row| row.step == Step::Apply);
+    if left.is_empty() && !anything && arguments.command.is_empty() {
+        return finish(arguments, &planned(arguments, &needs)?, None, None);
+    }
+    let mut shares = None;
+    if arguments.state_dir.is_none() && !left.is_empty() {
+        shares = put_back_shares(&options)?;
+    }
+    let (mut journal, mut undone) = Journal::open(&options)?;
+    shares.into_iter().for_each(|shares| undone.add(shares));
     tell_before(&undone);
     tell(&undone, "settings that a crash had left were put back");
+    if !undone.settings.is_empty() {
+        // What the crash had left may have looked as if it were good.
+        needs = check(&arguments.here.look()?);
+    }
+    let mut rows = planned(arguments, &needs)?;
+    let anything = rows.iter().any(|row| row.step == Step::Apply);
+    if !anything && arguments.command.is_empty() {
+        return finish(arguments, &rows, None, None);
+    }
     if arguments.keep {
         // Held beside it: one process at a time changes settings.
         let (mut kept, dropped) = Journal::open_kept(&options)?;
@@ -112,6 +117,26 @@ pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
     }
     let status = during?;
     finish(arguments, &rows, Some(&report), status)
+}
+
+/// The rows that are meant, none applied yet.
+fn planned<'a>(arguments: &Apply, needs: &'a [Need]) -> Result<Vec<Row<'a>>> {
+    let wish = Wish { only: &arguments.only, machine_wide: arguments.machine_wide };
+    let planned = plan(needs, &wish).map_err(|unknown| {
+        let keys: Vec<&str> = needs.iter().map(|need| need.key).collect();
+        let more = match arguments.here.store {
+            None => "; those of a file system and its device need its folder as an argument",
+            Some(_) => "",
+        };
+        let said = format!(
+            "--only {}: no such row here; there are {}{more}\n",
+            unknown.join(", "),
+            keys.join(", ")
+        );
+        clap::Error::raw(ErrorKind::InvalidValue, said)
+    })?;
+    let row = |(need, step)| Row { need, step, applied: Vec::new() };
+    Ok(planned.into_iter().map(row).collect())
 }
 
 /// Applies the rows in their order.

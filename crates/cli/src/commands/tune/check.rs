@@ -3,9 +3,10 @@
 
 use super::here::Here;
 use super::probe::{Probed, probe};
+use super::{options, tell_left};
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
-use baro_tune::{Need, Verdict, check};
+use baro_tune::{Need, OnConflict, Options, Verdict, check};
 use clap::Args;
 use serde_json::json;
 
@@ -27,6 +28,7 @@ pub(crate) struct Check {
 pub(crate) fn run(arguments: &Check) -> Result<Outcome> {
     let here = arguments.here.look()?;
     let needs = check(&here);
+    tell_left(&Options { root: here.root.clone(), ..options(None, OnConflict::Leave) });
     let changes = needs.iter().filter(|need| need.verdict == Verdict::Change).count();
     let dir = arguments.here.store.as_deref().filter(|_| arguments.probe);
     let probed = dir.map(|dir| probe(dir, here.store.as_ref())).transpose()?;

@@ -5,7 +5,8 @@ use super::*;
 
 impl Fake {
     fn open_kept(&self) -> Result<(Journal, Report), Error> {
-        Journal::recover(Box::new(self.clone()), "/journal".into(), None, None)
+        let process = self.process(&self.folder).unwrap();
+        Journal::recover(Box::new(process), "/journal".into(), None)
     }
 }
 

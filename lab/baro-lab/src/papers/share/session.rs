@@ -101,6 +101,9 @@ impl<'a> Session<'a> {
         let Some((mut controller, _)) = opened else {
             return Err(BenchError::Refused("the settings of this run are held twice".to_owned()));
         };
+        if let Some(error) = controller.refusal(&site.disk) {
+            return Err(BenchError::Refused(error.to_string()));
+        }
         for done in controller.take_done() {
             if let Err(refused) = done.applied {
                 session.notes.push(format!("{} is not set: {refused}", done.remedy.key));
