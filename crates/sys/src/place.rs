@@ -42,6 +42,9 @@ pub struct Place {
     pub queue: Option<Queue>,
     /// On an overlayfs: the place that writes go to, if it can be seen from here.
     pub upper: Option<Box<Place>>,
+    /// Where the same file system is mounted besides, and overlays that are made of its folders, as far
+    /// as they can be seen from here.
+    pub elsewhere: Vec<PathBuf>,
     /// Swap is in use on this machine.
     pub swap: bool,
 }
@@ -64,7 +67,8 @@ impl Place {
             ..Place::default()
         };
         let mut device = found.device;
-        if let Some(mount) = mount {
+        if let Some((mount, elsewhere)) = mount {
+            place.elsewhere = elsewhere;
             device = std::fs::metadata(&mount.source).map_or(mount.device, |meta| {
                 use std::os::unix::fs::{FileTypeExt, MetadataExt};
                 if !meta.file_type().is_block_device() {
@@ -109,15 +113,24 @@ impl Place {
     }
 }
 
-/// The mount that `path` lies in; `None` where /proc does not tell.
-fn mount_of(path: &Path) -> Result<Option<mount::Mount>> {
+/// The mount that `path` lies in, and where its file system is in use besides; `None` where /proc does
+/// not tell.
+fn mount_of(path: &Path) -> Result<Option<(mount::Mount, Vec<PathBuf>)>> {
+    use std::os::unix::fs::MetadataExt;
     let file = File::open(path).map_err(|e| Error::new("open", path, e))?;
     let info = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
     let Ok(info) = std::fs::read_to_string(info) else { return Ok(None) };
     let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
     let Some(id) = id else { return Ok(None) };
     let Ok(mounts) = std::fs::read("/proc/self/mountinfo") else { return Ok(None) };
-    Ok(mount::find(&mounts, id))
+    let Some(mount) = mount::find(&mounts, id) else { return Ok(None) };
+    let device = |meta: std::fs::Metadata| (libc::major(meta.dev()), libc::minor(meta.dev()));
+    let is_below = |dir: &PathBuf| std::fs::metadata(dir).is_ok_and(|m| device(m) == mount.device);
+    let others = mount::all(&mounts).filter(|(other, one)| {
+        *other != id && (one.device == mount.device || one.layers().iter().any(is_below))
+    });
+    let others = others.map(|(_, one)| one.mount_point).collect();
+    Ok(Some((mount, others)))
 }
 
 #[cfg(test)]

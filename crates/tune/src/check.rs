@@ -52,6 +52,8 @@ pub struct MountFacts {
     pub kind: String,
     /// Where it is.
     pub mount_point: PathBuf,
+    /// Where its file system is in use besides: other mounts of it, and overlays.
+    pub elsewhere: Vec<PathBuf>,
     /// Its options.
     pub options: Vec<String>,
     /// The disk below it, by its name in `/sys/block`.
@@ -63,6 +65,12 @@ pub struct MountFacts {
 }
 
 impl MountFacts {
+    /// All that must be unmounted before the file system is, by name.
+    fn everywhere(&self) -> String {
+        let all = std::iter::once(&self.mount_point).chain(&self.elsewhere);
+        all.map(|at| at.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+
     fn has(&self, option: &str) -> bool {
         self.options.iter().any(|found| found == option)
     }

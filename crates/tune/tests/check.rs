@@ -34,6 +34,7 @@ impl Root {
         let mount = |kind: &str, at: &str, options: &[&str]| MountFacts {
             kind: kind.to_owned(),
             mount_point: at.into(),
+            elsewhere: Vec::new(),
             options: options.iter().map(|option| (*option).to_owned()).collect(),
             disk: (kind == "ext4").then(|| "sda".to_owned()),
             source: if kind == "ext4" { "/dev/sda1" } else { kind }.to_owned(),
@@ -282,4 +283,30 @@ fn what_a_kernel_does_not_have_gives_no_row_and_garbage_no_panic() {
         ],
     );
     assert!(check(&garbage.here()).iter().all(|need| need.verdict != Verdict::Change));
+}
+
+#[test]
+fn what_is_mounted_elsewhere_too_is_not_to_be_repaired() {
+    let root = Root::new("elsewhere", &[]);
+    let mut here = root.here();
+    let store = here.store.as_mut().unwrap();
+    store.journal = Some(JournalFacts::Inside(8 << 20));
+    store.elsewhere = vec!["/srv/data".into(), "/var/lib/overlay/merged".into()];
+    let needs = check(&here);
+    let command = one(&needs, "journal of").command.clone().unwrap();
+    assert!(!command.contains("e2fsck") && !command.contains("tune2fs"), "{command}");
+    assert!(command.contains("/data, /srv/data, /var/lib/overlay/merged"), "{command}");
+    here.store.as_mut().unwrap().elsewhere.clear();
+    assert!(one(&check(&here), "journal of").command.as_ref().unwrap().contains("e2fsck -f"));
+}
+
+#[test]
+fn the_kernels_own_file_systems_have_no_rows_of_a_disk() {
+    let root = Root::new("kernels", &[]);
+    for kind in ["proc", "sysfs", "tmpfs", "cgroup2"] {
+        let mut here = root.here();
+        let store = here.store.as_mut().unwrap();
+        (store.kind, store.disk, store.journal) = (kind.to_owned(), None, None);
+        assert!(check(&here).iter().all(|need| need.key != "atime"), "{kind}");
+    }
 }

@@ -47,6 +47,7 @@ impl Root {
             store: Some(MountFacts {
                 kind: "ext4".to_owned(),
                 mount_point: "/my data".into(),
+                elsewhere: Vec::new(),
                 options: options.iter().map(|option| (*option).to_owned()).collect(),
                 disk: Some("cciss!c0d0".to_owned()),
                 source: "/dev/c0d0p1".to_owned(),

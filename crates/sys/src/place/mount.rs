@@ -28,6 +28,26 @@ pub(super) fn find(mountinfo: &[u8], id: u64) -> Option<Mount> {
     })
 }
 
+/// All mounts, with their ids.
+pub(super) fn all(mountinfo: &[u8]) -> impl Iterator<Item = (u64, Mount)> {
+    mountinfo.split(|byte| *byte == b'\n').filter_map(parse)
+}
+
+impl Mount {
+    /// The folders that an overlay is made of.
+    pub(super) fn layers(&self) -> Vec<PathBuf> {
+        if self.kind != "overlay" {
+            return Vec::new();
+        }
+        let keys = ["lowerdir", "lowerdir+", "upperdir"];
+        let of = |option: &String| {
+            let (key, value) = option.split_once('=')?;
+            keys.contains(&key).then(|| value.split(':').map(PathBuf::from).collect::<Vec<_>>())
+        };
+        self.options.iter().filter_map(of).flatten().collect()
+    }
+}
+
 fn parse(line: &[u8]) -> Option<(u64, Mount)> {
     let mut words = line.split(|byte| *byte == b' ');
     let text = |word: &[u8]| Some(std::str::from_utf8(word).ok()?.to_owned());
@@ -86,6 +106,10 @@ mod tests {
         assert_eq!(ext4.mount_point, PathBuf::from("/mnt2/a b"));
         assert_eq!(ext4.options, ["rw", "noatime", "data=journal"]);
         assert_eq!(ext4.source, "/dev/root");
+        assert_eq!(all(TEXT).map(|(id, _)| id).collect::<Vec<_>>(), [23, 36, 40]);
+        let layers = find(TEXT, 40).unwrap().layers();
+        assert_eq!(layers, [PathBuf::from("/a"), PathBuf::from("/b\\c")]);
+        assert!(find(TEXT, 36).unwrap().layers().is_empty());
         assert!(find(TEXT, 40).unwrap().options.contains(&"upperdir=/b\\c".to_owned()));
         assert_eq!((find(TEXT, 41), find(TEXT, 99), find(b"\xff \\", 1)), (None, None, None));
     }

@@ -11,9 +11,29 @@ const JOURNAL_BYTES: u64 = 128 << 20;
 /// Below this a load beside the recorder fills it in moments; with 8 MiB calls waited 1.5 s.
 const JOURNAL_BYTES_MIN: u64 = 32 << 20;
 
+/// File systems without a disk, of memory or of the kernel's own files.
+const KERNELS: [&str; 16] = [
+    "tmpfs",
+    "ramfs",
+    "proc",
+    "sysfs",
+    "devtmpfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "mqueue",
+    "hugetlbfs",
+    "pstore",
+    "bpf",
+];
+
 pub(super) fn needs(here: &Circumstances) -> Vec<Need> {
     let Some(store) = &here.store else { return Vec::new() };
-    if matches!(store.kind.as_str(), "tmpfs" | "ramfs") {
+    if KERNELS.contains(&store.kind.as_str()) {
         return Vec::new();
     }
     let mut needs = vec![atime(store)];
@@ -72,8 +92,9 @@ fn data(store: &MountFacts) -> Option<Need> {
                 found == "data=ordered",
                 verdict,
                 format!(
-                    "tune2fs -o ^journal_data,^journal_data_writeback {source}; then unmount {at} \
-                     and mount it with data=ordered (a remount cannot change it)"
+                    "tune2fs -o ^journal_data,^journal_data_writeback {source}; then unmount {} \
+                     and mount it with data=ordered (a remount cannot change it)",
+                    store.everywhere()
                 ),
             ),
     )
@@ -137,15 +158,20 @@ fn journal(store: &MountFacts) -> Option<Need> {
     Some(match store.journal? {
         JournalFacts::Inside(bytes) => {
             let few = if bytes < JOURNAL_BYTES_MIN { Verdict::Change } else { Verdict::Note };
-            need(format!("{} MiB", bytes >> 20)).or(
-                bytes >= JOURNAL_BYTES,
-                few,
-                format!(
+            let size = JOURNAL_BYTES >> 20;
+            // While it is in use elsewhere, unmounting it here does not make it safe to change.
+            let how = match store.elsewhere.is_empty() {
+                true => format!(
                     "umount {at} && e2fsck -f {source} && tune2fs -O ^has_journal {source} && \
-                     tune2fs -J size={} {source} && mount {at}",
-                    JOURNAL_BYTES >> 20
+                     tune2fs -J size={size} {source} && mount {at}"
                 ),
-            )
+                false => format!(
+                    "none while {source} is in use at {}: unmount all of these, and mount it at one \
+                     place only, for which this check has the command",
+                    store.everywhere()
+                ),
+            };
+            need(format!("{} MiB", bytes >> 20)).or(bytes >= JOURNAL_BYTES, few, how)
         }
         JournalFacts::Outside => need("on a device of its own".to_owned()).note(),
         JournalFacts::Unknown => need("of unknown size: `dumpe2fs -h` tells".to_owned()).note(),

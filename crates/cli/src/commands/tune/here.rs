@@ -81,6 +81,7 @@ fn mount(mut place: Place) -> MountFacts {
         journal: place.kind.starts_with("ext").then(|| journal(&source)).flatten(),
         kind: place.kind,
         mount_point: place.mount_point,
+        elsewhere: place.elsewhere,
         options: place.options,
         disk: place.queue.map(|queue| queue.disk),
         source,
