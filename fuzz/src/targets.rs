@@ -48,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     trace::EXPLAIN,
     blk::BLKTRACE,
     blk::BLKPARSE,
+    blk::PRINTED,
     parquet::PARQUET,
     selector::SELECTOR,
     store::STORE,

@@ -54,6 +54,46 @@ fn files_of_blktrace_and_text_of_blkparse_say_the_same() {
 }
 
 #[test]
+fn text_of_events_is_known_by_its_lines_and_refused_by_them() {
+    let shared = ["--format", "json"];
+    for name in ["ftrace", "perf"] {
+        let path = fixture(&format!("blk/printed/{name}.txt"));
+        let found = json(&run(&[&["blk", "--text", &path][..], &shared].concat()), 0);
+        assert_eq!(found["source"], "events", "{name}");
+        assert_eq!(found["devices"][0]["read_bytes"], 2_128 * 512, "{name}");
+        assert_eq!(found["devices"][0]["written_bytes"], 864 * 512, "{name}");
+    }
+    let cut = fixture("blk/printed/trace-cmd.txt");
+    let found = json(&run(&[&["blk", "--text", &cut][..], &shared].concat()), 3);
+    assert_eq!(found["lost_events"], 3);
+    let call = ["blk", "--text", "-"];
+    let refused = feed(&call, b"cpus=2\na-9 [0] 1.000002: block_rq_issue: dev=8388608\n");
+    assert!(text(&refused, 1).is_empty() && stderr(&refused).contains("line 2: \"a-9"));
+    // Without completions there are no bytes, and that is said.
+    let issues = b"a-9 [0] 1.000002: block_rq_issue: 8,0 W 512 () 8 + 1 [a]\n";
+    let said = feed(&call, issues);
+    text(&said, 3);
+    assert!(stderr(&said).contains("record block_rq_complete too"), "{}", stderr(&said));
+}
+
+#[test]
+fn a_wrong_time_makes_no_interval_of_years_and_no_file_counts_twice() {
+    let mut input = std::fs::read(fixture("blk/sdb.blkparse")).unwrap();
+    let call = ["blk", "--blkparse", "-", "--format", "json"];
+    let before = json(&feed(&call, &input), 0);
+    input.extend(b"  8,16   1   99 1266874889.709551615   697  D   W 0 + 8 [x]\n");
+    let after = json(&feed(&call, &input), 0);
+    assert_eq!(after["interval_ns"], before["interval_ns"]);
+    assert!(after["notes"].to_string().contains("1 event has a time more than a day"), "{after}");
+    let folder = Folder::new("blk-twice");
+    let link = folder.path("link");
+    let file = fixture("blk/sdb.blktrace.0");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let refused = run(&["blk", "--blktrace", &file, &link]);
+    assert!(text(&refused, 1).is_empty() && stderr(&refused).contains("which are one file"));
+}
+
+#[test]
 fn a_trace_of_each_kernel_has_what_the_load_wrote() {
     // Five writes of 16 KiB with a sync each; kernels differ in the class of the journal's.
     for (kernel, journal) in [("5.10", "WS"), ("6.1", "WSM"), ("6.12", "WSM"), ("6.18", "WSM")] {

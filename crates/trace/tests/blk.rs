@@ -261,3 +261,30 @@ fn what_blktrace_recorded_is_what_the_kernel_counted() {
     assert_eq!(of_text.by_device()[&device], *traffic);
     assert_eq!(of_text.by_process(device), of_process);
 }
+
+/// What the kernel counted over it: `/sys/block/loop0/stat` after less before.
+#[test]
+fn what_programs_print_of_events_is_what_the_kernel_counted() {
+    for (name, events) in [("printed/ftrace.txt", 127), ("printed/perf.txt", 126)] {
+        let text = std::fs::read_to_string(fixture(name)).unwrap();
+        let mut accounting = Accounting::default();
+        let counts = blkparse::read(text.as_bytes(), &mut accounting).unwrap();
+        assert_eq!((counts.events, counts.printed_events), (events, events), "{name}");
+        assert_eq!(
+            (counts.completions, counts.bad_lines, counts.lost_events),
+            (63, 0, 0),
+            "{name}"
+        );
+        let devices = accounting.by_device();
+        assert_eq!(devices.len(), 1, "{name}");
+        let traffic = devices.values().next().unwrap();
+        assert_eq!(traffic.read_bytes(), 2_128 * 512, "{name}");
+        assert_eq!(traffic.written_bytes(), 864 * 512, "{name}");
+        assert_eq!(traffic.column(Column::Discard).done_bytes, 2_048 * 512, "{name}");
+    }
+    // By hand after the form that trace-cmd documents, of the same recording's beginning.
+    let text = std::fs::read_to_string(fixture("printed/trace-cmd.txt")).unwrap();
+    let counts = blkparse::read(text.as_bytes(), &mut Accounting::default()).unwrap();
+    assert_eq!((counts.bad_lines, counts.lost_events), (0, 3));
+    assert!(counts.events > 10 && counts.events == counts.printed_events);
+}

@@ -23,6 +23,19 @@ pub(crate) const BLKPARSE: Target = Target {
     fix_up: |_| {},
 };
 
+pub(crate) const PRINTED: Target = Target {
+    name: "blk_printed",
+    fuzz_one: blkparse,
+    seeds: || {
+        vec![
+            include_bytes!("../../../testdata/blk/printed/perf.txt").to_vec(),
+            include_bytes!("../../../testdata/blk/printed/ftrace.txt").to_vec(),
+            include_bytes!("../../../testdata/blk/printed/trace-cmd.txt").to_vec(),
+        ]
+    },
+    fix_up: |_| {},
+};
+
 fn blktrace(bytes: &[u8]) {
     // As the files of two processors, so that they are merged.
     let (one, two) = bytes.split_at(bytes.len() / 2);
@@ -41,6 +54,7 @@ fn blktrace(bytes: &[u8]) {
 fn blkparse(bytes: &[u8]) {
     let mut accounting = Accounting::default();
     let Ok(counts) = blkparse::read(bytes, &mut accounting) else { panic!("memory is readable") };
+    assert!(counts.printed_events <= counts.events && counts.completions <= counts.events);
     assert!(counts.events + counts.bad_lines <= counts.lines);
     assert!(counts.lines as usize <= bytes.len());
     assert_eq!(counts.bad_lines > 0, counts.first_bad.is_some());

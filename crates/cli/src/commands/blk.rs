@@ -43,8 +43,9 @@ pub(crate) struct Arguments {
     /// Read files of blktrace, one for each processor
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "blkparse")]
     blktrace: Vec<PathBuf>,
-    /// Read text that blkparse has printed; - is stdin
-    #[arg(long, value_name = "FILE")]
+    /// Read text of blkparse, perf script, trace-cmd report or the kernel's file trace, whichever it is;
+    /// - is stdin
+    #[arg(long, visible_alias = "text", value_name = "FILE")]
     blkparse: Option<PathBuf>,
     /// Rows of the result
     #[arg(long, value_enum, default_value_t)]

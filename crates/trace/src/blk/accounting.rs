@@ -16,6 +16,7 @@ mod tests;
 
 use super::class::{Class, Column};
 use super::event::{BlockEvent, Kind, Process, place};
+use super::interval::Interval;
 use super::pending::{At, PENDING_MAX, Places, Request};
 use super::traffic::{Totals, Traffic};
 use crate::record::Device;
@@ -55,8 +56,7 @@ pub struct Accounting {
     /// Who queued what is not issued, and when.
     queued: Places<(Process, u64)>,
     counts: Counts,
-    first_ns: Option<u64>,
-    last_ns: u64,
+    interval: Interval,
 }
 
 impl Default for Accounting {
@@ -74,8 +74,7 @@ impl Accounting {
             issued: Places::new(pending_max),
             queued: Places::new(pending_max),
             counts: Counts::default(),
-            first_ns: None,
-            last_ns: 0,
+            interval: Interval::default(),
         }
     }
 
@@ -89,9 +88,7 @@ impl Accounting {
             self.devices.insert(event.device);
         }
         self.counts.events += 1;
-        let first_ns = *self.first_ns.get_or_insert(event.time_ns);
-        self.first_ns = Some(first_ns.min(event.time_ns));
-        self.last_ns = self.last_ns.max(event.time_ns);
+        self.interval.take(event.time_ns);
         let sector = if event.bytes == 0 { 0 } else { place(event.sector) };
         let at = (event.device, sector, event.bytes > 0);
         match event.kind {
@@ -181,7 +178,13 @@ impl Accounting {
     /// From the first event to the last, in nanoseconds.
     #[must_use]
     pub fn span_ns(&self) -> u64 {
-        self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns))
+        self.interval.span_ns()
+    }
+
+    /// Events whose time is far from all others': counted, and no part of the interval.
+    #[must_use]
+    pub fn odd_times(&self) -> u64 {
+        self.interval.alone()
     }
 
     /// The traffic of each device that had any.

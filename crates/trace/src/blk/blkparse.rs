@@ -16,6 +16,7 @@
 use super::accounting::Accounting;
 use super::class::{Class, Operation};
 use super::event::{BlockEvent, Kind, Process, place};
+use super::printed;
 use crate::record::{Device, Name};
 use std::io::{self, BufRead, Read};
 
@@ -40,6 +41,12 @@ pub struct TextCounts {
     pub lines: u64,
     /// Events of requests.
     pub events: u64,
+    /// Those of them that the kernel printed: see [`printed`].
+    pub printed_events: u64,
+    /// Those that tell that something is done.
+    pub completions: u64,
+    /// Events of which a line says that they are missing.
+    pub lost_events: u64,
     /// Lines that are not understood.
     pub bad_lines: u64,
     /// The number of the first of them, from 1, and its beginning.
@@ -118,7 +125,7 @@ fn extent<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<(u64, u64, boo
     }
 }
 
-/// Reads a text to its end into `accounting`. Blocks as the input does; memory is that of a line.
+/// Reads a text to its end, of blkparse or of events as the kernel prints them, each line as what it is, into `accounting`. Blocks as the input does; memory is that of a line.
 ///
 /// # Errors
 /// Those of reading.
@@ -135,12 +142,21 @@ pub fn read(mut input: impl BufRead, accounting: &mut Accounting) -> io::Result<
             skip_line(&mut input)?;
         }
         let line = String::from_utf8_lossy(&bytes);
-        match if whole { parse_line(&line) } else { Line::Bad } {
+        let mut read = if whole { parse_line(&line) } else { Line::Bad };
+        if read == Line::PassedOver {
+            read = printed::parse_line(&line);
+            counts.printed_events += u64::from(matches!(read, Line::Event(_)));
+        }
+        match read {
             Line::Event(event) => {
                 counts.events += 1;
+                counts.completions += u64::from(matches!(event.kind, Kind::Complete { .. }));
                 accounting.take(&event);
             }
-            Line::PassedOver => {}
+            Line::PassedOver => {
+                let lost = printed::lost(&line).unwrap_or(0);
+                counts.lost_events = counts.lost_events.saturating_add(lost);
+            }
             Line::Bad => {
                 counts.bad_lines += 1;
                 let quote = || (counts.lines, crate::error::quoted(line.trim()));

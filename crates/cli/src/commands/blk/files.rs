@@ -7,7 +7,9 @@ use baro_trace::blk::{Accounting, BlockEvent, blkparse as text, blktrace as bina
 use baro_trace::file::{Ending, Item, TraceFile};
 use baro_trace::record::Device;
 use baro_trace::schema::{RqComplete, RqIssue, Schemas};
+use std::collections::BTreeMap;
 use std::io::BufReader;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Of each file of blktrace: there can be as many as processors.
@@ -70,8 +72,11 @@ pub(super) fn blktrace(paths: &[PathBuf]) -> Result<Report> {
         let (found, max) = (paths.len(), binary::FILES_MAX);
         return Err(format!("--blktrace: expected at most {max} files, found {found}").into());
     }
-    let open = |path: &PathBuf| Ok(BufReader::with_capacity(READ_BYTES, files::open(path)?));
-    let inputs = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
+    let open = |path: &PathBuf| Ok(files::open(path)?);
+    let opened = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
+    each_once(paths, &opened)?;
+    let reader = |file| BufReader::with_capacity(READ_BYTES, file);
+    let inputs: Vec<_> = opened.into_iter().map(reader).collect();
     let mut merged = binary::Merged::new(inputs);
     let mut accounting = Accounting::default();
     merged.by_ref().for_each(|event| accounting.take(&event));
@@ -91,6 +96,23 @@ pub(super) fn blktrace(paths: &[PathBuf]) -> Result<Report> {
     Ok(report)
 }
 
+/// The same file twice would count twice, by whatever names.
+fn each_once(paths: &[PathBuf], opened: &[std::fs::File]) -> Result<()> {
+    let mut seen = BTreeMap::new();
+    for (path, file) in paths.iter().zip(opened) {
+        let found = file.metadata()?;
+        if let Some(first) = seen.insert((found.dev(), found.ino()), path) {
+            return Err(format!(
+                "--blktrace: expected each file once, found {} and {}, which are one file",
+                first.display(),
+                path.display()
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
 /// blktrace names its files after the disk: `sda.blktrace.0`.
 fn name_devices(report: &mut Report, paths: &[PathBuf]) {
     let name = |path: &PathBuf| {
@@ -106,7 +128,7 @@ fn name_devices(report: &mut Report, paths: &[PathBuf]) {
     }
 }
 
-/// Text of blkparse; `-` is stdin.
+/// Text of blkparse, or of events as the kernel prints them; `-` is stdin.
 pub(super) fn blkparse(path: &Path) -> Result<Report> {
     let mut accounting = Accounting::default();
     let counts = if path == Path::new("-") {
@@ -115,17 +137,30 @@ pub(super) fn blkparse(path: &Path) -> Result<Report> {
         text::read(BufReader::new(files::open(path)?), &mut accounting)?
     };
     if counts.events == 0 {
+        let first = counts.first_bad.map_or_else(String::new, |(line, found)| {
+            format!("; the first that is not understood is line {line}: {found:?}")
+        });
         return Err(format!(
             "{}: expected lines of blkparse in its default form (8,0 1 11 0.009507758 697 D W \
-             223490 + 8 [task]), found none of a request in {} lines; blktrace's own files are read \
-             by --blktrace",
+             223490 + 8 [task]), or of perf script, trace-cmd report or ftrace (task-697 [001] 8.009507: \
+             block_rq_issue: 8,0 W 4096 () 223490 + 8 [task]), found none of a request in {} lines{first}; \
+             blktrace's own files are read by --blktrace, and those of perf and trace-cmd as text: `perf \
+             script`, `trace-cmd report`",
             path.display(),
             counts.lines
         )
         .into());
     }
     let interval_ns = accounting.span_ns();
-    let mut report = Report::new("blkparse", accounting, interval_ns);
+    let source = if counts.printed_events == counts.events { "events" } else { "blkparse" };
+    let mut report = Report::new(source, accounting, interval_ns);
+    report.lose(counts.lost_events, "record with larger buffers");
+    if counts.completions == 0 {
+        report.miss(format!(
+            "{}: nothing in it tells what is done, so no bytes are counted: record block_rq_complete too",
+            path.display()
+        ));
+    }
     if let Some((line, found)) = counts.first_bad {
         report.miss(format!(
             "{}: {} lines are not understood, the first is line {line}: {found:?}",

@@ -27,7 +27,7 @@ impl Application {
 /// What was found.
 #[derive(Debug)]
 pub(super) struct Report {
-    /// `live`, `trace`, `blktrace` or `blkparse`.
+    /// `live`, `trace`, `blktrace`, `blkparse` or `events`.
     pub(super) source: &'static str,
     pub(super) interval_ns: u64,
     pub(super) accounting: Accounting,
@@ -44,7 +44,7 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn new(source: &'static str, accounting: Accounting, interval_ns: u64) -> Self {
-        let counts = accounting.counts();
+        let (counts, odd_times) = (accounting.counts(), accounting.odd_times());
         let mut report = Self {
             source,
             interval_ns,
@@ -60,6 +60,15 @@ impl Report {
         if counts.left_out_events > 0 {
             let message = format!("{} events of further devices left out", counts.left_out_events);
             report.miss(message);
+        }
+        if odd_times > 0 && source != "live" {
+            let which = match odd_times {
+                1 => "1 event has a time".to_owned(),
+                _ => format!("{odd_times} events have times"),
+            };
+            report.notes.push(format!(
+                "{which} more than a day from all others: counted, and left out of the interval"
+            ));
         }
         report
     }

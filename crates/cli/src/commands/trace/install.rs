@@ -15,7 +15,7 @@ use baro_sys::schedule;
 use baro_sys::state::StateFolder;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use unit::{MARKER, NAME, Unit};
+use unit::{HIDDEN, MARKER, NAME, Unit};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro trace install --over 200ms")]
@@ -102,6 +102,10 @@ fn text(arguments: &Arguments, folder: &str) -> Result<String> {
     let program = std::env::current_exe().map_err(|error| {
         format!("cannot tell which program this is: {error}; is /proc mounted?")
     })?;
+    let real = arguments.root == Path::new("/");
+    let seen = std::fs::canonicalize(folder).ok().filter(|_| real);
+    visible("this program", &program)?;
+    visible("--folder", seen.as_deref().unwrap_or(Path::new(folder)))?;
     Ok(Unit {
         program: plain("this program", &program)?,
         folder,
@@ -110,6 +114,20 @@ fn text(arguments: &Arguments, folder: &str) -> Result<String> {
         keep: arguments.keep as usize,
     }
     .text())
+}
+
+/// The service has folders of its own in place of these: see [`Unit::text`].
+fn visible(what: &str, path: &Path) -> Result<()> {
+    match HIDDEN.iter().find(|(dir, _)| path.starts_with(dir)) {
+        None => Ok(()),
+        Some((dir, why)) => Err(format!(
+            "{what}: expected a place that the service sees, found {}, below {dir}, which is another folder \
+             for it ({why}): install the package, or copy it to a place such as /usr/local/bin, and for \
+             traces take the default folder",
+            path.display()
+        )
+        .into()),
+    }
 }
 
 /// Makes the folder for traces, for root and its group: they tell names of all processes. Nobody else may

@@ -14,6 +14,11 @@ pub(super) const MARKER: &str =
 /// The unit's name.
 pub(super) const NAME: &str = "barograph-trace.service";
 
+/// Folders that are others for the service, and by which line of the unit. ProtectHome=read-only hides
+/// nothing of what is read.
+pub(super) const HIDDEN: [(&str, &str); 3] =
+    [("/tmp", "PrivateTmp"), ("/var/tmp", "PrivateTmp"), ("/dev", "PrivateDevices")];
+
 /// What a unit is made of.
 #[derive(Debug)]
 pub(super) struct Unit<'a> {
