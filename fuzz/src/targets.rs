@@ -4,6 +4,7 @@ mod blk;
 mod dictionary;
 mod input;
 mod journal;
+mod kernel_log;
 mod manifest;
 mod parquet;
 mod payloads;
@@ -53,5 +54,6 @@ pub const TARGETS: &[Target] = &[
     selector::SELECTOR,
     store::STORE,
     journal::JOURNAL,
+    kernel_log::KERNEL_LOG,
     registry::REGISTRY,
 ];

@@ -60,3 +60,23 @@ fn what_cannot_be_analyzed_is_told() {
     let no_file = run(&["trace", "handle"]);
     assert_eq!(no_file.status.code(), Some(2));
 }
+
+#[test]
+fn the_kernels_log_is_explained_from_a_file_and_from_stdin() {
+    const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/kernel_log/6.18.txt");
+    let shown = text(&run(&["explain", "--kernel-log", LOG]), 0);
+    assert!(
+        shown.contains("behind it direct (pid 13693), which waits for its direct I/O"),
+        "{shown}"
+    );
+    let found = json(&run(&["explain", "--kernel-log", LOG, "--top", "2", "--format", "json"]), 0);
+    assert_eq!((&found["hung_tasks"], found["tasks"].as_array().unwrap().len()), (&7.into(), 2));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_baro"));
+    child.args(["explain", "--kernel-log", "-"]).stdin(std::fs::File::open(LOG).unwrap());
+    assert_eq!(text(&child.output().unwrap(), 0), shown);
+    let nothing = text(&run(&["explain", "--kernel-log", "/dev/null"]), 0);
+    assert!(nothing.contains("no report of a hung task"), "{nothing}");
+    for wrong in [&["explain"][..], &["explain", TRACE, "--kernel-log", LOG]] {
+        assert_eq!(run(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}

@@ -16,6 +16,7 @@ pub mod files;
 pub mod footprint;
 pub mod fork;
 pub mod identity;
+pub mod kernel_log;
 pub mod lock;
 pub mod memory;
 pub mod notify;

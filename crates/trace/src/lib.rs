@@ -24,6 +24,7 @@ pub mod event_set;
 pub mod explain;
 pub mod file;
 pub mod format;
+pub mod hang;
 pub mod page_writer;
 pub mod record;
 pub mod render;

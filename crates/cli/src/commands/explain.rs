@@ -1,5 +1,7 @@
 //! `baro explain`: why the calls of a trace were late.
 
+mod kernel_log;
+
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
@@ -15,7 +17,13 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Example: baro explain freeze.trace")]
 pub(crate) struct Arguments {
     /// A trace, made by `baro trace`
-    trace: PathBuf,
+    #[arg(required_unless_present = "kernel_log")]
+    trace: Option<PathBuf>,
+    /// Instead of a trace: the kernel's log with its reports of hung tasks (or of sysrq-w), as dmesg or
+    /// journalctl -k write it; without FILE this machine's own, - is stdin
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = baro_sys::kernel_log::PATH,
+          conflicts_with_all = ["trace", "pid", "system", "html", "perfetto"])]
+    kernel_log: Option<PathBuf>,
     /// Only calls that waited this long
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME", default_value = "10ms")]
     over: u64,
@@ -44,13 +52,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let mut known = read(&arguments.trace)?;
+    let trace = match (&arguments.kernel_log, &arguments.trace) {
+        (Some(log), _) => return kernel_log::run(log, arguments.top, arguments.format),
+        (None, Some(trace)) => trace,
+        (None, None) => return Err("expected a trace, or --kernel-log".into()),
+    };
+    let mut known = read(trace)?;
     if arguments.system || !arguments.pid.is_empty() {
         known.focus = arguments.pid.iter().copied().collect();
     }
     let question = Question { over_ns: arguments.over, top: arguments.top };
     let explanation = known.explain(&question);
-    draw(arguments, &known, &explanation)?;
+    draw(arguments, trace, &known, &explanation)?;
     match arguments.format {
         Format::Json => print_json(&to_json(&known, &explanation))?,
         Format::Text => {
@@ -61,9 +74,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 /// Writes the pictures that were asked for.
-fn draw(arguments: &Arguments, known: &Knowledge, explanation: &Explanation) -> Result<()> {
+fn draw(
+    arguments: &Arguments,
+    trace: &Path,
+    known: &Knowledge,
+    explanation: &Explanation,
+) -> Result<()> {
     let slow = drawn(known, explanation);
-    let title = arguments.trace.display().to_string();
+    let title = trace.display().to_string();
     let view = View {
         title: &title,
         machine: &known.machine,
