@@ -6,9 +6,11 @@
 #![allow(clippy::unwrap_used, reason = "test code: a panic is a failure")]
 
 mod calls;
+mod loop_device;
 mod place;
 
 use calls::{run, stderr, text};
+use loop_device::LoopDevice;
 use place::Folder;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -254,4 +256,85 @@ fn a_ring_needs_no_more_than_its_unit_grants() {
     let written = files(&traces);
     assert_eq!(written.len(), 1, "{written:?} {lines}");
     assert!(written[0].metadata().unwrap().len() > 0);
+}
+
+/// Thaws a file system, also when a test fails.
+struct Thaw(String);
+
+impl Drop for Thaw {
+    fn drop(&mut self) {
+        let thawed = Command::new("fsfreeze").arg("-u").arg(&self.0).status();
+        println!("thawed: {}", thawed.is_ok_and(|status| status.success()));
+    }
+}
+
+#[test]
+fn a_ring_writes_while_a_call_hangs_and_again_when_it_ends() {
+    if !baro_sys::schedule::is_root() || !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        println!("skipped: needs root and a mounted tracefs");
+        return;
+    }
+    let folder = Folder::new("trace-hangs");
+    let device = match LoopDevice::mounted(&folder.0, "rw") {
+        Ok(device) => device,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    let (traces, memory) = (folder.0.join("traces"), Path::new("/dev/shm"));
+    let memory = memory.join(format!("baro-test-hangs-{}", std::process::id()));
+    std::fs::create_dir(&traces).unwrap();
+    std::fs::create_dir(&memory).unwrap();
+    std::fs::set_permissions(&memory, PermissionsExt::from_mode(0o700)).unwrap();
+    let mut call = Command::new(BARO);
+    // A memory of nothing, so that it is said.
+    call.args(["trace", "--ring", "1h", "--ring-memory", "2MiB", "--over", "300ms", "--out"])
+        .arg(&traces);
+    call.env("RUNTIME_DIRECTORY", &memory).stdin(Stdio::null());
+    let mut child = call.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = String::new();
+    let mut until = |words: &str| {
+        while !lines.contains(words) {
+            let count = said.read_line(&mut lines).unwrap();
+            assert!(count > 0, "{lines}");
+        }
+        lines.clone()
+    };
+    let begin = until("--ring-memory");
+    assert!(begin.contains(&format!("recording to {}", memory.display())), "{begin}");
+    let frozen = Command::new("fsfreeze").arg("-f").arg(device.mount_dir()).status().unwrap();
+    assert!(frozen.success());
+    let thaw = Thaw(device.mount_dir());
+    let file = format!("{}/new", device.mount_dir());
+    let mut victim = Command::new("sh").args(["-c", &format!("echo > {file}")]).spawn().unwrap();
+    let told = until("has not ended");
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    // Written, while the call hangs.
+    while !first.contains("baro explain") {
+        assert!(shown.read_line(&mut first).unwrap() > 0, "{told}");
+    }
+    let while_hanging = files(&traces).len();
+    drop(thaw);
+    assert!(victim.wait().unwrap().success());
+    let end = until("waits no more");
+    let mut rest = String::new();
+    shown.read_to_string(&mut rest).unwrap();
+    let code = child.wait().unwrap().code();
+    assert!(code == Some(0) || code == Some(3), "{end}");
+    assert_eq!((while_hanging, files(&traces).len()), (1, 2), "{end}{first}{rest}");
+    assert_eq!(files(&memory), Vec::<PathBuf>::new(), "{end}");
+    std::fs::remove_dir(&memory).unwrap();
+}
+
+#[test]
+fn no_time_at_all_is_not_recorded() {
+    for wrong in [
+        &["trace", "--for", "0s"][..],
+        &["trace", "--ring", "0s"],
+        &["trace", "waits", "--for", "0ms"],
+    ] {
+        let output = run(wrong);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+        assert!(stderr(&output).contains("expected a time above 0"), "{}", stderr(&output));
+    }
 }

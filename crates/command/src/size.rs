@@ -59,6 +59,17 @@ pub fn nanoseconds(text: &str) -> Result<u64, String> {
     scale(number, factor, text, "a time such as 100ms or 30s")
 }
 
+/// As [`nanoseconds`], but no time at all is refused.
+///
+/// # Errors
+/// As there; and 0.
+pub fn nanoseconds_above_0(text: &str) -> Result<u64, String> {
+    match nanoseconds(text)? {
+        0 => Err(format!("expected a time above 0, found {text:?}")),
+        ns => Ok(ns),
+    }
+}
+
 fn split(text: &str) -> (&str, &str) {
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(at);

@@ -66,6 +66,12 @@ impl PageLayout {
         self.page.page_bytes()
     }
 
+    /// How a page begins.
+    #[must_use]
+    pub fn header(&self) -> PageHeader {
+        self.page
+    }
+
     /// How much of `page` says something: what is behind it is filler. At most its length.
     #[must_use]
     pub fn used_bytes(&self, page: &[u8]) -> usize {

@@ -1,10 +1,12 @@
 //! Sees slow calls while events come, to say when a recording has caught what it was made for.
 //!
 //! As [`explain`](crate::explain) it counts only time in which a task slept that no signal wakes, or
-//! had no processor: a read of an empty pipe is no slow call.
+//! had no processor: a read of an empty pipe is no slow call. Outside of calls it counts sleeps of
+//! programs that touched memory, and of the workers that do calls of io_uring.
 //!
 //! Invariant: memory is bounded by the number of tasks. Held by
-//! `a_call_that_slept_is_seen_and_one_that_idled_is_not`.
+//! `a_call_that_slept_is_seen_and_one_that_idled_is_not`,
+//! `what_still_waits_is_seen_before_it_ends`.
 
 use crate::calls;
 use crate::error::Result;
@@ -15,8 +17,10 @@ use std::collections::HashMap;
 
 /// Tasks that are watched at once; a machine with more has some unwatched for a while.
 const TASKS_MAX: usize = 1 << 16;
+/// States of a task that has ended: X and Z.
+const GONE: i64 = 0x30;
 
-/// A call that was slow.
+/// A call that was slow, or is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The task.
@@ -25,13 +29,18 @@ pub struct Seen {
     pub call: &'static str,
     /// How long it waited.
     pub wait_ns: u64,
-    /// When it ended.
+    /// When it ended; of one that waits still, when it was looked at.
     pub end_ns: u64,
+    /// Whether it has ended.
+    pub has_ended: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Now {
-    number: i64,
+    /// The call; None: it is outside of any.
+    number: Option<i64>,
+    /// Whether it is a worker of io_uring.
+    is_worker: bool,
     wait_ns: u64,
     /// Since when it does not run, if that counts.
     off_ns: Option<u64>,
@@ -72,29 +81,87 @@ impl Watch {
         slowest
     }
 
+    /// The call that has waited longest of those that wait at `now_ns` and have so for long enough.
+    #[must_use]
+    pub fn waiting(&self, now_ns: u64) -> Option<Seen> {
+        let seen = |(pid, now): (&i32, &Now)| {
+            let off_ns = now_ns.saturating_sub(now.off_ns?);
+            let wait_ns = now.wait_ns.saturating_add(off_ns);
+            if wait_ns < self.over_ns {
+                return None;
+            }
+            let call = self.call(now)?;
+            Some(Seen { pid: *pid, call, wait_ns, end_ns: now_ns, has_ended: false })
+        };
+        self.tasks.iter().filter_map(seen).max_by_key(|seen| seen.wait_ns)
+    }
+
+    /// What a task is in, if that is of storage.
+    fn call(&self, now: &Now) -> Option<&'static str> {
+        match now.number {
+            Some(number) => {
+                calls::name(self.arch.as_deref(), number).filter(|call| calls::is_storage(call))
+            }
+            None if now.is_worker => Some("io_uring"),
+            None => Some("page fault"),
+        }
+    }
+
+    /// The state of a task, made if there is room.
+    fn task(&mut self, pid: i32) -> Option<&mut Now> {
+        if self.tasks.len() >= TASKS_MAX && !self.tasks.contains_key(&pid) {
+            return None;
+        }
+        let new = Now { number: None, is_worker: false, wait_ns: 0, off_ns: None };
+        Some(self.tasks.entry(pid).or_insert(new))
+    }
+
     fn event(&mut self, pid: i32, time_ns: u64, event: &KernelEvent) -> Option<Seen> {
         match event {
-            KernelEvent::SysEnter(enter) if self.tasks.len() < TASKS_MAX => {
-                let now = Now { number: enter.number, wait_ns: 0, off_ns: None };
-                self.tasks.insert(pid, now);
+            KernelEvent::SysEnter(enter) => {
+                let now = self.task(pid)?;
+                (now.number, now.wait_ns, now.off_ns) = (Some(enter.number), 0, None);
             }
             KernelEvent::Switch(switch) => {
                 // Awake or in a sleep that no signal ends; one that signals end does not count.
-                let counts = matches!(switch.prev_state & 0xff, 0 | 2);
+                let is_hard = switch.prev_state & 0xff == 2;
+                let counts = is_hard || switch.prev_state & 0xff == 0;
+                if switch.prev_state & GONE != 0 {
+                    self.tasks.remove(&switch.prev_pid);
+                }
+                if is_hard
+                    && switch.prev_comm.as_bytes().starts_with(b"iou-wrk")
+                    && let Some(worker) = self.task(switch.prev_pid)
+                {
+                    worker.is_worker = true;
+                }
                 if let Some(now) = self.tasks.get_mut(&switch.prev_pid) {
+                    let counts = if now.number.is_some() { counts } else { is_hard };
                     now.off_ns = counts.then_some(time_ns);
                 }
-                if let Some(now) = self.tasks.get_mut(&switch.next_pid)
-                    && let Some(off_ns) = now.off_ns.take()
-                {
-                    now.wait_ns += time_ns.saturating_sub(off_ns);
+                let now = self.tasks.get_mut(&switch.next_pid)?;
+                let wait_ns = time_ns.saturating_sub(now.off_ns.take()?);
+                if now.number.is_some() {
+                    now.wait_ns = now.wait_ns.saturating_add(wait_ns);
+                    return None;
                 }
+                // Outside of a call each sleep is by itself.
+                let now = *now;
+                let call = self.call(&now).filter(|_| wait_ns >= self.over_ns)?;
+                let (pid, end_ns) = (switch.next_pid, time_ns);
+                return Some(Seen { pid, call, wait_ns, end_ns, has_ended: true });
             }
             KernelEvent::SysExit(exit) => {
-                let now = self.tasks.remove(&pid).filter(|now| now.number == exit.number)?;
-                let call = calls::name(self.arch.as_deref(), now.number)?;
-                let slow = now.wait_ns >= self.over_ns && calls::is_storage(call);
-                return slow.then_some(Seen { pid, call, wait_ns: now.wait_ns, end_ns: time_ns });
+                let now = self.tasks.get_mut(&pid)?;
+                let before = std::mem::replace(
+                    now,
+                    Now { number: None, is_worker: now.is_worker, wait_ns: 0, off_ns: None },
+                );
+                if before.number != Some(exit.number) || before.wait_ns < self.over_ns {
+                    return None;
+                }
+                let (call, wait_ns, end_ns) = (self.call(&before)?, before.wait_ns, time_ns);
+                return Some(Seen { pid, call, wait_ns, end_ns, has_ended: true });
             }
             _ => {}
         }
@@ -145,11 +212,57 @@ mod tests {
                 [(0, enter), (10, switch(7, state, 0)), (5_010, switch(0, 0, 7)), (5_020, exit)];
             events.into_iter().filter_map(|(at, event)| watch.event(7, at, &event)).next()
         };
-        let seen = Seen { pid: 7, call: "write", wait_ns: 5_000, end_ns: 5_020 };
+        let seen = Seen { pid: 7, call: "write", wait_ns: 5_000, end_ns: 5_020, has_ended: true };
         assert_eq!(run(1, 2), Some(seen));
         assert_eq!(run(1, 0), Some(seen));
         // Asleep until a signal; and a call that is none of storage.
         assert_eq!(run(1, 1), None);
         assert_eq!(run(39, 2), None);
+    }
+
+    #[test]
+    fn what_still_waits_is_seen_before_it_ends() {
+        let bytes = include_bytes!("../../../testdata/trace/6.18.trace");
+        let trace = crate::file::TraceFile::open(std::io::Cursor::new(&bytes[..])).unwrap();
+        let arch = Some("x86_64".to_owned());
+        let mut watch = Watch::new(trace.events().clone(), arch, 1_000).unwrap();
+        let switch = |(comm, prev_pid, prev_state): (&str, i32, i64), next_pid| {
+            KernelEvent::Switch(Switch {
+                prev_comm: Name::new(comm.as_bytes()),
+                prev_pid,
+                prev_prio: 120,
+                prev_state,
+                next_comm: Name::new(b"b"),
+                next_pid,
+                next_prio: 120,
+            })
+        };
+        let enter = |number| KernelEvent::SysEnter(SysEnter { number, args: [0; 6] });
+        let exit = |number| KernelEvent::SysExit(SysExit { number, ret: 0 });
+        let told = |seen: Option<Seen>| seen.map(|seen| (seen.call, seen.wait_ns, seen.has_ended));
+        // A write that waits in two sleeps.
+        assert_eq!(watch.event(7, 0, &enter(1)), None);
+        assert_eq!(watch.event(7, 100, &switch(("a", 7, 2), 0)), None);
+        assert_eq!(watch.event(0, 700, &switch(("idle", 0, 0), 7)), None);
+        assert_eq!(watch.event(7, 800, &switch(("a", 7, 2), 0)), None);
+        assert_eq!(told(watch.waiting(1_100)), None);
+        assert_eq!(told(watch.waiting(1_300)), Some(("write", 1_100, false)));
+        assert_eq!(watch.event(0, 2_000, &switch(("idle", 0, 0), 7)), None);
+        assert_eq!(told(watch.event(7, 2_100, &exit(1))), Some(("write", 1_800, true)));
+        // It touches memory; a sleep that a signal ends is none of that.
+        assert_eq!(watch.event(7, 3_000, &switch(("a", 7, 1), 0)), None);
+        assert_eq!(told(watch.waiting(9_000)), None);
+        assert_eq!(watch.event(0, 9_000, &switch(("idle", 0, 0), 7)), None);
+        assert_eq!(watch.event(7, 9_100, &switch(("a", 7, 2), 0)), None);
+        assert_eq!(told(watch.waiting(11_000)), Some(("page fault", 1_900, false)));
+        let ended = watch.event(0, 12_000, &switch(("idle", 0, 0), 7));
+        assert_eq!(told(ended), Some(("page fault", 2_900, true)));
+        // A worker of io_uring makes no calls; a thread of the kernel is nobody's call.
+        assert_eq!(watch.event(8, 13_000, &switch(("iou-wrk-7", 8, 2), 0)), None);
+        assert_eq!(watch.event(9, 13_000, &switch(("kworker/0:1", 9, 2), 0)), None);
+        assert_eq!(told(watch.waiting(15_000)), Some(("io_uring", 2_000, false)));
+        // Who has ended waits no more.
+        assert_eq!(watch.event(8, 15_000, &switch(("iou-wrk-7", 8, 0x20), 0)), None);
+        assert_eq!(told(watch.waiting(99_000)), None);
     }
 }

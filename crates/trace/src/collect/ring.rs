@@ -1,31 +1,63 @@
 //! The last minute of a recording, in memory: older pages are dropped as new ones come.
 //!
+//! What events come at which rate is the machine's: the ring says as soon as it knows that its memory
+//! will not hold the time that was asked for.
+//!
 //! Invariant: what is kept is what came last, in its order, and no more than was asked for. Held by
-//! `old_pages_go_and_the_rest_keeps_its_order`.
+//! `old_pages_go_and_the_rest_keeps_its_order`, `memory_that_is_too_small_is_told_once`.
 
+use crate::format::PageHeader;
+use crate::ring_page::used_bytes;
 use crate::watch::{Seen, Watch};
 use std::collections::VecDeque;
+
+/// The rate of events is taken over so long.
+const RATE_OVER_NS: u64 = 2_000_000_000;
+
+/// What the memory of a ring holds at the rate of now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Bytes that come in a second.
+    pub bytes_per_s: u64,
+    /// For how long the memory is enough.
+    pub holds_ns: u64,
+    /// What would be enough for the time that was asked for.
+    pub needed_bytes: u64,
+}
 
 /// Pages that may still be asked for.
 #[derive(Debug)]
 pub(super) struct Ring {
     watch: Watch,
+    header: PageHeader,
     keep_ns: u64,
     bytes_max: u64,
     bytes: u64,
+    /// All that came, and since when.
+    taken_bytes: u64,
+    begin_ns: Option<u64>,
+    is_told: bool,
     /// When they were taken, by which processor they were made, and what they hold.
     pages: VecDeque<(u64, u32, Box<[u8]>)>,
 }
 
 impl Ring {
-    pub(super) fn new(watch: Watch, keep_ns: u64, bytes_max: u64) -> Self {
-        Self { watch, keep_ns, bytes_max, bytes: 0, pages: VecDeque::new() }
+    pub(super) fn new(watch: Watch, header: PageHeader, keep_ns: u64, bytes_max: u64) -> Self {
+        let (bytes, taken_bytes, begin_ns, is_told) = (0, 0, None, false);
+        let pages = VecDeque::new();
+        Self { watch, header, keep_ns, bytes_max, bytes, taken_bytes, begin_ns, is_told, pages }
     }
 
     /// Adds a page, and tells of a slow call in it.
     pub(super) fn add(&mut self, now_ns: u64, cpu: u32, page: &[u8]) -> Option<Seen> {
-        self.bytes += page.len() as u64;
-        self.pages.push_back((now_ns, cpu, page.into()));
+        // Behind its events a page is filled with zeros, which a trace does not keep.
+        let used = used_bytes(&self.header, page);
+        let is_filler = page.get(used..).is_some_and(|rest| rest.iter().all(|byte| *byte == 0));
+        let kept = page.get(..used).filter(|_| is_filler).unwrap_or(page);
+        self.begin_ns.get_or_insert(now_ns);
+        self.taken_bytes += kept.len() as u64;
+        self.bytes += kept.len() as u64;
+        self.pages.push_back((now_ns, cpu, kept.into()));
         while let Some((at_ns, _, page)) = self.pages.front() {
             let old = at_ns.saturating_add(self.keep_ns) < now_ns;
             if !old && self.bytes <= self.bytes_max {
@@ -37,8 +69,38 @@ impl Ring {
         self.watch.page(page)
     }
 
-    /// What is kept.
-    pub(super) fn pages(&self) -> impl Iterator<Item = (u32, &[u8])> {
+    /// The call that has waited longest of those that wait now, if one has for long enough.
+    pub(super) fn waiting(&self, now_ns: u64) -> Option<Seen> {
+        self.watch.waiting(now_ns)
+    }
+
+    /// Tells, once, if the memory holds less than the time that was asked for.
+    pub(super) fn shortfall(&mut self, now_ns: u64) -> Option<Shortfall> {
+        let passed_ns = now_ns.saturating_sub(self.begin_ns?);
+        if self.is_told || passed_ns < RATE_OVER_NS || self.taken_bytes == 0 {
+            return None;
+        }
+        let of_time =
+            |ns: u64| u128::from(self.taken_bytes) * u128::from(ns) / u128::from(passed_ns);
+        let number = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        let needed_bytes = number(of_time(self.keep_ns));
+        if needed_bytes <= self.bytes_max {
+            return None;
+        }
+        self.is_told = true;
+        let holds_ns =
+            u128::from(self.bytes_max) * u128::from(passed_ns) / u128::from(self.taken_bytes);
+        let bytes_per_s = number(of_time(1_000_000_000));
+        Some(Shortfall { bytes_per_s, holds_ns: number(holds_ns), needed_bytes })
+    }
+
+    /// What is kept, and goes as it is taken.
+    pub(super) fn into_pages(self) -> impl Iterator<Item = (u32, Box<[u8]>)> {
+        self.pages.into_iter().map(|(_, cpu, page)| (cpu, page))
+    }
+
+    #[cfg(test)]
+    fn pages(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.pages.iter().map(|(_, cpu, page)| (*cpu, &page[..]))
     }
 }
@@ -49,11 +111,38 @@ mod tests {
     use crate::file::TraceFile;
 
     #[test]
+    fn memory_that_is_too_small_is_told_once() {
+        let bytes = include_bytes!("../../../../testdata/trace/6.18.trace");
+        let trace = TraceFile::open(std::io::Cursor::new(&bytes[..])).unwrap();
+        const S: u64 = 1_000_000_000;
+        for (bytes_max, expected) in [(60_000, None), (30_000, Some((30 * S, 60_000)))] {
+            let watch = Watch::new(trace.events().clone(), None, 1).unwrap();
+            let header = trace.events().layout().header();
+            let mut ring = Ring::new(watch, header, 60 * S, bytes_max);
+            // 1,000 bytes a second, whatever is behind them in their pages: time, length, data.
+            let mut page = [1; 4_096];
+            page[8..16].copy_from_slice(&984_u64.to_le_bytes());
+            page[1_000..].fill(0);
+            let mut told = Vec::new();
+            for second in 0..5 {
+                told.extend(ring.shortfall(second * S));
+                ring.add(second * S, 0, &page);
+            }
+            let told: Vec<_> =
+                told.iter().map(|one| (one.bytes_per_s, one.holds_ns, one.needed_bytes)).collect();
+            let expected: Vec<_> =
+                expected.into_iter().map(|(holds_ns, needed)| (1_000, holds_ns, needed)).collect();
+            assert_eq!(told, expected);
+            assert!(ring.pages().all(|(_, page)| page.len() == 1_000));
+        }
+    }
+
+    #[test]
     fn old_pages_go_and_the_rest_keeps_its_order() {
         let bytes = include_bytes!("../../../../testdata/trace/6.18.trace");
         let trace = TraceFile::open(std::io::Cursor::new(&bytes[..])).unwrap();
         let watch = Watch::new(trace.events().clone(), None, 1).unwrap();
-        let mut ring = Ring::new(watch, 10, 100);
+        let mut ring = Ring::new(watch, trace.events().layout().header(), 10, 100);
         for at in 0..30_u8 {
             assert_eq!(ring.add(u64::from(at), 1, &[at; 8]), None);
         }

@@ -9,7 +9,7 @@
 //! written as a `.part`, and the tracer as it was. Held by
 //! `a_full_disk_ends_a_recording_and_nothing_else` and `two_recordings_at_once_are_both_whole`.
 
-use super::ring::Ring;
+use super::ring::{Ring, Shortfall};
 use super::{CollectError, Options, Recorder, Summary};
 use crate::file::{CpuLosses, FOCUS, TraceFile};
 use crate::format::{EventHeader, PageHeader};
@@ -111,7 +111,8 @@ impl Session {
     pub fn ring(&mut self, keep_ns: u64, bytes_max: u64, over_ns: u64) -> Result<(), CollectError> {
         let arch = Some(std::env::consts::ARCH.to_owned());
         let watch = Watch::new(self.recorder.events().clone(), arch, over_ns)?;
-        self.ring = Some(Ring::new(watch, keep_ns, bytes_max));
+        let (header, _) = self.recorder.headers();
+        self.ring = Some(Ring::new(watch, header, keep_ns, bytes_max));
         Ok(())
     }
 
@@ -125,7 +126,7 @@ impl Session {
     }
 
     /// Waits until the kernel's buffers are to be emptied, 50 ms from the last time (200 ms beside probes), and does so. With
-    /// a [`ring`](Self::ring), tells of a call that was slow.
+    /// a [`ring`](Self::ring), tells of a call that was slow, or is.
     ///
     /// # Errors
     /// Those of reading the tracer and of writing the file.
@@ -153,7 +154,13 @@ impl Session {
             let seen = ring.add(now_ns, cpu, page);
             slowest = [slowest, seen].into_iter().flatten().max_by_key(|one: &Seen| one.wait_ns);
         })?;
-        Ok(slowest)
+        Ok(slowest.or_else(|| ring.waiting(now_ns)))
+    }
+
+    /// Tells, once, if a [`ring`](Self::ring)'s memory holds less than was asked for, at the rate at which
+    /// events come.
+    pub fn shortfall(&mut self) -> Option<Shortfall> {
+        self.ring.as_mut()?.shortfall(clock::monotonic_ns())
     }
 
     /// Stops, names the functions of the recorded stacks, and ends the file.
@@ -161,8 +168,9 @@ impl Session {
     /// # Errors
     /// Those of reading and writing.
     pub fn finish(mut self) -> Result<Summary, CollectError> {
-        for (cpu, page) in self.ring.iter().flat_map(Ring::pages) {
-            self.recorder.write_page(cpu, page)?;
+        // Each page is given back as it is written: the file may be in memory too.
+        for (cpu, page) in self.ring.take().into_iter().flat_map(Ring::into_pages) {
+            self.recorder.write_page(cpu, &page)?;
         }
         if let Some(beside) = self.beside.take() {
             let cpu = beside.cpu();

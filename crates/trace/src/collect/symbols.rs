@@ -17,6 +17,25 @@ const BYTES_MAX: u64 = 64 << 20;
 /// No function is larger; behind the last of a module another one's may begin far away.
 const FUNCTION_BYTES_MAX: u64 = 1 << 20;
 
+/// Whether the kernel hides the addresses of its functions from this process, so that none would have a
+/// name: the list is there, and all in it is 0.
+#[must_use]
+pub fn are_hidden() -> bool {
+    const LOOKED_AT_BYTES: u64 = 256 << 10;
+    let Ok(list) = files::open(Path::new("/proc/kallsyms")) else { return false };
+    let mut text = Vec::new();
+    let read =
+        std::io::Read::read_to_end(&mut std::io::Read::take(list, LOOKED_AT_BYTES), &mut text);
+    read.is_ok() && has_no_address(&text)
+}
+
+fn has_no_address(list: &[u8]) -> bool {
+    let mut addresses = list
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.split(|byte| *byte == b' ').next());
+    !list.is_empty() && addresses.all(|address| address.iter().all(|byte| *byte == b'0'))
+}
+
 /// The functions of the running kernel that have one of `addresses`.
 pub(super) fn of_kernel(addresses: impl IntoIterator<Item = u64>) -> Symbols {
     let addresses: BTreeSet<u64> = addresses.into_iter().collect();
@@ -57,6 +76,18 @@ fn of_text(text: &str, addresses: &BTreeSet<u64>) -> Symbols {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_without_addresses_is_seen() {
+        assert!(has_no_address(
+            b"0000000000000000 A fixed_percpu_data\n0000000000000000 T _text\n"
+        ));
+        // Data of each processor begins at 0 where nothing is hidden.
+        assert!(!has_no_address(
+            b"0000000000000000 A fixed_percpu_data\nffffffff81000000 T _text\n"
+        ));
+        assert!(!has_no_address(b""));
+    }
 
     #[test]
     fn functions_are_found_by_address() {

@@ -23,7 +23,7 @@ pub(super) struct Subject {
     #[arg(value_name = "FILE", conflicts_with_all = ["for_ns", "command"])]
     trace: Option<PathBuf>,
     /// Record this machine for this time, and tell of it
-    #[arg(long = "for", value_parser = size::nanoseconds, value_name = "TIME",
+    #[arg(long = "for", value_parser = size::nanoseconds_above_0, value_name = "TIME",
           conflicts_with = "command")]
     for_ns: Option<u64>,
     /// How events are recorded
@@ -97,6 +97,7 @@ impl Subject {
                 collector: self.collector.unwrap_or(collector),
                 buffer_bytes: self.buffer,
                 ring: None,
+                until_ends: None,
                 temporary: true,
             },
         )?;

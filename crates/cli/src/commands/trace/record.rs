@@ -1,6 +1,7 @@
 //! Records the kernel's events into a trace file: around a command, for some time, or until it is
 //! told to stop.
 
+use super::memory_place::MemoryPlace;
 use super::recording::{BUFFER, Collector, Recorded, Recording, RingOptions, record_to};
 use crate::commands::{Format, print_json};
 use crate::failure::{Failure, Outcome, Result};
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Stop after this time; else at Ctrl-C
-    #[arg(long = "for", value_parser = size::nanoseconds, value_name = "TIME")]
+    #[arg(long = "for", value_parser = size::nanoseconds_above_0, value_name = "TIME")]
     for_ns: Option<u64>,
     /// Tell only of this process
     ///
@@ -48,8 +49,9 @@ pub(crate) struct Arguments {
     buffer: u64,
     /// Keep the last TIME in memory, write it at a slow call
     ///
-    /// A call is slow by --over. It is written at Ctrl-C as well; SIGTERM ends without a trace.
-    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    /// It is written when a call was slow or still waits (--over), and at Ctrl-C. SIGTERM ends without a
+    /// trace, unless a call hangs.
+    #[arg(long, value_parser = size::nanoseconds_above_0, value_name = "TIME")]
     ring: Option<u64>,
     /// With --ring: a call is slow if it waited this long
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME", default_value = "50ms", requires = "ring",
@@ -95,6 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             bytes_max: arguments.ring_memory,
             over_ns: arguments.over,
         }),
+        until_ends: None,
         temporary: false,
     };
     // Before it as well: what was broken off for want of room comes to no end of its own.
@@ -103,22 +106,48 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     {
         remove_older(folder, keep);
     }
-    let (path, recorded) = match &arguments.out {
-        Some(folder) if folder.is_dir() => record_in(folder, &recording)?,
-        Some(path) => (path.clone(), record_to(path, &recording)?),
-        None => record_in(Path::new(""), &recording)?,
+    let memory = match (&arguments.out, &recording.ring) {
+        (Some(folder), Some(_)) if folder.is_dir() => MemoryPlace::of(folder),
+        _ => None,
+    };
+    if let Some(memory) = &memory {
+        memory.take_home_all();
+    }
+    let (outcome, waits) = one(arguments, &recording, memory.as_ref())?;
+    let is_named = arguments.out.as_ref().is_some_and(|out| !out.is_dir());
+    if waits.is_none() || is_named {
+        return Ok(outcome);
+    }
+    // Who ended the wait is seen only when it ends; till then nothing of the same hang is written again.
+    let until_end = Recording { until_ends: waits, ..recording };
+    let (later, _) = one(arguments, &until_end, memory.as_ref())?;
+    Ok(if later == Outcome::Done { outcome } else { later })
+}
+
+/// Makes one trace and tells of it. Gives the task that waits still, if a ring was written for one.
+fn one(
+    arguments: &Arguments,
+    recording: &Recording<'_>,
+    memory: Option<&MemoryPlace>,
+) -> Result<(Outcome, Option<i32>)> {
+    let (made, recorded) = match (&arguments.out, memory) {
+        (_, Some(memory)) => record_in(memory.path(), recording)?,
+        (Some(folder), None) if folder.is_dir() => record_in(folder, recording)?,
+        (Some(path), None) => (path.clone(), record_to(path, recording)?),
+        (None, None) => record_in(Path::new(""), recording)?,
     };
     recorded.tell_of_command();
     let Some(summary) = &recorded.summary else {
         say!("baro: no call waited so long: nothing was written");
-        return Ok(Outcome::Done);
+        return Ok((Outcome::Done, None));
     };
+    let path = memory.map_or_else(|| made.clone(), |memory| memory.deliver(&made));
     report(arguments.format, &path, summary)?;
     if let Some(keep) = arguments.keep {
         remove_older(path.parent().unwrap_or(Path::new(".")), keep);
     }
     let lost = summary.losses.iter().any(|cpu| cpu.total() > 0);
-    Ok(Recorded::outcome(recorded.status, lost))
+    Ok((Recorded::outcome(recorded.status, lost), recorded.waits))
 }
 
 /// Records under a name by the time. Who records into the same folder in the same second gets the

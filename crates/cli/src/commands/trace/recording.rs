@@ -8,13 +8,15 @@
 //! was recorded that cannot be had again. Held by `a_command_that_is_not_there_leaves_nothing` and
 //! `a_full_disk_ends_a_recording_and_nothing_else`.
 
+use super::slow::{is_asleep, tell_of, tell_of_memory, who};
 use crate::failure::{Failure, NotStarted, Outcome, Result};
 use crate::size;
 use baro_command::BEGUN;
 use baro_probes::{ProbeOptions, Probes};
 use baro_sys::{clock, termination};
 use baro_trace::collect::{
-    Beside, CollectError, Options, STACKS_OF_ALL, Session, Summary, known_events, rare_events,
+    Beside, CollectError, Options, STACKS_OF_ALL, Session, Summary, known_events, names_are_hidden,
+    rare_events,
 };
 use clap::ValueEnum;
 use std::ffi::OsString;
@@ -28,6 +30,8 @@ pub(super) const BUFFER: &str = "8MiB";
 const AFTER_NS: u64 = 1_000_000_000;
 /// How often a command is looked at whose recording has broken off.
 const LOOK_EVERY_NS: u64 = 20_000_000;
+/// So often one after the other a task must be found awake to be taken for one that waits no more.
+const LOOKS_AWAKE: u32 = 4;
 /// What a service manager ends a service with.
 const SIGTERM: i32 = 15;
 
@@ -72,6 +76,8 @@ pub(super) struct Recording<'a> {
     /// Memory of the kernel for each processor.
     pub(super) buffer_bytes: u64,
     pub(super) ring: Option<RingOptions>,
+    /// A ring ends when this task waits no longer, whatever else is slow.
+    pub(super) until_ends: Option<i32>,
     /// The trace is in the folder for temporary files and goes with whoever reads it.
     pub(super) temporary: bool,
 }
@@ -83,6 +89,8 @@ pub(super) struct Recorded {
     pub(super) summary: Option<Summary>,
     /// How the command ended, if it has.
     pub(super) status: Option<ExitStatus>,
+    /// The task whose call a ring was written for, if it waits still.
+    pub(super) waits: Option<i32>,
 }
 
 impl Recorded {
@@ -123,9 +131,11 @@ pub(super) fn record_to(path: &Path, recording: &Recording<'_>) -> Result<Record
         watch(recording, &mut session, target.as_mut())
     })();
     let result = ended.and_then(|ended| match ended {
-        End::Nothing => session.discard().map(|()| Recorded { summary: None, status: None }),
-        End::Whole(status) => {
-            session.finish().map(|summary| Recorded { summary: Some(summary), status })
+        End::Nothing => {
+            session.discard().map(|()| Recorded { summary: None, status: None, waits: None })
+        }
+        End::Whole { status, waits } => {
+            session.finish().map(|summary| Recorded { summary: Some(summary), status, waits })
         }
     });
     match (result, target) {
@@ -162,6 +172,12 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
         }
         other => other.and_then(std::result::Result::ok),
     };
+    if names_are_hidden() {
+        say!(
+            "baro: the kernel hides its functions (kernel.kptr_restrict), so none will have a name and causes \
+             stay unknown: sysctl kernel.kptr_restrict=1, and as root; then record anew"
+        );
+    }
     let options = Options {
         name: "baro-trace".to_owned(),
         buffer_kib: recording.buffer_bytes >> 10,
@@ -218,8 +234,8 @@ fn focus(
 
 /// How a recording ends.
 enum End {
-    /// With a trace.
-    Whole(Option<ExitStatus>),
+    /// With a trace; which task waits still, of a ring that was written for one.
+    Whole { status: Option<ExitStatus>, waits: Option<i32> },
     /// A ring whose calls were all fast.
     Nothing,
 }
@@ -232,35 +248,54 @@ fn watch(
 ) -> std::result::Result<End, CollectError> {
     let begin_ns = clock::monotonic_ns();
     let mut slow_ns: Option<u64> = None;
+    let mut waits = None;
     let mut passed_on = false;
+    let mut looks_awake = 0;
+    let whole = |status, waits| Ok(End::Whole { status, waits });
     loop {
-        if let Some(seen) = session.turn()?
-            && slow_ns.is_none()
-        {
-            let wait = size::show_ns(seen.wait_ns);
-            say!("baro: {}() of pid {} waited {wait}", seen.call, seen.pid);
+        let seen = session.turn()?;
+        if let Some(shortfall) = session.shortfall() {
+            tell_of_memory(recording, &shortfall);
+        }
+        if let Some(seen) = seen.filter(|_| slow_ns.is_none() && recording.until_ends.is_none()) {
+            tell_of(&seen);
+            waits = (!seen.has_ended).then_some(seen.pid);
             slow_ns = Some(clock::monotonic_ns());
         }
+        if let Some(pid) = recording.until_ends.filter(|_| slow_ns.is_none()) {
+            looks_awake = if is_asleep(pid) { 0 } else { looks_awake + 1 };
+            // It may wait again and again in one call.
+            if looks_awake == LOOKS_AWAKE {
+                say!("baro: {} waits no more", who(pid));
+                slow_ns = Some(clock::monotonic_ns());
+            }
+        }
         if slow_ns.is_some_and(|at| clock::monotonic_ns() >= at + AFTER_NS) {
-            return Ok(End::Whole(None));
+            return whole(None, waits.filter(|pid| is_asleep(*pid)));
         }
         if let Some(child) = &mut target {
             if let Ok(Some(status)) = child.try_wait() {
-                return Ok(End::Whole(Some(status)));
+                return whole(Some(status), None);
             }
             pass_on(child, &mut passed_on);
         }
         let age_ns = clock::monotonic_ns().saturating_sub(begin_ns);
         if recording.for_ns.is_some_and(|for_ns| age_ns >= for_ns) {
-            return Ok(End::Whole(None));
+            return whole(None, None);
         }
         match termination::requested() {
-            // A ring is ended by its service manager at each shutdown: that is no reason to write.
-            Some(SIGTERM) if recording.ring.is_some() && slow_ns.is_none() && target.is_none() => {
+            // A ring is ended by its service manager at each shutdown: that is no reason to write, unless
+            // what it waited for hangs.
+            Some(SIGTERM)
+                if recording.ring.is_some()
+                    && slow_ns.is_none()
+                    && recording.until_ends.is_none()
+                    && target.is_none() =>
+            {
                 return Ok(End::Nothing);
             }
             // With a command its end is the recording's.
-            Some(_) if target.is_none() => return Ok(End::Whole(None)),
+            Some(_) if target.is_none() => return whole(None, None),
             _ => {}
         }
     }

@@ -55,8 +55,13 @@ RestartSec=10
 # A mistake in the options would be the same the next time.
 RestartPreventExitStatus=2
 UMask=0027
+# A trace is made in memory and copied to its folder, which may be on what hangs.
+RuntimeDirectory=barograph-trace
+RuntimeDirectoryMode=0700
+RuntimeDirectoryPreserve=yes
 
-# It is less than what it watches: its memory is the ring's 256 MiB and what a trace's end takes.
+# It is less than what it watches: its memory is the ring's 256 MiB, which become the trace in memory page by
+# page, and what a trace's end takes.
 Nice=5
 MemoryMax=512M
 OOMScoreAdjust=500
