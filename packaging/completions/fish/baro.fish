@@ -333,6 +333,7 @@ complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "waits" -d 'Where tasks waited, and who woke them'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "install" -d 'A service that traces slow calls'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c baro -n "__fish_baro_using_subcommand explain" -l kernel-log -d 'Instead of a trace: the kernel\'s log with its reports of hung tasks (or of sysrq-w), as dmesg or journalctl -k write it; without FILE this machine\'s own, - is stdin' -r -F
 complete -c baro -n "__fish_baro_using_subcommand explain" -l over -d 'Only calls that waited this long' -r
 complete -c baro -n "__fish_baro_using_subcommand explain" -l top -d 'Tell of so many, the longest' -r
 complete -c baro -n "__fish_baro_using_subcommand explain" -s p -l pid -d 'Only calls of this process and those it made' -r
@@ -348,7 +349,7 @@ complete -c baro -n "__fish_baro_using_subcommand blk" -s p -l pid -d 'The appli
 complete -c baro -n "__fish_baro_using_subcommand blk" -l buffer -d 'Memory of the kernel for events, for each processor' -r
 complete -c baro -n "__fish_baro_using_subcommand blk" -l file -d 'Read a trace of Barograph' -r -F
 complete -c baro -n "__fish_baro_using_subcommand blk" -l blktrace -d 'Read files of blktrace, one for each processor' -r -F
-complete -c baro -n "__fish_baro_using_subcommand blk" -l blkparse -d 'Read text that blkparse has printed; - is stdin' -r -F
+complete -c baro -n "__fish_baro_using_subcommand blk" -l blkparse -l text -d 'Read text of blkparse, perf script, trace-cmd report or the kernel\'s file trace, whichever it is; - is stdin' -r -F
 complete -c baro -n "__fish_baro_using_subcommand blk" -l by -d 'Rows of the result' -r -f -a "device\t'One for each disk'
 process\t'One for each process on each disk'"
 complete -c baro -n "__fish_baro_using_subcommand blk" -l tbw -d 'How long the disk lasts, of TB that may be written' -r

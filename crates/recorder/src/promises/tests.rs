@@ -20,6 +20,7 @@ fn place(kind: &str, options: &[&str]) -> Place {
         }),
         upper: None,
         swap: false,
+        elsewhere: Vec::new(),
     }
 }
 

@@ -10,7 +10,6 @@
 
 use super::slow::{is_asleep, tell_of, tell_of_memory, who};
 use crate::failure::{Failure, NotStarted, Outcome, Result};
-use crate::size;
 use baro_command::BEGUN;
 use baro_probes::{ProbeOptions, Probes};
 use baro_sys::{clock, termination};
