@@ -18,12 +18,20 @@ const volatile u32 slot_mask = 0xffff; /* slots - 1 */
 const volatile u32 calls_on = 0;
 const volatile u64 min_sleep_ns = 1000000;
 const volatile u64 min_runnable_ns = 5000000;
+const volatile u64 min_call_sleep_ns = 10000000; /* S, in one of `sleep_calls` */
+const volatile u64 min_any_sleep_ns = 100000000; /* S, anywhere */
+const volatile u32 returns_on = 0; /* baro_returned is attached */
+const volatile u64 sleep_calls[8] = {}; /* numbers of calls, a bit each */
 const volatile u64 min_handle_ns = 100000;
 const volatile u64 min_held_ns = 1000000;
 const volatile u64 min_busy_ns = 50000000;
 const volatile u64 sample_ns = 10000000;
 
+#define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED 0x4
+#define TASK_TRACED 0x8
+#define TASK_FROZEN 0x8000
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
 #define PF_KTHREAD 0x00200000
@@ -44,7 +52,7 @@ struct {
  */
 struct slot {
 	u32 pid;
-	u8 state; /* while off the processor: 0 runnable, 2 D */
+	u8 state; /* while off the processor: 0 runnable, 1 S, 2 D, 4 stopped */
 	u8 waker_context;
 	u8 left; /* has been off the processor since start_ns */
 	u8 unused;
@@ -52,6 +60,7 @@ struct slot {
 	u64 woken_ns;
 	u64 start_ns; /* since when waiting for a handle */
 	u64 granted_ns; /* since when it has one */
+	u64 entry_ns; /* first off the processor since it was in its own code; 0 not since */
 	s32 waker_pid;
 	u32 unused2;
 	char waker_comm[16];
@@ -161,7 +170,7 @@ static __always_inline struct slot *take_slot(u32 pid)
 		return s;
 	if (s->off_ns | s->start_ns | s->granted_ns)
 		lose(KINDS);
-	s->off_ns = s->woken_ns = s->start_ns = s->granted_ns = 0;
+	s->off_ns = s->woken_ns = s->start_ns = s->granted_ns = s->entry_ns = 0;
 	s->pid = pid;
 	return s;
 }

@@ -36,7 +36,23 @@ typedef __u32 __wsum;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct task_io_accounting {
+	u64 syscr;
 	u64 syscw;
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+
+struct cfs_bandwidth {
+	s64 period;
+	u64 quota;
+	u64 throttled_time;
+};
+
+struct task_group {
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
 };
 
 struct thread_info {
@@ -54,6 +70,11 @@ struct task_struct {
 	char comm[16];
 	void *journal_info;
 	struct task_io_accounting ioac;
+	struct sched_entity se;
+	struct task_group *sched_task_group;
+	/* There while each return to a program's own code after a switch is told; up to 6.18. */
+	unsigned long rseq_event_mask;
+	void *rseq;
 };
 
 struct pt_regs___x86 {

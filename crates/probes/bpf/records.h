@@ -34,6 +34,15 @@ struct baro_sleep {
 	s64 call;
 	u64 args[3];
 	u64 write_calls;
+	u64 read_calls;
+	u64 entry_ns;
+	u64 run_ns;
+	u64 quota_ns;
+	u64 period_ns;
+	u64 throttled_ns;
+	char before_comm[16];
+	s32 before_pid;
+	u32 unused;
 	u64 frames;
 	u64 stack[FRAMES];
 };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Tasks that are off the processor: where they sleep, in which call, and who wakes them.
+ *
+ * Sleeps of one stay in the kernel are told apart from those of the next without looking at calls:
+ * a task that was off the processor is noted (rseq) when it goes on in its own code.
  */
 #ifndef BARO_SLEEPS_H
 #define BARO_SLEEPS_H
@@ -37,7 +40,41 @@ static __always_inline s64 call_of(struct task_struct *task, u64 *args)
 	return -1;
 }
 
-static __always_inline void slept(struct task_struct *next, struct slot *s, u64 begin_ns, u64 now)
+/*
+ * When this stay in the kernel began to be off the processor: all that has the same value was in one call,
+ * or one page fault. 0 where nothing tells that a task was in its own code in between.
+ */
+static __always_inline u64 entry_of(struct task_struct *task, struct slot *s)
+{
+	if (!returns_on || !bpf_core_field_exists(struct task_struct, rseq_event_mask))
+		return 0;
+	return task->rseq ? s->entry_ns : 0;
+}
+
+/* The nearest group that may have only so much of the processors. */
+static __always_inline void quota_of(struct task_struct *task, struct baro_sleep *e)
+{
+	e->quota_ns = e->period_ns = e->throttled_ns = 0;
+	if (!bpf_core_field_exists(struct task_struct, sched_task_group) ||
+	    !bpf_core_field_exists(struct task_group, cfs_bandwidth))
+		return;
+	struct task_group *group = task->sched_task_group;
+	for (int depth = 0; depth < 4; depth++) {
+		if (!group)
+			return;
+		u64 quota_ns = group->cfs_bandwidth.quota;
+		if (quota_ns != ~0ULL) {
+			e->quota_ns = quota_ns;
+			e->period_ns = group->cfs_bandwidth.period;
+			e->throttled_ns = group->cfs_bandwidth.throttled_time;
+			return;
+		}
+		group = group->parent;
+	}
+}
+
+static __always_inline void slept(struct task_struct *prev, struct task_struct *next, struct slot *s,
+				  u64 begin_ns, u64 now, s64 call, u64 *args)
 {
 	RECORD(baro_sleep) * r;
 	if (!BEGIN(r, SLEEP, now, next->pid))
@@ -59,10 +96,21 @@ static __always_inline void slept(struct task_struct *next, struct slot *s, u64 
 	}
 	e->state = s->state;
 	e->cpu = bpf_get_smp_processor_id();
-	e->call = call_of(next, e->args);
-	e->write_calls = 0;
-	if (bpf_core_field_exists(struct task_struct, ioac.syscw))
+	e->call = call;
+	e->args[0] = args[0];
+	e->args[1] = args[1];
+	e->args[2] = args[2];
+	e->write_calls = e->read_calls = 0;
+	if (bpf_core_field_exists(struct task_struct, ioac.syscw)) {
 		e->write_calls = next->ioac.syscw;
+		e->read_calls = next->ioac.syscr;
+	}
+	e->entry_ns = entry_of(next, s);
+	e->run_ns = next->se.sum_exec_runtime;
+	quota_of(next, e);
+	e->before_pid = prev->pid;
+	e->unused = 0;
+	bpf_probe_read_kernel(e->before_comm, sizeof(e->before_comm), prev->comm);
 	e->frames = 0;
 	/* It takes some microseconds, and tells nothing of who was stopped in its own code. */
 	if (e->state || e->call >= 0) {
@@ -72,6 +120,14 @@ static __always_inline void slept(struct task_struct *next, struct slot *s, u64 
 		__builtin_memset(e->stack, 0, sizeof(e->stack));
 	}
 	END(r);
+}
+
+/* From which length on a sleep that signals end is told: shorter in calls that wait for storage. */
+static __always_inline u64 limit_of(s64 call)
+{
+	if (call >= 0 && call < 512 && (sleep_calls[(u64)call >> 6 & 7] >> (call & 63) & 1))
+		return min_call_sleep_ns;
+	return min_any_sleep_ns;
 }
 
 static __always_inline void waited_in_call(u32 pid, u64 wait_ns, bool told)
@@ -95,22 +151,30 @@ int baro_switch(u64 *ctx)
 	u64 now = 0;
 	if (prev_pid) {
 		bool runnable = (ctx[0] & 1) || !prev_state;
-		if (runnable || ((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD))) {
+		bool sleeps = (prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD);
+		/* Of the kernel's own tasks those sleeps are when they have nothing to do. */
+		bool softly = !runnable && !sleeps && !(prev->flags & PF_KTHREAD) &&
+			      prev_state & (TASK_INTERRUPTIBLE | TASK_STOPPED | TASK_TRACED | TASK_FROZEN);
+		if (runnable || sleeps || softly) {
 			s = take_slot(prev_pid);
 			if (s) {
 				now = bpf_ktime_get_ns();
 				s->left = 1;
-				s->state = runnable ? 0 : TASK_UNINTERRUPTIBLE;
+				s->state = runnable ? 0 : sleeps ? TASK_UNINTERRUPTIBLE :
+					   prev_state & TASK_INTERRUPTIBLE ? TASK_INTERRUPTIBLE :
+									     TASK_STOPPED;
 				s->woken_ns = 0;
 				s->off_ns = now;
+				if (!s->entry_ns)
+					s->entry_ns = now;
 			}
 		} else {
 			s = slot_of(prev_pid);
 			if (s) {
 				s->left = 1;
-				s->woken_ns = 0;
+				s->woken_ns = s->off_ns = 0;
 				if (prev_state & TASK_DEAD)
-					s->start_ns = s->granted_ns = 0;
+					s->start_ns = s->granted_ns = s->entry_ns = 0;
 			}
 		}
 	}
@@ -119,9 +183,8 @@ int baro_switch(u64 *ctx)
 	s = slot_of(next_pid);
 	if (!s)
 		return 0;
-	/* Woken from a sleep that is no D: from then on it waits for a processor. */
+	/* Woken from a sleep that is not looked at: from then on it waits for a processor. */
 	u64 begin_ns = s->off_ns;
-	u64 limit_ns = min_sleep_ns;
 	if (!begin_ns) {
 		begin_ns = s->woken_ns;
 		s->state = 0;
@@ -130,15 +193,25 @@ int baro_switch(u64 *ctx)
 		return 0;
 	if (!now)
 		now = bpf_ktime_get_ns();
-	if (!s->state)
-		limit_ns = min_runnable_ns;
 	/* Another processor may have woken it a moment before it was switched out. */
 	if (s->woken_ns < begin_ns)
 		s->woken_ns = 0;
 	u64 wait_ns = now - begin_ns;
-	bool told = wait_ns >= limit_ns && next->tgid != own_tgid;
-	if (told)
-		slept(next, s, begin_ns, now);
+	bool told = 0;
+	if (wait_ns >= min_sleep_ns && next->tgid != own_tgid) {
+		u64 args[3];
+		u64 ready_ns = s->state ? s->woken_ns ? now - s->woken_ns : 0 : wait_ns;
+		if (s->state == TASK_UNINTERRUPTIBLE || ready_ns >= min_runnable_ns) {
+			told = 1;
+			slept(prev, next, s, begin_ns, now, call_of(next, args), args);
+		} else if (s->state && wait_ns >= min_call_sleep_ns) {
+			s64 call = call_of(next, args);
+			if (wait_ns >= limit_of(call)) {
+				told = 1;
+				slept(prev, next, s, begin_ns, now, call, args);
+			}
+		}
+	}
 	if (calls_on)
 		waited_in_call(next_pid, wait_ns, told);
 	s->off_ns = s->woken_ns = 0;
@@ -167,18 +240,18 @@ int baro_waking(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	u32 pid = task->pid;
-	if (!(task->__state & TASK_UNINTERRUPTIBLE)) {
-		struct slot *s = take_slot(pid);
-		if (s && !s->off_ns) {
+	struct slot *s = slot_of(pid);
+	if (!s || !s->off_ns) {
+		if (task->__state & TASK_UNINTERRUPTIBLE)
+			return 0;
+		s = take_slot(pid);
+		if (s) {
 			s->woken_ns = bpf_ktime_get_ns();
 			s->waker_pid = -1;
 			s->waker_comm[0] = 0;
 		}
 		return 0;
 	}
-	struct slot *s = slot_of(pid);
-	if (!s || !s->off_ns)
-		return 0;
 	struct task_struct *waker = bpf_get_current_task_btf();
 	s->waker_context = context(waker, ctx, &s->woken_ns);
 	s->woken_ns = bpf_ktime_get_ns();
@@ -187,6 +260,20 @@ int baro_waking(u64 *ctx)
 	/* A task that begins with "ksoftirq" has no other work. */
 	if (!s->waker_context && *(u64 *)s->waker_comm == 0x71726974666f736bULL)
 		s->waker_context = 1;
+	return 0;
+}
+
+/*
+ * Argument: the task. It was off the processor, and is about to go on in its own code: the C library asks
+ * the kernel to tell it, up to 6.18 each time.
+ */
+SEC("tp_btf/rseq_update")
+int baro_returned(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct slot *s = slot_of(task->pid);
+	if (s)
+		s->entry_ns = 0;
 	return 0;
 }
 

@@ -28,6 +28,10 @@ impl Beside for Probes {
         Ok(())
     }
 
+    fn sleeps_since_ns(&mut self, pid: i32) -> Option<u64> {
+        Probes::sleeps_since_ns(self, pid)
+    }
+
     fn finish(self: Box<Self>, sink: &mut Sink<'_>) -> Result<CpuLosses, CollectError> {
         Ok(Probes::finish(*self, sink).map_err(own)?.losses)
     }

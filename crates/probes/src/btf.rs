@@ -25,6 +25,9 @@ pub(crate) struct KernelTypes {
     pub(crate) btf: Btf,
     /// Whether jbd2 is there.
     pub(crate) has_journal: bool,
+    /// Whether each return of a task to its own code after it was off the processor is told. Later
+    /// kernels tell it only where something has changed for the task.
+    pub(crate) has_returns: bool,
 }
 
 impl KernelTypes {
@@ -44,11 +47,12 @@ impl KernelTypes {
             bytes = joined(&bytes, &module)
                 .ok_or_else(|| ProbeError::no_types("types of jbd2 in another form"))?;
         }
-        let needle = b"\0journal_s\0";
-        let has_journal = bytes.windows(needle.len()).any(|window| window == needle);
+        let has = |needle: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+        let has_journal = has(b"\0journal_s\0");
+        let has_returns = has(b"\0btf_trace_rseq_update\0") && has(b"\0rseq_event_mask\0");
         let btf = Btf::parse(&bytes, Endianness::default())
             .map_err(|error| ProbeError::no_types(&error.to_string()))?;
-        Ok(Self { btf, has_journal })
+        Ok(Self { btf, has_journal, has_returns })
     }
 }
 

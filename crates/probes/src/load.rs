@@ -12,19 +12,22 @@ use crate::options::ProbeOptions;
 use aya::programs::{BtfTracePoint, ProgramError, RawTracePoint};
 use aya::{Ebpf, EbpfLoader};
 use baro_sys::identity;
+use baro_trace::calls;
 
 /// The programs, built by `cargo xtask probes`. A copy, as the reader of ELF wants it aligned.
 static OBJECT: &[u8] = include_bytes!("probes.bpf.o");
 
 /// Room for tasks: a power of two. Numbers of tasks are given one after the other, so only as many
 /// tasks at once could meet in one slot. 4 MiB.
-const SLOTS: u32 = 1 << 16;
+pub(crate) const SLOTS: u32 = 1 << 16;
 /// From here on the tracepoint of a switch tells the state, and the helpers for stacks and loops
 /// are there.
 const OLDEST: (u32, u32) = (5, 18);
 
 /// Program and tracepoint that it is attached to with its types.
 const TYPED: [(&str, &str); 2] = [("baro_switch", "sched_switch"), ("baro_waking", "sched_waking")];
+/// Tells when a task that was off the processor goes on in its own code. Not on every kernel.
+const RETURNS: (&str, &str) = ("baro_returned", "rseq_update");
 const CALLS: [(&str, &str); 2] = [("baro_enter", "sys_enter"), ("baro_exit", "sys_exit")];
 /// Program and tracepoints, at least one of which is to be there.
 const RAW: [(&str, &[&str]); 11] = [
@@ -59,6 +62,10 @@ pub(crate) fn load(options: &ProbeOptions) -> Result<(Ebpf, Vec<String>), ProbeE
     let types = KernelTypes::read()?;
     let mut ebpf = loaded(options, &types)?;
     let mut missing = Vec::new();
+    match types.has_returns {
+        true => typed(&mut ebpf, RETURNS.0, RETURNS.1, &types)?,
+        false => missing.push(RETURNS.1.to_owned()),
+    }
     // The scheduler's last: nothing is told of tasks before all else is there.
     for (program, tracepoints) in RAW {
         let attached = if types.has_journal { raw(&mut ebpf, program, tracepoints)? } else { 0 };
@@ -78,6 +85,8 @@ fn loaded(options: &ProbeOptions, types: &KernelTypes) -> Result<Ebpf, ProbeErro
     let own_tgid = if options.own_sleeps { 0 } else { std::process::id() };
     let mask = SLOTS - 1;
     let calls_on = u32::from(options.calls);
+    let returns_on = u32::from(types.has_returns);
+    let sleep_calls = sleep_calls();
     let object = OBJECT.to_vec();
     let mut loader = EbpfLoader::new();
     loader
@@ -91,11 +100,27 @@ fn loaded(options: &ProbeOptions, types: &KernelTypes) -> Result<Ebpf, ProbeErro
         .override_global("calls_on", &calls_on, true)
         .override_global("min_sleep_ns", &options.min_sleep_ns, true)
         .override_global("min_runnable_ns", &options.min_runnable_ns, true)
+        .override_global("min_call_sleep_ns", &options.min_call_sleep_ns, true)
+        .override_global("min_any_sleep_ns", &options.min_any_sleep_ns, true)
+        .override_global("returns_on", &returns_on, true)
+        .override_global("sleep_calls", &sleep_calls[..], true)
         .override_global("min_handle_ns", &options.min_handle_ns, true)
         .override_global("min_held_ns", &options.min_held_ns, true)
         .override_global("min_busy_ns", &options.min_busy_ns, true)
         .override_global("sample_ns", &options.sample_ns, true);
     Ok(loader.load(&object)?)
+}
+
+/// The calls that wait for storage in sleeps that signals end, a bit each by their numbers here.
+fn sleep_calls() -> [u64; 8] {
+    let mut bits = [0; 8];
+    for number in 0..512_u16 {
+        let name = calls::name(Some(std::env::consts::ARCH), number.into());
+        if name.is_some_and(calls::is_storage) {
+            bits[usize::from(number / 64)] |= 1 << (number % 64);
+        }
+    }
+    bits
 }
 
 fn raw(ebpf: &mut Ebpf, program: &str, tracepoints: &[&str]) -> Result<usize, ProbeError> {

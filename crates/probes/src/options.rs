@@ -11,6 +11,11 @@ pub struct ProbeOptions {
     pub min_sleep_ns: u64,
     /// Waits for a processor from this length on.
     pub min_runnable_ns: u64,
+    /// Sleeps that signals end from this length on, in calls that wait for storage: direct I/O by
+    /// submission and completion, file systems of another program, locks of files.
+    pub min_call_sleep_ns: u64,
+    /// Sleeps that signals end from this length on, wherever: what the holder of a lock does.
+    pub min_any_sleep_ns: u64,
     /// Waits for a handle from this length on; all are counted.
     pub min_handle_ns: u64,
     /// Handles that were open for this long, and all that are synchronous.
@@ -35,6 +40,8 @@ impl Default for ProbeOptions {
             device: None,
             min_sleep_ns: 1_000_000,
             min_runnable_ns: 5_000_000,
+            min_call_sleep_ns: 10_000_000,
+            min_any_sleep_ns: 100_000_000,
             min_handle_ns: 100_000,
             min_held_ns: 1_000_000,
             sample_ns: 10_000_000,

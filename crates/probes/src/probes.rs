@@ -14,6 +14,7 @@ use crate::{PROBES_CPU, load};
 use aya::Ebpf;
 use aya::maps::{Array, Map, MapData, MapError, PerCpuArray, RingBuf};
 use baro_sys::clock;
+use baro_trace::collect::sleepers;
 use baro_trace::file::CpuLosses;
 use baro_trace::format::{EventHeader, PageHeader};
 use baro_trace::page_writer::{PageWriter, Sink};
@@ -70,6 +71,7 @@ pub struct Probes {
     waits: PerCpuArray<MapData, [u64; WORDS]>,
     devices: Array<MapData, [u64; 2]>,
     lost: PerCpuArray<MapData, u64>,
+    slots: Array<MapData, Slot>,
     missing: Vec<String>,
     pages: PageWriter,
     sorter: Sorter,
@@ -79,6 +81,14 @@ pub struct Probes {
     told_lost: u64,
     records: u64,
 }
+
+/// What the programs know of a task: `struct slot` of `bpf/common.h`, in words of eight bytes: its number and
+/// state; since when it is off the processor; more times; who woke it.
+type Slot = [u64; SLOT_WORDS];
+
+const SLOT_WORDS: usize = 9;
+const OFF_WORD: usize = 1;
+const ENTRY_WORD: usize = 5;
 
 impl fmt::Debug for Probes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,11 +108,14 @@ impl Probes {
         let page = PageHeader::parse(records::header_page().as_bytes())?;
         let event = EventHeader::parse(records::header_event().as_bytes())?;
         let (mut ebpf, missing) = load::load(options)?;
+        let mut slots: Array<MapData, Slot> = map(&mut ebpf, "slots")?;
+        begin_slots(&mut slots)?;
         Ok(Self {
             ring: map(&mut ebpf, "records")?,
             waits: map(&mut ebpf, "waits")?,
             devices: map(&mut ebpf, "devices")?,
             lost: map(&mut ebpf, "lost")?,
+            slots,
             ebpf: Some(ebpf),
             missing,
             pages: PageWriter::new(page, event),
@@ -158,6 +171,14 @@ impl Probes {
         let losses = CpuLosses { cpu: PROBES_CPU, dropped: lost.total(), ..CpuLosses::default() };
         let (records, pages) = (self.records, self.pages.pages());
         Ok(ProbeSummary { records, pages, lost, losses, missing: self.missing })
+    }
+
+    /// Since when a task sleeps that has not gone on; None if the programs do not know.
+    pub fn sleeps_since_ns(&self, pid: i32) -> Option<u64> {
+        let index = u32::try_from(pid).ok()? & (load::SLOTS - 1);
+        let slot = self.slots.get(&index, 0).ok()?;
+        let is_of_pid = slot[0] as u32 == pid as u32;
+        Some(slot[OFF_WORD]).filter(|off_ns| is_of_pid && *off_ns != 0)
     }
 
     /// What was lost up to now.
@@ -235,6 +256,29 @@ impl Probes {
 
 fn refused(map: &str, error: &MapError) -> ProbeError {
     ProbeError::of(&format!("map {map}"), error)
+}
+
+/// Tells the programs which tasks sleep already, so that the end of these sleeps is told as any other's.
+fn begin_slots(slots: &mut Array<MapData, Slot>) -> Result<(), ProbeError> {
+    let now_ns = clock::monotonic_ns();
+    for (pid, state) in sleepers() {
+        let Ok(pid) = u32::try_from(pid) else { continue };
+        let index = pid & (load::SLOTS - 1);
+        let told = slots.get(&index, 0).is_ok_and(|slot| slot[OFF_WORD] != 0);
+        let state: u64 = match state {
+            'D' => 2,
+            'S' => 1,
+            'T' | 't' => 4,
+            _ => continue,
+        };
+        if !told {
+            let mut slot = Slot::default();
+            slot[0] = u64::from(pid) | state << 32 | 1 << 48;
+            (slot[OFF_WORD], slot[ENTRY_WORD]) = (now_ns, now_ns);
+            slots.set(index, slot, 0).map_err(|error| refused("slots", &error))?;
+        }
+    }
+    Ok(())
 }
 
 fn map<T: TryFrom<Map, Error = MapError>>(ebpf: &mut Ebpf, name: &str) -> Result<T, ProbeError> {

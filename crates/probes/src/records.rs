@@ -187,7 +187,7 @@ mod tests {
         let format = |kind: usize| EventFormat::parse(&text[kind].1).unwrap();
         let sleep = format(0);
         assert_eq!(sleep.id, 60_000);
-        assert_eq!(sleep.field("stack").map(|field| field.end_bytes()), Some(8 + 120 + 24 * 8));
+        assert_eq!(sleep.field("stack").map(|field| field.end_bytes()), Some(8 + 192 + 24 * 8));
         assert_eq!(sleep.field("woken_ns").map(|field| field.offset_bytes), Some(24));
         assert!(format(1).field("unused").is_none());
         let handles = format(usize::from(HANDLES));

@@ -183,10 +183,7 @@ impl Recorder {
         let events = keeper_commands.clone();
         let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
         let guard = Guard::new(disk.clone(), &recovery, session);
-        let mut requests = Requests::new(Arc::clone(&declarations), store);
-        if opening.rings_taken_over > 0 {
-            rings.folders().into_iter().for_each(|folder| requests.look_in(folder));
-        }
+        let requests = requests_to(&declarations, store, &rings, opening.rings_taken_over > 0);
         let keeper =
             KeeperThread::start(keeper, (guard, requests), (keeper_commands, keeper_queue), link)?;
         drop(signals);
@@ -544,6 +541,21 @@ fn buffer_bytes(block_bytes: usize) -> usize {
 fn next_session(last: u64) -> Result<u64> {
     let random = identity::random_u64()? & 0xffff_ffff;
     Ok(((last >> 32) + 1) << 32 | random)
+}
+
+/// Who answers what other processes want declared: those of this store's rings, if an earlier recorder
+/// left some that may still be pushed to.
+fn requests_to(
+    declarations: &Arc<Declarations>,
+    store: StoreId,
+    rings: &RingFolder,
+    any_left: bool,
+) -> Requests {
+    let mut requests = Requests::new(Arc::clone(declarations), store);
+    if any_left {
+        rings.folders().into_iter().for_each(|folder| requests.look_in(folder));
+    }
+    requests
 }
 
 /// Rings that an earlier recorder left, for draining; and why others cannot be used.

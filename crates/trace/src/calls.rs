@@ -99,6 +99,10 @@ const STORAGE: &[&str] = &[
     "getxattrat", "listxattr", "llistxattr", "flistxattr", "listxattrat", "removexattr",
     "lremovexattr", "fremovexattr", "removexattrat", "file_getattr", "file_setattr",
     "io_submit", "io_getevents", "io_pgetevents", "io_pgetevents_time64", "io_uring_enter",
+    "access", "faccessat", "faccessat2", "execve", "execveat", "readlink", "readlinkat", "statfs",
+    "fstatfs", "statfs64", "fstatfs64", "chdir", "fchdir", "ioctl", "flock", "fcntl", "fcntl64",
+    "name_to_handle_at", "lseek", "_llseek", "mmap", "mmap2", "munmap", "mremap", "mlock", "mlock2",
+    "inotify_add_watch", "open_tree", "move_mount", "fsconfig", "fsmount", "statmount",
     "mount", "umount2", "quotactl", "quotactl_fd", "swapon", "swapoff",
 ];
 

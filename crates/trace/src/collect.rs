@@ -16,6 +16,7 @@ mod facts;
 mod names;
 mod ring;
 mod session;
+pub(crate) mod state;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use error::CollectError;
 pub use ring::Shortfall;
 pub use session::{Beside, Session};
 pub use symbols::are_hidden as names_are_hidden;
+pub use state::sleepers;
 
 use crate::event_set::EventSet;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
@@ -159,6 +161,7 @@ impl<W: Write> Recorder<W> {
             for (path, text) in facts::of_machine() {
                 writer.fact(&path, text.as_bytes())?;
             }
+            write_state(&mut writer, "", &mut |_| None)?;
         }
         writer.flush()?;
         trace.set_recording(true)?;
@@ -234,6 +237,21 @@ impl<W: Write> Recorder<W> {
         self.extra_losses.push(losses);
     }
 
+    /// Notes what the tasks of the machine are doing as the recording ends; `since` tells of a task since
+    /// when it sleeps, if another collector knows.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn note_ending(
+        &mut self,
+        since: &mut dyn FnMut(i32) -> Option<u64>,
+    ) -> Result<(), CollectError> {
+        if self.surroundings {
+            write_state(&mut self.writer, state::AT_END, since)?;
+        }
+        Ok(())
+    }
+
     /// Adds a fact; see [`TraceWriter::fact`].
     ///
     /// # Errors
@@ -269,6 +287,9 @@ impl<W: Write> Recorder<W> {
         self.writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
         let mut tasks = BTreeMap::new();
         if self.surroundings {
+            for (path, text) in state::limits() {
+                self.writer.fact(&format!("{path}{}", state::AT_END), text.as_bytes())?;
+            }
             tasks.extend(names::saved(&self.trace.saved_names().unwrap_or_default()));
             tasks.extend(names::tasks());
         }
@@ -297,6 +318,21 @@ impl<W: Write> Recorder<W> {
     pub fn bytes(&self) -> u64 {
         self.writer.bytes()
     }
+}
+
+/// Writes what the tasks of the machine are doing now.
+fn write_state<W: Write>(
+    writer: &mut TraceWriter<W>,
+    when: &str,
+    since: &mut dyn FnMut(i32) -> Option<u64>,
+) -> Result<(), CollectError> {
+    let quotas = (state::QUOTAS, state::quotas());
+    for (name, text) in state::of_tasks(since).into_iter().chain([quotas]) {
+        if !text.is_empty() {
+            writer.fact(&format!("{name}{when}"), text.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// Empties the kernel's buffers, but takes no more than [`PAGES_OF_DRAIN`] of each processor.

@@ -25,13 +25,17 @@ mod json;
 mod limits;
 mod mounts;
 pub mod place;
+mod processor;
 mod slept;
+mod soft;
+mod stands;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use advice::Advice;
-pub use cause::Cause;
+pub use cause::{Cause, Evidence};
 pub use drawn::drawn;
 pub use json::to_json;
 pub use text::describe;
@@ -66,6 +70,12 @@ pub struct Knowledge {
     mounts: BTreeMap<String, mounts::Mount>,
     /// Tasks with a sleep of write-back.
     flushers: Vec<i32>,
+    /// Tasks that slept while they served a loop device.
+    loop_workers: Vec<i32>,
+    /// What disks stand on.
+    stands: stands::Stands,
+    /// Control groups whose share of processors was used up.
+    held_groups: Vec<tasks::GroupQuota>,
 }
 
 /// What is told.
@@ -128,6 +138,16 @@ pub struct SlowCall {
     pub cause: Cause,
     /// The last rule or resource of the chain: what is behind the others.
     pub root: Cause,
+    /// More exactly what the cause was, if that is known.
+    pub cause_detail: Option<&'static str>,
+    /// The same of the root.
+    pub root_detail: Option<&'static str>,
+    /// The least certain way in which a link of the chain is known.
+    pub known_by: Evidence,
+    /// Whether it had not ended when the recording did.
+    pub is_open: bool,
+    /// Whether it had begun before the recording.
+    pub began_before: bool,
     /// What may help.
     pub advice: Vec<Advice>,
 }
@@ -149,6 +169,10 @@ pub struct Node {
     pub count: u64,
     /// What shows it.
     pub evidence: String,
+    /// How that is known.
+    pub known_by: Evidence,
+    /// More exactly what it was for, if that is known.
+    pub detail: Option<&'static str>,
     /// Where the longest of these waits was in the kernel.
     pub stack: Option<StackId>,
     /// Why it took so long.
@@ -172,6 +196,17 @@ pub struct Link {
     pub begin_ns: u64,
     /// What shows it.
     pub evidence: String,
+    /// How it is known.
+    pub known_by: Evidence,
+    /// More exactly what it was for, if that is known.
+    pub detail: Option<&'static str>,
+}
+
+impl SlowCall {
+    /// Whether it waited for a fast commit: the file system has these already.
+    fn is_fast_commit(&self) -> bool {
+        self.chain.iter().any(|link| link.detail == Some("fast_commit"))
+    }
 }
 
 impl Knowledge {
@@ -201,13 +236,15 @@ impl Knowledge {
     /// Puts together what is known.
     #[must_use]
     pub fn new(
-        line: Timeline,
-        symbols: Symbols,
+        mut line: Timeline,
+        mut symbols: Symbols,
         facts: BTreeMap<String, String>,
         devices: BTreeMap<Device, String>,
         arch: Option<String>,
         focus: BTreeSet<i32>,
     ) -> Self {
+        tasks::add_parents(&mut line, &facts);
+        tasks::add_hangs(&line, &mut symbols);
         let place = |addresses: &[u64]| Place::of(addresses.iter().map(|one| symbols.name(*one)));
         let places: Vec<Place> =
             line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();
@@ -218,7 +255,15 @@ impl Knowledge {
         };
         let flushers = line.tasks.iter().filter(|(_, task)| task.waits.iter().any(flushes));
         let flushers = flushers.map(|(pid, _)| *pid).collect();
+        let serves = |wait: &crate::timeline::Wait| {
+            let place = wait.stack.and_then(|stack| places.get(stack.index()));
+            place.is_some_and(|place| place.is_loop_worker)
+        };
+        let loop_workers = line.tasks.iter().filter(|(_, task)| task.waits.iter().any(serves));
+        let loop_workers = loop_workers.map(|(pid, _)| *pid).collect();
         let (index, mounts) = (index::Index::of(&line), mounts::mounts_by_device(&facts));
+        let stands = stands::Stands::of(&facts, &devices, &mounts);
+        let held_groups = tasks::held_groups(&facts);
         Self {
             line,
             symbols,
@@ -231,6 +276,9 @@ impl Knowledge {
             index,
             mounts,
             flushers,
+            loop_workers,
+            stands,
+            held_groups,
         }
     }
 

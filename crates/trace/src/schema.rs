@@ -11,6 +11,7 @@
 mod block;
 mod ext4;
 mod ftrace;
+mod fuse;
 mod jbd2;
 mod probe;
 mod sched;
@@ -24,6 +25,7 @@ pub use ext4::{
     SyncFileExit, WritepagesResult,
 };
 pub use ftrace::KernelStack;
+pub use fuse::{FuseEnd, FuseSend};
 pub use jbd2::{
     Checkpoint, CheckpointStats, CommitFlushing, CommitLocking, CommitLogging, DropTransaction,
     EndCommit, HandleExtend, HandleRestart, HandleStart, HandleStats, LockBufferStall, RunStats,
@@ -166,6 +168,8 @@ kinds! {
     JournalStartReserved = ext4::JournalStartReservedSchema,
     WritepagesResult = ext4::WritepagesResultSchema,
     KernelStack = ftrace::KernelStackSchema,
+    FuseSend = fuse::FuseSendSchema,
+    FuseEnd = fuse::FuseEndSchema,
     ReclaimBegin = vmscan::ReclaimBeginSchema,
     ReclaimEnd = vmscan::ReclaimEndSchema,
     GroupReclaimBegin = vmscan::GroupReclaimBeginSchema,

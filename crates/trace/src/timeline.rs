@@ -20,6 +20,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use build::named_addresses;
 pub use build::{Builder, Limits};
 pub use disk::{Disk, Request};
 pub use journal::{
@@ -27,7 +28,10 @@ pub use journal::{
     Transaction, WAIT_BUCKETS,
 };
 pub use stack::{StackId, Stacks, Symbols};
-pub use task::{Call, CallCount, Context, Handle, Sync, Task, Throttle, Wait, WaitKind, Waker};
+pub use task::{
+    Ask, Call, CallCount, Context, Handle, Processor, Quota, Sync, Task, Throttle, Wait, WaitKind,
+    Waker,
+};
 
 use crate::record::{Device, Name};
 use std::collections::BTreeMap;
@@ -47,6 +51,8 @@ pub struct Timeline {
     pub disks: BTreeMap<Device, Disk>,
     /// Kernel stacks that waits refer to.
     pub stacks: Stacks,
+    /// Functions that stacks name and that have no address in the trace; see [`named_addresses`].
+    pub named_functions: Vec<String>,
     /// Samples of what is dirty in the whole machine, in pages: (time, dirty, limit).
     pub dirty_pages: Vec<(u64, u64, u64)>,
     /// Events.

@@ -7,8 +7,8 @@ use baro_trace::analyze::{Analysis, Options, Source, analyze};
 use baro_trace::explain::{Cause, Explanation, Knowledge, Question};
 use baro_trace::record::{Device, Frames, Name};
 use baro_trace::timeline::{
-    Call, Context, Handle, Journal, Request, Symbols, Sync, Timeline, Transaction, Wait, WaitKind,
-    Waker,
+    Call, Context, Handle, Journal, Processor, Request, Symbols, Sync, Timeline, Transaction, Wait,
+    WaitKind, Waker,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,6 +43,7 @@ fn wait(begin_ns: u64, end_ns: u64, by: i32) -> Wait {
         stack: None,
         waker: Some(Waker { pid: by, context: Context::Task }),
         next_pid: Some(0),
+        processor: Processor::default(),
     }
 }
 

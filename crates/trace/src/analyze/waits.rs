@@ -127,7 +127,8 @@ impl Waits {
                 sums.entry((wait.kind, pid, place)).or_default().add(wait, line.end_ns);
             }
         }
-        let kinds = [WaitKind::Sleep, WaitKind::Runnable, WaitKind::Interruptible];
+        let kinds =
+            [WaitKind::Sleep, WaitKind::Runnable, WaitKind::Interruptible, WaitKind::Stopped];
         let kind = |kind: WaitKind| {
             let mut rows: Vec<_> = sums.iter().filter(|((of, ..), _)| *of == kind).collect();
             rows.sort_by_key(|((_, pid, place), sum)| (Reverse(sum.sum_ns), *pid, *place));

@@ -10,7 +10,7 @@ const BYTES_MAX: u64 = 32 << 10;
 /// Folders of devices that are looked into; a machine with more has the rest without facts.
 const FOLDERS_MAX: usize = 256;
 
-const OF_MACHINE: [&str; 10] = [
+const OF_MACHINE: [&str; 8] = [
     "/proc/self/mountinfo",
     "/proc/meminfo",
     "/proc/sys/vm/dirty_ratio",
@@ -19,8 +19,6 @@ const OF_MACHINE: [&str; 10] = [
     "/proc/sys/vm/dirty_background_bytes",
     "/proc/sys/vm/dirty_expire_centisecs",
     "/proc/sys/vm/dirty_writeback_centisecs",
-    "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device",
-    "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device",
 ];
 
 /// Files in each folder of a folder.
@@ -37,6 +35,7 @@ const OF_DEVICES: [(&str, &[&str]); 3] = [
             "queue/rotational",
             "queue/write_cache",
             "size",
+            "loop/backing_file",
         ],
     ),
 ];
@@ -56,8 +55,40 @@ pub(super) fn of_machine() -> Vec<(String, String)> {
             files.iter().for_each(|file| read(format!("{folder}/{device}/{file}")));
         }
     }
+    facts.extend(of_disks());
+    facts.extend(super::state::limits());
     facts
 }
+
+/// What disks are made of: slaves of composed ones, and numbers of partitions with those of their disks.
+fn of_disks() -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut partitions = String::new();
+    let number = |path: &Path| files::read_text(&path.join("dev"), 64).ok();
+    for disk in files::list(Path::new(DISKS)).unwrap_or_default().iter().take(FOLDERS_MAX) {
+        let folder = Path::new(DISKS).join(disk);
+        let slaves = files::list(&folder.join("slaves")).unwrap_or_default();
+        if !slaves.is_empty() {
+            facts.push((format!("{DISKS}/{disk}/slaves"), slaves.join(" ")));
+        }
+        let Some(whole) = number(&folder) else { continue };
+        for part in files::list(&folder).unwrap_or_default() {
+            if part.starts_with(disk.as_str())
+                && files::exists(&folder.join(&part).join("partition"))
+                && let Some(part) = number(&folder.join(&part))
+            {
+                partitions.push_str(&format!("{} {}\n", part.trim(), whole.trim()));
+            }
+        }
+    }
+    facts.push((PARTITIONS.to_owned(), partitions));
+    facts.retain(|(_, text)| !text.is_empty());
+    facts
+}
+
+const DISKS: &str = "/sys/block";
+/// The fact with the numbers of each partition and of its disk.
+const PARTITIONS: &str = "partitions";
 
 #[cfg(test)]
 mod tests {
@@ -68,6 +99,7 @@ mod tests {
         let facts = of_machine();
         let has = |path: &str| facts.iter().any(|(of, text)| of == path && !text.is_empty());
         assert!(has("/proc/self/mountinfo") && has("/proc/meminfo"));
-        assert!(facts.iter().all(|(path, _)| path.starts_with('/') && !path.contains('\n')));
+        assert!(facts.iter().all(|(path, _)| path.starts_with('/') || path == PARTITIONS));
+        assert!(facts.iter().all(|(path, _)| !path.contains('\n')));
     }
 }

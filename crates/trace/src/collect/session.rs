@@ -48,6 +48,11 @@ pub trait Beside: std::fmt::Debug {
         sink: &mut dyn FnMut(&[u8]) -> crate::Result<()>,
     ) -> Result<(), CollectError>;
 
+    /// Since when a task that sleeps now does so, in the tracer's clock, if it knows.
+    fn sleeps_since_ns(&mut self, _pid: i32) -> Option<u64> {
+        None
+    }
+
     /// Hands out the rest and ends; gives what was lost.
     ///
     /// # Errors
@@ -172,10 +177,13 @@ impl Session {
         for (cpu, page) in self.ring.take().into_iter().flat_map(Ring::into_pages) {
             self.recorder.write_page(cpu, &page)?;
         }
-        if let Some(beside) = self.beside.take() {
+        if let Some(mut beside) = self.beside.take() {
+            self.recorder.note_ending(&mut |pid| beside.sleeps_since_ns(pid))?;
             let cpu = beside.cpu();
             let losses = beside.finish(&mut |page| self.recorder.write_page(cpu, page))?;
             self.recorder.extra_losses(losses);
+        } else {
+            self.recorder.note_ending(&mut |_| None)?;
         }
         self.recorder.stop()?;
         let addresses = self.addresses()?;

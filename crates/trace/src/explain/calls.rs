@@ -3,7 +3,8 @@
 use super::chain::{Span, Steps, Walk};
 use super::mounts::mount;
 use super::slept::Slept;
-use super::{Cause, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
+use super::soft::{ASYNCHRONOUS, FILE_LOCKS};
+use super::{Cause, Evidence, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
 use crate::calls;
 use crate::record::Device;
 use crate::timeline::{Handle, Task, Wait, WaitKind};
@@ -75,41 +76,91 @@ pub(super) fn explain(known: &Knowledge, question: &Question) -> Explanation {
 fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut Vec<Candidate>) {
     let end_ns = known.line.end_ns;
     let mut covered: Vec<Span> = Vec::new();
-    let slept = Slept::of(task, end_ns);
+    let slept = Slept::of(known, task);
+    // Stopped all the time: nobody waited for it here.
+    let stops = |wait: &Wait| wait.kind == WaitKind::Stopped && is_whole(known, wait);
+    if task.waits.iter().any(stops) {
+        return;
+    }
     for call in &task.calls {
         let span = Span { begin_ns: call.begin_ns, end_ns: call.end_ns.unwrap_or(end_ns) };
         let name = calls::name(known.arch.as_deref(), call.number);
         let name = name.map_or_else(|| format!("system call {}", call.number), str::to_owned);
         covered.push(span);
-        if span.ns() < over_ns || !calls::is_storage(&name) {
+        if span.ns() < over_ns {
             continue;
         }
         let wait_ns = slept.all.within(span);
         // A pipe, a socket or a terminal that has nothing is no delay of storage: only sleeps that no
-        // signal ends are, and waits for a processor.
+        // signal ends are, waits for a processor, stops, and sleeps whose stack or call tells.
+        let is_stopped = slept.stopped.within(span) * 2 >= wait_ns;
+        let is_asked = FILE_LOCKS.contains(&name.as_str())
+            || ASYNCHRONOUS.contains(&name.as_str()) && ended_by_disk(known, task, span);
         let hard_ns = slept.hard.within(span);
-        if wait_ns >= over_ns && hard_ns * 2 >= wait_ns {
+        let is_late = is_asked || hard_ns * 2 >= wait_ns;
+        if wait_ns >= over_ns && is_late && (calls::is_storage(&name) || is_stopped) {
             slow.push(Candidate { pid, call: name, fd: Some(call.args[0]), span, wait_ns });
         }
     }
-    // Sleeps outside of any call: page faults, and the kernel's workers of io_uring.
-    let outside = |wait: &&Wait| {
-        let after = covered.partition_point(|span| span.begin_ns <= wait.begin_ns);
-        after.checked_sub(1).is_none_or(|index| covered[index].end_ns < wait.begin_ns)
+    // Sleeps outside of any call: page faults, stops, and the kernel's workers of io_uring.
+    let outside = |begin_ns: u64| {
+        let after = covered.partition_point(|span| span.begin_ns <= begin_ns);
+        after.checked_sub(1).is_none_or(|index| covered[index].end_ns < begin_ns)
     };
     let is_worker = task.name.as_bytes().starts_with(b"iou-wrk");
-    let is_kernel = is_worker || is_kernel_task(task);
-    for wait in task.waits.iter().filter(|wait| wait.kind == WaitKind::Sleep).filter(outside) {
-        let span = Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(end_ns) };
-        if span.ns() < over_ns || is_kernel && !is_worker {
+    if !is_worker && is_kernel_task(task) {
+        return;
+    }
+    // What the probes tell as one stay in the kernel, and else each sleep.
+    let waits = task.waits.iter().filter(|wait| outside(wait.begin_ns));
+    let mut told: Option<Span> = None;
+    for wait in waits {
+        let mut span = Span { begin_ns: wait.begin_ns, end_ns: wait.end_ns.unwrap_or(end_ns) };
+        if told.is_some_and(|told| told.end_ns > wait.begin_ns) {
             continue;
         }
-        let Some(place) = known.place(wait.stack) else { continue };
-        let call = if is_worker { "io_uring" } else { "page fault" };
-        if !place.layers.is_empty() || place.is_io {
-            slow.push(Candidate { pid, call: call.to_owned(), fd: None, span, wait_ns: span.ns() });
+        let call = match wait.kind {
+            WaitKind::Stopped => "its own code",
+            WaitKind::Sleep if is_worker => "io_uring",
+            WaitKind::Sleep => "page fault",
+            _ => continue,
+        };
+        if wait.kind == WaitKind::Sleep {
+            let before = task.faults.partition_point(|(begin_ns, _)| *begin_ns <= wait.begin_ns);
+            let fault = before.checked_sub(1).and_then(|index| task.faults.get(index));
+            if let Some((begin_ns, end_ns)) = fault.filter(|(_, end_ns)| *end_ns > wait.begin_ns) {
+                span = Span { begin_ns: *begin_ns, end_ns: *end_ns };
+            }
+            let Some(place) = known.place(wait.stack) else { continue };
+            if place.layers.is_empty() && !place.is_io {
+                continue;
+            }
+        }
+        let wait_ns = slept.all.within(span);
+        if wait_ns >= over_ns {
+            told = Some(span);
+            slow.push(Candidate { pid, call: call.to_owned(), fd: None, span, wait_ns });
         }
     }
+}
+
+/// Whether a wait lasts all of the trace.
+fn is_whole(known: &Knowledge, wait: &Wait) -> bool {
+    wait.begin_ns <= known.line.begin_ns && wait.end_ns.is_none()
+}
+
+/// Whether a disk ended a request of anybody just when the longest sleep of a call ended: what was waited for
+/// may have been that, and else was none of storage.
+fn ended_by_disk(known: &Knowledge, task: &Task, span: Span) -> bool {
+    let from = task.waits.partition_point(|wait| wait.begin_ns < span.begin_ns);
+    let within = task.waits[from..].iter().take_while(|wait| wait.begin_ns < span.end_ns);
+    let end_ns = known.line.end_ns;
+    let Some(longest) = within.max_by_key(|wait| wait.duration_ns(end_ns)) else { return false };
+    if longest.waker.is_some_and(|by| known.is_uring_worker(by.pid)) {
+        return true;
+    }
+    let Some(woken_ns) = longest.woken_ns.or(longest.end_ns) else { return false };
+    known.index.ends_near(woken_ns)
 }
 
 /// Tasks of the kernel's own, which make no calls that somebody waits for.
@@ -143,10 +194,14 @@ fn explained(
     let unexplained_ns = unexplained + candidate.wait_ns.saturating_sub(told);
     let unexplained_ns = unexplained_ns.min(candidate.wait_ns);
     let chain = chain(known, &tree);
-    let structural = || chain.iter().filter(|link| link.cause.is_structural());
-    let last = chain.iter().rev().find(|link| link.cause != Cause::Running).or(chain.last());
-    let cause_of = |link: Option<&Link>| link.or(last).map_or(Cause::Unknown, |link| link.cause);
-    let (cause, root) = (cause_of(structural().next()), cause_of(structural().next_back()));
+    let (cause, root) = (first_cause(&chain), root_cause(&chain));
+    let of =
+        |link: Option<&Link>| link.map_or((Cause::Unknown, None), |link| (link.cause, link.detail));
+    let ((cause, cause_detail), (root, root_detail)) = (of(cause), of(root));
+    let known_by = chain.iter().map(|link| link.known_by).max().unwrap_or(Evidence::Absence);
+    let ended = |wait: &&Wait| wait.end_ns.is_none() && wait.begin_ns < candidate.span.end_ns;
+    let task = known.line.tasks.get(&candidate.pid);
+    let is_open = task.is_some_and(|task| task.waits.iter().rev().take(4).any(|wait| ended(&wait)));
     // Without an event in the call itself: whose journal's thread is on the way.
     let by_chain = || chain.iter().find_map(|link| known.index.journal_of_thread(link.pid));
     let device = device(known, candidate, files).or_else(by_chain);
@@ -164,6 +219,11 @@ fn explained(
         chain,
         cause,
         root,
+        cause_detail,
+        root_detail,
+        known_by,
+        is_open,
+        began_before: candidate.span.begin_ns <= known.line.begin_ns,
         advice: Vec::new(),
     };
     if is_told {
@@ -172,9 +232,27 @@ fn explained(
     call
 }
 
+/// The first rule or resource of a chain; if there is none, what is at its end, of a disk that stands on
+/// another the upper one.
+fn first_cause(chain: &[Link]) -> Option<&Link> {
+    let is_disk = |link: &&Link| matches!(link.cause, Cause::Device | Cause::DeviceQueue);
+    let first = chain.iter().find(|link| link.cause.is_structural());
+    first.or_else(|| chain.iter().find(is_disk)).or_else(|| end_of(chain))
+}
+
+/// The last rule or resource, a limit of I/O included.
+fn root_cause(chain: &[Link]) -> Option<&Link> {
+    let is_rule = |link: &&Link| link.cause.is_structural() || link.cause == Cause::Throttle;
+    chain.iter().rev().find(is_rule).or_else(|| first_cause(chain))
+}
+
+fn end_of(chain: &[Link]) -> Option<&Link> {
+    chain.iter().rev().find(|link| link.cause != Cause::Running).or(chain.last())
+}
+
 /// Time in a node that nothing explains.
 fn unexplained_ns(node: &Node) -> u64 {
-    if node.cause == Cause::Unknown {
+    if node.cause == Cause::Unknown || node.known_by == Evidence::Absence {
         return node.ns;
     }
     node.children.iter().map(unexplained_ns).sum::<u64>().min(node.ns)
@@ -193,6 +271,8 @@ fn chain(known: &Knowledge, tree: &[Node]) -> Vec<Link> {
             ns: node.ns,
             begin_ns: node.begin_ns,
             evidence: node.evidence.clone(),
+            known_by: node.known_by,
+            detail: node.detail,
         });
         nodes = &node.children;
     }

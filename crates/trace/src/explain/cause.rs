@@ -76,8 +76,37 @@ pub enum Cause {
     Timer,
     /// A place in the kernel that has no name here; who woke is known.
     Other,
+    /// A signal, a debugger or a freezer stopped it.
+    Stopped,
     /// Nothing that was recorded tells.
     Unknown,
+}
+
+/// How something is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// An event says it.
+    Event,
+    /// The kernel's stack of who waited says it.
+    Stack,
+    /// Nothing else was seen, and a setting of the machine says that it would be so.
+    AbsenceAndSetting,
+    /// Nothing else was seen: counts as unexplained.
+    Absence,
+}
+
+impl Evidence {
+    /// Its name, as in the JSON output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Stack => "stack",
+            Self::AbsenceAndSetting => "absence_and_setting",
+            Self::Absence => "absence",
+        }
+    }
 }
 
 impl Cause {
@@ -121,6 +150,7 @@ impl Cause {
             Self::Daemon => "daemon",
             Self::Timer => "timer",
             Self::Other => "other",
+            Self::Stopped => "stopped",
             Self::Unknown => "unknown",
         }
     }
@@ -165,6 +195,7 @@ impl Cause {
             Self::Daemon => "another program",
             Self::Timer => "time to pass",
             Self::Other => "something in the kernel",
+            Self::Stopped => "being allowed to go on",
             Self::Unknown => "something that was not recorded",
         }
     }

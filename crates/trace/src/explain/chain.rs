@@ -3,7 +3,8 @@
 //! [`Walk::waits`] takes apart the time of one task; each wait becomes a node for every layer of its
 //! stack, and the innermost is followed to another task or to a disk for the same time.
 
-use super::{Cause, Knowledge, Node};
+use super::place::Place;
+use super::{Cause, Evidence, Knowledge, Node};
 use crate::record::Device;
 use crate::timeline::{Context, Handle, Stage, Wait, WaitKind};
 use std::cell::Cell;
@@ -22,7 +23,7 @@ const SHORT_NS: u64 = 20_000;
 pub(super) struct Walk<'a> {
     pub(super) known: &'a Knowledge,
     /// Tasks on the way, so that none is followed into itself.
-    path: Vec<i32>,
+    pub(super) path: Vec<i32>,
     steps: &'a Steps,
 }
 
@@ -76,6 +77,19 @@ impl<'a> Walk<'a> {
         Self { known, path: Vec::new(), steps }
     }
 
+    /// One more of a task's own links; false if there are enough.
+    pub(super) fn enter(&mut self, pid: i32) -> bool {
+        let has_room = self.path.len() < DEPTH_MAX;
+        if has_room {
+            self.path.push(pid);
+        }
+        has_room
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.path.pop();
+    }
+
     /// Counts spans that are looked at.
     pub(super) fn looked(&self, spans: u64) {
         self.steps.add(spans);
@@ -90,12 +104,17 @@ impl<'a> Walk<'a> {
         let Some(task) = self.known.line.tasks.get(&pid) else { return nodes };
         self.path.push(pid);
         let end_ns = self.known.line.end_ns;
+        let is_worker = self.is_worker(pid);
         let from =
             task.waits.partition_point(|wait| wait.end_ns.unwrap_or(end_ns) <= span.begin_ns);
         for wait in task.waits.iter().skip(from).take_while(|wait| wait.begin_ns < span.end_ns) {
             self.looked(1);
             if self.steps.over() {
                 break;
+            }
+            // A worker of the kernel that sleeps so has no work.
+            if wait.kind == WaitKind::Interruptible && is_worker {
+                continue;
             }
             let ended_ns = wait.end_ns.unwrap_or(end_ns);
             let slept_ns = match wait.kind {
@@ -117,19 +136,15 @@ impl<'a> Walk<'a> {
         merge(nodes)
     }
 
-    /// A task could have run, but did not.
-    fn ready(&self, pid: i32, wait: &Wait, span: Span) -> Node {
-        let taker = wait.next_pid.filter(|taker| *taker > 0 && wait.kind == WaitKind::Runnable);
-        let evidence = match taker {
-            Some(taker) => format!("{} had the processor", self.known.who(taker)),
-            None => "it was awake, but not on a processor".to_owned(),
-        };
-        node(pid, Cause::Cpu, "scheduler", span, evidence)
-    }
-
     /// A task slept: a node for each layer of its stack, one inside the other.
     fn sleep(&mut self, pid: i32, wait: &Wait, span: Span) -> Node {
         let place = self.known.place(wait.stack).cloned().unwrap_or_default();
+        if wait.kind == WaitKind::Stopped {
+            return self.stopped(pid, wait, span);
+        }
+        if wait.kind == WaitKind::Interruptible && place.layers.is_empty() {
+            return self.soft_sleep(pid, wait, &place, span);
+        }
         let mut layers: Vec<(Cause, String)> =
             place.layers.iter().map(|layer| (layer.cause, layer.function.clone())).collect();
         if place.is_commit {
@@ -158,6 +173,8 @@ impl<'a> Walk<'a> {
         for (index, (cause, function)) in layers.into_iter().enumerate().rev() {
             let mut one = node(pid, cause, &function, span, String::new());
             one.stack = wait.stack;
+            one.known_by = Evidence::Stack;
+            one.detail = detail(cause, &place, &one.place);
             if index == last {
                 self.follow(&mut one, wait, place.is_io, span);
             } else {
@@ -193,6 +210,11 @@ impl<'a> Walk<'a> {
                     self.device_of(one.pid, wait, span),
                 ));
             }
+            Cause::DirectIo if matches!(one.detail, Some("io_uring" | "aio")) => {
+                self.asynchronous(one, wait, span);
+            }
+            Cause::Freeze => self.frozen(one, wait, span),
+            Cause::Stopped => self.continued(one, wait),
             cause if cause.is_io() || cause == Cause::Device => {
                 one.children.extend(self.io(
                     one.pid,
@@ -212,8 +234,9 @@ impl<'a> Walk<'a> {
         let known = self.known;
         match wait.waker {
             // A disk's driver ends its requests in a worker of the kernel.
-            Some(waker) if one.cause == Cause::Other && self.is_worker(waker.pid) => {
-                let done = self.io(one.pid, span, wait, self.device_of(one.pid, wait, span));
+            Some(waker) if !one.cause.is_lock() && self.is_worker(waker.pid) => {
+                let about = self.device_of(one.pid, wait, span);
+                let done = self.io_that_ended(one.pid, span, wait, about);
                 match done {
                     Some(done) => one.children.push(done),
                     None => one.children = self.of_another(waker.pid, span),
@@ -226,17 +249,39 @@ impl<'a> Walk<'a> {
                 add(&mut one.evidence, &format!("{had} {}{call}", known.who(waker.pid)));
                 one.children = self.of_another(waker.pid, span);
             }
-            Some(_) => {
-                let done = self.io(one.pid, span, wait, self.device_of(one.pid, wait, span));
-                if done.is_none() && one.cause == Cause::Other {
-                    one.cause = Cause::Timer;
-                    add(&mut one.evidence, "ended by an interrupt without a disk: a timer");
+            // A stack that says that a time was set tells a timer; a disk ends what its driver began.
+            Some(_) if one.cause == Cause::Other => {
+                let is_timed = self.known.place(wait.stack).is_some_and(|place| place.is_timed);
+                let about = self.device_of(one.pid, wait, span);
+                match (is_timed, self.io_that_ended(one.pid, span, wait, about)) {
+                    (_, Some(done)) => one.children.push(done),
+                    (true, None) => {
+                        one.cause = Cause::Timer;
+                        add(
+                            &mut one.evidence,
+                            "ended by an interrupt, and a time was set: a timer",
+                        );
+                    }
+                    (false, None) => {
+                        one.known_by = Evidence::Absence;
+                        add(
+                            &mut one.evidence,
+                            "ended by an interrupt, and no disk ended a request then",
+                        );
+                    }
                 }
-                one.children.extend(done);
+            }
+            Some(_) => {
+                let about = self.device_of(one.pid, wait, span);
+                one.children.extend(self.io_that_ended(one.pid, span, wait, about));
             }
             None if one.cause == Cause::Other && one.place.is_empty() => {
                 one.cause = Cause::Unknown;
                 add(&mut one.evidence, "neither its stack nor who woke it was recorded");
+            }
+            None if one.cause == Cause::Other && wait.end_ns.is_some() => {
+                one.known_by = Evidence::Absence;
+                add(&mut one.evidence, "who woke it was not recorded");
             }
             None => {}
         }
@@ -292,20 +337,6 @@ impl<'a> Walk<'a> {
             ),
         );
         one.children = self.of_another(pid, span);
-    }
-
-    /// What another did while it was waited for: his waits, and that he ran, if he did much of it.
-    fn of_another(&mut self, pid: i32, span: Span) -> Vec<Node> {
-        let mut nodes = self.waits(pid, span);
-        let waited_ns: u64 = nodes.iter().map(|node| node.ns).sum();
-        let ran_ns = span.ns().saturating_sub(waited_ns);
-        let is_known = self.known.line.tasks.contains_key(&pid) && !self.path.contains(&pid);
-        if is_known && ran_ns * 10 > span.ns() {
-            let running = Span { begin_ns: span.begin_ns, end_ns: span.begin_ns + ran_ns };
-            nodes.push(node(pid, Cause::Running, "", running, String::new()));
-            nodes.sort_by_key(|node| Reverse(node.ns));
-        }
-        nodes
     }
 
     /// A wait of the journal's thread in a commit, by the stage that the commit was in.
@@ -441,8 +472,37 @@ pub(super) fn node(pid: i32, cause: Cause, place: &str, span: Span, evidence: St
         begin_ns: span.begin_ns,
         count: 1,
         evidence,
+        known_by: match cause {
+            Cause::Unknown => Evidence::Absence,
+            _ => Evidence::Event,
+        },
+        detail: None,
         stack: None,
         children: Vec::new(),
+    }
+}
+
+/// What the function says more exactly than the cause.
+fn detail(cause: Cause, place: &Place, function: &str) -> Option<&'static str> {
+    match (cause, function) {
+        (Cause::DataRead, _) if place.is_swap => Some("swap_in"),
+        (Cause::Lock, name) if name.contains("flock_lock") => Some("file_lock"),
+        (Cause::Lock, name) if name.contains("lock_inode_wait") || name.contains("setlk") => {
+            Some("file_lock")
+        }
+        (Cause::Lock, "do_lock_file_wait") => Some("file_lock"),
+        (Cause::Lock, "__break_lease") => Some("lease"),
+        (Cause::Daemon, name) if name.contains("rpc") || name.contains("nfs") => Some("nfs_server"),
+        (Cause::Daemon, name) if name.contains("fuse") || name == "request_wait_answer" => {
+            Some("fuse")
+        }
+        (Cause::DirectIo, "io_cqring_wait") => Some("io_uring"),
+        (Cause::DirectIo, "read_events" | "do_io_getevents") => Some("aio"),
+        (Cause::Commit, "ext4_fc_commit") => Some("fast_commit"),
+        (Cause::Stopped, "do_signal_stop") => Some("signal"),
+        (Cause::Stopped, "ptrace_stop") => Some("debugger"),
+        (Cause::Stopped, _) => Some("freezer"),
+        _ => None,
     }
 }
 
@@ -465,6 +525,8 @@ pub(super) fn merge(mut nodes: Vec<Node>) -> Vec<Node> {
             Some(one) => {
                 one.ns += node.ns;
                 one.count += node.count;
+                one.known_by = one.known_by.max(node.known_by);
+                one.detail = one.detail.or(node.detail);
                 one.begin_ns = one.begin_ns.min(node.begin_ns);
                 one.children.extend(node.children);
             }

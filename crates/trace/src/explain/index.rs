@@ -22,6 +22,10 @@ pub(super) struct Index {
     written_bytes: HashMap<Device, u64>,
     /// Handles of a transaction: task, and place among its handles.
     handles: HashMap<(Device, u32), Vec<(i32, usize)>>,
+    /// When file systems were frozen, by whom, in this order.
+    freezers: Vec<(u64, i32)>,
+    /// When requests of any disk were done, in this order.
+    ended_ns: Vec<u64>,
     /// Spans in all.
     spans: u64,
 }
@@ -135,9 +139,12 @@ impl Index {
             let written = disk.requests.iter().filter(|one| one.is_write());
             let bytes = written.fold(0, |sum: u64, one| sum.saturating_add(one.bytes.into()));
             index.written_bytes.insert(*device, bytes);
+            index.ended_ns.extend(disk.requests.iter().filter_map(|one| one.done_ns));
             index.spans += disk.requests.len() as u64;
         }
         for (pid, task) in &line.tasks {
+            let freezes = task.calls.iter().filter(|call| call.args[1] == super::soft::FREEZES);
+            index.freezers.extend(freezes.map(|call| (call.begin_ns, *pid)));
             for (place, handle) in task.handles.iter().enumerate() {
                 let of_one = index.handles.entry((handle.device, handle.tid)).or_default();
                 of_one.push((*pid, place));
@@ -146,7 +153,22 @@ impl Index {
             index.spans += 1 + lists.iter().sum::<usize>() as u64;
             index.spans += (task.throttles.len() + task.reclaims.len()) as u64;
         }
+        index.freezers.sort_unstable();
+        index.ended_ns.sort_unstable();
         index
+    }
+
+    /// Whether a disk ended a request within two milliseconds before a time.
+    pub(super) fn ends_near(&self, time_ns: u64) -> bool {
+        let after = self.ended_ns.partition_point(|at_ns| *at_ns <= time_ns + 50_000);
+        let last = after.checked_sub(1).and_then(|index| self.ended_ns.get(index));
+        last.is_some_and(|at_ns| at_ns + 2_000_000 >= time_ns)
+    }
+
+    /// Who asked last before a time for a file system to be frozen, and when.
+    pub(super) fn freezer(&self, time_ns: u64) -> Option<(u64, i32)> {
+        let after = self.freezers.partition_point(|(at_ns, _)| *at_ns <= time_ns);
+        self.freezers.get(after.checked_sub(1)?).copied()
     }
 
     /// How many spans the trace has.

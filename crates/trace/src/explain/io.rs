@@ -1,7 +1,7 @@
 //! What a disk did while it was waited for.
 
 use super::chain::{Span, Walk, node};
-use super::{Cause, Node};
+use super::{Cause, Evidence, Node};
 use crate::record::Device;
 use crate::timeline::{Request, Wait};
 use baro_show::duration;
@@ -34,42 +34,124 @@ struct Work {
 impl Walk<'_> {
     /// The disk that was waited for; None if none did anything.
     ///
-    /// It is the disk of `about` if that did anything; else the one that ended a request when the
-    /// wait ended.
+    /// It is the disk of `about` if that did anything, else one that has requests of the task, else the
+    /// one that ended a request when the wait ended.
     pub(super) fn io(
-        &self,
+        &mut self,
         pid: i32,
         span: Span,
         wait: &Wait,
         about: Option<Device>,
     ) -> Option<Node> {
+        let (device, work) = self.disk(pid, span, wait, about)?;
+        Some(self.judged(pid, device, &work, span))
+    }
+
+    /// The same, only if a disk ended a request just when the wait ended.
+    pub(super) fn io_that_ended(
+        &mut self,
+        pid: i32,
+        span: Span,
+        wait: &Wait,
+        about: Option<Device>,
+    ) -> Option<Node> {
+        let (device, work) =
+            self.disk(pid, span, wait, about).filter(|(_, work)| work.ends_wait)?;
+        Some(self.judged(pid, device, &work, span))
+    }
+
+    fn disk(
+        &self,
+        pid: i32,
+        span: Span,
+        wait: &Wait,
+        about: Option<Device>,
+    ) -> Option<(Device, Work)> {
         let about = about.and_then(|device| self.disk_of(device));
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
         let works = disks
             .map(|(device, disk)| (*device, self.work(*device, &disk.requests, span, woken_ns)));
-        let (device, work) =
-            works.filter(|(_, work)| work.requests > 0).max_by_key(|(device, work)| {
-                (Some(*device) == about, work.ends_wait, work.busy_ns, work.bytes)
-            })?;
-        let (cause, evidence) = self.judge(pid, device, &work, span);
-        Some(node(pid, cause, &self.known.device_name(device), span, evidence))
+        let own = |work: &Work| work.by_task.contains_key(&pid) && work.ends_wait;
+        works.filter(|(_, work)| work.requests > 0).max_by_key(|(device, work)| {
+            (Some(*device) == about, own(work), work.ends_wait, work.busy_ns, work.bytes)
+        })
     }
 
     /// The disk that a device is, or is a partition of.
     fn disk_of(&self, device: Device) -> Option<Device> {
         let disks = &self.known.line.disks;
-        if disks.contains_key(&device) {
-            return Some(device);
-        }
-        let name = self.known.devices.get(&device)?;
-        let is_part_of = |disk: &&Device| {
-            self.known.devices.get(disk).is_some_and(|disk| name.starts_with(disk.as_str()))
-        };
-        disks.keys().find(is_part_of).copied()
+        let whole = || self.known.stands.whole(device);
+        Some(device).filter(|device| disks.contains_key(device)).or_else(whole)
     }
 
-    fn judge(&self, pid: i32, device: Device, work: &Work, span: Span) -> (Cause, String) {
+    /// The disk, and what stands below it.
+    fn judged(&mut self, pid: i32, device: Device, work: &Work, span: Span) -> Node {
+        let (cause, known_by, evidence) = self.judge(pid, device, work, span);
+        let mut one = node(pid, cause, &self.known.device_name(device), span, evidence);
+        one.known_by = known_by;
+        if matches!(cause, Cause::Device | Cause::DeviceQueue) {
+            one.children = self.below(pid, device, span);
+        }
+        one
+    }
+
+    /// What a disk that is made of another, or of a file, waited for in this time.
+    fn below(&mut self, pid: i32, device: Device, span: Span) -> Vec<Node> {
+        let below = self.known.stands.below(device).to_vec();
+        for lower in below {
+            self.looked(1);
+            let Some(lower) = self.disk_of(lower).filter(|lower| *lower != device) else {
+                continue;
+            };
+            let Some(disk) = self.known.line.disks.get(&lower) else { continue };
+            let work = self.work(lower, &disk.requests, span, span.end_ns);
+            let (cause, known_by, evidence) = self.judge(pid, lower, &work, span);
+            if cause != Cause::Unknown && work.requests > 0 {
+                let mut one = node(pid, cause, &self.known.device_name(lower), span, evidence);
+                one.known_by = known_by;
+                if cause != Cause::Throttle && self.enter(pid) {
+                    one.children = self.below(pid, lower, span);
+                    self.leave();
+                }
+                return vec![one];
+            }
+        }
+        if !self.known.stands.is_loop(device) {
+            return Vec::new();
+        }
+        // The worker that slept longest in the meantime, if that was most of it.
+        let slept = |pid: &i32| {
+            let task = self.known.line.tasks.get(pid)?;
+            let from = task
+                .waits
+                .partition_point(|one| one.end_ns.is_some_and(|end_ns| end_ns <= span.begin_ns));
+            let within = task.waits[from..].iter().take_while(|one| one.begin_ns < span.end_ns);
+            let serves = within.inspect(|_| self.looked(1)).filter(|one| {
+                self.known.place(one.stack).is_some_and(|place| place.is_loop_worker)
+            });
+            let ns: u64 = serves
+                .map(|one| {
+                    let end_ns = one.end_ns.unwrap_or(span.end_ns);
+                    Span { begin_ns: one.begin_ns, end_ns }.within(span).ns()
+                })
+                .sum();
+            Some((ns, *pid))
+        };
+        let longest = self.known.loop_workers.iter().filter_map(slept).max();
+        match longest.filter(|(ns, _)| ns * 2 > span.ns()) {
+            Some((_, worker)) => self.waits(worker, span),
+            None => Vec::new(),
+        }
+    }
+
+    fn judge(
+        &self,
+        pid: i32,
+        device: Device,
+        work: &Work,
+        span: Span,
+    ) -> (Cause, Evidence, String) {
         let name = self.known.device_name(device);
         let mean_ns = work.driver_ns.checked_div(work.done).unwrap_or(0);
         let share = work.busy_ns as f64 / span.ns().max(1) as f64;
@@ -92,13 +174,28 @@ impl Walk<'_> {
             self.known.who(top_pid),
         );
         if share < IDLE_SHARE {
-            let limit = "; what was waited for had not been given to the disk: a limit of its control \
-                         group (io.max, blkio.throttle) holds it";
-            return (Cause::Throttle, evidence + limit);
+            // That it was idle says that what was waited for was elsewhere, and not where.
+            return match self.known.stands.limit(device) {
+                Some(limit) => (
+                    Cause::Throttle,
+                    Evidence::AbsenceAndSetting,
+                    format!(
+                        "{evidence}; what was waited for had not been given to the disk, and {limit}"
+                    ),
+                ),
+                None => (
+                    Cause::Unknown,
+                    Evidence::Absence,
+                    format!(
+                        "{evidence}; where what was waited for was in the rest of the time was not \
+                         recorded, and no control group has a limit for this disk"
+                    ),
+                ),
+            };
         }
         let own = work.by_task.get(&pid).copied().unwrap_or(0);
         let others = own * 2 < work.bytes && top_pid != pid && work.requests > 4;
-        (if others { Cause::DeviceQueue } else { Cause::Device }, evidence)
+        (if others { Cause::DeviceQueue } else { Cause::Device }, Evidence::Event, evidence)
     }
 
     /// What requests, in the order of their issue, were at a disk within a time.

@@ -41,6 +41,11 @@ fn call(known: &Knowledge, one: &SlowCall) -> Value {
         "unexplained_ns": one.unexplained_ns,
         "cause": one.cause.name(),
         "root": one.root.name(),
+        "cause_detail": one.cause_detail,
+        "root_detail": one.root_detail,
+        "known_by": one.known_by.name(),
+        "ended": !one.is_open,
+        "began_before": one.began_before,
         "sentence": text::sentence(one),
         "chain": one.chain.iter().map(link).collect::<Vec<_>>(),
         "waits": one.tree.iter().map(|node| tree(known, node)).collect::<Vec<_>>(),
@@ -58,6 +63,8 @@ fn link(one: &Link) -> Value {
         "begin_ns": one.begin_ns,
         "ns": one.ns,
         "evidence": one.evidence,
+        "known_by": one.known_by.name(),
+        "cause_detail": one.detail,
     })
 }
 
@@ -69,6 +76,8 @@ fn tree(known: &Knowledge, one: &Node) -> Value {
         "ns": one.ns,
         "count": one.count,
         "evidence": one.evidence,
+        "known_by": one.known_by.name(),
+        "cause_detail": one.detail,
         "stack": one.stack.map(|id| known.functions(id)),
         "waits": one.children.iter().map(|child| tree(known, child)).collect::<Vec<_>>(),
     })

@@ -110,6 +110,7 @@ impl Walk<'_> {
             stack: None,
             waker: None,
             next_pid: None,
+            processor: crate::timeline::Processor::default(),
         };
         let of_flushers: u64 = nodes.iter().map(|node| node.ns).max().unwrap_or(0);
         if of_flushers < span.ns() / 2

@@ -9,6 +9,15 @@ pub(super) fn mount(known: &Knowledge, device: Device) -> Option<String> {
     known.mounts.get(&device.to_string()).map(|one| one.path.clone())
 }
 
+impl Knowledge {
+    /// At how many places a device is mounted.
+    pub(super) fn mounts_of(&self, device: Device) -> usize {
+        let text = self.facts.get("/proc/self/mountinfo").map_or("", String::as_str);
+        let of = device.to_string();
+        text.lines().filter(|line| line.split(' ').nth(2) == Some(of.as_str())).count()
+    }
+}
+
 /// A line of `mountinfo`.
 #[derive(Clone, Debug)]
 pub(super) struct Mount {

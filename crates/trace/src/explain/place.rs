@@ -13,7 +13,8 @@ mod functions;
 
 use super::Cause;
 use functions::{
-    BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, GENERIC, LOCK_OWNERS, LOCKS, PARTIAL_WRITES, TELLING,
+    BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, FREEZE_HOLDS, GENERIC, LOCK_OWNERS, LOCKS,
+    LOOP_WORKERS, PARTIAL_WRITES, PERCPU_LOCKS, SWAP_READS, TELLING, TIMERS,
 };
 
 /// A layer of a stack.
@@ -36,6 +37,12 @@ pub struct Place {
     pub is_flusher: bool,
     /// Whether the task is the journal's thread in a commit.
     pub is_commit: bool,
+    /// Whether the task serves a loop device.
+    pub is_loop_worker: bool,
+    /// Whether what is waited for is in swap.
+    pub is_swap: bool,
+    /// Whether the kernel was to wake the task when a time is over, if nothing comes before.
+    pub is_timed: bool,
     /// The innermost function that is not of the scheduler or of locks.
     pub innermost: Option<String>,
 }
@@ -55,6 +62,9 @@ impl Place {
             is_io: has(&["io_schedule", "io_schedule_timeout", "bit_wait_io", "mutex_lock_io"]),
             is_flusher: has(&["wb_workfn", "wb_writeback", "wb_do_writeback"]),
             is_commit: has(&["jbd2_journal_commit_transaction", "kjournald2"]),
+            is_loop_worker: has(LOOP_WORKERS),
+            is_swap: has(SWAP_READS),
+            is_timed: has(TIMERS),
             ..Self::default()
         };
         for name in names.iter().rev() {
@@ -65,10 +75,18 @@ impl Place {
         let own = |name: &&&str| !GENERIC.contains(*name) && !LOCKS.contains(*name);
         let innermost = names.iter().find(own).copied().filter(|name| *name != "?");
         place.innermost = innermost.map(str::to_owned);
+        let held = innermost.filter(|name| has(PERCPU_LOCKS) && FREEZE_HOLDS.contains(name));
+        if let Some(name) = held {
+            place.add(Cause::Freeze, name);
+            return place;
+        }
         // The functions that wait for a folio's bit may be inlined in those that lock it; and the
         // probes' stacks leave out those of the scheduler.
         let locks = !has(LOCKS) && innermost.is_some_and(|name| FOLIO_LOCKS.contains(&name));
-        if (has(FOLIO_WAITS) || locks) && !place.has(Cause::Writeback) {
+        if place.is_swap && !place.has(Cause::Reclaim) {
+            let by = names.iter().find(|name| SWAP_READS.contains(*name)).copied();
+            place.add(Cause::DataRead, by.unwrap_or("do_swap_page"));
+        } else if (has(FOLIO_WAITS) || locks) && !place.has(Cause::Writeback) {
             place.folio(&names);
         } else if let Some(name) = names.iter().find(|name| BUFFER_WAITS.contains(*name)) {
             place.buffer(name, has(PARTIAL_WRITES));
@@ -194,6 +212,17 @@ mod tests {
                 &[Cause::ExtentLock],
             ),
         ];
+        // A frozen file system; other locks of each processor; swap; a fast commit.
+        let percpu = "percpu_rwsem_wait < __percpu_down_read < ";
+        for name in ["vfs_write", "mnt_want_write", "ext4_page_mkwrite", "io_write"] {
+            assert_eq!(of(&format!("{percpu}{name} < x")), [Cause::Freeze], "{name}");
+        }
+        assert_eq!(of(&format!("{percpu}copy_process < kernel_clone")), [Cause::Lock]);
+        assert_eq!(of("folio_wait_bit_common < do_swap_page < handle_mm_fault"), [DataRead]);
+        assert_eq!(
+            of("schedule < jbd2_journal_lock_updates < ext4_fc_commit < ext4_sync_file"),
+            [Commit, Cause::OpenHandles]
+        );
         for (stack, layers) in cases {
             assert_eq!(of(stack), layers, "{stack}");
         }

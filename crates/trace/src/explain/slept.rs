@@ -1,16 +1,20 @@
 //! How much of a span a task did not run: asked of each of its calls, which may all span all its waits.
 
 use super::chain::Span;
+use super::{Cause, Knowledge};
 use crate::timeline::{Task, Wait, WaitKind};
 
 /// When a task did not run: all of it, and without sleeps that signals end.
 pub(super) struct Slept {
     pub(super) all: Times,
     pub(super) hard: Times,
+    /// When it was stopped.
+    pub(super) stopped: Times,
 }
 
 impl Slept {
-    pub(super) fn of(task: &Task, end_ns: u64) -> Self {
+    pub(super) fn of(known: &Knowledge, task: &Task) -> Self {
+        let end_ns = known.line.end_ns;
         let times = |counts: &dyn Fn(&Wait) -> bool| {
             let mut times = Times::default();
             for wait in task.waits.iter().filter(|wait| counts(wait)) {
@@ -18,8 +22,22 @@ impl Slept {
             }
             times
         };
-        Self { all: times(&|_| true), hard: times(&|one| one.kind != WaitKind::Interruptible) }
+        Self {
+            all: times(&|_| true),
+            hard: times(&|one| is_hard(known, task, one)),
+            stopped: times(&|one| one.kind == WaitKind::Stopped),
+        }
     }
+}
+
+/// Whether a wait makes a call late, whatever the call: no signal ends it, or its stack or an event says that
+/// it is for storage.
+pub(super) fn is_hard(known: &Knowledge, task: &Task, wait: &Wait) -> bool {
+    if wait.kind != WaitKind::Interruptible || task.asked(wait.begin_ns).is_some() {
+        return true;
+    }
+    let Some(place) = known.place(wait.stack) else { return false };
+    place.layers.iter().any(|layer| layer.cause != Cause::Timer)
 }
 
 /// Times one after the other, and how much of them is in any span. Where those of a damaged trace go

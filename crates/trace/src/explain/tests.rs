@@ -3,8 +3,8 @@
 use super::*;
 use crate::record::{Frames, Name};
 use crate::timeline::{
-    Call, Context, Disk, Handle, Journal, Request, Task, Throttle, Transaction, Wait, WaitKind,
-    Waker,
+    Call, Context, Disk, Handle, Journal, Processor, Request, Task, Throttle, Transaction, Wait,
+    WaitKind, Waker,
 };
 use proptest::prelude::*;
 
@@ -51,6 +51,7 @@ impl Scene {
             stack: Some(stack),
             waker: Some(Waker { pid: by, context }),
             next_pid: Some(0),
+            processor: Processor::default(),
         };
         self.line.tasks.get_mut(&pid).unwrap().waits.push(wait);
         self.line.end_ns = self.line.end_ns.max(to_ms * MS);
@@ -116,6 +117,9 @@ fn causes(call: &SlowCall) -> Vec<&'static str> {
 #[test]
 fn a_full_transaction_is_followed_to_the_data_of_the_commit_before() {
     let mut scene = Scene::default();
+    scene.facts.insert("/sys/class/bdi/8:0/strict_limit".to_owned(), "0".to_owned());
+    let mount = "36 30 8:0 / /data rw - ext4 /dev/sda rw\n";
+    scene.facts.insert("/proc/self/mountinfo".to_owned(), mount.to_owned());
     scene.task(10, "stamper");
     scene.task(20, "jbd2/sda-8");
     scene.task(30, "load");
@@ -240,7 +244,7 @@ fn a_limit_for_f2fs_is_no_less_than_what_it_holds_back() {
             is_f2fs && mib == 12,
             "{call:#?}"
         );
-        let limit = advice::limit_of_device(&known, Some(DEVICE)).command;
+        let limit = advice::limit_of_device(&known, Some(DEVICE)).unwrap().command;
         let bytes = limit.split(' ').filter_map(|word| word.parse::<u64>().ok()).max().unwrap();
         assert_eq!(bytes >= 32 << 20, is_f2fs, "{limit}");
     }
@@ -261,12 +265,199 @@ fn what_nothing_tells_is_unexplained() {
         stack: None,
         waker: None,
         next_pid: None,
+        processor: Processor::default(),
     };
     scene.line.tasks.get_mut(&10).unwrap().waits.push(wait);
     let explanation = scene.known().explain(&Question::default());
     let call = &explanation.calls[0];
     assert_eq!((call.unexplained_ns, call.root), (500 * MS, Cause::Unknown));
     assert!(explanation.notes.is_empty(), "{:?}", explanation.notes);
+}
+
+/// A sleep that signals end, in a call of this number; without a stack, as the tracer tells it.
+fn soft(scene: &mut Scene, pid: i32, number: i64, by: i32) {
+    scene.writes(pid, 100, 600);
+    scene.sleeps(pid, 100, 600, "schedule", by);
+    let task = scene.line.tasks.get_mut(&pid).unwrap();
+    task.calls.last_mut().unwrap().number = number;
+    let wait = task.waits.last_mut().unwrap();
+    (wait.kind, wait.stack) = (WaitKind::Interruptible, None);
+}
+
+#[test]
+fn sleeps_that_signals_end_are_told_by_call_and_waker() {
+    const FLOCK: i64 = 73;
+    const URING: i64 = 426;
+    const NANOSLEEP: i64 = 35;
+    const EPOLL: i64 = 232;
+    let scene = |number| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(30, "holder");
+        soft(&mut scene, 30, NANOSLEEP, 0);
+        soft(&mut scene, 10, number, if number == FLOCK { 30 } else { 0 });
+        scene
+    };
+    let told = |scene: Scene| scene.known().explain(&Question::default());
+    // A lock of a file, whose holder did nothing but wait for a time.
+    let explanation = told(scene(FLOCK));
+    assert_eq!(explanation.slow_calls, 1);
+    let call = &explanation.calls[0];
+    assert_eq!((causes(call), call.cause_detail), (vec!["lock", "timer"], Some("file_lock")));
+    assert!(call.chain[0].evidence.contains("held by holder (pid 30)"));
+    assert_eq!((call.known_by, call.unexplained_ns), (Evidence::Event, 0));
+    // What was given to io_uring: late only if a disk ended something just then.
+    assert_eq!(told(scene(URING)).slow_calls, 0);
+    let mut with_disk = scene(URING);
+    with_disk.request(10, 100, 599, 4096);
+    let explanation = told(with_disk);
+    assert_eq!(causes(&explanation.calls[0]), ["direct_io", "device"]);
+    // A program that waits for its next order is not late.
+    assert_eq!(told(scene(EPOLL)).slow_calls, 0);
+}
+
+/// A wait for a disk that had nothing to do is a limit only where a group has one for that disk.
+#[test]
+fn an_idle_disk_is_a_limit_only_where_a_group_has_one() {
+    let told = |limit: Option<&str>| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
+        scene.request(10, 590, 599, 4096);
+        let path = "/sys/fs/cgroup/blkio/a/blkio.throttle.write_bps_device".to_owned();
+        scene.facts.extend(limit.map(|limit| (path, limit.to_owned())));
+        let explanation = scene.known().explain(&Question::default());
+        let call = &explanation.calls[0];
+        (causes(call), call.known_by, call.unexplained_ns / MS, call.advice.clone())
+    };
+    let (causes, known_by, unexplained_ms, _) = told(None);
+    assert_eq!((causes, known_by), (vec!["direct_io", "unknown"], Evidence::Absence));
+    assert_eq!(unexplained_ms, 500);
+    assert_eq!(told(Some("8:16 1048576")).0, ["direct_io", "unknown"]);
+    let (causes, known_by, unexplained_ms, advice) = told(Some("8:0 1048576"));
+    assert_eq!((causes, known_by), (vec!["direct_io", "throttle"], Evidence::AbsenceAndSetting));
+    assert_eq!(unexplained_ms, 0);
+    let lifts = "echo \"8:0 0\" > /sys/fs/cgroup/blkio/a/blkio.throttle.write_bps_device";
+    assert_eq!(advice[0].command, lifts);
+}
+
+/// Who held a lock ran as long as it was counted, and no longer.
+#[test]
+fn time_that_was_not_counted_is_not_told_as_run() {
+    let told = |run_ns: [u64; 2]| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(30, "holder");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "down_write < ext4_file_write_iter", 30);
+        for (at_ms, run_ns) in [(50, run_ns[0]), (700, run_ns[1])] {
+            scene.sleeps(30, at_ms, at_ms + 10, "io_schedule < __iomap_dio_rw", 0);
+            let wait = scene.line.tasks.get_mut(&30).unwrap().waits.last_mut().unwrap();
+            wait.processor.run_ns = Some(run_ns);
+        }
+        let explanation = scene.known().explain(&Question::default());
+        let call = explanation.calls.iter().find(|call| call.pid == 10).unwrap();
+        (causes(call), call.unexplained_ns / MS)
+    };
+    assert_eq!(told([7 * MS, 647 * MS]), (vec!["inode_lock", "running"], 0));
+    assert_eq!(told([7 * MS, 7 * MS]), (vec!["inode_lock", "unknown"], 500));
+}
+
+/// A file system that is frozen: who thawed it explains nothing by what he did.
+#[test]
+fn a_frozen_file_system_has_no_holder() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.task(30, "fsfreeze");
+    scene.writes(10, 100, 600);
+    scene.sleeps(10, 100, 600, "schedule < percpu_rwsem_wait < __percpu_down_read < vfs_write", 30);
+    scene.writes(30, 50, 60);
+    let freezes = scene.line.tasks.get_mut(&30).unwrap().calls.last_mut().unwrap();
+    (freezes.number, freezes.args[1]) = (16, soft::FREEZES);
+    let explanation = scene.known().explain(&Question::default());
+    let call = &explanation.calls[0];
+    assert_eq!((causes(call), call.known_by), (vec!["freeze"], Evidence::Stack));
+    let evidence = &call.chain[0].evidence;
+    assert!(evidence.contains("frozen by fsfreeze (pid 30) 50.0 ms before"), "{evidence}");
+    assert!(evidence.contains("thawed by fsfreeze (pid 30)"), "{evidence}");
+}
+
+#[test]
+fn a_stopped_task_says_who_let_it_go_on() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.task(30, "shell");
+    scene.writes(10, 100, 600);
+    scene.sleeps(10, 100, 600, "schedule < do_signal_stop < get_signal", 30);
+    scene.line.tasks.get_mut(&10).unwrap().waits[0].kind = WaitKind::Stopped;
+    scene.line.begin_ns = 50 * MS;
+    let explanation = scene.known().explain(&Question::default());
+    let call = &explanation.calls[0];
+    assert_eq!((causes(call), call.cause_detail), (vec!["stopped"], Some("signal")));
+    assert!(call.chain[0].evidence.contains("shell (pid 30) let it go on"));
+}
+
+/// A worker of a loop device waits for the file system below to be thawed.
+#[test]
+fn a_loop_device_is_followed_to_its_worker() {
+    let mut scene = Scene::default();
+    scene.facts.insert("/sys/block/sda/loop/backing_file".to_owned(), "/below/image".to_owned());
+    scene.task(10, "victim");
+    scene.task(30, "kworker/u8:1");
+    scene.writes(10, 100, 600);
+    scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
+    let stack = "schedule < percpu_rwsem_wait < __percpu_down_read < lo_rw_aio < loop_process_work";
+    scene.sleeps(30, 105, 595, stack, 40);
+    scene.request(10, 101, 599, 4096);
+    let explanation = scene.known().explain(&Question::default());
+    assert_eq!(causes(&explanation.calls[0]), ["direct_io", "device", "freeze"]);
+    assert_eq!(explanation.calls[0].cause, Cause::Freeze);
+}
+
+#[test]
+fn threads_that_were_there_before_are_of_their_process() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.task(11, "victim");
+    scene.task(12, "iou-wrk-10");
+    scene.facts.insert("threads".to_owned(), "11 10\nx\n".to_owned());
+    let mut known = scene.known();
+    known.focus.insert(10);
+    assert_eq!(known.all_in_focus().into_iter().collect::<Vec<_>>(), [10, 11, 12]);
+}
+
+/// Whatever the machine has, commands name files that are there, and values that are not so already.
+#[test]
+fn advice_names_files_that_are_there_and_values_that_are_new() {
+    let told = |facts: &[(&str, &str)]| {
+        let mut scene = a_lock_whose_holder_is_at_his_limit();
+        scene.facts.clear();
+        scene
+            .facts
+            .extend(facts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+        for at in 0..9 {
+            scene.request(31, 100 + at * 40, 139 + at * 40, 1 << 20);
+        }
+        let explanation = scene.known().explain(&Question::default());
+        let all = explanation.calls.iter().flat_map(|call| &call.advice);
+        all.map(|one| one.command.clone()).collect::<Vec<_>>()
+    };
+    for command in told(&[]) {
+        assert!(!command.contains("/sys/") && !command.contains("mount"), "{command}");
+    }
+    let strict = ("/sys/class/bdi/8:0/strict_limit", "1");
+    let lifts = "echo 100 > /sys/class/bdi/8:0/max_ratio; echo 0 > /sys/class/bdi/8:0/strict_limit";
+    assert!(told(&[strict]).iter().any(|command| command == lifts));
+    assert!(
+        !told(&[("/sys/class/bdi/8:0/strict_limit", "0"), ("/sys/class/bdi/8:0/max_ratio", "100")])
+            .iter()
+            .any(|command| command == lifts)
+    );
+    for command in told(&[strict, ("/sys/block/sda/queue/scheduler", "mq-deadline [bfq]")]) {
+        assert!(!command.contains("bfq"), "{command}");
+        assert!(!command.contains("MAJOR") && !command.contains("DEVICE"), "{command}");
+    }
 }
 
 const STACKS: [&str; 6] = [

@@ -4,7 +4,7 @@
 //! [`push_line`]. Invariant: one line of the report stays one line. Held by
 //! `foreign_names_of_tasks_stay_in_their_line`.
 
-use super::{Cause, Explanation, Knowledge, Node, SlowCall};
+use super::{Cause, Evidence, Explanation, Knowledge, Node, SlowCall};
 use baro_show::{duration, push_line};
 use std::fmt::Write;
 
@@ -56,9 +56,20 @@ pub(super) fn sentence(call: &SlowCall) -> String {
         (Some(mount), _) => format!(" on {mount}"),
         (None, _) => String::new(),
     };
+    let made = match call.call.as_str() {
+        "page fault" => "a page fault of ".to_owned(),
+        "io_uring" => "work for io_uring of ".to_owned(),
+        "its own code" => String::new(),
+        name => format!("{name}() of "),
+    };
+    let waited = match (call.began_before, call.is_open) {
+        (false, false) => "waited",
+        (true, false) => "was waiting when the recording began, and waited from then on for",
+        (false, true) => "waits still at the end of the recording, by then for",
+        (true, true) => "waits from before the recording till after its end, of which it saw",
+    };
     let mut text = format!(
-        "{}() of {} (pid {}){place} waited {}",
-        call.call,
+        "{made}{} (pid {}){place} {waited} {}",
         call.comm,
         call.pid,
         duration(call.wait_ns)
@@ -77,10 +88,35 @@ pub(super) fn sentence(call: &SlowCall) -> String {
         };
         let place =
             if link.place.is_empty() { String::new() } else { format!(" ({})", link.place) };
-        let _ = write!(text, "{glue}{} for {}{place}", duration(link.ns), link.cause.phrase());
+        let how = match link.known_by {
+            Evidence::AbsenceAndSetting => " as a setting says: not seen itself",
+            Evidence::Absence if link.cause != Cause::Unknown => " perhaps: nothing shows it",
+            _ => "",
+        };
+        let phrase = phrase(link.cause, link.detail);
+        let _ = write!(text, "{glue}{} for {phrase}{place}{how}", duration(link.ns));
         who = link.pid;
     }
     text
+}
+
+/// What is waited for, as exactly as it is known.
+fn phrase(cause: Cause, detail: Option<&'static str>) -> &'static str {
+    match (cause, detail) {
+        (Cause::Cpu, Some("cpu_quota")) => "its control group's next share of the processors",
+        (Cause::DataRead, Some("swap_in")) => "memory to be read from swap",
+        (Cause::Lock, Some("file_lock")) => "a lock of a file (flock, fcntl)",
+        (Cause::Lock, Some("lease")) => "another program to give up its lease of the file",
+        (Cause::DirectIo, Some("io_uring")) => "I/O that it gave to io_uring",
+        (Cause::DirectIo, Some("aio")) => "I/O that it submitted",
+        (Cause::Daemon, Some("fuse")) => "the program that is the file system (FUSE)",
+        (Cause::Daemon, Some("nfs_server")) => "the server of the file system",
+        (Cause::Commit, Some("fast_commit")) => "a fast commit of the journal",
+        (Cause::Stopped, Some("signal")) => "being allowed to go on: a signal had stopped it",
+        (Cause::Stopped, Some("freezer")) => "its control group to be thawed",
+        (Cause::Stopped, Some("debugger")) => "its debugger",
+        _ => cause.phrase(),
+    }
 }
 
 fn tree(known: &Knowledge, nodes: &[Node], depth: usize, whole_ns: u64, out: &mut String) {
@@ -88,7 +124,7 @@ fn tree(known: &Knowledge, nodes: &[Node], depth: usize, whole_ns: u64, out: &mu
         let who = if depth == 1 { String::new() } else { format!("{} ", known.who(node.pid)) };
         let what = match node.cause {
             Cause::Running => format!("{who}ran"),
-            cause => format!("{who}for {}", cause.phrase()),
+            cause => format!("{who}for {}", phrase(cause, node.detail)),
         };
         let place =
             if node.place.is_empty() { String::new() } else { format!(" [{}]", node.place) };

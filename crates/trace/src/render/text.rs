@@ -16,6 +16,7 @@ pub(super) fn wait_kind(kind: WaitKind) -> &'static str {
         WaitKind::Sleep => "sleeps (D)",
         WaitKind::Interruptible => "sleeps (S)",
         WaitKind::Runnable => "waits for a processor",
+        WaitKind::Stopped => "is stopped",
     }
 }
 

@@ -23,7 +23,8 @@ events! {
         tgid: i32 = "tgid",
         /// Its name.
         comm: Name = "comm",
-        /// Why it did not run: 0 it could have, 2 it slept and could not be interrupted (D).
+        /// Why it did not run: 0 it could have, 1 it slept and could be interrupted, 2 it slept and could
+        /// not (D), 4 it was stopped.
         state: u32 = "state",
         /// Since when.
         begin_ns: u64 = "begin_ns",
@@ -44,6 +45,23 @@ events! {
         /// How many calls that write it has ended: another write, another number. 0 where the kernel does
         /// not count them.
         write_calls: u64 = "write_calls",
+        /// The same of calls that read. Not in older traces, as all that follows up to `frames`.
+        read_calls: Option<u64> = "read_calls",
+        /// When the task was first off the processor since it came into the kernel: another call or page
+        /// fault, another time. 0 where nothing tells that it was in its own code in between.
+        entry_ns: Option<u64> = "entry_ns",
+        /// How long it has been on a processor in all of its life.
+        run_ns: Option<u64> = "run_ns",
+        /// How much of each period its group may have of the processors; 0 if there is no such limit.
+        quota_ns: Option<u64> = "quota_ns",
+        /// The length of that period.
+        period_ns: Option<u64> = "period_ns",
+        /// How long that group has been held for it, on all processors, up to now.
+        throttled_ns: Option<u64> = "throttled_ns",
+        /// The task that had the processor before it; 0 the idle one.
+        before_pid: Option<i32> = "before_pid",
+        /// Its name.
+        before_comm: Option<Name> = "before_comm",
         /// How many entries of `stack` count.
         frames: u64 = "frames",
         /// Where in the kernel it slept, innermost first, without the scheduler's functions.
@@ -110,7 +128,7 @@ events! {
         begin_ns: u64 = "begin_ns",
         /// What it returns; an error is its negative errno.
         ret: i64 = "ret",
-        /// How long it did not run: in D, or waiting for a processor.
+        /// How long it did not run.
         wait_ns: u64 = "wait_ns",
     }
     /// How full a journal is.

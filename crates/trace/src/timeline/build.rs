@@ -4,9 +4,12 @@
 //! without its beginning (the trace began in between, or events were lost) makes nothing; a second
 //! beginning replaces the first.
 
+mod hangs;
 mod journals;
 mod probes;
 mod tasks;
+
+pub(crate) use hangs::named_addresses;
 
 use super::{Context, Disk, Timeline, Wait};
 use crate::error::Result;
@@ -56,12 +59,22 @@ struct Now {
     reclaim_ns: Option<u64>,
     /// Which of its throttles are of this call.
     call_throttles: usize,
+    /// Since when it is on a processor.
+    on_ns: Option<u64>,
+    /// How long it has been on one, as far as was seen.
+    run_ns: u64,
+    /// The call that has just returned, until the task is seen to do something else.
+    returned: Option<super::Call>,
+    /// Where that call is among those that are kept.
+    returned_at: Option<usize>,
 }
 
 /// Makes a [`Timeline`] of events.
 #[derive(Debug)]
 pub struct Builder {
     limits: Limits,
+    /// The machine's architecture, for names of calls.
+    arch: Option<String>,
     line: Timeline,
     now: HashMap<i32, Now>,
     /// Of each processor: the task whose switch was its last event.
@@ -72,6 +85,16 @@ pub struct Builder {
     issued: HashMap<(Device, u64), usize>,
     /// Sleeps that the probes told, with the calls that they were in.
     in_calls: BTreeMap<i32, Vec<probes::Slept>>,
+    /// What tasks slept in when the recording began, and when it ended.
+    hangs: [Vec<hangs::Hang>; 2],
+    /// Addresses of functions that were told by name.
+    named: HashMap<String, u64>,
+    /// When the first of these was asked for.
+    hangs_ns: u64,
+    /// Whether each switch is recorded.
+    has_switches: bool,
+    /// Requests to other programs that have no answer yet: task and time.
+    asks: HashMap<u64, (i32, u64)>,
     /// Transactions whose data is being sent.
     flushing: HashMap<Device, BTreeSet<u32>>,
     spans: u64,
@@ -83,15 +106,27 @@ impl Builder {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
+            arch: None,
             line: Timeline::default(),
             now: HashMap::new(),
             switched: HashMap::new(),
             queued: HashMap::new(),
             issued: HashMap::new(),
             in_calls: BTreeMap::new(),
+            hangs: [Vec::new(), Vec::new()],
+            named: HashMap::new(),
+            hangs_ns: 0,
+            has_switches: false,
+            asks: HashMap::new(),
             flushing: HashMap::new(),
             spans: 0,
         }
+    }
+
+    /// Knows what numbers of calls mean.
+    #[must_use]
+    pub fn of_arch(self, arch: Option<&str>) -> Self {
+        Self { arch: arch.map(str::to_owned), ..self }
     }
 
     /// Takes the next event. Those of kinds without a schema are only counted.
@@ -107,6 +142,7 @@ impl Builder {
     ) -> Result<()> {
         if self.line.events == 0 {
             self.line.begin_ns = time_ns;
+            self.begin_hangs(time_ns);
         }
         self.line.events += 1;
         self.line.end_ns = self.line.end_ns.max(time_ns);
@@ -125,7 +161,10 @@ impl Builder {
             KernelEvent::Waking(event) => self.waking(at, event.pid, event.comm),
             KernelEvent::Fork(event) => {
                 self.name(event.child_pid, event.child_comm);
-                self.line.tasks.entry(event.child_pid).or_default().parent = Some(event.parent_pid);
+                let child = self.line.tasks.entry(event.child_pid).or_default();
+                child.parent = Some(event.parent_pid);
+                child.born_ns = Some(at.time_ns);
+                self.now.remove(&event.child_pid);
             }
             KernelEvent::Wakeup(event) => self.name(event.pid, event.comm),
             KernelEvent::SysEnter(event) => self.enter(at, event),
@@ -140,6 +179,8 @@ impl Builder {
                 self.now.entry(at.pid).or_default().reclaim_ns = Some(at.time_ns);
             }
             KernelEvent::ReclaimEnd(_) | KernelEvent::GroupReclaimEnd(_) => self.reclaimed(at),
+            KernelEvent::FuseSend(event) => self.asked(at, event.unique),
+            KernelEvent::FuseEnd(event) => self.answered(at, event.unique),
             KernelEvent::RqInsert(event) => self.queue(at, event),
             KernelEvent::RqIssue(event) => self.issue(at, event),
             KernelEvent::RqComplete(event) => self.complete(at, event),
@@ -167,6 +208,11 @@ impl Builder {
     /// The spans, with those that are still open.
     #[must_use]
     pub fn finish(mut self) -> Timeline {
+        self.end_hangs();
+        for (pid, begin_ns) in std::mem::take(&mut self.asks).into_values() {
+            let ask = super::Ask { begin_ns, end_ns: None, answered_by: None };
+            self.line.tasks.entry(pid).or_default().asks.push(ask);
+        }
         for (pid, now) in std::mem::take(&mut self.now) {
             self.open_at_end(pid, now);
         }
@@ -176,6 +222,8 @@ impl Builder {
             task.waits.sort_by_key(|wait| wait.begin_ns);
             task.handles.sort_by_key(|handle| handle.begin_ns);
             task.calls.sort_by_key(|call| call.begin_ns);
+            task.faults.sort_unstable();
+            task.asks.sort_by_key(|ask| ask.begin_ns);
         }
         self.line
     }
@@ -271,10 +319,12 @@ impl Timeline {
     pub fn of<R: Read + Seek>(trace: &mut TraceFile<R>, limits: Limits) -> Result<Self> {
         let set = trace.events().clone();
         let schemas = Schemas::resolve(&set)?;
-        let mut builder = Builder::new(limits);
+        let mut builder = Builder::new(limits).of_arch(trace.machine().arch.as_deref());
         for (pid, name) in trace.tasks() {
             builder.name(*pid, *name);
         }
+        builder.hangs_at_begin(trace.facts());
+        builder.hangs_at_end(trace.facts());
         let mut merged = trace.merge()?;
         while let Some(item) = merged.next()? {
             match item {

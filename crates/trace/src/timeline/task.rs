@@ -25,6 +25,37 @@ pub struct Task {
     pub throttles: Vec<Throttle>,
     /// Times in which it looked for free memory itself: (begin, end).
     pub reclaims: Vec<(u64, u64)>,
+    /// Requests that it made to a program that is a file system.
+    pub asks: Vec<Ask>,
+    /// Times in which it was off the processor within one stay in the kernel that was no call.
+    pub faults: Vec<(u64, u64)>,
+    /// Whether where its calls begin and end is known, or sleeps of unknown calls are told one by one.
+    pub calls_are_apart: bool,
+    /// When it was made, if within the trace.
+    pub born_ns: Option<u64>,
+    /// When it ended, if within the trace.
+    pub ended_ns: Option<u64>,
+}
+
+/// A request to a program that is a file system (FUSE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// When it was sent.
+    pub begin_ns: u64,
+    /// When it was answered; None if that was not within the trace.
+    pub end_ns: Option<u64>,
+    /// The task that answered.
+    pub answered_by: Option<i32>,
+}
+
+impl Task {
+    /// The request that was without an answer at a time.
+    #[must_use]
+    pub fn asked(&self, time_ns: u64) -> Option<&Ask> {
+        let after = self.asks.partition_point(|ask| ask.begin_ns <= time_ns);
+        let ask = self.asks.get(after.checked_sub(1)?)?;
+        ask.end_ns.is_none_or(|end_ns| end_ns > time_ns).then_some(ask)
+    }
 }
 
 /// A system call.
@@ -64,8 +95,32 @@ pub enum WaitKind {
     Sleep,
     /// It slept and signals could wake it (S).
     Interruptible,
-    /// It would have run, but another did.
+    /// It would have run, but another did, or its group had no share of the processors left.
     Runnable,
+    /// It was stopped: by a signal, by a debugger, or its group is frozen.
+    Stopped,
+}
+
+/// What is known of a task and its processor around a wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Processor {
+    /// How long the task had been on a processor before the wait, in all that was counted.
+    pub run_ns: Option<u64>,
+    /// The task that had the processor just before this one went on; 0 is the idle task.
+    pub before_pid: Option<i32>,
+    /// What its group may have of the processors.
+    pub quota: Option<Quota>,
+}
+
+/// What a control group may have of the processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// So much of each period.
+    pub quota_ns: u64,
+    /// The period.
+    pub period_ns: u64,
+    /// How long the group has been held for it, up to the end of the wait.
+    pub throttled_ns: u64,
 }
 
 /// A time in which a task did not run.
@@ -86,6 +141,8 @@ pub struct Wait {
     pub waker: Option<Waker>,
     /// The task that got its processor; 0 is the idle task. None if not recorded.
     pub next_pid: Option<i32>,
+    /// What is known of processors around it.
+    pub processor: Processor,
 }
 
 /// Who woke a task.

@@ -2,7 +2,7 @@
 
 use super::{DISK, MS, line, report};
 use crate::analyze::{Analysis, Cause, Options, Piece, pieces, split};
-use crate::timeline::{CheckpointCall, Journal, TailMove, Wait, WaitKind};
+use crate::timeline::{CheckpointCall, Journal, Processor, TailMove, Wait, WaitKind};
 
 #[test]
 fn handles_of_a_hand_made_journal() {
@@ -62,6 +62,7 @@ fn what_is_unexplained_is_split_by_what_the_task_did() {
         stack: None,
         waker: None,
         next_pid: None,
+        processor: Processor::default(),
     };
     let sleeps = [
         sleep(WaitKind::Sleep, 0, Some(4), Some(5)),

@@ -4,7 +4,9 @@ use super::report;
 use crate::analyze::{Analysis, Options, Source, analyze};
 use crate::explain::Knowledge;
 use crate::record::Name;
-use crate::timeline::{Call, CallCount, Context, Symbols, Timeline, Wait, WaitKind, Waker};
+use crate::timeline::{
+    Call, CallCount, Context, Processor, Symbols, Timeline, Wait, WaitKind, Waker,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +61,7 @@ fn calls_and_waits_are_those_of_the_tasks_that_are_asked_for() {
             stack: None,
             waker: None,
             next_pid: None,
+            processor: Processor::default(),
         });
     }
     let known = Knowledge::new(
@@ -89,6 +92,7 @@ fn waits_of_hand_made_tasks() {
         stack,
         waker,
         next_pid: None,
+        processor: Processor::default(),
     };
     let by = |pid, context| Some(Waker { pid, context });
     let task = line.tasks.entry(5).or_default();

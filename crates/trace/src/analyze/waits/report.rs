@@ -11,6 +11,7 @@ fn kind(kind: WaitKind) -> (&'static str, &'static str) {
         WaitKind::Sleep => ("asleep, no signal could wake them (D)", "sleep"),
         WaitKind::Runnable => ("ready, but another ran", "runnable"),
         WaitKind::Interruptible => ("asleep, signals could wake them (S)", "interruptible"),
+        WaitKind::Stopped => ("stopped", "stopped"),
     }
 }
 

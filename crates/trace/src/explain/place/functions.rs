@@ -45,9 +45,23 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
     ),
     (Cause::Handle, &["start_this_handle", "jbd2__journal_restart", "add_transaction_credits"]),
     (Cause::TransactionLocked, &["wait_transaction_locked", "wait_transaction_switching"]),
-    (Cause::LogSpace, &["__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"]),
-    (Cause::Commit, &["jbd2_log_wait_commit", "jbd2_complete_transaction", "ext4_fc_commit"]),
-    (Cause::OpenHandles, &["jbd2_journal_wait_updates"]),
+    (
+        Cause::LogSpace,
+        &[
+            "__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint", "xlog_grant_head_wait",
+            "xlog_grant_head_check",
+        ],
+    ),
+    (
+        Cause::Commit,
+        &[
+            "jbd2_log_wait_commit", "jbd2_complete_transaction", "ext4_fc_commit", "xfs_log_force_seq",
+            "xlog_force_lsn", "xlog_wait_on_iclog", "xfs_log_force", "btrfs_sync_log",
+            "btrfs_wait_for_commit", "wait_for_commit", "btrfs_commit_transaction",
+        ],
+    ),
+    // A fast commit and a freeze wait so for the handles that are open.
+    (Cause::OpenHandles, &["jbd2_journal_wait_updates", "jbd2_journal_lock_updates"]),
     (
         Cause::OrderedData,
         &[
@@ -67,7 +81,7 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
         ],
     ),
     (Cause::JournalBuffer, &["do_get_write_access"]),
-    (Cause::Freeze, &["__sb_start_write", "jbd2_journal_lock_updates", "ext4_freeze"]),
+    (Cause::Freeze, &["__sb_start_write", "ext4_freeze"]),
     (
         Cause::Writeback,
         &[
@@ -83,7 +97,8 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
         Cause::MetadataRead,
         &[
             "ext4_read_bh", "ext4_read_bh_lock", "ext4_bread", "ext4_bread_batch", "__bread_gfp",
-            "bread_gfp", "ext4_sb_bread", "__ext4_sb_bread_gfp", "ext4_wait_block_bitmap",
+            "bread_gfp", "ext4_sb_bread", "xfs_buf_iowait", "xfs_buf_read_map", "read_extent_buffer_pages",
+            "btrfs_read_extent_buffer", "read_tree_block", "__ext4_sb_bread_gfp", "ext4_wait_block_bitmap",
             "ext4_read_inode_bitmap", "__ext4_get_inode_loc", "__read_extent_tree_block",
             "ext4_get_branch", "ext4_mb_init_cache", "ext4_read_block_bitmap", "__ext4_find_entry",
             "ext4_mb_load_buddy_gfp", "ext4_get_inode_loc", "ext4_dx_find_entry",
@@ -126,11 +141,27 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
     (
         Cause::Daemon,
         &[
-            "request_wait_answer", "fuse_simple_request", "fuse_dev_do_read",
-            "__fuse_simple_request",
+            "request_wait_answer", "fuse_simple_request", "__fuse_simple_request", "fuse_get_req",
+            "rpc_wait_bit_killable", "rpc_wait_for_completion_task", "nfs_wait_bit_killable",
+            "nfs4_wait_clnt_recover", "nbd_send_cmd",
         ],
     ),
-    (Cause::Timer, &["do_nanosleep", "hrtimer_nanosleep", "msleep"]),
+    (Cause::DirectIo, &["io_cqring_wait", "read_events", "do_io_getevents"]),
+    (
+        Cause::Lock,
+        &[
+            "flock_lock_inode_wait", "locks_lock_inode_wait", "posix_lock_inode_wait",
+            "do_lock_file_wait", "fcntl_setlk", "fcntl_setlk64", "__break_lease",
+        ],
+    ),
+    (
+        Cause::Stopped,
+        &["do_signal_stop", "ptrace_stop", "__refrigerator", "do_freezer_trap", "do_jobctl_trap"],
+    ),
+    (
+        Cause::Timer,
+        &["do_nanosleep", "hrtimer_nanosleep", "msleep", "common_nsleep"],
+    ),
 ];
 
 /// Functions that wait for a folio to be unlocked, if nothing inside says what is done with it.
@@ -148,6 +179,49 @@ pub(super) const FOLIO_WAITS: &[&str] =
     &["folio_wait_bit_common", "folio_wait_bit", "wait_on_page_bit_common", "wait_on_page_bit"];
 
 pub(super) const BUFFER_WAITS: &[&str] = &["__wait_on_buffer", "wait_on_buffer", "__lock_buffer"];
+
+/// Functions that a frozen file system holds: `sb_start_write` and its like are inlined in them, and it is
+/// the lock for each processor (`percpu_rwsem`) that they wait for then.
+#[rustfmt::skip]
+pub(super) const FREEZE_HOLDS: &[&str] = &[
+    "vfs_write", "do_iter_write", "vfs_iter_write", "vfs_iocb_iter_write", "do_iter_readv_writev",
+    "vfs_writev", "do_writev", "do_pwritev", "ksys_write", "__kernel_write", "kernel_write",
+    "io_write", "io_fallocate", "aio_write", "io_submit_one", "do_sendfile", "do_splice",
+    "splice_file_range", "iter_file_splice_write", "vfs_copy_file_range", "vfs_fallocate",
+    "vfs_clone_file_range", "do_clone_file_range", "vfs_dedupe_file_range_one",
+    "mnt_want_write", "mnt_want_write_file", "__mnt_want_write", "filename_create", "path_openat",
+    "open_last_lookups", "do_open", "do_truncate", "do_sys_ftruncate", "do_ftruncate",
+    "vfs_truncate", "touch_atime", "ext4_evict_inode", "evict", "ext4_page_mkwrite", "filemap_page_mkwrite",
+    "xfs_filemap_page_mkwrite", "__xfs_filemap_fault", "xfs_filemap_fault", "xfs_write_fault",
+    "btrfs_page_mkwrite", "f2fs_vm_page_mkwrite", "f2fs_evict_inode", "block_page_mkwrite",
+    "xfs_trans_alloc", "start_transaction", "btrfs_evict_inode", "lo_rw_aio", "loop_process_work",
+    "ext4_setattr", "vfs_setxattr", "do_renameat2", "do_unlinkat", "do_rmdir", "do_mkdirat",
+    "ovl_copy_up_flags", "ovl_start_write", "ovl_inode_lock_interruptible", "file_start_write",
+];
+
+/// The locks that are there for each processor.
+pub(super) const PERCPU_LOCKS: &[&str] = &["percpu_rwsem_wait", "__percpu_down_read"];
+
+/// Reading what was written to swap.
+#[rustfmt::skip]
+pub(super) const SWAP_READS: &[&str] = &[
+    "do_swap_page", "swapin_readahead", "swap_cluster_readahead", "swap_vma_readahead",
+    "swap_read_folio", "shmem_swapin_folio", "swapin_folio", "read_swap_cache_async",
+];
+
+/// Workers of loop devices.
+#[rustfmt::skip]
+pub(super) const LOOP_WORKERS: &[&str] = &[
+    "loop_process_work", "loop_workfn", "loop_rootcg_workfn", "lo_rw_aio", "loop_queue_work",
+    "loop_kthread_worker_fn", "lo_write_bvec", "lo_read_simple", "lo_req_flush",
+];
+
+/// Waits for a time.
+#[rustfmt::skip]
+pub(super) const TIMERS: &[&str] = &[
+    "schedule_timeout", "schedule_timeout_uninterruptible", "schedule_timeout_killable",
+    "io_schedule_timeout", "schedule_hrtimeout_range_clock", "schedule_hrtimeout",
+];
 
 /// Whose lock it is, by the function that takes it.
 #[rustfmt::skip]

@@ -7,8 +7,8 @@ use crate::file::Machine;
 use crate::record::{Device, Frames, Name};
 use crate::render::{SlowCall, SlowLink, View};
 use crate::timeline::{
-    Call, CheckpointCall, Context, Disk, Handle, Journal, JournalSample, ListLengths, Request,
-    Stage, Sync, TailMove, Task, Throttle, Timeline, Transaction, Wait, WaitKind, Waker,
+    Call, CheckpointCall, Context, Disk, Handle, Journal, JournalSample, ListLengths, Processor,
+    Request, Stage, Sync, TailMove, Task, Throttle, Timeline, Transaction, Wait, WaitKind, Waker,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -48,7 +48,20 @@ fn wait() -> impl Strategy<Value = (Wait, Option<Vec<u64>>)> {
     let waker = option::of((pid(), context).prop_map(|(pid, context)| Waker { pid, context }));
     let parts = (kind, time(), side(), side(), waker, option::of(vec(any::<u64>(), 0..3)));
     parts.prop_map(|(kind, begin_ns, woken_ns, end_ns, waker, stack)| {
-        (Wait { kind, begin_ns, woken_ns, end_ns, stack: None, waker, next_pid: None }, stack)
+        let processor = Processor::default();
+        (
+            Wait {
+                kind,
+                begin_ns,
+                woken_ns,
+                end_ns,
+                stack: None,
+                waker,
+                next_pid: None,
+                processor,
+            },
+            stack,
+        )
     })
 }
 

@@ -6,7 +6,7 @@ use crate::record::{Device, Name};
 use crate::render::{PAGE_BYTES_MAX, SlowCall, View, html};
 use crate::schema::RunStats;
 use crate::timeline::{
-    Disk, Journal, JournalSample, Request, Task, Timeline, Transaction, Wait, WaitKind,
+    Disk, Journal, JournalSample, Processor, Request, Task, Timeline, Transaction, Wait, WaitKind,
 };
 
 /// All tags that a page may have.
@@ -101,6 +101,7 @@ fn pages_are_balanced_and_escaped() {
         let end_ns = task.waits.first().map(|wait| wait.begin_ns + 1_000_000_000_000);
         task.waits.push(Wait {
             next_pid: None,
+            processor: Processor::default(),
             kind: WaitKind::Sleep,
             begin_ns: end_ns.unwrap_or(1) - 1_000_000_000_000,
             woken_ns: None,
@@ -242,6 +243,7 @@ fn huge() -> (Timeline, Vec<SlowCall>) {
         line.disks.insert(Device(number), Disk { requests: (0..10_000).map(request).collect() });
         let wait = Wait {
             next_pid: None,
+            processor: Processor::default(),
             kind: WaitKind::Sleep,
             begin_ns: 5,
             woken_ns: None,

@@ -1,17 +1,21 @@
 //! Records of the probes: whole waits, handles and calls, and what they saw of journals.
 //!
-//! Without records of calls a call is what sleeps have in common: the same call with the same
-//! arguments, of as many calls before that wrote, with little time between. Its beginning is then that
-//! of its first sleep, and its end that of its last; the syncs of ext4 have events of their own.
+//! Without records of calls a call is what sleeps have in common. Where the kernel tells that a task
+//! went on in its own code, all sleeps since then are of one call, or of one page fault. Where it does not,
+//! the kernel's counts of reads and writes, and ext4's events of syncs, tell one call from the next; sleeps
+//! of other calls are then told one by one, as many short ones look like a long one. The beginning of a call
+//! is that of its first sleep, and its end that of its last.
 //!
-//! Invariant: sleeps of two syncs, or of two writes where the kernel counts writes, make two calls.
-//! Held by `sleeps_become_calls`.
+//! Invariant: no call is made of two, and no two of one where that is known. Held by
+//! `calls_are_those_that_were_made` and `sleeps_become_calls`.
 
 use super::{At, Builder};
+use crate::calls;
 use crate::record::Frames;
 use crate::schema::{HandleHeld, HandleWait, HandleWaits, KernelEvent, Sleep, TransactionLists};
 use crate::timeline::{
-    Call, Context, Handle, JournalSample, ListLengths, Stage, Task, Wait, WaitKind, Waker,
+    Call, Context, Handle, JournalSample, ListLengths, Processor, Quota, Stage, Task, Wait,
+    WaitKind, Waker,
 };
 
 /// Sleeps of one call that are further apart are told as two calls: a task that runs for so long does
@@ -23,13 +27,41 @@ const SAME_NS: u64 = 50_000;
 /// What tells the sleeps of one call from those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InCall {
-    number: i64,
+    /// None: in none, so it is a page fault or nothing.
+    number: Option<i64>,
     args: [u64; 3],
     write_calls: u64,
+    read_calls: Option<u64>,
+    /// When this stay in the kernel began to be off the processor; None where that is not known.
+    entry_ns: Option<u64>,
 }
 
 /// A sleep, from and to, and the call that it was in.
 pub(super) type Slept = ((u64, u64), InCall);
+
+/// How a call is told from the next of the same number and arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Apart {
+    /// The kernel counts it.
+    Counted,
+    /// A file system has events of it.
+    Sync,
+    /// By nothing.
+    Not,
+}
+
+impl Apart {
+    fn of(arch: Option<&str>, number: Option<i64>) -> Self {
+        let name = number.and_then(|number| calls::name(arch, number));
+        match name {
+            Some("fsync" | "fdatasync" | "msync" | "sync" | "syncfs" | "sync_file_range") => {
+                Self::Sync
+            }
+            Some(name) if calls::moves(name).is_some() => Self::Counted,
+            _ => Self::Not,
+        }
+    }
+}
 
 impl Builder {
     pub(super) fn probe_event(&mut self, at: At, event: &KernelEvent) {
@@ -74,27 +106,45 @@ impl Builder {
         let stack = Frames::new(event.stack.into_iter().take(frames));
         let is_sleep = event.state != 0;
         let wait = Wait {
-            kind: if is_sleep { WaitKind::Sleep } else { WaitKind::Runnable },
+            kind: match event.state {
+                0 => WaitKind::Runnable,
+                1 => WaitKind::Interruptible,
+                4 => WaitKind::Stopped,
+                _ => WaitKind::Sleep,
+            },
             begin_ns: event.begin_ns,
             woken_ns: (is_sleep && event.woken_ns != 0).then_some(event.woken_ns),
             end_ns: Some(at.time_ns),
             stack: (!stack.addresses().is_empty()).then(|| self.line.stacks.add(stack)),
             waker: waker.filter(|_| is_sleep),
             next_pid: None,
+            processor: processor(event),
         };
         if !self.room() {
             return;
         }
-        let in_call = (event.call >= 0).then_some(InCall {
-            number: event.call,
+        let in_call = InCall {
+            number: (event.call >= 0).then_some(event.call),
             args: event.args,
             write_calls: event.write_calls,
-        });
+            read_calls: event.read_calls,
+            entry_ns: event.entry_ns.filter(|entry_ns| *entry_ns != 0),
+        };
         self.line.begin_ns = self.line.begin_ns.min(event.begin_ns);
-        self.line.tasks.entry(event.pid).or_default().waits.push(wait);
-        if let Some(in_call) = in_call {
-            let span = (wait.begin_ns, at.time_ns);
-            self.in_calls.entry(event.pid).or_default().push((span, in_call));
+        // It may have slept since before the trace: then this is the end of that.
+        if let Some(now) = self.now.get_mut(&event.pid) {
+            (now.wait, now.call) = (None, None);
+        }
+        let task = self.line.tasks.entry(event.pid).or_default();
+        task.waits.push(wait);
+        if event.tgid != event.pid {
+            task.parent.get_or_insert(event.tgid);
+        }
+        self.in_calls.entry(event.pid).or_default().push(((wait.begin_ns, at.time_ns), in_call));
+        if let (Some(before), Some(name)) =
+            (event.before_pid.filter(|pid| *pid > 0), event.before_comm)
+        {
+            self.name(before, name);
         }
     }
 
@@ -209,44 +259,75 @@ impl Builder {
     /// Makes calls of sleeps, where no event or record tells the calls themselves.
     pub(super) fn sleeps_to_calls(&mut self) {
         let in_calls = std::mem::take(&mut self.in_calls);
-        if self.line.calls_are_exact {
-            return;
-        }
+        let arch = self.arch.clone();
+        let arch = arch.as_deref();
         for (pid, mut sleeps) in in_calls {
             sleeps.sort_unstable_by_key(|((begin_ns, _), _)| *begin_ns);
             let task: &mut Task = self.line.tasks.entry(pid).or_default();
-            let mut last: Option<InCall> = None;
             let mut syncs: Vec<u64> = task.syncs.iter().map(|sync| sync.begin_ns).collect();
             syncs.sort_unstable();
+            let synced = |from_ns: u64, to_ns: u64| {
+                let next = syncs.partition_point(|sync_ns| *sync_ns <= from_ns);
+                syncs.get(next).is_some_and(|sync_ns| *sync_ns <= to_ns)
+            };
+            task.calls_are_apart = sleeps.iter().all(|(_, one)| one.entry_ns.is_some());
+            // Stays in the kernel, in their order.
+            let mut stays: Vec<Slept> = Vec::new();
             for ((begin_ns, end_ns), in_call) in sleeps {
-                let of_last = task.calls.last().and_then(|call| call.end_ns);
-                let synced = of_last.is_some_and(|last_ns| {
-                    let next = syncs.partition_point(|sync_ns| *sync_ns <= last_ns);
-                    syncs.get(next).is_some_and(|sync_ns| *sync_ns <= begin_ns)
-                });
-                match task.calls.last_mut() {
-                    Some(call)
-                        if last == Some(in_call)
-                            && !synced
-                            && call.end_ns.is_some_and(|at| at + APART_NS > begin_ns) =>
+                match stays.last_mut() {
+                    Some(((_, last_ns), last))
+                        if is_same(arch, last, &in_call, begin_ns.saturating_sub(*last_ns))
+                            && (in_call.entry_ns.is_some() || !synced(*last_ns, begin_ns)) =>
                     {
-                        call.end_ns = call.end_ns.max(Some(end_ns));
+                        *last_ns = end_ns.max(*last_ns);
                     }
-                    _ => {
-                        let [a, b, c] = in_call.args;
-                        task.calls.push(Call {
-                            number: in_call.number,
-                            args: [a, b, c, 0, 0, 0],
-                            begin_ns,
-                            end_ns: Some(end_ns),
-                            ret: 0,
-                        });
-                    }
+                    _ => stays.push(((begin_ns, end_ns), in_call)),
                 }
-                last = Some(in_call);
+            }
+            for ((begin_ns, end_ns), in_call) in stays {
+                let Some(number) = in_call.number else {
+                    task.faults.push((begin_ns, end_ns));
+                    continue;
+                };
+                if self.line.calls_are_exact {
+                    continue;
+                }
+                let [a, b, c] = in_call.args;
+                task.calls.push(Call {
+                    number,
+                    args: [a, b, c, 0, 0, 0],
+                    begin_ns,
+                    end_ns: Some(end_ns),
+                    ret: 0,
+                });
             }
         }
     }
+}
+
+/// Whether two sleeps, one after the other with that much time between, are of one stay in the kernel.
+fn is_same(arch: Option<&str>, last: &InCall, next: &InCall, gap_ns: u64) -> bool {
+    if let (Some(last), Some(next)) = (last.entry_ns, next.entry_ns) {
+        return last == next;
+    }
+    if last.number.is_none() || last != next || gap_ns >= APART_NS {
+        return false;
+    }
+    match Apart::of(arch, next.number) {
+        Apart::Sync => true,
+        Apart::Counted => next.write_calls != 0 || next.read_calls.is_some_and(|count| count != 0),
+        Apart::Not => false,
+    }
+}
+
+fn processor(event: &Sleep) -> Processor {
+    let quota = match (event.quota_ns, event.period_ns, event.throttled_ns) {
+        (Some(quota_ns @ 1..), Some(period_ns), Some(throttled_ns)) => {
+            Some(Quota { quota_ns, period_ns, throttled_ns })
+        }
+        _ => None,
+    };
+    Processor { run_ns: event.run_ns, before_pid: event.before_pid, quota }
 }
 
 #[cfg(test)]
@@ -255,6 +336,7 @@ mod tests {
     use crate::record::{Device, Name};
     use crate::schema::FRAMES;
     use crate::timeline::{Builder, Limits};
+    use proptest::prelude::*;
 
     fn sleep(begin_ns: u64, call: i64, write_calls: u64) -> KernelEvent {
         let mut stack = [0; FRAMES];
@@ -273,6 +355,14 @@ mod tests {
             call,
             args: [3, 4, 5],
             write_calls,
+            read_calls: None,
+            entry_ns: None,
+            run_ns: None,
+            quota_ns: None,
+            period_ns: None,
+            throttled_ns: None,
+            before_pid: None,
+            before_comm: None,
             frames: 1,
             stack,
         })
@@ -280,7 +370,7 @@ mod tests {
 
     #[test]
     fn sleeps_become_calls() {
-        let mut builder = Builder::new(Limits::default());
+        let mut builder = Builder::new(Limits::default()).of_arch(Some("x86_64"));
         let at = |time_ns| At { cpu: 8191, time_ns, pid: 5, context: Context::Task };
         let ms = |ms: u64| ms * 1_000_000;
         // Two sleeps of one write, one of the next, two of an fsync, one of the next fsync.
@@ -304,5 +394,133 @@ mod tests {
         assert!(!line.calls_are_exact && task.waits.len() == 6);
         assert_eq!(task.waits[0].waker, Some(Waker { pid: 9, context: Context::Task }));
         assert_eq!(line.task_name(9), Some(Name::new(b"jbd2")));
+    }
+
+    /// A stay of a task in the kernel: the call, and its sleeps as (time before, length), in microseconds.
+    type Stay = (usize, u64, Vec<(u64, u64)>);
+
+    const CALLS: [i64; 6] = [0, 1, 4, 257, 74, 82];
+    const TOLD_US: u64 = 1_000;
+
+    fn stays() -> impl Strategy<Value = Vec<Stay>> {
+        let sleeps = prop::collection::vec((1..30_000_u64, 1..40_000_u64), 0..4);
+        prop::collection::vec((0..CALLS.len(), 0..2_u64, sleeps), 1..12)
+    }
+
+    /// A sleep as the programs tell it, and the call that it truly was in.
+    struct Made {
+        sleep: Sleep,
+        end_ns: u64,
+    }
+
+    /// Plays tasks; gives what is told in the order of its end, the syncs, and for each task its calls with
+    /// their sleeps that are told: number, begin and end of the call, first and last of these.
+    #[allow(clippy::type_complexity, reason = "three lists of a test")]
+    fn played(
+        tasks: &[Vec<Stay>],
+        knows_entries: bool,
+    ) -> (Vec<Made>, Vec<(i32, u64, u64)>, Vec<Vec<(i64, [u64; 2], Option<[u64; 2]>)>>) {
+        let (mut made, mut syncs, mut truth) = (Vec::new(), Vec::new(), Vec::new());
+        for (stays, pid) in tasks.iter().zip(1..) {
+            let mut now_us = 1_000 * u64::try_from(pid).unwrap();
+            let (mut reads, mut writes) = (0, 0);
+            let mut calls = Vec::new();
+            for (call, arg, sleeps) in stays {
+                now_us += 5;
+                let begin_us = now_us;
+                let mut entry_us = None;
+                let mut told: Option<[u64; 2]> = None;
+                for (before_us, length_us) in sleeps {
+                    let from_us = now_us + before_us;
+                    now_us = from_us + length_us;
+                    let entry = *entry_us.get_or_insert(from_us);
+                    if *length_us < TOLD_US {
+                        continue;
+                    }
+                    let first = told.map_or(from_us, |told| told[0]);
+                    told = Some([first, now_us]);
+                    let KernelEvent::Sleep(mut sleep) =
+                        sleep(from_us * 1_000, CALLS[*call], writes)
+                    else {
+                        unreachable!()
+                    };
+                    (sleep.pid, sleep.tgid, sleep.args) = (pid, pid, [*arg, 4, 5]);
+                    sleep.read_calls = Some(reads);
+                    sleep.entry_ns = Some(if knows_entries { entry * 1_000 } else { 0 });
+                    made.push(Made { sleep, end_ns: now_us * 1_000 });
+                }
+                now_us += 3;
+                match CALLS[*call] {
+                    0 => reads += 1,
+                    1 => writes += 1,
+                    74 => syncs.push((pid, begin_us * 1_000, now_us * 1_000)),
+                    _ => {}
+                }
+                calls.push((CALLS[*call], [begin_us, now_us], told));
+            }
+            truth.push(calls);
+        }
+        made.sort_by_key(|one| one.end_ns);
+        (made, syncs, truth)
+    }
+
+    fn built(made: &[Made], syncs: &[(i32, u64, u64)]) -> crate::timeline::Timeline {
+        let mut builder = Builder::new(Limits::default()).of_arch(Some("x86_64"));
+        let at = |pid, time_ns| At { cpu: 8191, time_ns, pid, context: Context::Task };
+        for (pid, from_ns, to_ns) in syncs {
+            let enter =
+                crate::schema::SyncFileEnter { dev: Device(1), ino: 1, parent: 1, datasync: false };
+            builder.sync_begins(at(*pid, *from_ns), &enter);
+            builder.sync_ends(at(*pid, *to_ns));
+        }
+        for one in made {
+            builder.known(at(one.sleep.pid, one.end_ns), &KernelEvent::Sleep(one.sleep));
+        }
+        builder.finish()
+    }
+
+    /// Few with each push, many where there is time.
+    fn cases() -> u32 {
+        if std::env::var("BARO_TEST_TIER").is_ok_and(|tier| tier == "push") { 200 } else { 5_000 }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+        /// Where the kernel tells when a task is in its own code, the calls are those that were made.
+        #[test]
+        fn calls_are_those_that_were_made(tasks in prop::collection::vec(stays(), 1..4)) {
+            let (made, syncs, truth) = played(&tasks, true);
+            let line = built(&made, &syncs);
+            for (calls, pid) in truth.iter().zip(1..) {
+                let told: Vec<(i64, u64, Option<u64>)> = calls
+                    .iter()
+                    .filter_map(|(number, _, told)| told.map(|[from, to]| (*number, from * 1_000, Some(to * 1_000))))
+                    .collect();
+                let found = line.tasks.get(&pid).map_or(&[][..], |task| &task.calls);
+                let found: Vec<(i64, u64, Option<u64>)> =
+                    found.iter().map(|call| (call.number, call.begin_ns, call.end_ns)).collect();
+                prop_assert_eq!(found, told);
+            }
+        }
+
+        /// Where it does not, a call may be told in parts, but never two as one; reads, writes and syncs
+        /// are told whole.
+        #[test]
+        fn no_call_is_made_of_two(tasks in prop::collection::vec(stays(), 1..4)) {
+            let (made, syncs, truth) = played(&tasks, false);
+            let line = built(&made, &syncs);
+            for (calls, pid) in truth.iter().zip(1..) {
+                let found = line.tasks.get(&pid).map_or(&[][..], |task| &task.calls);
+                for call in found {
+                    let (from, to) = (call.begin_ns, call.end_ns.unwrap());
+                    let within = |[begin_us, end_us]: [u64; 2]| from >= begin_us * 1_000 && to <= end_us * 1_000;
+                    prop_assert!(
+                        calls.iter().any(|(number, span, _)| *number == call.number && within(*span)),
+                        "{call:?} of {calls:?}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -3,52 +3,102 @@
 use super::{At, Builder, Now};
 use crate::record::Name;
 use crate::schema::{BalanceDirtyPages, KernelStack, Switch, SyncFileEnter, SysEnter, SysExit};
-use crate::timeline::{Call, Sync, Task, Throttle, Wait, WaitKind, Waker};
+use crate::timeline::{Ask, Call, Processor, Sync, Task, Throttle, Wait, WaitKind, Waker};
 
 /// States of `sched_switch` (`TASK_STATE_TO_CHAR_STR` of include/linux/sched.h): these bits have
 /// meant the same since 4.14, commit efb40f588b43 "sched/tracing: Fix trace_sched_switch task-state
 /// printing"; 2 includes a sleep that only a deadly signal ends.
 const SLEEPS: i64 = 2;
 const INTERRUPTIBLE: i64 = 1;
+/// Stopped by a signal or by a debugger.
+const STOPS: i64 = 4 | 8;
 /// Dead tasks and zombies.
 const ENDS: i64 = 16 | 32;
+/// What lies between the event of a call's return and what the kernel does on the way to the program.
+const RETURNS_NS: u64 = 50_000;
 
 impl Builder {
     pub(super) fn switch(&mut self, at: At, event: &Switch) {
+        self.has_switches = true;
         self.name(event.prev_pid, event.prev_comm);
         self.name(event.next_pid, event.next_comm);
         if event.prev_pid != 0 {
-            let kind = match event.prev_state {
-                state if state & ENDS != 0 => None,
-                state if state & SLEEPS != 0 => Some(WaitKind::Sleep),
-                state if state & INTERRUPTIBLE != 0 => Some(WaitKind::Interruptible),
-                // Running: by its own will or not, another goes first.
-                state if state & 0xff == 0 => Some(WaitKind::Runnable),
-                // Idle, stopped, parked.
-                _ => Some(WaitKind::Interruptible),
-            };
-            let wait = |kind| Wait {
-                kind,
-                begin_ns: at.time_ns,
-                woken_ns: None,
-                end_ns: None,
-                stack: None,
-                waker: None,
-                next_pid: Some(event.next_pid),
-            };
-            let now = self.now.entry(event.prev_pid).or_default();
-            if kind.is_none() {
-                // `exit` does not return.
-                now.call = None;
-            }
-            now.wait = kind.map(wait);
+            self.goes(at, event);
             self.switched.insert(at.cpu, event.prev_pid);
         }
-        if event.next_pid != 0
-            && let Some(wait) = self.now.entry(event.next_pid).or_default().wait.take()
-        {
-            self.waited(event.next_pid, Wait { end_ns: Some(at.time_ns), ..wait });
+        if event.next_pid != 0 {
+            self.comes(at, event);
         }
+    }
+
+    /// A task leaves its processor.
+    fn goes(&mut self, at: At, event: &Switch) {
+        let kind = match event.prev_state {
+            state if state & ENDS != 0 => None,
+            state if state & SLEEPS != 0 => Some(WaitKind::Sleep),
+            state if state & INTERRUPTIBLE != 0 => Some(WaitKind::Interruptible),
+            state if state & STOPS != 0 => Some(WaitKind::Stopped),
+            // Running: by its own will or not, another goes first.
+            state if state & 0xff == 0 => Some(WaitKind::Runnable),
+            // Idle, parked.
+            _ => Some(WaitKind::Interruptible),
+        };
+        let begin_ns = self.line.begin_ns;
+        let now = self.now.entry(event.prev_pid).or_default();
+        // One that was not seen to come has been there since the trace began.
+        let on_ns = now.on_ns.take().unwrap_or(if now.run_ns == 0 { begin_ns } else { at.time_ns });
+        now.run_ns += at.time_ns.saturating_sub(on_ns);
+        if kind.is_none() {
+            // `exit` does not return.
+            now.call = None;
+            self.line.tasks.entry(event.prev_pid).or_default().ended_ns = Some(at.time_ns);
+        }
+        let late = |call: &Call| call.end_ns.is_none_or(|end_ns| end_ns + RETURNS_NS < at.time_ns);
+        if kind == Some(WaitKind::Interruptible) || now.returned.as_ref().is_some_and(late) {
+            now.returned = None;
+        }
+        let processor = Processor { run_ns: Some(now.run_ns), ..Processor::default() };
+        now.wait = kind.map(|kind| Wait {
+            kind,
+            begin_ns: at.time_ns,
+            woken_ns: None,
+            end_ns: None,
+            stack: None,
+            waker: None,
+            next_pid: Some(event.next_pid),
+            processor,
+        });
+    }
+
+    /// A task gets a processor.
+    fn comes(&mut self, at: At, event: &Switch) {
+        let now = self.now.entry(event.next_pid).or_default();
+        now.on_ns = Some(at.time_ns);
+        let Some(mut wait) = now.wait.take() else { return };
+        wait.end_ns = Some(at.time_ns);
+        wait.processor.before_pid = Some(event.prev_pid);
+        // A task that is stopped or held for its group's quota returns from its call and is not yet in
+        // its own code: for who called the call lasts.
+        if let Some(mut call) = now.returned.take() {
+            call.end_ns = Some(at.time_ns);
+            let (is_long, kept_at) =
+                (wait.duration_ns(0) >= self.limits.min_call_ns, now.returned_at);
+            now.returned = Some(call);
+            let room = is_long && (kept_at.is_some() || self.room());
+            let task = self.line.tasks.entry(event.next_pid).or_default();
+            match kept_at.and_then(|index| task.calls.get_mut(index)) {
+                Some(kept) if is_long => kept.end_ns = call.end_ns,
+                None if room => {
+                    task.calls.push(call);
+                    let index = task.calls.len() - 1;
+                    if let Some(now) = self.now.get_mut(&event.next_pid) {
+                        now.returned_at = Some(index);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.waited(event.next_pid, wait);
     }
 
     /// Keeps a wait that has ended.
@@ -91,6 +141,7 @@ impl Builder {
             ret: 0,
         });
         now.call_throttles = 0;
+        now.returned = None;
     }
 
     pub(super) fn exit(&mut self, at: At, event: &SysExit) {
@@ -108,8 +159,30 @@ impl Builder {
         count.sum_ns = count.sum_ns.saturating_add(duration_ns);
         count.max_ns = count.max_ns.max(duration_ns);
         count.sum_ret = count.sum_ret.saturating_add(u64::try_from(event.ret).unwrap_or(0));
+        let ended = Call { end_ns: Some(at.time_ns), ret: event.ret, ..call };
         if keep {
-            task.calls.push(Call { end_ns: Some(at.time_ns), ret: event.ret, ..call });
+            task.calls.push(ended);
+        }
+        let kept_at = keep.then(|| task.calls.len() - 1);
+        if let Some(now) = self.now.get_mut(&at.pid) {
+            (now.returned, now.returned_at) = (Some(ended), kept_at);
+        }
+    }
+
+    /// A request goes to the program that is a file system.
+    pub(super) fn asked(&mut self, at: At, unique: u64) {
+        if self.asks.len() < 1 << 16 {
+            self.asks.insert(unique, (at.pid, at.time_ns));
+        }
+    }
+
+    /// It has answered.
+    pub(super) fn answered(&mut self, at: At, unique: u64) {
+        let Some((pid, begin_ns)) = self.asks.remove(&unique) else { return };
+        let is_long = at.time_ns.saturating_sub(begin_ns) >= self.limits.min_wait_ns;
+        if is_long && self.room() {
+            let ask = Ask { begin_ns, end_ns: Some(at.time_ns), answered_by: Some(at.pid) };
+            self.line.tasks.entry(pid).or_default().asks.push(ask);
         }
     }
 

@@ -1,0 +1,305 @@
+//! What a recording cannot see in events: threads that were there before, tasks that sleep when it begins
+//! or ends, and the limits of control groups.
+//!
+//! All of it goes into the trace as facts, text that [`crate::timeline`] and [`crate::explain`] read. Only
+//! tasks that sleep as those do that wait for storage have their stack read.
+//!
+//! Invariant: only reads, and all that is read is bounded. Held by `this_machine_has_a_state`.
+
+use crate::calls;
+use crate::explain::place::Place;
+use baro_sys::{clock, files};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// The fact with lines `task process` of all threads but the first of each process.
+pub(crate) const THREADS: &str = "threads";
+/// The fact with what tasks slept in when the recording began; see [`hangs`].
+pub(crate) const HANGS: &str = "hangs";
+/// The fact with the limits of processors: `quota_ns period_ns throttled_ns path`, and `of task` lines.
+pub(crate) const QUOTAS: &str = "quotas";
+/// What facts have behind their name that were read when the recording ended.
+pub(crate) const AT_END: &str = " at the end";
+
+const TASKS_MAX: usize = 1 << 16;
+/// `PF_KTHREAD` of include/linux/sched.h.
+const KERNEL_TASK: u64 = 0x0020_0000;
+/// Room of one fact, with some left for its name.
+const TEXT_BYTES_MAX: usize = 24 << 10;
+const FILE_BYTES_MAX: u64 = 16 << 10;
+/// Stacks that are read of the tasks that sleep.
+const HANGS_MAX: usize = 64;
+/// Sleeps that probes are told of.
+const SLEEPERS_MAX: usize = 1_024;
+/// Folders of control groups that are looked into.
+const GROUPS_MAX: usize = 4_096;
+const DEPTH_MAX: usize = 8;
+
+fn text(path: &Path) -> Option<String> {
+    files::read_text(path, FILE_BYTES_MAX).ok()
+}
+
+/// All tasks: `(task, process)`.
+fn tasks() -> Vec<(i32, i32)> {
+    let mut tasks = Vec::new();
+    let proc = Path::new("/proc");
+    for process in files::list(proc).unwrap_or_default() {
+        let Ok(tgid) = process.parse::<i32>() else { continue };
+        for task in files::list(&proc.join(&process).join("task")).unwrap_or_default() {
+            if let Some(tid) = task.parse().ok().filter(|_| tasks.len() < TASKS_MAX) {
+                tasks.push((tid, tgid));
+            }
+        }
+    }
+    tasks
+}
+
+/// Threads and hangs.
+pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static str, String); 2] {
+    let tasks = tasks();
+    let mut threads = String::new();
+    for (tid, tgid) in tasks.iter().filter(|(tid, tgid)| tid != tgid) {
+        if threads.len() > TEXT_BYTES_MAX {
+            break;
+        }
+        let _ = writeln!(threads, "{tid} {tgid}");
+    }
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let mut hangs = format!("at {}\n", clock::monotonic_ns());
+    let others = asleep(tasks.iter().filter(|(_, tgid)| *tgid != own));
+    let mut count = 0;
+    for (tid, state) in others {
+        if count == HANGS_MAX || hangs.len() > TEXT_BYTES_MAX {
+            break;
+        }
+        if let Some(told) = hang(tid, state, since) {
+            hangs.push_str(&told);
+            count += 1;
+        }
+    }
+    [(THREADS, threads), (HANGS, hangs)]
+}
+
+/// Tasks that sleep, or are stopped, in a call that may wait for storage or in one that no signal ends; those
+/// first that tell most.
+fn asleep<'a>(tasks: impl Iterator<Item = &'a (i32, i32)>) -> Vec<(i32, char)> {
+    let order = |state: char| match state {
+        'D' => Some(0),
+        'S' => Some(1),
+        'T' | 't' => Some(2),
+        _ => None,
+    };
+    let state = |(tid, _): &(i32, i32)| {
+        let state = state_of(*tid)?;
+        Some((order(state)?, *tid, state))
+    };
+    let hangs = |(order, tid, _): &(i32, i32, char)| *order != 1 || storage_call(*tid).is_some();
+    let mut found: Vec<(i32, i32, char)> = tasks.filter_map(state).filter(hangs).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, tid, state)| (tid, state)).collect()
+}
+
+/// Tasks that sleep now as those do that wait for storage, with their states: D, S, or T.
+#[must_use]
+pub fn sleepers() -> Vec<(i32, char)> {
+    let mut found = asleep(tasks().iter());
+    found.truncate(SLEEPERS_MAX);
+    found
+}
+
+/// `task TID STATE SINCE_NS CALL ARG ARG ARG` and a line for each function, the innermost first; -1 for
+/// no call, 0 if it is not known since when.
+fn hang(tid: i32, state: char, since: &mut dyn FnMut(i32) -> Option<u64>) -> Option<String> {
+    let call = call_of(tid);
+    let stack = text(Path::new(&format!("/proc/{tid}/stack")))?;
+    let functions: Vec<&str> = stack.lines().filter_map(function).collect();
+    // The kernel's own tasks wait so for work, and a pipe that is empty is no hang.
+    let place = Place::of(functions.iter().map(|name| Some(*name)));
+    if functions.is_empty() || state == 'S' && place.layers.is_empty() || is_idle(&functions) {
+        return None;
+    }
+    let (number, args) = call.unwrap_or((-1, [0; 3]));
+    let since_ns = since(tid).unwrap_or(0);
+    let [a, b, c] = args;
+    Some(format!("task {tid} {state} {since_ns} {number} {a} {b} {c}\n{}\n", functions.join("\n")))
+}
+
+fn is_idle(functions: &[&str]) -> bool {
+    let waits = [
+        "worker_thread",
+        "rcu_gp_kthread",
+        "kthread_worker_fn",
+        "rescuer_thread",
+        "smpboot_thread_fn",
+    ];
+    functions.first().is_some_and(|name| waits.contains(name))
+}
+
+/// `[<0>] folio_wait_bit+0x1/0x2 [module]`
+fn function(line: &str) -> Option<&str> {
+    let name = line.split_once("] ")?.1.split(['+', ' ']).next()?;
+    (!name.is_empty() && !name.starts_with("0x")).then_some(name)
+}
+
+fn state_of(tid: i32) -> Option<char> {
+    let stat = text(Path::new(&format!("/proc/{tid}/stat")))?;
+    // The name stands in brackets and may hold any.
+    let mut words = stat.rsplit_once(") ")?.1.split(' ');
+    let state = words.next()?.chars().next()?;
+    // The kernel's own tasks wait for work in sleeps that signals end.
+    let flags: u64 = words.nth(5)?.parse().ok()?;
+    (state == 'D' || flags & KERNEL_TASK == 0).then_some(state)
+}
+
+/// Number and first arguments of the call that a task is in.
+fn call_of(tid: i32) -> Option<(i64, [u64; 3])> {
+    let line = text(Path::new(&format!("/proc/{tid}/syscall")))?;
+    let mut words = line.split_whitespace();
+    let number = words.next()?.parse().ok().filter(|number| *number >= 0)?;
+    let mut args = [0; 3];
+    for arg in &mut args {
+        *arg = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+    }
+    Some((number, args))
+}
+
+/// The same if it is a call that may wait for storage.
+fn storage_call(tid: i32) -> Option<(i64, [u64; 3])> {
+    let call = call_of(tid)?;
+    let name = calls::name(Some(std::env::consts::ARCH), call.0)?;
+    calls::is_storage(name).then_some(call)
+}
+
+/// Limits of I/O of all control groups, by their files.
+pub(super) fn limits() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"] {
+        let only_here =
+            root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/blkio"));
+        groups(Path::new(root), !only_here, &mut |group| {
+            const FILES: [&str; 5] = [
+                "io.max",
+                "blkio.throttle.read_bps_device",
+                "blkio.throttle.write_bps_device",
+                "blkio.throttle.read_iops_device",
+                "blkio.throttle.write_iops_device",
+            ];
+            for file in FILES {
+                let path = group.join(file);
+                if let Some(text) = text(&path).filter(|text| !text.trim().is_empty()) {
+                    found.push((path.display().to_string(), text.trim().to_owned()));
+                }
+            }
+        });
+    }
+    found.truncate(256);
+    found
+}
+
+/// Limits of processors of all control groups that have one.
+pub(super) fn quotas() -> String {
+    let mut told = String::new();
+    for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"] {
+        let only_here = root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/cpu"));
+        groups(Path::new(root), !only_here, &mut |group| {
+            if told.len() < TEXT_BYTES_MAX
+                && let Some((quota_ns, period_ns)) = quota(group)
+            {
+                let stat = text(&group.join("cpu.stat")).unwrap_or_default();
+                let count = |key: &str| {
+                    let line = stat.lines().find_map(|line| line.strip_prefix(key))?;
+                    line.trim().parse::<u64>().ok()
+                };
+                let throttled_ns = count("throttled_time ")
+                    .or_else(|| count("throttled_usec ").map(|us| us.saturating_mul(1_000)));
+                let throttled_ns = throttled_ns.unwrap_or(0);
+                let _ = writeln!(told, "{quota_ns} {period_ns} {throttled_ns} {}", group.display());
+                let tasks =
+                    ["cgroup.threads", "tasks"].iter().find_map(|file| text(&group.join(file)));
+                for task in tasks.unwrap_or_default().lines().take(256) {
+                    let _ = writeln!(told, "of {task}");
+                }
+            }
+        });
+    }
+    told
+}
+
+/// Quota and period of a group, in nanoseconds.
+fn quota(group: &Path) -> Option<(u64, u64)> {
+    if let Some(max) = text(&group.join("cpu.max")) {
+        let (quota, period) = max.trim().split_once(' ')?;
+        return Some((quota.parse::<u64>().ok()? * 1_000, period.parse::<u64>().ok()? * 1_000));
+    }
+    let number = |file: &str| text(&group.join(file))?.trim().parse::<i64>().ok();
+    let quota_us = u64::try_from(number("cpu.cfs_quota_us")?).ok()?;
+    Some((quota_us * 1_000, u64::try_from(number("cpu.cfs_period_us")?).ok()? * 1_000))
+}
+
+/// Calls for a folder of control groups, and for all below it.
+fn groups(root: &Path, below: bool, each: &mut dyn FnMut(&Path)) {
+    let mut next: Vec<(PathBuf, usize)> = vec![(root.to_owned(), 0)];
+    let mut seen = 0;
+    while let Some((group, depth)) = next.pop() {
+        each(&group);
+        seen += 1;
+        if !below || depth == DEPTH_MAX || seen == GROUPS_MAX {
+            continue;
+        }
+        for name in files::list(&group).unwrap_or_default() {
+            // Files of groups have a dot or an underline in their names, or are these.
+            let is_file = name.split_once('.').is_some_and(|(of, _)| FILE_KINDS.contains(&of))
+                || matches!(name.as_str(), "tasks" | "notify_on_release" | "release_agent");
+            if !is_file {
+                next.push((group.join(name), depth + 1));
+            }
+        }
+    }
+}
+
+const FILE_KINDS: [&str; 16] = [
+    "cgroup",
+    "cpu",
+    "cpuacct",
+    "cpuset",
+    "io",
+    "memory",
+    "pids",
+    "blkio",
+    "hugetlb",
+    "rdma",
+    "misc",
+    "freezer",
+    "devices",
+    "perf_event",
+    "irq",
+    "net_cls",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_a_state() {
+        let [(_, threads), (_, hangs)] = of_tasks(&mut |_| None);
+        let numbers = |line: &str| line.split(' ').all(|word| word.parse::<i32>().is_ok());
+        assert!(threads.lines().all(numbers), "{threads}");
+        assert!(hangs.starts_with("at "), "{hangs}");
+        assert!(hangs.len() < 2 * TEXT_BYTES_MAX);
+        assert!(
+            limits()
+                .iter()
+                .all(|(path, text)| path.starts_with("/sys/fs/cgroup") && !text.is_empty())
+        );
+        assert!(
+            quotas().lines().all(|line| line.starts_with("of ") || line.split(' ').count() >= 4)
+        );
+    }
+
+    #[test]
+    fn functions_are_read_and_other_lines_passed_over() {
+        let names = ["[<0>] a_b+0x1/0x2 [mod]", "[<0>] 0xffff", "", "nothing", "[<0>] c+0x0/0x1"];
+        assert_eq!(names.map(function), [Some("a_b"), None, None, None, Some("c")]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Tasks as the recorder found them: threads of processes that were there before, and groups whose share of
+//! the processors is limited.
+//!
+//! Invariant: a thread that was there before belongs to its process, as one that was made within the trace.
+//! Held by `threads_that_were_there_before_are_of_their_process`.
+
+use super::Knowledge;
+use crate::timeline::{Symbols, Timeline, named_addresses};
+use std::collections::BTreeMap;
+
+/// A limit of processors that a control group had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct GroupQuota {
+    pub(super) quota_ns: u64,
+    pub(super) period_ns: u64,
+    pub(super) throttled_ns: u64,
+    pub(super) path: String,
+    /// Whether its files are those of the second version of control groups.
+    pub(super) is_v2: bool,
+    /// Its tasks, as far as they were seen.
+    tasks: Vec<i32>,
+}
+
+/// Gives threads to their processes.
+pub(super) fn add_parents(line: &mut Timeline, facts: &BTreeMap<String, String>) {
+    for name in ["threads", "threads at the end"] {
+        for pair in facts.get(name).map_or("", String::as_str).lines() {
+            let Some((task, process)) = pair.split_once(' ') else { continue };
+            if let (Ok(task), Ok(process)) = (task.parse::<i32>(), process.trim().parse()) {
+                line.tasks.entry(task).or_default().parent.get_or_insert(process);
+            }
+        }
+    }
+    // The kernel's workers of io_uring are called after the task that they work for.
+    for (pid, task) in &mut line.tasks {
+        let of = std::str::from_utf8(task.name.as_bytes()).ok().and_then(|name| {
+            name.strip_prefix("iou-wrk-")
+                .or_else(|| name.strip_prefix("iou-sqp-"))?
+                .parse::<i32>()
+                .ok()
+        });
+        if let Some(of) = of.filter(|of| of != pid) {
+            task.parent.get_or_insert(of);
+        }
+    }
+}
+
+/// Names the functions of stacks that were told by name.
+pub(super) fn add_hangs(line: &Timeline, symbols: &mut Symbols) {
+    for (address, name) in named_addresses(&line.named_functions) {
+        symbols.add(address, address + 1, name);
+    }
+}
+
+fn quotas(text: &str) -> Vec<GroupQuota> {
+    let mut groups: Vec<GroupQuota> = Vec::new();
+    for line in text.lines() {
+        if let Some(task) = line.strip_prefix("of ") {
+            if let (Some(last), Ok(task)) = (groups.last_mut(), task.trim().parse()) {
+                last.tasks.push(task);
+            }
+            continue;
+        }
+        let mut words = line.splitn(4, ' ');
+        let mut number = || words.next()?.parse::<u64>().ok();
+        let (Some(quota_ns), Some(period_ns), Some(throttled_ns)) = (number(), number(), number())
+        else {
+            continue;
+        };
+        let path = words.next().unwrap_or("").to_owned();
+        let is_v2 = !path.starts_with("/sys/fs/cgroup/cpu");
+        groups.push(GroupQuota {
+            quota_ns,
+            period_ns,
+            throttled_ns,
+            path,
+            is_v2,
+            tasks: Vec::new(),
+        });
+    }
+    groups
+}
+
+/// Groups that were held within the trace, and how long in it.
+pub(super) fn held_groups(facts: &BTreeMap<String, String>) -> Vec<GroupQuota> {
+    let text = |name: &str| facts.get(name).map_or("", String::as_str);
+    let mut before: BTreeMap<String, GroupQuota> = BTreeMap::new();
+    before.extend(quotas(text("quotas")).into_iter().map(|one| (one.path.clone(), one)));
+    let mut held = quotas(text("quotas at the end"));
+    for one in &mut held {
+        if let Some(same) = before.get(&one.path) {
+            one.throttled_ns = one.throttled_ns.saturating_sub(same.throttled_ns);
+            one.tasks.extend(&same.tasks);
+        }
+        one.tasks.sort_unstable();
+    }
+    held.retain(|one| one.throttled_ns > 0);
+    held
+}
+
+impl Knowledge {
+    /// The group that a task is in, if its share of processors is limited and it was held for that within
+    /// the trace; of a task that was seen in none the only group that was held, and false.
+    pub(super) fn quota_of(&self, pid: i32) -> Option<(&GroupQuota, bool)> {
+        let own = self.held_groups.iter().find(|one| one.tasks.binary_search(&pid).is_ok());
+        let only = self.held_groups.first().filter(|_| self.held_groups.len() == 1);
+        own.or(only).map(|one| (one, own.is_some()))
+    }
+}

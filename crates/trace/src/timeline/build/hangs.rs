@@ -1,0 +1,237 @@
+//! What tasks slept in when a recording began and when it ended: the recorder asked the kernel for it, as no
+//! event tells of a sleep that neither begins nor ends within the trace.
+//!
+//! Such a sleep is told from the first event on, or up to the last: how long it was in truth nobody saw.
+//!
+//! Invariant: a sleep that events tell too is there once. Held by `a_hang_is_told_once`.
+
+use super::Builder;
+use crate::record::Frames;
+use crate::timeline::{Call, Processor, Wait, WaitKind};
+use std::collections::BTreeMap;
+
+/// A task that slept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hang {
+    pid: i32,
+    kind: WaitKind,
+    /// Since when, if that is known.
+    since_ns: Option<u64>,
+    call: Option<(i64, [u64; 3])>,
+    /// Functions, the innermost first.
+    functions: Vec<String>,
+}
+
+/// Between the recorder's look and the first event lies less.
+const OLD_NS: u64 = 2_000_000_000;
+/// Functions that were told by name have addresses that no kernel uses.
+const NAMED_FROM: u64 = 0x100;
+
+/// Lines `task TID STATE SINCE_NS CALL ARG ARG ARG`, each with lines of functions behind it. What is in
+/// another form is passed over.
+fn parse(text: &str) -> Vec<Hang> {
+    let text =
+        text.split_once('\n').filter(|(line, _)| line.starts_with("at ")).map_or(text, |two| two.1);
+    let mut hangs: Vec<Hang> = Vec::new();
+    for line in text.lines() {
+        let Some(rest) = line.strip_prefix("task ") else {
+            if let Some(last) = hangs.last_mut().filter(|last| last.functions.len() < 64) {
+                last.functions.push(line.to_owned());
+            }
+            continue;
+        };
+        let words: Vec<&str> = rest.split(' ').collect();
+        let [pid, state, since_ns, number, args @ ..] = words.as_slice() else { continue };
+        let kind = match *state {
+            "D" => WaitKind::Sleep,
+            "T" | "t" => WaitKind::Stopped,
+            _ => WaitKind::Interruptible,
+        };
+        let mut three = [0; 3];
+        for (arg, word) in three.iter_mut().zip(args) {
+            *arg = word.parse().unwrap_or(0);
+        }
+        let (Ok(pid), Ok(number)) = (pid.parse(), number.parse::<i64>()) else { continue };
+        hangs.push(Hang {
+            pid,
+            kind,
+            since_ns: since_ns.parse().ok().filter(|since_ns| *since_ns != 0),
+            call: (number >= 0).then_some((number, three)),
+            functions: Vec::new(),
+        });
+    }
+    hangs
+}
+
+impl Builder {
+    pub(super) fn hangs_at_begin(&mut self, facts: &BTreeMap<String, String>) {
+        let text = facts.get("hangs").map_or("", String::as_str);
+        let at = text.lines().next().and_then(|line| line.strip_prefix("at "));
+        self.hangs_ns = at.and_then(|at| at.trim().parse().ok()).unwrap_or(0);
+        self.hangs[0] = parse(text);
+    }
+
+    pub(super) fn hangs_at_end(&mut self, facts: &BTreeMap<String, String>) {
+        self.hangs[1] = facts.get("hangs at the end").map_or_else(Vec::new, |text| parse(text));
+    }
+
+    /// The trace begins: these sleep.
+    pub(super) fn begin_hangs(&mut self, time_ns: u64) {
+        // A ring has lost its beginning: what was then is over, or not.
+        let is_old = self.hangs_ns.saturating_add(OLD_NS) < time_ns;
+        for hang in std::mem::take(&mut self.hangs[0]).into_iter().filter(|_| !is_old) {
+            self.hang(hang, time_ns);
+        }
+    }
+
+    fn hang(&mut self, hang: Hang, begin_ns: u64) {
+        let stack = self.named_stack(&hang.functions);
+        let now = self.now.entry(hang.pid).or_default();
+        now.wait = Some(Wait {
+            kind: hang.kind,
+            begin_ns,
+            woken_ns: None,
+            end_ns: None,
+            stack: Some(stack),
+            waker: None,
+            next_pid: None,
+            processor: Processor::default(),
+        });
+        if let Some((number, [a, b, c])) = hang.call {
+            let args = [a, b, c, 0, 0, 0];
+            now.call = Some(Call { number, args, begin_ns, end_ns: None, ret: 0 });
+        }
+    }
+
+    /// The trace ends: of sleeps that the recorder saw no end of, those that are told as lasting still are
+    /// kept; where each switch was recorded it knows itself.
+    pub(super) fn end_hangs(&mut self) {
+        let ending = std::mem::take(&mut self.hangs[1]);
+        if self.has_switches {
+            for hang in ending {
+                let stack = self.named_stack(&hang.functions);
+                let wait = self.now.get_mut(&hang.pid).and_then(|now| now.wait.as_mut());
+                if let Some(wait) = wait.filter(|wait| wait.kind == hang.kind) {
+                    wait.stack.get_or_insert(stack);
+                }
+            }
+            return;
+        }
+        let last: BTreeMap<i32, Hang> = ending.into_iter().map(|hang| (hang.pid, hang)).collect();
+        self.now.retain(|pid, now| {
+            let lasts = last.contains_key(pid);
+            if !lasts {
+                (now.wait, now.call) = (None, None);
+            }
+            lasts || now.sync.is_some() || now.handle.is_some() || now.reclaim_ns.is_some()
+        });
+        for (pid, hang) in last {
+            // One that has lasted since the beginning has its begin from there.
+            let began = self.now.get(&pid).and_then(|now| now.wait).map(|wait| wait.begin_ns);
+            let since_ns = began.or(hang.since_ns);
+            if let Some(since_ns) = since_ns.filter(|since_ns| *since_ns <= self.line.end_ns) {
+                self.hang(hang, since_ns);
+            }
+        }
+    }
+
+    fn named_stack(&mut self, functions: &[String]) -> crate::timeline::StackId {
+        let (line, numbers) = (&mut self.line, &mut self.named);
+        let addresses: Vec<u64> = functions
+            .iter()
+            .map(|name| {
+                let next = NAMED_FROM + line.named_functions.len() as u64;
+                let address = *numbers.entry(name.clone()).or_insert(next);
+                if address == next {
+                    line.named_functions.push(name.clone());
+                }
+                address
+            })
+            .collect();
+        line.stacks.add(Frames::new(addresses))
+    }
+}
+
+/// The addresses that functions have which were told by name.
+pub(crate) fn named_addresses(functions: &[String]) -> impl Iterator<Item = (u64, &str)> {
+    functions.iter().zip(NAMED_FROM..).map(|(name, address)| (address, name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::At;
+    use super::*;
+    use crate::record::Name;
+    use crate::schema::{KernelEvent, Switch, SysExit};
+    use crate::timeline::{Context, Limits, Timeline};
+
+    const TEXT: &str = "at 5\ntask 7 D 0 1 3 4 5\nvfs_write\nksys_write\nnonsense x\ntask x\ntask 8 S 40 73 1 2 3\n\
+                        locks_lock_inode_wait";
+    const MS: u64 = 1_000_000;
+
+    fn told(begin: &str, end: &str, first_ns: u64, more: &[(u64, KernelEvent)]) -> Timeline {
+        let mut builder = Builder::new(Limits::default());
+        let facts = [("hangs", begin), ("hangs at the end", end)];
+        let facts = facts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        builder.hangs_at_begin(&facts);
+        builder.hangs_at_end(&facts);
+        (builder.line.begin_ns, builder.line.end_ns) = (first_ns, first_ns + 100 * MS);
+        builder.begin_hangs(first_ns);
+        for (time_ns, event) in more {
+            builder.known(At { cpu: 0, time_ns: *time_ns, pid: 7, context: Context::Task }, event);
+        }
+        builder.finish()
+    }
+
+    fn spans(line: &Timeline, pid: i32) -> Vec<(u64, Option<u64>)> {
+        let task = line.tasks.get(&pid);
+        let waits = task.map_or(&[][..], |task| &task.waits);
+        waits.iter().map(|wait| (wait.begin_ns / MS, wait.end_ns.map(|ns| ns / MS))).collect()
+    }
+
+    #[test]
+    fn texts_in_another_form_are_passed_over() {
+        let hangs = parse(TEXT);
+        assert_eq!(hangs.len(), 2);
+        assert_eq!(
+            (hangs[0].pid, hangs[0].kind, hangs[0].call),
+            (7, WaitKind::Sleep, Some((1, [3, 4, 5])))
+        );
+        assert_eq!(hangs[0].functions.len(), 3);
+        assert_eq!((hangs[1].since_ns, hangs[1].kind), (Some(40), WaitKind::Interruptible));
+        assert_eq!(parse("").len() + parse("at 7").len() + parse("no\nat 3\n").len(), 0);
+    }
+
+    #[test]
+    fn a_hang_is_told_once() {
+        let at = |ms: u64| ms * MS;
+        // From before to after: both ends are open, and its call is told.
+        let line = told(TEXT, TEXT, at(1), &[]);
+        assert_eq!(spans(&line, 7), [(1, None)]);
+        let call = line.tasks[&7].calls[0];
+        assert_eq!((call.number, call.begin_ns, call.end_ns), (1, at(1), None));
+        // Ended within, seen by nobody: not told, as its end is not known.
+        assert_eq!(spans(&told(TEXT, "", at(1), &[]), 7), []);
+        // Seen by the tracer: it goes on after 50 ms, and returns.
+        let switch = KernelEvent::Switch(Switch {
+            prev_comm: Name::new(b"a"),
+            prev_pid: 9,
+            prev_prio: 120,
+            prev_state: 1,
+            next_comm: Name::new(b"b"),
+            next_pid: 7,
+            next_prio: 120,
+        });
+        let exit = KernelEvent::SysExit(SysExit { number: 1, ret: 0 });
+        let line = told(TEXT, "", at(1), &[(at(51), switch), (at(52), exit)]);
+        assert_eq!(spans(&line, 7), [(1, Some(51))]);
+        assert_eq!(line.tasks[&7].calls[0].end_ns, Some(at(52)));
+        // Begun within, and still there at the end: since when the probes know.
+        assert_eq!(
+            spans(&told("", &TEXT.replace("S 40", &format!("S {}", at(30))), at(1), &[]), 8),
+            [(30, None)]
+        );
+        // A ring has lost its beginning.
+        assert_eq!(spans(&told(TEXT, "", at(9_000), &[]), 7), []);
+    }
+}

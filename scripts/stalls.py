@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""A table of stalls that were made on purpose: what each victim measured, and what `baro explain` said.
+
+    scripts/stalls.py RESULTS.jsonl [RESULTS.jsonl..] > table.md
+
+A line of RESULTS is a JSON object: `case`, `coll` (the collector), `what` (how it was made), `expected`
+(names of causes, `|` between), `victim` (`call`, `ms`), and of the call that was told `wait_ms`, `cause`,
+`root`, `unexpl_pct`; null where none was. Of two lines of one case and collector the last counts.
+A first file with `--before` gives the same of an older program, in columns beside.
+"""
+
+import argparse
+import json
+import sys
+
+
+def read(paths):
+    rows = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                rows[row["case"], row["coll"]] = row
+    return rows
+
+
+def judged(row):
+    """right, another cause, or nothing told."""
+    if row.get("wait_ms") is None:
+        return "not told"
+    right = {row["cause"], row["root"]} & set(row["expected"].split("|"))
+    return "right" if right else "other"
+
+
+def told(row):
+    if row.get("wait_ms") is None:
+        return "-"
+    cause, root = row["cause"], row["root"]
+    return cause if cause == root else f"{cause} < {root}"
+
+
+def length(row):
+    wait, victim = row.get("wait_ms"), row["victim"]["ms"]
+    return "-" if wait is None or not victim else f"{wait:.0f} ({100 * (wait - victim) / victim:+.1f} %)"
+
+
+def count(rows):
+    counts = {}
+    for (_, collector), row in rows.items():
+        by = counts.setdefault(collector, {"right": 0, "other": 0, "not told": 0})
+        by[judged(row)] += 1
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--before", action="append", default=[])
+    parser.add_argument("results", nargs="+")
+    arguments = parser.parse_args()
+    before, after = read(arguments.before), read(arguments.results)
+    for name, rows in (("before", before), ("after", after)):
+        for collector, by in sorted(count(rows).items()):
+            print(f"{name}, {collector}: " + ", ".join(f"{n} {what}" for what, n in by.items()), file=sys.stderr)
+    print("| case | collector | right cause | before | told | judged | unexplained | victim, ms | told, ms |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for (case, collector), row in sorted(after.items()):
+        old = before.get((case, collector))
+        was = "" if old is None else f"{told(old)}, {length(old)}"
+        doubt = row.get("unexpl_pct")
+        cells = [
+            case, collector, row["expected"].replace("|", ", "), was, told(row), judged(row),
+            "-" if doubt is None else f"{doubt} %", f"{row['victim']['ms']:.0f}", length(row),
+        ]
+        print("| " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
