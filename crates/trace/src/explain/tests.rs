@@ -118,8 +118,6 @@ fn causes(call: &SlowCall) -> Vec<&'static str> {
 fn a_full_transaction_is_followed_to_the_data_of_the_commit_before() {
     let mut scene = Scene::default();
     scene.facts.insert("/sys/class/bdi/8:0/strict_limit".to_owned(), "0".to_owned());
-    let mount = "36 30 8:0 / /data rw - ext4 /dev/sda rw\n";
-    scene.facts.insert("/proc/self/mountinfo".to_owned(), mount.to_owned());
     scene.task(10, "stamper");
     scene.task(20, "jbd2/sda-8");
     scene.task(30, "load");
