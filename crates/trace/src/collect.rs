@@ -26,8 +26,8 @@ pub use choice::{EventChoice, known_events, rare_events};
 pub use error::CollectError;
 pub use ring::Shortfall;
 pub use session::{Beside, Session};
-pub use symbols::are_hidden as names_are_hidden;
 pub use state::sleepers;
+pub use symbols::are_hidden as names_are_hidden;
 
 use crate::event_set::EventSet;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
