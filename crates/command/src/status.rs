@@ -24,13 +24,13 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 /// Before this nothing new is shown.
 static NEXT_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether stderr is a terminal, and so a place for [`status!`](crate::status).
+/// Whether stderr is a terminal, and so a place for [`status!`](crate::status!).
 #[must_use]
 pub fn status_on_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Shows the line, unless one was shown less than a second ago; see [`status!`](crate::status).
+/// Shows the line, unless one was shown less than a second ago; see [`status!`](crate::status!).
 pub fn show_status(line: Arguments<'_>) {
     let now_ns = clock::monotonic_ns();
     if now_ns < NEXT_NS.load(Relaxed) {
