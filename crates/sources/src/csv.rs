@@ -12,7 +12,7 @@
 //! `,` `;` or a tab between them. A header may stand wherever it likes (files get concatenated).
 //! Without one a name that is a number is refused: that is a file of values without names.
 //!
-//! What InfluxDB 2 answers with, [annotated CSV](annotated), is known by its first line.
+//! What InfluxDB 2 answers with, annotated CSV (`annotated`), is known by its first line.
 //!
 //! Time: [`Times`]; nothing means now, and is `None` here. Value: `12` is an integer, `12.0`, `1e3`,
 //! `nan` and `inf` are floats, `true` and `false` truth values, others are texts and stand in quotes.

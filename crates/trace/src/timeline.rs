@@ -51,7 +51,7 @@ pub struct Timeline {
     pub disks: BTreeMap<Device, Disk>,
     /// Kernel stacks that waits refer to.
     pub stacks: Stacks,
-    /// Functions that stacks name and that have no address in the trace; see [`named_addresses`].
+    /// Functions that stacks name and that have no address in the trace; see `named_addresses`.
     pub named_functions: Vec<String>,
     /// Samples of what is dirty in the whole machine, in pages: (time, dirty, limit).
     pub dirty_pages: Vec<(u64, u64, u64)>,

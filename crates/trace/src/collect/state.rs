@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The fact with lines `task process` of all threads but the first of each process.
 pub(crate) const THREADS: &str = "threads";
-/// The fact with what tasks slept in when the recording began; see [`hangs`].
+/// The fact with what tasks slept in when the recording began; see `hangs`.
 pub(crate) const HANGS: &str = "hangs";
 /// The fact with the limits of processors: `quota_ns period_ns throttled_ns path`, and `of task` lines.
 pub(crate) const QUOTAS: &str = "quotas";
