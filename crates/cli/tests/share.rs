@@ -249,7 +249,7 @@ fn a_disk_has_one_owner_and_each_order_ends_with_it_as_found() {
     until("it is tuned", || fs::read_to_string(&requests).is_ok_and(|text| text.trim() == "32"));
     let (code, _, err) = text(&stage.run("a", &["--", "true"]).output().unwrap());
     let by = format!("its settings are held by baro tune apply (process {}", tuned.0.id());
-    assert!(code == Some(1) && err.contains(&by), "{err}");
+    assert!(code == Some(125) && err.contains(&by), "{err}");
     assert_eq!(fs::read_to_string(&requests).unwrap().trim(), "32");
     baro_sys::termination::send(tuned.0.id(), 15).unwrap();
     tuned.0.wait().unwrap();
@@ -261,7 +261,7 @@ fn a_disk_has_one_owner_and_each_order_ends_with_it_as_found() {
     let command = [apply.as_slice(), &["--", "true"]].concat();
     let (code, _, err) = text(&stage.tune("apply", &command).output().unwrap());
     let by = format!("its settings are held by baro share run (process {}", shared.0.id());
-    assert!(code == Some(1) && err.contains(&by), "{err}");
+    assert!(code == Some(125) && err.contains(&by), "{err}");
     // What is kept beneath a share waits until that has ended, also when it is forced.
     let (code, out, _) = text(&stage.tune("undo", &["--force"]).output().unwrap());
     assert!(code == Some(0) && out.contains("held by baro share run"), "{out}");

@@ -106,6 +106,8 @@ checked! {
     fn baro_pin_get(recorder: *const baro_recorder, index: usize, info: *mut baro_pin_info);
     fn baro_pin_release(recorder: *const baro_recorder, id: u64);
     fn baro_pin_release_store(store: *const c_char, id: u64);
+    fn baro_producer_declare(producer: *mut baro_producer, name: *const c_char, unit: *const c_char, layout: *const c_char, options: *const baro_declare_options, timeout_ns: u64, id: *mut u32);
+    fn baro_producer_declare_many(producer: *mut baro_producer, names: *const *const c_char, units: *const *const c_char, types: *const u32, count: usize, timeout_ns: u64, ids: *mut u32);
     fn baro_producer_open(recorder: *const baro_recorder, producer: *mut *mut baro_producer);
     fn baro_attach(ring: *const c_char, producer: *mut *mut baro_producer);
     fn baro_producer_close(producer: *mut baro_producer);

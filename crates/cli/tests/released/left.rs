@@ -82,7 +82,15 @@ fn traces_of_0_1_are_analyzed_as_they_were() {
         let file = fixture.folder.path(&format!("{collector}.trace"));
         for analysis in ["handle", "state", "waits", "syscall"] {
             let found = json(&run(&["trace", analysis, &file, "--format", "json"]), 0);
-            let said = fixture.said_json(&format!("{collector}.{analysis}.json"));
+            let mut said = fixture.said_json(&format!("{collector}.{analysis}.json"));
+            // Which calls are of storage is what a reader knows, not what a trace says: more are known
+            // by now. Those that were known still are.
+            let calls = said.get_mut("calls").and_then(|calls| calls.as_array_mut());
+            for call in calls.into_iter().flatten() {
+                if call["is_storage"] == false {
+                    call.as_object_mut().unwrap().remove("is_storage");
+                }
+            }
             assert_includes(&found, &said, &format!("{collector}: {analysis}"));
         }
     }

@@ -147,7 +147,12 @@ impl Waits {
         Self {
             head: super::show::head(line, "waits"),
             head_json: super::show::head_json(line),
-            kinds: kinds.into_iter().map(kind).collect(),
+            // Few are stopped by anybody; a trace without any says nothing of it, as earlier ones do.
+            kinds: kinds
+                .into_iter()
+                .map(kind)
+                .filter(|one| one.count > 0 || one.kind != WaitKind::Stopped)
+                .collect(),
         }
     }
 }
