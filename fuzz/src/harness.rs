@@ -8,8 +8,10 @@ use crate::Target;
 use crate::mutate::mutate;
 use crate::rng::Rng;
 use baro_sys::counters::{Memory, measured};
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{catch_unwind, set_hook, take_hook};
+use std::sync::Once;
 
 /// Memory of a reader: so much, and so many bytes for each of its input.
 const MEMORY_BYTES: i64 = 64 << 20;
@@ -18,6 +20,28 @@ const MEMORY_TIMES: i64 = 4;
 /// node of a chain a few.
 const ALLOCATIONS: i64 = 1 << 21;
 const ALLOCATIONS_PER_BYTE: i64 = 64;
+
+thread_local! {
+    static IN_SILENCE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs it without a word about panics of this thread: who prints one looks its functions up, which takes
+/// more memory than any input, and a reader may panic inside and make an error of it.
+fn in_silence<T>(run: impl FnOnce() -> T) -> T {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let told = take_hook();
+        set_hook(Box::new(move |info| {
+            if !IN_SILENCE.get() {
+                told(info);
+            }
+        }));
+    });
+    IN_SILENCE.set(true);
+    let done = run();
+    IN_SILENCE.set(false);
+    done
+}
 
 /// What is beyond the bounds of an input of so many bytes.
 fn beyond(bytes: usize, took: Memory) -> Option<String> {
@@ -111,12 +135,7 @@ impl Fuzzer {
 
     fn attempt(&self, input: &[u8]) -> Result<(), String> {
         let fuzz_one = self.target.fuzz_one;
-        // Who prints a panic looks its functions up, which takes more memory than any input. A reader may
-        // panic inside and make an error of it.
-        let told = take_hook();
-        set_hook(Box::new(|_| {}));
-        let (done, took) = measured(|| catch_unwind(|| fuzz_one(input)));
-        set_hook(told);
+        let (done, took) = measured(|| in_silence(|| catch_unwind(|| fuzz_one(input))));
         done.map_err(|panic| {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()

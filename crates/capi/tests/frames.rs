@@ -172,7 +172,8 @@ fn a_log_that_went_round_has_the_newest() {
 fn damage_is_counted_and_what_is_intact_is_read() {
     let place = Place::new("frames-damage").sized(16 << 20, 0);
     push(&place, 900);
-    let whole = by_store(&place, 1, i64::MIN, i64::MAX);
+    let of = |channel| by_store(&place, channel, i64::MIN, i64::MAX);
+    let (whole, others) = (of(1), of(2));
     // A byte of a large frame in the first segment.
     let segment = place.path().join("log/00000000.seg");
     let mut bytes = std::fs::read(&segment).unwrap();
@@ -181,7 +182,8 @@ fn damage_is_counted_and_what_is_intact_is_read() {
     std::fs::write(&segment, &bytes).unwrap();
     let (found, report) = read(&place, c"a", i64::MIN, i64::MAX);
     assert!(report.blocks_damaged > 0, "{report:?}");
-    assert!(!found.is_empty() && found.len() < whole.len());
+    // Of which channel the block held more is the writer's choice.
+    assert!(!found.is_empty() && found.len() + of(2).len() < whole.len() + others.len());
     assert!(found.iter().all(|frame| whole.contains(frame)));
 }
 

@@ -426,7 +426,7 @@ fn a_range_is_exported_beside_a_running_recorder() {
     assert!(bytes.starts_with(b"\x89MCAP0\r\n") && bytes.ends_with(b"\x89MCAP0\r\n"));
     let again = run(&range);
     assert_eq!(again.status.code(), Some(1));
-    assert!(stderr(&again).contains("b.mcap: create"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("b.mcap: is there already"), "{}", stderr(&again));
     assert_eq!(std::fs::read(&mcap).unwrap(), bytes, "what was there stays");
     let out = run(&["export", &store, "-", "--series", "generated.n", "--to", times[1]]);
     assert_eq!(
