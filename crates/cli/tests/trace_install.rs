@@ -289,8 +289,11 @@ fn a_ring_writes_while_a_call_hangs_and_again_when_it_ends() {
     std::fs::set_permissions(&memory, PermissionsExt::from_mode(0o700)).unwrap();
     let file = format!("{}/new", device.mount_dir());
     let mut victim = Command::new("sh");
-    victim.args(["-c", &format!("read go; echo > {file}")]).stdin(Stdio::piped());
-    let mut victim = victim.spawn().unwrap();
+    victim.args(["-c", &format!("echo; read go; echo > {file}")]);
+    let mut victim = victim.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // It has been executed: that too can be slow.
+    let mut ready = String::new();
+    BufReader::new(victim.stdout.take().unwrap()).read_line(&mut ready).unwrap();
     let mut call = Command::new(BARO);
     // A memory of nothing, so that it is said. One process is watched: on a busy machine others are slow too.
     call.args(["trace", "--ring", "1h", "--ring-memory", "2MiB", "--over", "300ms"]);

@@ -2,7 +2,7 @@
 //! processor. For evidence that does not come from a tracer.
 //!
 //! Invariant: any text of the kernel gives a sample or none; a task that ends meanwhile is no
-//! error. Held by `a_waiting_thread_is_seen_where_it_waits`.
+//! error. Held by `a_waiting_thread_is_seen_where_it_waits`, `what_a_task_comes_from_is_found`.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door to the OS")]
 
 use std::fs;
@@ -57,6 +57,30 @@ pub fn thread_ids(pid: u32) -> Vec<u32> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
+
+/// Whether a task is one of `pids`, a thread of one, or was started by one whose parents still live.
+#[must_use]
+pub fn comes_from(tid: i32, pids: &[i32]) -> bool {
+    let mut next = tid;
+    // As deep as processes are, and an end where two change while they are read.
+    for _ in 0..GENERATIONS_MAX {
+        if pids.contains(&next) {
+            return true;
+        }
+        let Ok(status) = fs::read_to_string(format!("/proc/{next}/status")) else { return false };
+        let field = |name| {
+            status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<i32>().ok())
+        };
+        next = match (field("Tgid:"), field("PPid:")) {
+            (Some(process), _) if process != next => process,
+            (_, Some(parent)) if parent > 0 => parent,
+            _ => return false,
+        };
+    }
+    false
+}
+
+const GENERATIONS_MAX: usize = 256;
 
 /// What a thread is at, as to I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,5 +252,20 @@ mod tests {
     fn any_text_gives_functions_or_none() {
         let text = "[<0>] folio_wait_bit_common+0x1/0x2\n[<0>] 0xffffffff\n\n[<0>] \nx\n[<0>] a b";
         assert_eq!(functions(text), ["folio_wait_bit_common", "a"]);
+    }
+
+    #[test]
+    fn what_a_task_comes_from_is_found() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let of_child = i32::try_from(child.id()).unwrap();
+        let thread = std::thread::spawn(|| i32::try_from(thread_id()).unwrap()).join().unwrap();
+        let this = i32::try_from(thread_id()).unwrap();
+        assert!(comes_from(this, &[own]) && comes_from(of_child, &[1, own]));
+        assert!(comes_from(of_child, &[of_child]) && !comes_from(own, &[of_child]));
+        // Of one that has ended nothing is known.
+        assert!(!comes_from(thread, &[of_child]) && !comes_from(own, &[]));
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

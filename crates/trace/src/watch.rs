@@ -46,6 +46,15 @@ struct Now {
     off_ns: Option<u64>,
 }
 
+/// Which tasks are watched, where it is not all.
+#[derive(Debug)]
+pub struct Only {
+    /// These, their threads, and what they start.
+    pub pids: Vec<i32>,
+    /// Whether a task is one of these or comes from one. It is asked of calls that were slow.
+    pub comes_from: fn(i32, &[i32]) -> bool,
+}
+
 /// Watches the events of a recording.
 #[derive(Debug)]
 pub struct Watch {
@@ -53,6 +62,7 @@ pub struct Watch {
     schemas: Schemas,
     arch: Option<String>,
     over_ns: u64,
+    only: Option<Only>,
     tasks: HashMap<i32, Now>,
 }
 
@@ -63,7 +73,16 @@ impl Watch {
     /// An event lacks a field that all kernels had.
     pub fn new(set: EventSet, arch: Option<String>, over_ns: u64) -> Result<Self> {
         let schemas = Schemas::resolve(&set)?;
-        Ok(Self { set, schemas, arch, over_ns, tasks: HashMap::new() })
+        Ok(Self { set, schemas, arch, over_ns, only: None, tasks: HashMap::new() })
+    }
+
+    /// Tells of some tasks only.
+    pub fn only(&mut self, only: Only) {
+        self.only = Some(only);
+    }
+
+    fn counts(&self, pid: i32) -> bool {
+        self.only.as_ref().is_none_or(|only| (only.comes_from)(pid, &only.pids))
     }
 
     /// Looks through a page of one processor; gives the slowest call that ended in it. Bytes that are
@@ -76,7 +95,7 @@ impl Watch {
             let Ok(Some(known)) = self.schemas.decode(event.id, event.payload) else { continue };
             let Ok(pid) = self.set.pid(event.payload) else { continue };
             let seen = self.event(pid, event.time_ns, &known);
-            slowest = slowest.max_by_wait(seen);
+            slowest = slowest.max_by_wait(seen.filter(|seen| self.counts(seen.pid)));
         }
         slowest
     }
@@ -90,7 +109,7 @@ impl Watch {
             if wait_ns < self.over_ns {
                 return None;
             }
-            let call = self.call(now)?;
+            let call = self.call(now).filter(|_| self.counts(*pid))?;
             Some(Seen { pid: *pid, call, wait_ns, end_ns: now_ns, has_ended: false })
         };
         self.tasks.iter().filter_map(seen).max_by_key(|seen| seen.wait_ns)
@@ -264,5 +283,33 @@ mod tests {
         // Who has ended waits no more.
         assert_eq!(watch.event(8, 15_000, &switch(("iou-wrk-7", 8, 0x20), 0)), None);
         assert_eq!(told(watch.waiting(99_000)), None);
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_seen() {
+        let bytes = include_bytes!("../../../testdata/trace/6.18.trace");
+        let trace = crate::file::TraceFile::open(std::io::Cursor::new(&bytes[..])).unwrap();
+        let mut watch =
+            Watch::new(trace.events().clone(), Some("x86_64".to_owned()), 1_000).unwrap();
+        watch.only(Only { pids: vec![8], comes_from: |pid, pids| pids.contains(&pid) });
+        let asleep = |prev_pid| {
+            KernelEvent::Switch(Switch {
+                prev_comm: Name::new(b"a"),
+                prev_pid,
+                prev_prio: 120,
+                prev_state: 2,
+                next_comm: Name::new(b"b"),
+                next_pid: 0,
+                next_prio: 120,
+            })
+        };
+        for (pid, begin_ns) in [(7, 0), (8, 500)] {
+            let write = KernelEvent::SysEnter(SysEnter { number: 1, args: [0; 6] });
+            assert_eq!(watch.event(pid, begin_ns, &write), None);
+            assert_eq!(watch.event(pid, begin_ns, &asleep(pid)), None);
+        }
+        // The other waits longer.
+        assert_eq!(watch.waiting(1_400), None);
+        assert_eq!(watch.waiting(9_000).map(|seen| (seen.pid, seen.wait_ns)), Some((8, 8_500)));
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::format::PageHeader;
 use crate::ring_page::used_bytes;
-use crate::watch::{Seen, Watch};
+use crate::watch::{Only, Seen, Watch};
 use std::collections::VecDeque;
 
 /// The rate of events is taken over so long.
@@ -46,6 +46,11 @@ impl Ring {
         let (bytes, taken_bytes, begin_ns, is_told) = (0, 0, None, false);
         let pages = VecDeque::new();
         Self { watch, header, keep_ns, bytes_max, bytes, taken_bytes, begin_ns, is_told, pages }
+    }
+
+    /// Tells of calls of some tasks only.
+    pub(super) fn only(&mut self, only: Only) {
+        self.watch.only(only);
     }
 
     /// Adds a page, and tells of a slow call in it.

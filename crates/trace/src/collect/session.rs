@@ -14,8 +14,8 @@ use super::{CollectError, Options, Recorder, Summary};
 use crate::file::{CpuLosses, FOCUS, TraceFile};
 use crate::format::{EventHeader, PageHeader};
 use crate::timeline::{Limits, Timeline};
-use crate::watch::{Seen, Watch};
-use baro_sys::{clock, files};
+use crate::watch::{Only, Seen, Watch};
+use baro_sys::{clock, files, task};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -121,11 +121,15 @@ impl Session {
         Ok(())
     }
 
-    /// Notes which tasks the trace is about; those they make are meant as well.
+    /// Notes which tasks the trace is about; those they make are meant as well. A [`ring`](Self::ring)
+    /// tells of their calls only.
     ///
     /// # Errors
     /// Those of writing.
     pub fn focus(&mut self, pids: &[i32]) -> Result<(), CollectError> {
+        if let Some(ring) = self.ring.as_mut().filter(|_| !pids.is_empty()) {
+            ring.only(Only { pids: pids.to_vec(), comes_from: task::comes_from });
+        }
         let text: Vec<String> = pids.iter().map(i32::to_string).collect();
         self.recorder.note(FOCUS, &text.join("\n"))
     }
