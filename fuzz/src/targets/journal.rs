@@ -83,7 +83,10 @@ fn journal(bytes: &[u8]) {
     if !undone {
         return;
     }
+    // Who owns which setting is noted in a folder of our own.
+    let owners = machine.join("run/barograph-settings");
     let mut found: Vec<PathBuf> = files_below(&machine);
+    found.retain(|path| !path.starts_with(&owners));
     let mut expected: Vec<PathBuf> =
         SETTINGS.iter().chain(&OTHERS).map(|(name, _)| machine.join(name)).collect();
     expected.push(machine.join(BOOT_ID));
