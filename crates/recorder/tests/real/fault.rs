@@ -134,7 +134,7 @@ fn a_disk_that_fails_and_recovers_loses_only_what_was_refused() {
     pool.refill();
     let end = feed.producer.next_sequence();
     assert!(recorder.wait_durable(&feed.producer, end, 60_000_000_000));
-    assert_eq!(recorder.status().trouble, Trouble::None);
+    wait_for("no more trouble", || recorder.status().trouble == Trouble::None);
     feed.push_durably(&recorder, 300);
     let told = feed.told();
     drop(feed);
