@@ -154,20 +154,19 @@ impl Pool {
         &self.path
     }
 
-    /// Takes back what an image does not need for its contents, and uses up the rest. It is done again
-    /// until nothing more is to be had: tmpfs notices some pages as free only later. With one page free,
-    /// a loop device calls a write of several pages done that it did in part (Linux 6.18); no recorder
-    /// can tell, and what it wrote is found missing by whoever reads.
-    pub fn run_out(&self, image: &Path) {
+    /// Takes back what an image does not need for its contents, and uses up the rest.
+    ///
+    /// A loop device calls a write done that found room for its first page only (Linux 6.18), which no
+    /// recorder can tell. So each page is a request of its own from here on.
+    pub fn run_out(&self, mount: &Mount) {
+        let queue = format!("/sys/block/{}/queue/max_sectors_kb", mount.device_name());
+        std::fs::write(queue, "4").unwrap();
+        run("fallocate", &["--dig-holes"], &[&mount.image()]).unwrap();
         let ballast = std::fs::File::create(self.path.join("ballast")).unwrap();
         let full = |offset| std::os::unix::fs::FileExt::write_all_at(&ballast, &[1; 4096], offset);
-        let (mut offset, mut before) = (0, None);
-        while before != Some(offset) {
-            before = Some(offset);
-            run("fallocate", &["--dig-holes"], &[image]).unwrap();
-            while full(offset).is_ok() {
-                offset += 4096;
-            }
+        let mut offset = 0;
+        while full(offset).is_ok() {
+            offset += 4096;
         }
         assert!(offset > 1 << 20, "nothing was dug");
     }
