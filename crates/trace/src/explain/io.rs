@@ -167,10 +167,11 @@ impl Walk<'_> {
             _ => "mostly reads",
         };
         let evidence = format!(
-            "{name} had requests for {:.0} % of the time: {} requests ({kind}), {:.1} MB, {} each; \
+            "{name} had requests for {:.0} % of the time: {} {} ({kind}), {:.1} MB, {} each; \
              {:.0} % of the bytes by {}",
             share * 100.0,
             work.requests,
+            if work.requests == 1 { "request" } else { "requests" },
             work.bytes as f64 / 1e6,
             duration(mean_ns),
             of_top * 100.0,

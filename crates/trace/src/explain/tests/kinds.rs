@@ -1,6 +1,7 @@
 //! Kinds of waits that were told wrongly once, each in a small timeline.
 
 use super::*;
+use crate::timeline::Quota;
 
 /// The only journal of a trace is another file system's.
 #[test]
@@ -166,4 +167,47 @@ fn a_call_that_ran_beside_its_waits_is_told_with_its_length() {
     };
     assert!(told(700).contains("waited 500 ms of 600 ms: 500 ms for"), "{}", told(700));
     assert!(told(605).contains("waited 500 ms: 500 ms for"), "{}", told(605));
+}
+
+/// A task that could have run: its group had used up its share, or another had the processor, which is named
+/// also where the task was woken and not preempted.
+#[test]
+fn who_had_the_processor_is_named_and_so_is_a_share_that_is_used_up() {
+    let told = |processor: Processor, kind: WaitKind| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(50, "hog");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "schedule", 0);
+        let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
+        (wait.kind, wait.stack, wait.woken_ns) = (kind, None, Some(110 * MS));
+        (wait.processor, wait.next_pid) = (processor, None);
+        let explanation = scene.known().explain(&Question::default());
+        let link = &explanation.calls[0].chain[0];
+        (link.cause, link.detail, link.evidence.clone())
+    };
+    let behind = Processor { before_pid: Some(50), ..Processor::default() };
+    for kind in [WaitKind::Sleep, WaitKind::Runnable] {
+        let (cause, detail, evidence) = told(behind, kind);
+        assert_eq!((cause, detail), (Cause::Cpu, None));
+        assert!(evidence.contains("hog (pid 50) had the processor"), "{evidence}");
+    }
+    let quota = Quota { quota_ns: 20 * MS, period_ns: 500 * MS, throttled_ns: 480 * MS };
+    let (cause, detail, evidence) =
+        told(Processor { quota: Some(quota), ..behind }, WaitKind::Runnable);
+    assert_eq!((cause, detail), (Cause::Cpu, Some("cpu_quota")));
+    assert!(evidence.contains("may have 20.0 ms of each 500 ms"), "{evidence}");
+}
+
+/// One is no plural, and a page fault is no function.
+#[test]
+fn sentences_are_sentences() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.sleeps(10, 100, 600, "io_schedule < folio_wait_bit_common < filemap_fault", 0);
+    scene.request(10, 101, 599, 4096);
+    let known = scene.known();
+    let told = describe(&known, &known.explain(&Question::default()));
+    assert!(told.contains("a page fault of victim (pid 10) waited 500 ms"), "{told}");
+    assert!(told.contains(": 1 request (mostly writes)"), "{told}");
 }
