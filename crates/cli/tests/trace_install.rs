@@ -336,6 +336,63 @@ fn a_ring_writes_while_a_call_hangs_and_again_when_it_ends() {
 }
 
 #[test]
+fn a_ring_that_keeps_some_traces_goes_on() {
+    if !baro_sys::schedule::is_root() || !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        println!("skipped: needs root and a mounted tracefs");
+        return;
+    }
+    let folder = Folder::new("trace-goes-on");
+    let device = match LoopDevice::mounted(&folder.0, "rw") {
+        Ok(device) => device,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    let traces = folder.0.join("traces");
+    std::fs::create_dir(&traces).unwrap();
+    let file = format!("{}/new", device.mount_dir());
+    let mut victim = Command::new("sh");
+    victim.args(["-c", &format!("while read go; do echo > {file}; done")]).stdin(Stdio::piped());
+    let mut victim = victim.spawn().unwrap();
+    let mut call = Command::new(BARO);
+    call.args(["trace", "--ring", "4s", "--over", "300ms", "--keep", "2"]);
+    call.args(["--pid", &victim.id().to_string(), "--out"]).arg(&traces).stdin(Stdio::null());
+    let mut child = call.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
+    let until = |from: &mut dyn BufRead, words: &str| {
+        let mut lines = String::new();
+        while !lines.contains(words) {
+            assert!(from.read_line(&mut lines).unwrap() > 0, "{words}: {lines}");
+        }
+    };
+    // Three stalls, two of which are kept.
+    for _ in 0..3 {
+        until(&mut said, "recording to");
+        let frozen = Command::new("fsfreeze").arg("-f").arg(device.mount_dir()).status().unwrap();
+        assert!(frozen.success());
+        let thaw = Thaw(device.mount_dir());
+        std::io::Write::write_all(victim.stdin.as_mut().unwrap(), b"go\n").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        drop(thaw);
+        until(&mut shown, "baro explain");
+    }
+    // SIGTERM: no call was slow since.
+    until(&mut said, "recording to");
+    baro_sys::termination::send(child.id(), 15).unwrap();
+    let code = child.wait().unwrap().code();
+    assert!(code == Some(0) || code == Some(3), "{code:?}");
+    drop(victim.stdin.take());
+    assert!(victim.wait().unwrap().success());
+    let written = files(&traces);
+    assert_eq!(written.len(), 2, "{written:?}");
+    // On a busy machine others' processors may have been waited for as well.
+    let told: Vec<String> = written
+        .iter()
+        .map(|trace| text(&run(&["explain", trace.to_str().unwrap(), "--over", "300ms"]), 0))
+        .collect();
+    assert!(told.iter().any(|told| told.contains("for the file system to be thawed")), "{told:?}");
+}
+
+#[test]
 fn no_time_at_all_is_not_recorded() {
     for wrong in [
         &["trace", "--for", "0s"][..],

@@ -45,6 +45,9 @@ const PAGES_OF_DRAIN: usize = 16_384;
 /// A kernel's configuration has some 300 KiB.
 const CONFIG_BYTES_MAX: u64 = 2 << 20;
 
+/// Settings that changed within a recording and are told, at most: a trace has room for 4,096 facts.
+const CHANGED_MAX: usize = 128;
+
 /// Stacks of all tasks that sleep and that no signal can wake: 2 is the state as the event shows it,
 /// D, also of a sleep that deadly signals end.
 pub const STACKS_OF_ALL: &str = "prev_state == 2";
@@ -92,6 +95,8 @@ pub struct Recorder<W: Write> {
     missing_events: Vec<String>,
     events: EventSet,
     extra_losses: Vec<CpuLosses>,
+    /// Settings of the machine when the recording began.
+    settings: BTreeMap<String, String>,
 }
 
 impl<W: Write> Recorder<W> {
@@ -157,9 +162,13 @@ impl<W: Write> Recorder<W> {
         writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
         let tasks = if options.surroundings { names::tasks() } else { BTreeMap::new() };
         writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
+        let mut settings = BTreeMap::new();
         if options.surroundings {
             for (path, text) in facts::of_machine() {
                 writer.fact(&path, text.as_bytes())?;
+                if facts::is_setting(&path) {
+                    settings.insert(path, text);
+                }
             }
             write_state(&mut writer, "", &mut |_| None)?;
         }
@@ -178,6 +187,7 @@ impl<W: Write> Recorder<W> {
             missing_events,
             events,
             extra_losses,
+            settings,
         })
     }
 
@@ -252,6 +262,20 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
+    /// Notes the same of the moment at which somebody was seen to wait.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn note_trigger(
+        &mut self,
+        since: &mut dyn FnMut(i32) -> Option<u64>,
+    ) -> Result<(), CollectError> {
+        if self.surroundings {
+            write_state(&mut self.writer, state::AT_TRIGGER, since)?;
+        }
+        Ok(())
+    }
+
     /// Adds a fact; see [`TraceWriter::fact`].
     ///
     /// # Errors
@@ -287,8 +311,15 @@ impl<W: Write> Recorder<W> {
         self.writer.devices(devices.iter().map(|(device, name)| (*device, name.as_bytes())))?;
         let mut tasks = BTreeMap::new();
         if self.surroundings {
-            for (path, text) in state::limits() {
-                self.writer.fact(&format!("{path}{}", state::AT_END), text.as_bytes())?;
+            let mut changed = 0;
+            for (path, text) in facts::of_machine() {
+                // Limits are told even if they are the same: they may have been lifted in between.
+                let is_limit = facts::is_limit(&path);
+                let is_new = facts::is_setting(&path) && self.settings.get(&path) != Some(&text);
+                if is_limit || is_new && changed < CHANGED_MAX {
+                    changed += usize::from(!is_limit);
+                    self.writer.fact(&format!("{path}{}", state::AT_END), text.as_bytes())?;
+                }
             }
             tasks.extend(names::saved(&self.trace.saved_names().unwrap_or_default()));
             tasks.extend(names::tasks());

@@ -365,6 +365,12 @@ impl Knowledge {
         self.line.stacks.get(stack).iter().map(name).collect()
     }
 
+    /// What a file of the machine held last: when the recording ended, if that was noted, else when it began.
+    fn fact(&self, path: &str) -> Option<&str> {
+        let last = self.facts.get(&format!("{path}{}", stands::AT_END));
+        last.or_else(|| self.facts.get(path)).map(String::as_str)
+    }
+
     fn place(&self, stack: Option<StackId>) -> Option<&Place> {
         stack.and_then(|id| self.places.get(id.index()))
     }

@@ -41,7 +41,7 @@ fn wait(begin_ns: u64, end_ns: u64, by: i32) -> Wait {
         woken_ns: Some(end_ns),
         end_ns: Some(end_ns),
         stack: None,
-        waker: Some(Waker { pid: by, context: Context::Task }),
+        waker: Some(Waker { pid: by, context: Context::Task, call: None }),
         next_pid: Some(0),
         processor: Processor::default(),
     }

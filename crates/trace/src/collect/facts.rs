@@ -40,6 +40,16 @@ const OF_DEVICES: [(&str, &[&str]); 3] = [
     ),
 ];
 
+/// Whether a fact is a setting, which stays until somebody changes it; other facts are numbers of the moment.
+pub(super) fn is_setting(path: &str) -> bool {
+    path != "/proc/meminfo" && !path.starts_with("/proc/fs/")
+}
+
+/// Whether it is a limit of a control group.
+pub(super) fn is_limit(path: &str) -> bool {
+    path.starts_with("/sys/fs/cgroup")
+}
+
 /// Path and text of each.
 pub(super) fn of_machine() -> Vec<(String, String)> {
     let mut facts = Vec::new();
@@ -101,5 +111,7 @@ mod tests {
         assert!(has("/proc/self/mountinfo") && has("/proc/meminfo"));
         assert!(facts.iter().all(|(path, _)| path.starts_with('/') || path == PARTITIONS));
         assert!(facts.iter().all(|(path, _)| !path.contains('\n')));
+        assert!(is_setting("/proc/self/mountinfo") && !is_setting("/proc/meminfo"));
+        assert!(is_limit("/sys/fs/cgroup/io.max") && !is_limit("/sys/block/sda/queue/scheduler"));
     }
 }

@@ -172,6 +172,16 @@ impl Session {
         self.ring.as_mut()?.shortfall(clock::monotonic_ns())
     }
 
+    /// Notes where all tasks sleep that wait for storage now, as somebody was seen to wait: when the recording
+    /// ends they may be elsewhere.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn note_trigger(&mut self) -> Result<(), CollectError> {
+        let beside = &mut self.beside;
+        self.recorder.note_trigger(&mut |pid| beside.as_mut()?.sleeps_since_ns(pid))
+    }
+
     /// Stops, names the functions of the recorded stacks, and ends the file.
     ///
     /// # Errors

@@ -4,13 +4,20 @@
 //! All of it goes into the trace as facts, text that [`crate::timeline`] and [`crate::explain`] read. Only
 //! tasks that sleep as those do that wait for storage have their stack read.
 //!
-//! Invariant: only reads, and all that is read is bounded. Held by `this_machine_has_a_state`.
+//! Since when a task sleeps no event of the trace tells if it was so before; the scheduler does: it keeps when
+//! each task was on a processor last, in a clock of its own.
+//!
+//! Invariant: only reads, and all that is read is bounded. Held by `this_machine_has_a_state`,
+//! `since_when_a_task_sleeps_is_what_the_scheduler_keeps`.
 
 use crate::calls;
 use crate::explain::place::Place;
-use baro_sys::{clock, files};
+use baro_sys::{clock, files, schedule, task};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// The fact with lines `task process` of all threads but the first of each process.
 pub(crate) const THREADS: &str = "threads";
@@ -18,6 +25,8 @@ pub(crate) const THREADS: &str = "threads";
 pub(crate) const HANGS: &str = "hangs";
 /// The fact with the limits of processors: `quota_ns period_ns throttled_ns path`, and `of task` lines.
 pub(crate) const QUOTAS: &str = "quotas";
+/// What the facts have behind their name that were read when a ring saw a call that waits.
+pub(crate) const AT_TRIGGER: &str = " at the trigger";
 /// What facts have behind their name that were read when the recording ended.
 pub(crate) const AT_END: &str = " at the end";
 
@@ -27,6 +36,8 @@ const KERNEL_TASK: u64 = 0x0020_0000;
 /// Room of one fact, with some left for its name.
 const TEXT_BYTES_MAX: usize = 24 << 10;
 const FILE_BYTES_MAX: u64 = 16 << 10;
+/// A processor that did not run a thread in this time is busy with something more urgent.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// Stacks that are read of the tasks that sleep.
 const HANGS_MAX: usize = 64;
 /// Sleeps that probes are told of.
@@ -65,6 +76,8 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
         let _ = writeln!(threads, "{tid} {tgid}");
     }
     let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let mut clocks = SchedulerClocks::default();
+    let mut since = |tid| since(tid).or_else(|| clocks.left_processor_ns(tid));
     let mut hangs = format!("at {}\n", clock::monotonic_ns());
     let others = asleep(tasks.iter().filter(|(_, tgid)| *tgid != own));
     let mut count = 0;
@@ -72,7 +85,7 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
         if count == HANGS_MAX || hangs.len() > TEXT_BYTES_MAX {
             break;
         }
-        if let Some(told) = hang(tid, state, since) {
+        if let Some(told) = hang(tid, state, &mut since) {
             hangs.push_str(&told);
             count += 1;
         }
@@ -122,6 +135,54 @@ fn hang(tid: i32, state: char, since: &mut dyn FnMut(i32) -> Option<u64>) -> Opt
     let since_ns = since(tid).unwrap_or(0);
     let [a, b, c] = args;
     Some(format!("task {tid} {state} {since_ns} {number} {a} {b} {c}\n{}\n", functions.join("\n")))
+}
+
+/// The scheduler's clocks beside ours: each processor has one, from which time that another guest of the
+/// machine had may be taken off. So a wait is told shorter by what was taken off in its time.
+#[derive(Debug, Default)]
+struct SchedulerClocks {
+    /// What is added to times of a processor.
+    ahead_ns: BTreeMap<usize, Option<i128>>,
+}
+
+impl SchedulerClocks {
+    /// When a task that sleeps left its processor; None where the kernel does not tell (`CONFIG_SCHED_DEBUG`).
+    fn left_processor_ns(&mut self, tid: i32) -> Option<u64> {
+        let own = last_on_processor_ns(Path::new(&format!("/proc/{tid}/sched")))?;
+        let stat = text(Path::new(&format!("/proc/{tid}/stat")))?;
+        let cpu = stat.rsplit_once(") ")?.1.split(' ').nth(36)?.parse().ok()?;
+        let ahead_ns = (*self.ahead_ns.entry(cpu).or_insert_with(|| ahead_ns(cpu)))?;
+        let since_ns = u64::try_from(i128::from(own) + ahead_ns).ok()?;
+        Some(since_ns).filter(|since_ns| *since_ns <= clock::monotonic_ns())
+    }
+}
+
+/// How far our clock is ahead of a processor's: a thread that comes back from a sleep was put on it just now.
+fn ahead_ns(cpu: usize) -> Option<i128> {
+    let look = move || {
+        schedule::set_cpu(cpu).ok()?;
+        clock::sleep_ns(100_000);
+        let now_ns = clock::monotonic_ns();
+        let path = format!("/proc/self/task/{}/sched", task::thread_id());
+        Some(i128::from(now_ns) - i128::from(last_on_processor_ns(Path::new(&path))?))
+    };
+    // A thread of its own, as it stays on that processor; another may have that for as long as it likes.
+    let (send, receive) = channel();
+    let looks = move || {
+        // Nobody may wait for it any more.
+        let _ = send.send(look());
+    };
+    std::thread::Builder::new().name("baro-clock".to_owned()).spawn(looks).ok()?;
+    receive.recv_timeout(PATIENCE).ok()?
+}
+
+/// `se.exec_start : 62668280.936849`, in milliseconds with six digits behind the point.
+fn last_on_processor_ns(path: &Path) -> Option<u64> {
+    let text = text(path)?;
+    let line = text.lines().find_map(|line| line.strip_prefix("se.exec_start"))?;
+    let (ms, ns) = line.trim_start_matches([' ', ':']).trim().split_once('.')?;
+    let ns = ns.parse::<u64>().ok().filter(|_| ns.len() == 6)?;
+    ms.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(ns).filter(|ns| *ns != 0)
 }
 
 fn is_idle(functions: &[&str]) -> bool {
@@ -295,6 +356,33 @@ mod tests {
         assert!(
             quotas().lines().all(|line| line.starts_with("of ") || line.split(' ').count() >= 4)
         );
+    }
+
+    #[test]
+    fn since_when_a_task_sleeps_is_what_the_scheduler_keeps() {
+        if last_on_processor_ns(Path::new("/proc/self/sched")).is_none() {
+            println!("skipped: this kernel does not tell /proc/self/sched");
+            return;
+        }
+        let (send, receive) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let before_ns = clock::monotonic_ns();
+        let sleeper = std::thread::spawn(move || {
+            send.send(baro_sys::task::thread_id()).unwrap();
+            ended.recv().unwrap_or_default();
+        });
+        let tid = i32::try_from(receive.recv().unwrap()).unwrap();
+        while state_of(tid) != Some('S') {
+            clock::sleep_ns(1_000_000);
+        }
+        let asleep_ns = clock::monotonic_ns();
+        clock::sleep_ns(50_000_000);
+        let since_ns = SchedulerClocks::default().left_processor_ns(tid).unwrap();
+        // The clock that is read a moment late makes all times later by that.
+        let late_ns = clock::monotonic_ns() - asleep_ns;
+        assert!((before_ns..asleep_ns + late_ns).contains(&since_ns), "{since_ns} {before_ns}");
+        drop(end);
+        sleeper.join().unwrap();
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct Advice {
 const DIRTY_BYTES: u64 = 32 << 20;
 /// Dirty data that is allowed of all devices.
 const DIRTY_BYTES_OF_MACHINE: u64 = 256 << 20;
+/// What is advised for the time between two commits.
+const COMMIT_EVERY_NS: u64 = 1_000_000_000;
 /// A journal that is advised.
 const JOURNAL_MIB: u64 = 128;
 /// Less stops writers on f2fs until its next checkpoint, up to a minute: it keeps 16 MiB of nodes from
@@ -140,7 +142,7 @@ fn wrote(known: &Knowledge, call: &SlowCall) -> bool {
 fn scheduler(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     let (_, name) = disk(known, call)?;
     let file = format!("/sys/block/{name}/queue/scheduler");
-    let choices = known.facts.get(&file)?;
+    let choices = known.fact(&file)?;
     let is_new = choices.split_whitespace().any(|one| one == "bfq");
     is_new.then(|| {
         advice(
@@ -169,7 +171,7 @@ fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
 fn no_writeback_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     let (_, name) = disk(known, call)?;
     let file = format!("/sys/block/{name}/queue/wbt_lat_usec");
-    let is_on = known.facts.get(&file).is_some_and(|text| text.trim() != "0");
+    let is_on = known.fact(&file).is_some_and(|text| text.trim() != "0");
     is_on.then(|| {
         advice(
             format!("echo 0 > {file}"),
@@ -253,7 +255,10 @@ fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
             "the program that holds the handle must be changed",
         )),
         Cause::Commit | Cause::JournalWrite | Cause::JournalBuffer
-            if !has("commit=1") && !has("data=journal") && !call.is_fast_commit() =>
+            if !has("commit=1")
+                && !has("data=journal")
+                && !call.is_fast_commit()
+                && is_gathered(known, call, device) =>
         {
             all.push(advice(
                 format!("mount -o remount,commit=1 {mount}"),
@@ -266,20 +271,29 @@ fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
     all
 }
 
+/// Whether a commit within the call was of a transaction that had gathered for longer than a second: only
+/// then are commits rarer than they could be. Where a sync ends each transaction they are not.
+fn is_gathered(known: &Knowledge, call: &SlowCall, device: Device) -> bool {
+    let commits = known.index.commits(&known.line, device, (call.begin_ns, call.end_ns));
+    let is_long = |began_ns: u64, commit_ns: u64| began_ns + COMMIT_EVERY_NS < commit_ns;
+    let mut times = commits.filter_map(|one| one.begin_ns.zip(one.commit_ns));
+    times.any(|(began_ns, commit_ns)| is_long(began_ns, commit_ns))
+        && call.chain.iter().all(|link| link.cause != Cause::Cpu)
+}
+
 /// The folder of the device's limits, or that of the disk it is a partition of; None if the traced machine
 /// has none.
 fn bdi(known: &Knowledge, device: Option<Device>) -> Option<String> {
     let device = device?;
-    let has = |device: &Device| {
-        known.facts.contains_key(&format!("/sys/class/bdi/{device}/strict_limit"))
-    };
+    let has =
+        |device: &Device| known.fact(&format!("/sys/class/bdi/{device}/strict_limit")).is_some();
     let all = [Some(device), known.stands.whole(device)];
     all.into_iter().flatten().find(has).map(|device| device.to_string())
 }
 
 /// A number that a file of the traced machine had.
 fn number(known: &Knowledge, path: &str) -> Option<u64> {
-    known.facts.get(path)?.trim().parse().ok()
+    known.fact(path)?.trim().parse().ok()
 }
 
 fn limit_of_machine(known: &Knowledge) -> Option<Advice> {
@@ -348,7 +362,7 @@ fn is_f2fs(known: &Knowledge, device: Device) -> bool {
 
 /// Whether the limit of a device with f2fs is below what does; the kernel reads it back a little smaller.
 fn stops_f2fs(known: &Knowledge, device: Device) -> bool {
-    let limit = known.facts.get(&format!("/sys/class/bdi/{device}/max_bytes"));
+    let limit = known.fact(&format!("/sys/class/bdi/{device}/max_bytes"));
     let bytes = limit.and_then(|text| text.trim().parse::<u64>().ok());
     is_f2fs(known, device) && bytes.is_some_and(|bytes| bytes < F2FS_DIRTY_BYTES_MIN / 4 * 3)
 }

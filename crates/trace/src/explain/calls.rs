@@ -3,7 +3,7 @@
 use super::chain::{Span, Steps, Walk};
 use super::mounts::mount;
 use super::slept::Slept;
-use super::soft::{ASYNCHRONOUS, FILE_LOCKS};
+use super::soft::{ASYNCHRONOUS, FILE_LOCKS, LEASED};
 use super::{Cause, Evidence, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
 use crate::calls;
 use crate::record::Device;
@@ -82,9 +82,12 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
     if task.waits.iter().any(stops) {
         return;
     }
+    let is_worker = task.name.as_bytes().starts_with(b"iou-wrk");
     for call in &task.calls {
         let span = Span { begin_ns: call.begin_ns, end_ns: call.end_ns.unwrap_or(end_ns) };
         let name = calls::name(known.arch.as_deref(), call.number);
+        // What stands in a worker's registers is the call of the program that it works for.
+        let name = if is_worker { Some("io_uring") } else { name };
         let name = name.map_or_else(|| format!("system call {}", call.number), str::to_owned);
         covered.push(span);
         if span.ns() < over_ns {
@@ -95,11 +98,13 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         // signal ends are, waits for a processor, stops, and sleeps whose stack or call tells.
         let is_stopped = slept.stopped.within(span) * 2 >= wait_ns;
         let is_asked = FILE_LOCKS.contains(&name.as_str())
+            || LEASED.contains(&name.as_str()) && ended_by_lease(known, task, span)
             || ASYNCHRONOUS.contains(&name.as_str()) && ended_by_disk(known, task, span);
         let hard_ns = slept.hard.within(span);
         let is_late = is_asked || hard_ns * 2 >= wait_ns;
-        if wait_ns >= over_ns && is_late && (calls::is_storage(&name) || is_stopped) {
-            slow.push(Candidate { pid, call: name, fd: Some(call.args[0]), span, wait_ns });
+        if wait_ns >= over_ns && is_late && (is_worker || calls::is_storage(&name) || is_stopped) {
+            let fd = Some(call.args[0]).filter(|_| !is_worker);
+            slow.push(Candidate { pid, call: name, fd, span, wait_ns });
         }
     }
     // Sleeps outside of any call: page faults, stops, and the kernel's workers of io_uring.
@@ -107,7 +112,6 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         let after = covered.partition_point(|span| span.begin_ns <= begin_ns);
         after.checked_sub(1).is_none_or(|index| covered[index].end_ns < begin_ns)
     };
-    let is_worker = task.name.as_bytes().starts_with(b"iou-wrk");
     if !is_worker && is_kernel_task(task) {
         return;
     }
@@ -152,15 +156,26 @@ fn is_whole(known: &Knowledge, wait: &Wait) -> bool {
 /// Whether a disk ended a request of anybody just when the longest sleep of a call ended: what was waited for
 /// may have been that, and else was none of storage.
 fn ended_by_disk(known: &Knowledge, task: &Task, span: Span) -> bool {
-    let from = task.waits.partition_point(|wait| wait.begin_ns < span.begin_ns);
-    let within = task.waits[from..].iter().take_while(|wait| wait.begin_ns < span.end_ns);
-    let end_ns = known.line.end_ns;
-    let Some(longest) = within.max_by_key(|wait| wait.duration_ns(end_ns)) else { return false };
+    let Some(longest) = longest_wait(known, task, span) else { return false };
     if longest.waker.is_some_and(|by| known.is_uring_worker(by.pid)) {
         return true;
     }
     let Some(woken_ns) = longest.woken_ns.or(longest.end_ns) else { return false };
     known.index.ends_near(woken_ns)
+}
+
+/// Whether the longest sleep of a call ended when another gave up what he had of the file.
+fn ended_by_lease(known: &Knowledge, task: &Task, span: Span) -> bool {
+    let steps = Steps::new(u64::MAX);
+    let gave_up = |wait: &Wait| Walk::new(known, &steps).gave_up_lease(wait, span);
+    longest_wait(known, task, span)
+        .is_some_and(|wait| wait.kind == WaitKind::Interruptible && gave_up(wait))
+}
+
+fn longest_wait<'a>(known: &Knowledge, task: &'a Task, span: Span) -> Option<&'a Wait> {
+    let from = task.waits.partition_point(|wait| wait.begin_ns < span.begin_ns);
+    let within = task.waits[from..].iter().take_while(|wait| wait.begin_ns < span.end_ns);
+    within.max_by_key(|wait| wait.duration_ns(known.line.end_ns))
 }
 
 /// Tasks of the kernel's own, which make no calls that somebody waits for.

@@ -54,6 +54,8 @@ pub enum Cause {
     Flush,
     /// The device has as many requests as it may.
     Tags,
+    /// The device's queue is emptied, so that one of its settings can be changed.
+    QueueFrozen,
     /// The kernel holds write-back of this device for the sake of reads.
     WritebackThrottle,
     /// A control group may have no more of this device now.
@@ -139,6 +141,7 @@ impl Cause {
             Self::DirectIo => "direct_io",
             Self::Flush => "flush",
             Self::Tags => "tags",
+            Self::QueueFrozen => "queue_frozen",
             Self::WritebackThrottle => "writeback_throttle",
             Self::Throttle => "throttle",
             Self::DeviceQueue => "device_queue",
@@ -184,6 +187,7 @@ impl Cause {
             Self::DirectIo => "its direct I/O",
             Self::Flush => "the device's cache to be flushed",
             Self::Tags => "a free place in the device's queue",
+            Self::QueueFrozen => "the device's queue to be emptied for a change of its settings",
             Self::WritebackThrottle => "the kernel's limit on write-back (wbt)",
             Self::Throttle => "the I/O limit of a control group",
             Self::DeviceQueue => "requests of others before its own",

@@ -244,7 +244,7 @@ impl<'a> Walk<'a> {
             }
             Some(waker) if waker.context == Context::Task && waker.pid != 0 => {
                 let had = if one.cause.is_lock() { "held by" } else { "ended by" };
-                let call = self.call_of(waker.pid, span.end_ns);
+                let call = self.call_of_waker(waker, span);
                 let call = call.map_or(String::new(), |call| format!(" in {call}()"));
                 add(&mut one.evidence, &format!("{had} {}{call}", known.who(waker.pid)));
                 one.children = self.of_another(waker.pid, span);
@@ -406,8 +406,10 @@ impl<'a> Walk<'a> {
             let sync = sync.filter(|sync| sync.end_ns.is_none_or(|end_ns| end_ns >= span.end_ns));
             handle.map(|one| one.device).or(sync.map(|one| one.device))
         });
+        // The only journal of a trace is that of a wait in its code, and not of any file system's.
         let device = device.or_else(|| {
-            let only = line.journals.len() == 1;
+            let may = self.known.place(wait.stack).is_none_or(|place| place.is_of_journal);
+            let only = may && line.journals.len() == 1;
             line.journals.keys().next().copied().filter(|_| only)
         })?;
         let thread = line.journals.get(&device)?.thread.filter(|thread| *thread != pid)?;

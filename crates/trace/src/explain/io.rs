@@ -23,6 +23,8 @@ struct Work {
     bytes: u64,
     /// Bytes by the task that issued them.
     by_task: BTreeMap<i32, u64>,
+    /// Time in which at least one request of another than the waiter was there.
+    others_ns: u64,
     /// Sum of the times that requests that ended were with the driver.
     driver_ns: u64,
     done: u64,
@@ -70,8 +72,9 @@ impl Walk<'_> {
         let about = about.and_then(|device| self.disk_of(device));
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
-        let works = disks
-            .map(|(device, disk)| (*device, self.work(*device, &disk.requests, span, woken_ns)));
+        let works = disks.map(|(device, disk)| {
+            (*device, self.work((pid, *device), &disk.requests, span, woken_ns))
+        });
         let own = |work: &Work| work.by_task.contains_key(&pid) && work.ends_wait;
         works.filter(|(_, work)| work.requests > 0).max_by_key(|(device, work)| {
             (Some(*device) == about, own(work), work.ends_wait, work.busy_ns, work.bytes)
@@ -105,7 +108,7 @@ impl Walk<'_> {
                 continue;
             };
             let Some(disk) = self.known.line.disks.get(&lower) else { continue };
-            let work = self.work(lower, &disk.requests, span, span.end_ns);
+            let work = self.work((pid, lower), &disk.requests, span, span.end_ns);
             let (cause, known_by, evidence) = self.judge(pid, lower, &work, span);
             if cause != Cause::Unknown && work.requests > 0 {
                 let mut one = node(pid, cause, &self.known.device_name(lower), span, evidence);
@@ -164,10 +167,11 @@ impl Walk<'_> {
             _ => "mostly reads",
         };
         let evidence = format!(
-            "{name} had requests for {:.0} % of the time: {} requests ({kind}), {:.1} MB, {} each; \
+            "{name} had requests for {:.0} % of the time: {} {} ({kind}), {:.1} MB, {} each; \
              {:.0} % of the bytes by {}",
             share * 100.0,
             work.requests,
+            if work.requests == 1 { "request" } else { "requests" },
             work.bytes as f64 / 1e6,
             duration(mean_ns),
             of_top * 100.0,
@@ -194,15 +198,25 @@ impl Walk<'_> {
             };
         }
         let own = work.by_task.get(&pid).copied().unwrap_or(0);
-        let others = own * 2 < work.bytes && top_pid != pid && work.requests > 4;
+        // Much that another had there for a moment was in nobody's way.
+        let others = own * 2 < work.bytes
+            && top_pid != pid
+            && work.requests > 4
+            && work.others_ns * 2 > span.ns();
         (if others { Cause::DeviceQueue } else { Cause::Device }, Evidence::Event, evidence)
     }
 
     /// What requests, in the order of their issue, were at a disk within a time.
-    fn work(&self, device: Device, requests: &[Request], span: Span, woken_ns: u64) -> Work {
+    fn work(
+        &self,
+        (pid, device): (i32, Device),
+        requests: &[Request],
+        span: Span,
+        woken_ns: u64,
+    ) -> Work {
         let mut work = Work::default();
         let after = requests.partition_point(|one| one.issued_ns < span.end_ns);
-        let mut intervals: Vec<(u64, u64)> = Vec::new();
+        let (mut intervals, mut of_others) = (Vec::new(), Vec::new());
         // Those that were queued before the end but issued after it are few and not far behind.
         let behind =
             requests.iter().skip(after).take(64).filter(|one| one.begin_ns() < span.end_ns);
@@ -221,6 +235,9 @@ impl Walk<'_> {
             }
             let there = Span { begin_ns: one.begin_ns(), end_ns: done_ns }.within(span);
             intervals.push((there.begin_ns, there.end_ns));
+            if one.pid != pid {
+                of_others.push((there.begin_ns, there.end_ns));
+            }
             work.requests += 1;
             work.bytes += u64::from(one.bytes);
             work.writes += u64::from(one.is_write());
@@ -231,13 +248,19 @@ impl Walk<'_> {
                 work.ends_wait |= done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
             }
         }
-        intervals.sort_unstable();
-        let mut reached_ns = span.begin_ns;
-        for (begin_ns, end_ns) in intervals {
-            let begin_ns = begin_ns.max(reached_ns);
-            work.busy_ns += end_ns.saturating_sub(begin_ns);
-            reached_ns = reached_ns.max(end_ns);
-        }
+        work.busy_ns = covered_ns(intervals, span.begin_ns);
+        work.others_ns = covered_ns(of_others, span.begin_ns);
         work
     }
+}
+
+/// How much time intervals cover together.
+fn covered_ns(mut intervals: Vec<(u64, u64)>, from_ns: u64) -> u64 {
+    intervals.sort_unstable();
+    let (mut covered_ns, mut reached_ns) = (0, from_ns);
+    for (begin_ns, end_ns) in intervals {
+        covered_ns += end_ns.saturating_sub(begin_ns.max(reached_ns));
+        reached_ns = reached_ns.max(end_ns);
+    }
+    covered_ns
 }

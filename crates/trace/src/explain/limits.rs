@@ -34,8 +34,10 @@ impl Walk<'_> {
         }
         let strict = format!("/sys/class/bdi/{}/strict_limit", one.bdi);
         let max = format!("/sys/class/bdi/{}/max_bytes", one.bdi);
-        let fact = |path: &str| self.known.facts.get(path).map(|text| text.trim().to_owned());
-        match fact(&strict).as_deref() {
+        // It may have been set or lifted within the trace.
+        let at_begin = |path: &str| self.known.facts.get(path).map(|text| text.trim().to_owned());
+        let fact = |path: &str| self.known.fact(path).map(|text| text.trim().to_owned());
+        match at_begin(&strict).filter(|text| text == "1").or_else(|| fact(&strict)).as_deref() {
             Some("1") => Cause::DirtyLimitDevice,
             // Limits were set after the recording began, or the file is not there.
             Some(_)
@@ -115,6 +117,8 @@ impl Walk<'_> {
         let of_flushers: u64 = nodes.iter().map(|node| node.ns).max().unwrap_or(0);
         if of_flushers < span.ns() / 2
             && let Some(mut disk) = self.io(pid, span, &whole, about)
+            // Writers are held to a rate: that the disk was idle meanwhile leaves nothing unexplained.
+            && disk.cause != Cause::Unknown
         {
             disk.ns = span.ns().saturating_sub(of_flushers);
             // That writers are held back is a limit of dirty data, whoever has the disk.

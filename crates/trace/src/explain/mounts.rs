@@ -1,6 +1,7 @@
-//! Where devices are mounted, by the text of `mountinfo` in a trace, which is read once.
+//! Where devices are mounted, by the texts of `mountinfo` in a trace: as it began, and as it ended.
 
 use super::Knowledge;
+use super::stands::AT_END;
 use crate::record::Device;
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ pub(super) fn mount(known: &Knowledge, device: Device) -> Option<String> {
 impl Knowledge {
     /// At how many places a device is mounted.
     pub(super) fn mounts_of(&self, device: Device) -> usize {
-        let text = self.facts.get("/proc/self/mountinfo").map_or("", String::as_str);
+        let text = self.fact(MOUNTINFO).unwrap_or("");
         let of = device.to_string();
         text.lines().filter(|line| line.split(' ').nth(2) == Some(of.as_str())).count()
     }
@@ -26,13 +27,18 @@ pub(super) struct Mount {
     pub(super) options: String,
 }
 
-/// Lines of `mountinfo`, by device; of several of one device the first.
+const MOUNTINFO: &str = "/proc/self/mountinfo";
+
+/// Lines of `mountinfo`, by device; of several of one device the first. What was mounted last goes before what
+/// was there at the beginning.
 pub(super) fn mounts_by_device(facts: &BTreeMap<String, String>) -> BTreeMap<String, Mount> {
-    let text = facts.get("/proc/self/mountinfo").map_or("", String::as_str);
     let mut mounts = BTreeMap::new();
-    for line in text.lines() {
-        let Some((device, mount)) = mount_of(line) else { continue };
-        mounts.entry(device).or_insert(mount);
+    for path in [format!("{MOUNTINFO}{AT_END}"), MOUNTINFO.to_owned()] {
+        let text = facts.get(&path).map_or("", String::as_str);
+        for line in text.lines() {
+            let Some((device, mount)) = mount_of(line) else { continue };
+            mounts.entry(device).or_insert(mount);
+        }
     }
     mounts
 }

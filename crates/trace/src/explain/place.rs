@@ -14,7 +14,8 @@ mod functions;
 use super::Cause;
 use functions::{
     BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, FREEZE_HOLDS, GENERIC, LOCK_OWNERS, LOCKS,
-    LOOP_WORKERS, PARTIAL_WRITES, PERCPU_LOCKS, SWAP_READS, TELLING, TIMERS,
+    LOOP_WORKERS, OF_JOURNAL, PARTIAL_WRITES, PERCPU_LOCKS, REQUEST_WAITS, SWAP_READS, TELLING,
+    TIMERS,
 };
 
 /// A layer of a stack.
@@ -37,6 +38,8 @@ pub struct Place {
     pub is_flusher: bool,
     /// Whether the task is the journal's thread in a commit.
     pub is_commit: bool,
+    /// Whether a function of ext4 or of its journal is in it.
+    pub is_of_journal: bool,
     /// Whether the task serves a loop device.
     pub is_loop_worker: bool,
     /// Whether what is waited for is in swap.
@@ -59,7 +62,11 @@ impl Place {
         let names: Vec<&str> = functions.into_iter().map(|name| name.map_or("?", plain)).collect();
         let has = |list: &[&str]| names.iter().any(|name| list.contains(name));
         let mut place = Self {
-            is_io: has(&["io_schedule", "io_schedule_timeout", "bit_wait_io", "mutex_lock_io"]),
+            is_io: has(&["io_schedule", "io_schedule_timeout", "bit_wait_io", "mutex_lock_io"])
+                || has(REQUEST_WAITS),
+            is_of_journal: names
+                .iter()
+                .any(|name| OF_JOURNAL.iter().any(|of| name.starts_with(of))),
             is_flusher: has(&["wb_workfn", "wb_writeback", "wb_do_writeback"]),
             is_commit: has(&["jbd2_journal_commit_transaction", "kjournald2"]),
             is_loop_worker: has(LOOP_WORKERS),
@@ -212,6 +219,15 @@ mod tests {
                 &[Cause::ExtentLock],
             ),
         ];
+        // A queue that is emptied; the lock of a group of inodes, and who holds it.
+        let entering = "__bio_queue_enter < blk_mq_submit_bio < __iomap_dio_rw";
+        assert_eq!(of(entering), [Cause::DirectIo, Cause::QueueFrozen]);
+        assert_eq!(of("blk_mq_freeze_queue_wait < elevator_change < x"), [Cause::QueueFrozen]);
+        assert_eq!(of("__ext4_new_inode < ext4_create < path_openat"), [Cause::Lock]);
+        let place = |text: &str| Place::of(text.split(" < ").map(Some));
+        assert!(place("submit_bio_wait < blkdev_issue_zeroout < ext4_lazyinit_thread").is_io);
+        assert!(place("schedule < start_this_handle").is_of_journal);
+        assert!(!place("btrfs_sync_log < btrfs_sync_file < do_fsync").is_of_journal);
         // A frozen file system; other locks of each processor; swap; a fast commit.
         let percpu = "percpu_rwsem_wait < __percpu_down_read < ";
         for name in ["vfs_write", "mnt_want_write", "ext4_page_mkwrite", "io_write"] {

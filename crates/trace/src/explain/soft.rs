@@ -10,7 +10,7 @@
 use super::chain::{Span, Walk, add, node};
 use super::place::Place;
 use super::{Cause, Evidence, Knowledge, Node};
-use crate::timeline::{Context, Wait};
+use crate::timeline::{Context, Wait, Waker};
 
 /// Numbers of `ioctl` that freeze and thaw (include/uapi/linux/fs.h).
 pub(super) const FREEZES: u64 = 0xc004_5877;
@@ -20,6 +20,10 @@ pub(super) const ASYNCHRONOUS: &[&str] =
     &["io_uring_enter", "io_getevents", "io_pgetevents", "io_pgetevents_time64"];
 /// Calls that wait for a lock of a file.
 pub(super) const FILE_LOCKS: &[&str] = &["flock", "fcntl", "fcntl64"];
+/// Calls that wait for another to give up his lease of a file.
+pub(super) const LEASED: &[&str] = &["open", "openat", "openat2", "creat", "truncate"];
+/// Calls by which a lease is given up. Who waits for the other end of a pipe is woken by its open.
+const GIVES_UP: &[&str] = &["fcntl", "fcntl64", "close", "close_range", "exit_group"];
 /// Calls that wait for a time.
 const SLEEPS: &[&str] = &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"];
 
@@ -59,12 +63,28 @@ impl Walk<'_> {
         }
         if FILE_LOCKS.contains(&name) {
             (one.cause, one.detail) = (Cause::Lock, Some("file_lock"));
+        } else if LEASED.contains(&name) && self.gave_up_lease(wait, span) {
+            (one.cause, one.detail) = (Cause::Lock, Some("lease"));
         } else if SLEEPS.contains(&name) {
             one.cause = Cause::Timer;
             return one;
         }
         self.ended_by(&mut one, wait, span);
         one
+    }
+
+    /// The call in which a task ended a sleep: as it was recorded, else the last that it is known to have made.
+    pub(super) fn call_of_waker(&self, by: Waker, span: Span) -> Option<&'static str> {
+        match by.call {
+            Some(number) => crate::calls::name(self.known.arch.as_deref(), number),
+            None => self.call_of(by.pid, span.end_ns),
+        }
+    }
+
+    /// Whether the task that ended a sleep did so by giving something up that it had of a file.
+    pub(super) fn gave_up_lease(&self, wait: &Wait, span: Span) -> bool {
+        let by = wait.waker.filter(|by| by.context == Context::Task && by.pid > 0);
+        by.and_then(|by| self.call_of_waker(by, span)).is_some_and(|call| GIVES_UP.contains(&call))
     }
 
     /// What was given to the kernel before is done by a worker of the task's own, or by a disk.
@@ -85,7 +105,7 @@ impl Walk<'_> {
         match wait.waker {
             Some(by) if by.context == Context::Task && by.pid > 0 => {
                 let had = if one.cause.is_lock() { "held by" } else { "ended by" };
-                let call = self.call_of(by.pid, span.end_ns);
+                let call = self.call_of_waker(by, span);
                 let call = call.map_or(String::new(), |call| format!(" in {call}()"));
                 add(&mut one.evidence, &format!("{had} {}{call}", self.known.who(by.pid)));
                 one.children = self.of_another(by.pid, span);

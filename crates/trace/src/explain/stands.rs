@@ -39,7 +39,9 @@ impl Stands {
             }
         }
         // What the machine said of numbers goes before names.
-        for line in facts.get(PARTITIONS).map_or("", String::as_str).lines() {
+        let texts = [PARTITIONS.to_owned(), format!("{PARTITIONS}{AT_END}")];
+        let texts = texts.iter().filter_map(|name| facts.get(name));
+        for line in texts.flat_map(|text| text.lines()) {
             if let Some((part, whole)) = line.split_once(' ')
                 && let (Some(part), Some(whole)) = (device_of(part), device_of(whole))
             {
@@ -47,6 +49,12 @@ impl Stands {
             }
         }
         for (path, text) in facts {
+            // A disk that was set up within the trace is known from its end only.
+            let at_begin = path.strip_suffix(AT_END).filter(|path| path.starts_with("/sys/block/"));
+            if at_begin.is_some_and(|path| facts.contains_key(path)) {
+                continue;
+            }
+            let path = at_begin.unwrap_or(path);
             let Some((name, of)) =
                 path.strip_prefix("/sys/block/").and_then(|rest| rest.split_once('/'))
             else {

@@ -1,5 +1,7 @@
 //! Chains of timelines made by hand, and of any timeline.
 
+mod kinds;
+
 use super::*;
 use crate::record::{Frames, Name};
 use crate::timeline::{
@@ -49,7 +51,7 @@ impl Scene {
             woken_ns: Some(to_ms * MS),
             end_ns: Some(to_ms * MS),
             stack: Some(stack),
-            waker: Some(Waker { pid: by, context }),
+            waker: Some(Waker { pid: by, context, call: None }),
             next_pid: Some(0),
             processor: Processor::default(),
         };

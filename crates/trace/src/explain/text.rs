@@ -64,9 +64,11 @@ pub(super) fn sentence(call: &SlowCall) -> String {
     };
     let waited = match (call.began_before, call.is_open) {
         (false, false) => "waited",
-        (true, false) => "was waiting when the recording began, and waited from then on for",
+        (true, false) => "was waiting when the recording began, and waited, as far as is known,",
         (false, true) => "waits still at the end of the recording, by then for",
-        (true, true) => "waits from before the recording till after its end, of which it saw",
+        (true, true) => {
+            "waits from before the recording till after its end, as far as is known for"
+        }
     };
     let mut text = format!(
         "{made}{} (pid {}){place} {waited} {}",
@@ -74,6 +76,11 @@ pub(super) fn sentence(call: &SlowCall) -> String {
         call.pid,
         duration(call.wait_ns)
     );
+    // Beside its waits it ran: for who called it the call is as long as both.
+    let took_ns = call.end_ns.saturating_sub(call.begin_ns);
+    if took_ns.saturating_sub(call.wait_ns) > call.wait_ns / 50 {
+        let _ = write!(text, " of {}", duration(took_ns));
+    }
     let mut who = call.pid;
     for (index, link) in call.chain.iter().enumerate() {
         let glue = match index {

@@ -87,6 +87,8 @@ pub struct Builder {
     in_calls: BTreeMap<i32, Vec<probes::Slept>>,
     /// What tasks slept in when the recording began, and when it ended.
     hangs: [Vec<hangs::Hang>; 2],
+    /// Those that slept when a ring saw that somebody waits, and when that was.
+    hangs_at_trigger: (u64, Vec<hangs::Hang>),
     /// Addresses of functions that were told by name.
     named: HashMap<String, u64>,
     /// When the first of these was asked for.
@@ -114,6 +116,7 @@ impl Builder {
             issued: HashMap::new(),
             in_calls: BTreeMap::new(),
             hangs: [Vec::new(), Vec::new()],
+            hangs_at_trigger: (0, Vec::new()),
             named: HashMap::new(),
             hangs_ns: 0,
             has_switches: false,

@@ -152,6 +152,8 @@ pub struct Waker {
     pub pid: i32,
     /// What that processor did.
     pub context: Context,
+    /// The number of the call that this task was in, where calls are recorded.
+    pub call: Option<i64>,
 }
 
 /// What a processor did when an event happened.

@@ -49,8 +49,9 @@ pub(crate) struct Arguments {
     buffer: u64,
     /// Keep the last TIME in memory, write it at a slow call
     ///
-    /// It is written when a call was slow or still waits (--over), and at Ctrl-C. SIGTERM ends without a
-    /// trace, unless a call hangs.
+    /// It is written when a call was slow or still waits (--over), and at Ctrl-C. Then it ends, but with --keep
+    /// it goes on, and writes the next 10 s later at the soonest. SIGTERM ends without a trace, unless a call
+    /// hangs.
     #[arg(long, value_parser = size::nanoseconds_above_0, value_name = "TIME")]
     ring: Option<u64>,
     /// With --ring: a call is slow if it waited this long
@@ -96,6 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             keep_ns,
             bytes_max: arguments.ring_memory,
             over_ns: arguments.over,
+            quiet_ns: 0,
         }),
         until_ends: None,
         temporary: false,
@@ -113,15 +115,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(memory) = &memory {
         memory.take_home_all();
     }
-    let (outcome, waits) = one(arguments, &recording, memory.as_ref())?;
     let is_named = arguments.out.as_ref().is_some_and(|out| !out.is_dir());
-    if waits.is_none() || is_named {
-        return Ok(outcome);
+    // With a number of traces to keep there is always room for the next.
+    let goes_on =
+        arguments.keep.is_some() && recording.ring.is_some() && arguments.command.is_empty();
+    let begin_ns = clock::monotonic_ns();
+    let (mut next, mut worst) = (Recording { ..recording }, Outcome::Done);
+    loop {
+        let (outcome, waits) = one(arguments, &next, memory.as_ref())?;
+        if worst == Outcome::Done {
+            worst = outcome;
+        }
+        let age_ns = clock::monotonic_ns().saturating_sub(begin_ns);
+        let is_over = arguments.for_ns.is_some_and(|for_ns| age_ns >= for_ns);
+        let is_ended = is_named || is_over || termination::requested().is_some();
+        if is_ended || waits.is_none() && !goes_on {
+            return Ok(worst);
+        }
+        // Who ended the wait is seen only when it ends; till then nothing of the same hang is written again.
+        next = Recording {
+            until_ends: waits,
+            for_ns: arguments.for_ns.map(|for_ns| for_ns - age_ns),
+            ring: recording.ring.map(RingOptions::later),
+            ..recording
+        };
     }
-    // Who ended the wait is seen only when it ends; till then nothing of the same hang is written again.
-    let until_end = Recording { until_ends: waits, ..recording };
-    let (later, _) = one(arguments, &until_end, memory.as_ref())?;
-    Ok(if later == Outcome::Done { outcome } else { later })
 }
 
 /// Makes one trace and tells of it. Gives the task that waits still, if a ring was written for one.

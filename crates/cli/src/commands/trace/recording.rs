@@ -17,6 +17,7 @@ use baro_trace::collect::{
     Beside, CollectError, Options, STACKS_OF_ALL, Session, Summary, known_events, names_are_hidden,
     rare_events,
 };
+use baro_trace::watch::Seen;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::Path;
@@ -56,6 +57,18 @@ pub(super) struct RingOptions {
     pub(super) bytes_max: u64,
     /// A call is slow if it waited this long.
     pub(super) over_ns: u64,
+    /// For so long after its beginning it notes slow calls and does not write.
+    pub(super) quiet_ns: u64,
+}
+
+/// A ring that has written writes again no sooner than after this time.
+const QUIET_NS: u64 = 10_000_000_000;
+
+impl RingOptions {
+    /// The ring after one that has written. What is slow while it is quiet must be in it still when it writes.
+    pub(super) fn later(self) -> Self {
+        Self { quiet_ns: QUIET_NS.min(self.keep_ns / 4), ..self }
+    }
 }
 
 /// What is recorded, and until when.
@@ -246,7 +259,9 @@ fn watch(
     mut target: Option<&mut Child>,
 ) -> std::result::Result<End, CollectError> {
     let begin_ns = clock::monotonic_ns();
+    let quiet_ns = recording.ring.as_ref().map_or(0, |ring| ring.quiet_ns);
     let mut slow_ns: Option<u64> = None;
+    let mut noted: Option<Seen> = None;
     let mut waits = None;
     let mut passed_on = false;
     let mut looks_awake = 0;
@@ -256,10 +271,16 @@ fn watch(
         if let Some(shortfall) = session.shortfall() {
             tell_of_memory(recording, &shortfall);
         }
-        if let Some(seen) = seen.filter(|_| slow_ns.is_none() && recording.until_ends.is_none()) {
-            tell_of(&seen);
-            waits = (!seen.has_ended).then_some(seen.pid);
-            slow_ns = Some(clock::monotonic_ns());
+        if slow_ns.is_none() && recording.until_ends.is_none() {
+            // Of two the later: what it waits for is to be had still.
+            noted = seen.or(noted);
+            let is_quiet = clock::monotonic_ns().saturating_sub(begin_ns) < quiet_ns;
+            if let Some(seen) = noted.take_if(|_| !is_quiet) {
+                session.note_trigger()?;
+                tell_of(&seen);
+                waits = Some(seen.pid).filter(|pid| !seen.has_ended && is_asleep(*pid));
+                slow_ns = Some(clock::monotonic_ns());
+            }
         }
         if let Some(pid) = recording.until_ends.filter(|_| slow_ns.is_none()) {
             looks_awake = if is_asleep(pid) { 0 } else { looks_awake + 1 };

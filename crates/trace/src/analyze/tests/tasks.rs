@@ -94,7 +94,7 @@ fn waits_of_hand_made_tasks() {
         next_pid: None,
         processor: Processor::default(),
     };
-    let by = |pid, context| Some(Waker { pid, context });
+    let by = |pid, context| Some(Waker { pid, context, call: None });
     let task = line.tasks.entry(5).or_default();
     task.waits = vec![
         wait(WaitKind::Sleep, Some(one), 0, Some(100), by(7, Context::Task)),

@@ -120,6 +120,13 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
             "blkdev_direct_IO", "do_blockdev_direct_IO", "inode_dio_wait", "__inode_dio_wait",
         ],
     ),
+    (
+        Cause::QueueFrozen,
+        &[
+            "__bio_queue_enter", "blk_queue_enter", "blk_mq_queue_enter", "blk_mq_freeze_queue_wait",
+            "blk_mq_freeze_queue_wait_timeout", "blk_mq_freeze_queue", "elevator_change",
+        ],
+    ),
     (Cause::Tags, &["blk_mq_get_tag", "__blk_mq_get_tag", "blk_mq_get_request"]),
     (Cause::WritebackThrottle, &["wbt_wait"]),
     (
@@ -223,6 +230,27 @@ pub(super) const TIMERS: &[&str] = &[
     "io_schedule_timeout", "schedule_hrtimeout_range_clock", "schedule_hrtimeout",
 ];
 
+/// Functions that send a request and wait for it, where those of the scheduler are left out.
+#[rustfmt::skip]
+pub(super) const REQUEST_WAITS: &[&str] = &[
+    "submit_bio_wait", "blk_execute_rq", "blkdev_issue_zeroout", "blkdev_issue_discard",
+    "bio_await_chain", "blk_wait_io", "blk_next_bio", "blkdev_issue_secure_erase",
+];
+
+/// How functions of ext4 and its journal are called: what waits in none of them waits for no such journal.
+pub(super) const OF_JOURNAL: &[&str] = &[
+    "ext4_",
+    "__ext4_",
+    "jbd2_",
+    "__jbd2_",
+    "kjournald2",
+    "start_this_handle",
+    "wait_transaction",
+    "add_transaction_credits",
+    "do_get_write_access",
+    "journal_",
+];
+
 /// Whose lock it is, by the function that takes it.
 #[rustfmt::skip]
 pub(super) const LOCK_OWNERS: &[(Cause, &[&str])] = &[
@@ -259,6 +287,8 @@ pub(super) const LOCK_OWNERS: &[(Cause, &[&str])] = &[
             "ext4_da_update_reserve_space", "ext4_alloc_file_blocks", "ext4_insert_delayed_blocks",
         ],
     ),
+    // That of a group of inodes, which is held while its table is made.
+    (Cause::Lock, &["__ext4_new_inode", "ext4_init_inode_table", "ext4_group_add"]),
     (
         Cause::MemoryMapLock,
         &[

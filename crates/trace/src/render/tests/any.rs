@@ -45,7 +45,8 @@ fn wait() -> impl Strategy<Value = (Wait, Option<Vec<u64>>)> {
         prop::sample::select(vec![WaitKind::Sleep, WaitKind::Interruptible, WaitKind::Runnable]);
     let context =
         prop::sample::select(vec![Context::Task, Context::SoftInterrupt, Context::Interrupt]);
-    let waker = option::of((pid(), context).prop_map(|(pid, context)| Waker { pid, context }));
+    let waker =
+        option::of((pid(), context).prop_map(|(pid, context)| Waker { pid, context, call: None }));
     let parts = (kind, time(), side(), side(), waker, option::of(vec(any::<u64>(), 0..3)));
     parts.prop_map(|(kind, begin_ns, woken_ns, end_ns, waker, stack)| {
         let processor = Processor::default();

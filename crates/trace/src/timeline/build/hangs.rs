@@ -1,7 +1,8 @@
 //! What tasks slept in when a recording began and when it ended: the recorder asked the kernel for it, as no
 //! event tells of a sleep that neither begins nor ends within the trace.
 //!
-//! Such a sleep is told from the first event on, or up to the last: how long it was in truth nobody saw.
+//! Such a sleep is told since when the kernel says that it has lasted, else from the first event on; and up to
+//! the last. Looked up when a ring saw that somebody waits, it lends its stack to a sleep that has none.
 //!
 //! Invariant: a sleep that events tell too is there once. Held by `a_hang_is_told_once`.
 
@@ -69,6 +70,10 @@ impl Builder {
         let at = text.lines().next().and_then(|line| line.strip_prefix("at "));
         self.hangs_ns = at.and_then(|at| at.trim().parse().ok()).unwrap_or(0);
         self.hangs[0] = parse(text);
+        let text = facts.get("hangs at the trigger").map_or("", String::as_str);
+        let at = text.lines().next().and_then(|line| line.strip_prefix("at "));
+        let at_ns = at.and_then(|at| at.trim().parse().ok()).unwrap_or(0);
+        self.hangs_at_trigger = (at_ns, parse(text));
     }
 
     pub(super) fn hangs_at_end(&mut self, facts: &BTreeMap<String, String>) {
@@ -77,10 +82,19 @@ impl Builder {
 
     /// The trace begins: these sleep.
     pub(super) fn begin_hangs(&mut self, time_ns: u64) {
-        // A ring has lost its beginning: what was then is over, or not.
+        // A ring has lost its beginning: what was then is over, or not. But what was seen to sleep later and has
+        // since before slept now.
         let is_old = self.hangs_ns.saturating_add(OLD_NS) < time_ns;
+        let lasts = |hang: &&Hang| hang.since_ns.is_some_and(|since_ns| since_ns <= time_ns);
+        let lasting: Vec<Hang> =
+            self.hangs_at_trigger.1.iter().filter(|_| is_old).filter(lasts).cloned().collect();
+        for hang in lasting {
+            let since_ns = hang.since_ns.unwrap_or(time_ns);
+            self.hang(hang, since_ns);
+        }
         for hang in std::mem::take(&mut self.hangs[0]).into_iter().filter(|_| !is_old) {
-            self.hang(hang, time_ns);
+            let since_ns = hang.since_ns.unwrap_or(time_ns).min(time_ns);
+            self.hang(hang, since_ns);
         }
     }
 
@@ -106,12 +120,19 @@ impl Builder {
     /// The trace ends: of sleeps that the recorder saw no end of, those that are told as lasting still are
     /// kept; where each switch was recorded it knows itself.
     pub(super) fn end_hangs(&mut self) {
+        self.trigger_hangs();
         let ending = std::mem::take(&mut self.hangs[1]);
         if self.has_switches {
             for hang in ending {
                 let stack = self.named_stack(&hang.functions);
-                let wait = self.now.get_mut(&hang.pid).and_then(|now| now.wait.as_mut());
-                if let Some(wait) = wait.filter(|wait| wait.kind == hang.kind) {
+                let Some(now) = self.now.get_mut(&hang.pid) else {
+                    // No event of all the trace is of it: it has slept since before.
+                    if let Some(since_ns) = hang.since_ns.filter(|ns| *ns <= self.line.begin_ns) {
+                        self.hang(hang, since_ns);
+                    }
+                    continue;
+                };
+                if let Some(wait) = now.wait.as_mut().filter(|wait| wait.kind == hang.kind) {
                     wait.stack.get_or_insert(stack);
                 }
             }
@@ -131,6 +152,27 @@ impl Builder {
             let since_ns = began.or(hang.since_ns);
             if let Some(since_ns) = since_ns.filter(|since_ns| *since_ns <= self.line.end_ns) {
                 self.hang(hang, since_ns);
+            }
+        }
+    }
+
+    /// Sleeps that lasted when a ring saw that somebody waits, and have no stack, get that which they had then.
+    fn trigger_hangs(&mut self) {
+        let (at_ns, hangs) = std::mem::take(&mut self.hangs_at_trigger);
+        for hang in hangs {
+            let stack = self.named_stack(&hang.functions);
+            let open = self.now.get_mut(&hang.pid).and_then(|now| now.wait.as_mut());
+            let task = self.line.tasks.get_mut(&hang.pid);
+            let waits = task.map_or(&mut [][..], |task| &mut task.waits);
+            let last = waits.partition_point(|wait| wait.begin_ns <= at_ns);
+            let ended = last.checked_sub(1).and_then(|last| waits.get_mut(last));
+            let lasted = |wait: &&mut Wait| {
+                wait.kind == hang.kind
+                    && wait.begin_ns <= at_ns
+                    && wait.end_ns.is_none_or(|end_ns| end_ns > at_ns)
+            };
+            if let Some(wait) = open.filter(lasted).or_else(|| ended.filter(lasted)) {
+                wait.stack.get_or_insert(stack);
             }
         }
     }
@@ -170,9 +212,17 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn told(begin: &str, end: &str, first_ns: u64, more: &[(u64, KernelEvent)]) -> Timeline {
+        told_of(&[("hangs", begin), ("hangs at the end", end)], first_ns, more)
+    }
+
+    fn told_at_trigger(text: &str, first_ns: u64, more: &[(u64, KernelEvent)]) -> Timeline {
+        told_of(&[("hangs at the trigger", text)], first_ns, more)
+    }
+
+    fn told_of(facts: &[(&str, &str)], first_ns: u64, more: &[(u64, KernelEvent)]) -> Timeline {
         let mut builder = Builder::new(Limits::default());
-        let facts = [("hangs", begin), ("hangs at the end", end)];
-        let facts = facts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let facts =
+            facts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
         builder.hangs_at_begin(&facts);
         builder.hangs_at_end(&facts);
         (builder.line.begin_ns, builder.line.end_ns) = (first_ns, first_ns + 100 * MS);
@@ -233,5 +283,60 @@ mod tests {
         );
         // A ring has lost its beginning.
         assert_eq!(spans(&told(TEXT, "", at(9_000), &[]), 7), []);
+        // The kernel knows since when: from then on, of one that no event is of.
+        let since = TEXT.replace("D 0", &format!("D {}", at(3)));
+        assert_eq!(spans(&told(&since, &since, at(400), &[]), 7), [(3, None)]);
+        let other = KernelEvent::Switch(Switch { next_pid: 6, ..switch_to_7() });
+        let line = told("", &since, at(9_000), &[(at(9_001), other)]);
+        assert_eq!(spans(&line, 7), [(3, None)]);
+        assert_eq!(line.tasks[&7].calls[0].begin_ns, at(3));
+        // Seen to sleep when somebody waited; then it goes on, which is told of all of it.
+        let ran = [
+            KernelEvent::Switch(switch_to_7()),
+            KernelEvent::SysExit(SysExit { number: 1, ret: 0 }),
+        ];
+        let ran = ran.into_iter().map(|event| (at(9_050), event)).collect::<Vec<_>>();
+        let line = told_at_trigger(&since, at(9_000), &ran);
+        assert_eq!(spans(&line, 7), [(3, Some(9_050))]);
+        assert_eq!(line.tasks[&7].calls[0].begin_ns, at(3));
+        // One that events are of is told by them.
+        let ran = KernelEvent::Switch(switch_to_7());
+        assert_eq!(spans(&told("", &since, at(9_000), &[(at(9_001), ran)]), 7), []);
+    }
+
+    #[test]
+    fn a_sleep_without_a_stack_has_that_of_the_trigger() {
+        let ms = |ms: u64| ms * MS;
+        let text = format!("at {}\n{}", ms(30), TEXT.split_once('\n').unwrap().1);
+        let goes = |pid, prev_state| {
+            KernelEvent::Switch(Switch { prev_pid: pid, prev_state, next_pid: 9, ..switch_to_7() })
+        };
+        let comes = |pid| KernelEvent::Switch(Switch { next_pid: pid, ..switch_to_7() });
+        let mut builder = Builder::new(Limits::default());
+        builder.hangs_at_begin(&[("hangs at the trigger".to_owned(), text)].into());
+        (builder.line.begin_ns, builder.line.end_ns) = (0, ms(100));
+        // One lasts, one has ended when the trace does; of a third kind of sleep nothing was seen.
+        for (at_ms, event) in [(10, goes(7, 2)), (20, goes(8, 1)), (50, comes(8)), (60, goes(8, 1))]
+        {
+            let at = At { cpu: 0, time_ns: ms(at_ms), pid: 7, context: Context::Task };
+            builder.known(at, &event);
+        }
+        let line = builder.finish();
+        let stacks = |pid: i32| -> Vec<bool> {
+            line.tasks[&pid].waits.iter().map(|wait| wait.stack.is_some()).collect()
+        };
+        assert_eq!((stacks(7), stacks(8)), (vec![true], vec![true, false]));
+    }
+
+    fn switch_to_7() -> Switch {
+        Switch {
+            prev_comm: Name::new(b"a"),
+            prev_pid: 9,
+            prev_prio: 120,
+            prev_state: 1,
+            next_comm: Name::new(b"b"),
+            next_pid: 7,
+            next_prio: 120,
+        }
     }
 }

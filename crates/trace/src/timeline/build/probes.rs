@@ -101,6 +101,7 @@ impl Builder {
                 2 => Context::Interrupt,
                 _ => Context::SoftInterrupt,
             },
+            call: None,
         });
         let frames = usize::try_from(event.frames).unwrap_or(0);
         let stack = Frames::new(event.stack.into_iter().take(frames));
@@ -392,7 +393,7 @@ mod tests {
         let expected = [(1, 10, 13), (1, 14, 15), (74, 16, 19), (74, 22, 23)];
         assert_eq!(calls, expected.map(|(n, from, to)| (n, ms(from), Some(ms(to)))));
         assert!(!line.calls_are_exact && task.waits.len() == 6);
-        assert_eq!(task.waits[0].waker, Some(Waker { pid: 9, context: Context::Task }));
+        assert_eq!(task.waits[0].waker, Some(Waker { pid: 9, context: Context::Task, call: None }));
         assert_eq!(line.task_name(9), Some(Name::new(b"jbd2")));
     }
 

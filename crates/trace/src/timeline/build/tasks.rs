@@ -110,10 +110,11 @@ impl Builder {
 
     pub(super) fn waking(&mut self, at: At, pid: i32, name: Name) {
         self.name(pid, name);
+        let call = self.now.get(&at.pid).and_then(|now| now.call).map(|call| call.number);
         let wait = self.now.get_mut(&pid).and_then(|now| now.wait.as_mut());
         if let Some(wait) = wait.filter(|wait| wait.kind != WaitKind::Runnable) {
             wait.woken_ns.get_or_insert(at.time_ns);
-            wait.waker.get_or_insert(Waker { pid: at.pid, context: at.context });
+            wait.waker.get_or_insert(Waker { pid: at.pid, context: at.context, call });
         }
     }
 

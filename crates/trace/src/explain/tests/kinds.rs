@@ -1,0 +1,213 @@
+//! Kinds of waits that were told wrongly once, each in a small timeline.
+
+use super::*;
+use crate::timeline::Quota;
+
+/// The only journal of a trace is another file system's.
+#[test]
+fn a_commit_of_another_kind_of_journal_is_not_that_of_ext4() {
+    let told = |stack: &str| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(20, "jbd2/sda-8");
+        scene.task(40, "kworker/u8:1");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, stack, 40);
+        scene.sleeps(20, 100, 590, DATA, 0);
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        scene.request(10, 110, 599, 4096);
+        let explanation = scene.known().explain(&Question::default());
+        causes(&explanation.calls[0])
+    };
+    let of_ext4 = told("schedule < jbd2_log_wait_commit < ext4_sync_file");
+    assert_eq!(of_ext4, ["commit", "ordered_data", "writeback", "device"]);
+    assert_eq!(
+        told("schedule < btrfs_sync_log < btrfs_sync_file < do_fsync"),
+        ["commit", "device"]
+    );
+    assert_eq!(told("schedule < xlog_wait_on_iclog < xfs_log_force_seq"), ["commit", "device"]);
+}
+
+/// Others' requests are before a task's own only if they are there for as long as it waits.
+#[test]
+fn what_others_had_for_a_moment_is_no_queue() {
+    let told = |others_ms: u64| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(30, "other");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
+        scene.request(10, 101, 599, 4096);
+        for at in 0..8 {
+            scene.request(30, 110 + at, 110 + at + others_ms, 1 << 20);
+        }
+        let explanation = scene.known().explain(&Question::default());
+        causes(&explanation.calls[0])
+    };
+    assert_eq!(told(20), ["direct_io", "device"]);
+    assert_eq!(told(400), ["direct_io", "device_queue"]);
+}
+
+/// Writers are held to a rate; that the disk was idle meanwhile is not a wait of its own.
+#[test]
+fn a_limit_of_dirty_data_needs_no_busy_disk() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.writes(10, 100, 300);
+    scene.sleeps(10, 100, 300, "io_schedule_timeout < balance_dirty_pages < ext4_write_end", 0);
+    scene.request(30, 290, 299, 4096);
+    let known = scene.known();
+    let call = &known.explain(&Question::default()).calls[0];
+    assert_eq!((causes(call), call.unexplained_ns), (vec!["dirty_limit_global"], 0));
+}
+
+/// Who waits for a lease to be given up is told so where no stack tells it; who opens a pipe is not late.
+#[test]
+fn a_lease_is_told_by_the_call_that_gave_it_up() {
+    let told = |call: i64| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(30, "holder");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "x", 30);
+        let victim = scene.line.tasks.get_mut(&10).unwrap();
+        victim.calls[0].number = 257;
+        let wait = &mut victim.waits[0];
+        (wait.kind, wait.stack) = (WaitKind::Interruptible, None);
+        wait.waker.as_mut().unwrap().call = Some(call);
+        scene.known().explain(&Question::default())
+    };
+    let explanation = told(72);
+    let call = &explanation.calls[0];
+    assert_eq!((call.cause, call.cause_detail), (Cause::Lock, Some("lease")));
+    assert!(call.chain[0].evidence.contains("held by holder (pid 30) in fcntl()"));
+    assert_eq!(told(257).slow_calls, 0);
+}
+
+/// Requests are let in again by whoever changed a setting of the disk.
+#[test]
+fn a_queue_that_is_emptied_is_followed_to_who_changes_it() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.task(30, "changer");
+    scene.task(40, "writer");
+    scene.writes(10, 100, 600);
+    scene.sleeps(10, 100, 600, "__bio_queue_enter < submit_bio_noacct < __iomap_dio_rw", 30);
+    scene.sleeps(30, 90, 598, "blk_mq_freeze_queue_wait < elevator_change < vfs_write", 0);
+    scene.request(40, 50, 597, 1 << 20);
+    let known = scene.known();
+    let explanation = known.explain(&Question::default());
+    let call = explanation.calls.iter().find(|call| call.pid == 10).unwrap();
+    let expected = ["direct_io", "queue_frozen", "queue_frozen", "device"];
+    assert_eq!((causes(call), call.cause), (expected.to_vec(), Cause::QueueFrozen));
+}
+
+/// Commits are made more often only where they are rare, and where it is not a processor that they wait for.
+#[test]
+fn more_commits_are_advised_only_where_they_are_rare() {
+    let told = |began_ms: u64, stack: &str| {
+        let mut scene = Scene::default();
+        let mounts = "30 1 8:0 / /data rw - ext4 /dev/sda rw";
+        scene.facts.insert("/proc/self/mountinfo".to_owned(), mounts.to_owned());
+        scene.task(10, "victim");
+        scene.task(20, "jbd2/sda-8");
+        scene.writes(10, 5_100, 5_600);
+        scene.sleeps(10, 5_100, 5_600, "schedule < jbd2_log_wait_commit < ext4_sync_file", 20);
+        scene.sleeps(20, 5_100, 5_590, stack, 0);
+        scene.transaction(6, [began_ms, 5_095, 5_096, 5_097, 5_098, 5_595], 20);
+        scene.request(20, 5_101, 5_589, 4096);
+        if stack.is_empty() {
+            let thread = scene.line.tasks.get_mut(&20).unwrap();
+            (thread.waits[0].kind, thread.waits[0].stack) = (WaitKind::Runnable, None);
+        }
+        let explanation = scene.known().explain(&Question::default());
+        explanation.calls[0].advice.iter().any(|one| one.command.contains("commit=1"))
+    };
+    let writes = "io_schedule < __wait_on_buffer < jbd2_journal_commit_transaction < kjournald2";
+    assert!(told(100, writes));
+    assert!(!told(5_000, writes));
+    assert!(!told(100, ""));
+}
+
+/// A setting that was changed within the trace is advised as it was at its end.
+#[test]
+fn advice_looks_at_what_was_set_last() {
+    let told = |last: &[(&str, &str)]| {
+        let mut scene = Scene::default();
+        let scheduler = "/sys/block/sda/queue/scheduler";
+        scene.facts.insert(scheduler.to_owned(), "[none] bfq".to_owned());
+        let last = last.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+        scene.facts.extend(last);
+        scene.task(10, "victim");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
+        for at in 0..8 {
+            scene.request(30, 100 + at, 590 + at, 1 << 20);
+        }
+        let explanation = scene.known().explain(&Question::default());
+        let call = &explanation.calls[0];
+        (call.advice.iter().any(|one| one.command.starts_with("echo bfq")), call.mount.clone())
+    };
+    assert!(told(&[]).0);
+    assert!(!told(&[("/sys/block/sda/queue/scheduler at the end", "none [bfq]")]).0);
+    assert!(told(&[("/sys/block/sda/queue/scheduler at the end", "[mq-deadline] none bfq")]).0);
+}
+
+/// A call that also ran is as long as both.
+#[test]
+fn a_call_that_ran_beside_its_waits_is_told_with_its_length() {
+    let told = |end_ms: u64| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.writes(10, 100, end_ms);
+        scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
+        scene.request(10, 101, 599, 4096);
+        let explanation = scene.known().explain(&Question::default());
+        text::sentence(&explanation.calls[0])
+    };
+    assert!(told(700).contains("waited 500 ms of 600 ms: 500 ms for"), "{}", told(700));
+    assert!(told(605).contains("waited 500 ms: 500 ms for"), "{}", told(605));
+}
+
+/// A task that could have run: its group had used up its share, or another had the processor, which is named
+/// also where the task was woken and not preempted.
+#[test]
+fn who_had_the_processor_is_named_and_so_is_a_share_that_is_used_up() {
+    let told = |processor: Processor, kind: WaitKind| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(50, "hog");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "schedule", 0);
+        let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
+        (wait.kind, wait.stack, wait.woken_ns) = (kind, None, Some(110 * MS));
+        (wait.processor, wait.next_pid) = (processor, None);
+        let explanation = scene.known().explain(&Question::default());
+        let link = &explanation.calls[0].chain[0];
+        (link.cause, link.detail, link.evidence.clone())
+    };
+    let behind = Processor { before_pid: Some(50), ..Processor::default() };
+    for kind in [WaitKind::Sleep, WaitKind::Runnable] {
+        let (cause, detail, evidence) = told(behind, kind);
+        assert_eq!((cause, detail), (Cause::Cpu, None));
+        assert!(evidence.contains("hog (pid 50) had the processor"), "{evidence}");
+    }
+    let quota = Quota { quota_ns: 20 * MS, period_ns: 500 * MS, throttled_ns: 480 * MS };
+    let (cause, detail, evidence) =
+        told(Processor { quota: Some(quota), ..behind }, WaitKind::Runnable);
+    assert_eq!((cause, detail), (Cause::Cpu, Some("cpu_quota")));
+    assert!(evidence.contains("may have 20.0 ms of each 500 ms"), "{evidence}");
+}
+
+/// One is no plural, and a page fault is no function.
+#[test]
+fn sentences_are_sentences() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.sleeps(10, 100, 600, "io_schedule < folio_wait_bit_common < filemap_fault", 0);
+    scene.request(10, 101, 599, 4096);
+    let known = scene.known();
+    let told = describe(&known, &known.explain(&Question::default()));
+    assert!(told.contains("a page fault of victim (pid 10) waited 500 ms"), "{told}");
+    assert!(told.contains(": 1 request (mostly writes)"), "{told}");
+}

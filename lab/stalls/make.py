@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Makes stalls with a cause known by how they are made, has them explained, and tells which are right.
+
+    BARO=path lab/stalls/make.py [--collectors btf,tracefs] [--rounds N] [NAME..] >> results.jsonl
+
+As root, on a machine of your own. Without names all; `--list` shows them. A JSON line for each is what
+`scripts/stalls.py` makes a table of. Traces stay below the folder STALLS (/tmp/stalls) until the next.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+
+import stage
+from more_kinds import KINDS
+
+
+class Run:
+    """One stall, recorded by one collector."""
+
+    def __init__(self, name, collector, expected, what):
+        self.name, self.collector, self.expected, self.what = name, collector, expected, what
+        self.trace = None
+        self.line = None
+
+    def record(self):
+        self.trace = stage.Trace(self.name, self.collector)
+
+    def judge(self, victim, *others):
+        calls = victim.wait()
+        for other in others:
+            other.wait()
+        self.trace.stop()
+        made, begin, end = calls[0] if calls else ("none", 0, 0)
+        answer = stage.told(self.trace.path, victim.pid)
+        best, best_ns = None, 0
+        for call in answer.get("calls", []):
+            common = min(call["end_ns"], end) - max(call["begin_ns"], begin)
+            if common > best_ns:
+                best, best_ns = call, common
+        self.line = {
+            "case": self.name,
+            "coll": self.collector,
+            "what": self.what,
+            "expected": "|".join(self.expected),
+            "victim": {"call": made, "ms": round((end - begin) / 1e6, 1)},
+            "size": os.path.getsize(self.trace.path),
+            "load": os.getloadavg()[0],
+            "error": answer.get("error"),
+        }
+        if best is not None:
+            wait_ns = best["wait_ns"]
+            self.line |= {
+                "call": best["call"],
+                "took_ms": round((best["end_ns"] - best["begin_ns"]) / 1e6, 1),
+                "wait_ms": round(wait_ns / 1e6, 1),
+                "unexpl_pct": round(100 * best["unexplained_ns"] / max(1, wait_ns), 1),
+                "cause": best["cause"],
+                "root": best["root"],
+                "sentence": best["sentence"],
+                "advice": [one["command"] for one in best["advice"]],
+            }
+        over = [call for call in calls if call[2] - call[1] >= 30e6]
+        self.line["over"] = len(over)
+        self.line["over_told"] = sum(
+            any(min(one["end_ns"], to) > max(one["begin_ns"], at) for one in answer.get("calls", []))
+            for _, at, to in over
+        )
+        self.line["verdict"] = self.verdict()
+
+    def verdict(self):
+        if not self.expected:
+            return "right" if "call" not in self.line else "other"
+        if "call" not in self.line:
+            return "not told"
+        return "right" if {self.line["cause"], self.line["root"]} & set(self.expected) else "other"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--collectors", default="btf,tracefs")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    if arguments.list:
+        for name, _, function in KINDS:
+            print(f"{name}: {function.__doc__}")
+        return
+    os.makedirs(stage.MEMORY, exist_ok=True)
+    os.makedirs(f"{stage.PLACE}/mounted", exist_ok=True)
+    stage.run(f"mount -t tmpfs -o size=2G stalls {stage.MEMORY}")
+    try:
+        for _ in range(arguments.rounds):
+            for name, expected, function in KINDS:
+                if arguments.names and name not in arguments.names:
+                    continue
+                for collector in arguments.collectors.split(","):
+                    one(Run(name, collector, expected, function.__doc__), function)
+    finally:
+        stage.run(f"umount {stage.MEMORY}", check=False)
+
+
+def one(run, function):
+    try:
+        function(run)
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"{run.name} {run.collector}: {error}", file=sys.stderr)
+        with contextlib.suppress(AttributeError):
+            run.trace.process.poll() is None and run.trace.stop()
+    if run.line is not None:
+        print(json.dumps(run.line), flush=True)
+
+
+if __name__ == "__main__":
+    main()
