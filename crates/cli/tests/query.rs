@@ -225,8 +225,14 @@ fn damage_is_named_and_costs_the_exit_code() {
     // Blocks end with zeros where the writer was in a hurry; those are nobody's.
     *bytes[100_000..].iter_mut().find(|byte| **byte != 0).unwrap() ^= 1;
     std::fs::write(&segment, bytes).unwrap();
-    for arguments in [&["query", &store, "--format", "csv"][..], &["du", &store], &["top", &store]]
-    {
+    for arguments in [
+        &["query", &store, "--format", "csv"][..],
+        &["du", &store],
+        &["top", &store],
+        &["list", &store, "--counts"],
+        &["list", &store, "--counts", "--format", "json"],
+        &["cat", &store],
+    ] {
         let output = run(arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");

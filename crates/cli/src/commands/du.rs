@@ -43,7 +43,17 @@ pub(super) fn met(store: &Store, notes: &Notes) -> Outcome {
     let headers = store.damage();
     let damage = || headers.iter().chain(&notes.damage);
     damage().for_each(|damage| say!("damage: {damage}"));
-    Outcome::lost_if(damage().any(baro_store::Damage::is_loss))
+    let recycled = recycled(notes);
+    Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || recycled)
+}
+
+/// Says what a recorder took from under the count.
+pub(super) fn recycled(notes: &Notes) -> bool {
+    if notes.blocks_recycled > 0 {
+        let count = notes.blocks_recycled;
+        say!("note: {count} blocks were recycled by the recorder before they were read");
+    }
+    notes.blocks_recycled > 0
 }
 
 /// Name and type of an id.

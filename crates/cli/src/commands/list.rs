@@ -7,7 +7,7 @@ use crate::time;
 use baro_command::{Lines, json_line};
 use baro_log::Declared;
 use baro_ondisk::{Declaration, Layout};
-use baro_store::{Selector, Store};
+use baro_store::{Damage, Notes, Selector, Store};
 use clap::Args;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -65,19 +65,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         writeln!(out.exact(), "{}]", if listed > 0 { "\n" } else { "" })?;
     }
     out.flush()?;
-    Ok(told(&store))
+    Ok(told(&store, &Notes::default()))
 }
 
-/// Says what is damaged, and what that makes of the exit code.
-fn told(store: &Store) -> Outcome {
+/// Says what is damaged, `met` by reading too, and what that makes of the exit code.
+fn told(store: &Store, met: &Notes) -> Outcome {
     let mut damage = store.catalog().damage();
-    for found in store.damage_so_far() {
-        if !damage.contains(&found) {
-            damage.push(found);
+    for found in store.damage_so_far().iter().chain(&met.damage) {
+        if !damage.contains(found) {
+            damage.push(found.clone());
         }
     }
     damage.iter().for_each(|found| say!("damage: {found}"));
-    Outcome::lost_if(damage.iter().any(baro_store::Damage::is_loss))
+    let recycled = super::du::recycled(met);
+    Outcome::lost_if(damage.iter().any(Damage::is_loss) || recycled)
 }
 
 /// What the names and selectors of the command line select; `None` without any. A name that is one
@@ -126,7 +127,7 @@ fn fields(layout: &Layout) -> Value {
 }
 
 fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
-    let (mut listed, _) = store.counts()?;
+    let (mut listed, notes) = store.counts()?;
     if let Some(selectors) = selectors(arguments, store)? {
         let wanted = store.catalog().select(&selectors)?;
         listed.retain(|entry| wanted.binary_search(&entry.id).is_ok());
@@ -151,7 +152,7 @@ fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
             })
             .collect();
         print_json(&Value::Array(list))?;
-        return Ok(Outcome::Done);
+        return Ok(told(store, &notes));
     }
     let mut out = Lines::printed();
     for entry in &listed {
@@ -168,5 +169,5 @@ fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
         )?;
     }
     out.flush()?;
-    Ok(Outcome::Done)
+    Ok(told(store, &notes))
 }
