@@ -4,7 +4,7 @@
     scripts/stalls.py RESULTS.jsonl [RESULTS.jsonl..] > table.md
 
 A line of RESULTS is a JSON object: `case`, `coll` (the collector), `what` (how it was made), `expected`
-(names of causes, `|` between), `victim` (`call`, `ms`), and of the call that was told `wait_ms`, `cause`,
+(names of causes, `|` between; none if nothing may be told), `victim` (`call`, `ms`), and of the call that was told `wait_ms`, `cause`,
 `root`, `unexpl_pct`; null where none was. Of two lines of one case and collector the last counts.
 A first file with `--before` gives the same of an older program, in columns beside.
 """
@@ -25,9 +25,9 @@ def read(paths):
 
 
 def judged(row):
-    """right, another cause, or nothing told."""
+    """right, another cause, or nothing told where something was to be."""
     if row.get("wait_ms") is None:
-        return "not told"
+        return "not told" if row["expected"] else "right"
     right = {row["cause"], row["root"]} & set(row["expected"].split("|"))
     return "right" if right else "other"
 

@@ -112,6 +112,19 @@ fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
 }
 
 #[test]
+fn a_file_that_is_refused_whole_is_read_again_from_its_beginning() {
+    let folder = Folder::new("text-whole");
+    let store = store(&folder, "s");
+    let text = format!("# a comment\ntemp;hum\n{}", "1;2\n".repeat(100));
+    let arguments = ["import", &store, "-", "--input", "csv", "--format", "json"];
+    let output = run(&arguments, text.as_bytes());
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let first = &report["first_line_not_kept"];
+    assert_eq!((&report["samples"], &first["line"]), (&0.into(), &2.into()), "{report}");
+}
+
+#[test]
 fn refusals_are_told_ten_times_and_counted() {
     let folder = Folder::new("text-flood");
     for (input, line) in [("csv", "x,y,z\n"), ("influx", "nonsense\n"), ("json", "[1]\n")] {

@@ -202,13 +202,16 @@ fn metric(members: &[(String, &RawValue)]) -> Result<Option<Timed>, JsonProblem>
     }
     let mut samples = Vec::with_capacity(raw.len());
     for (value, time_ms) in raw.into_iter().zip(times_ms) {
-        let value = match (value.get(), scalar(&series, value)?) {
-            (_, Scalar::Float(value)) => Scalar::Float(value),
-            (_, Scalar::Integer(value)) => Scalar::Integer(value),
+        let value = match value.get() {
+            "null" => Scalar::Float(f64::NAN),
             // JSON has no infinities.
-            ("\"Infinity\"", _) => Scalar::Float(f64::INFINITY),
-            ("\"-Infinity\"", _) => Scalar::Float(f64::NEG_INFINITY),
-            _ => return Err(wrong(value)),
+            "\"Infinity\"" => Scalar::Float(f64::INFINITY),
+            "\"-Infinity\"" => Scalar::Float(f64::NEG_INFINITY),
+            // All values are floats there, also those that look like integers, however large.
+            text => match number::scalar(text) {
+                Ok(Scalar::Integer(value)) => Scalar::Integer(value),
+                _ => Scalar::Float(number::float(text).map_err(|_| wrong(value))?),
+            },
         };
         let fault = TimeFault::Range;
         let time_ns = time_ms.checked_mul(1_000_000);

@@ -2,6 +2,7 @@
 //!
 //! Digits alone are an integer of 64 bits and are refused if they are more, since as a float they
 //! would lose their last digits without a word; digits that come to infinity are refused as well.
+//! `-0` is a float, since no integer has that sign.
 //! The words `nan` and `inf` are floats where a form has them.
 //!
 //! Invariant: what is read has the value that was written, or is refused.
@@ -33,6 +34,10 @@ pub fn scalar(text: &str) -> Result<Scalar<'static>, NumberFault> {
     }
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Only a float has a zero below zero; printed without places it looks so.
+        if text.starts_with('-') && digits.bytes().all(|byte| byte == b'0') {
+            return Ok(Scalar::Float(-0.0));
+        }
         return text.parse().map(Scalar::Integer).map_err(|_| NumberFault::Integer);
     }
     float(text).map(Scalar::Float)

@@ -227,6 +227,7 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
                     None => parser.finish(&mut item),
                 }
                 let Some(error) = &unknown else { return Ok(()) };
+                reading.refused_whole(error.line);
                 let file = reading.file();
                 Err(format!(
                     "{file}: {error}; nothing of this file is taken: its first line must be a row of \

@@ -103,8 +103,11 @@ fn values_keep_the_kind_they_were_written_in() {
     assert!(matches!(value_of("NaN"), Scalar::Float(value) if value.is_nan()));
     assert_eq!(value_of("true"), Scalar::Boolean(true));
     assert_eq!(value_of("false"), Scalar::Boolean(false));
-    // "-0" is an integer and loses its sign, as integers do; "-0.0" keeps it.
-    assert!(matches!(value_of("-0.0"), Scalar::Float(value) if value.is_sign_negative()));
+    // No integer has the sign of "-0": it is a float that was printed without places.
+    for zero in ["-0.0", "-0", "-00"] {
+        assert!(matches!(value_of(zero), Scalar::Float(value) if value.is_sign_negative()));
+    }
+    assert_eq!(value_of("+0"), Scalar::Integer(0));
 }
 
 #[test]

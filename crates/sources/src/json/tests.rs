@@ -40,7 +40,7 @@ fn both_forms_are_read() {
         "4 Some(1700000000123456789) p Float(2500.0)",
         "4 Some(1700000000123456789) on Boolean(true)",
         "5 Some(1700000000000000000) value Float(NaN)",
-        "6 None x Integer(0)",
+        "6 None x Float(-0.0)",
     ];
     assert_eq!(items([input.as_bytes()]), expected);
 }
@@ -163,6 +163,10 @@ fn a_series_of_victoriametrics_is_read() {
     ] {
         assert!(only(line).contains(said), "{line}: {}", only(line));
     }
+    // It has floats alone, also where they look like integers that 64 bits do not hold.
+    let line = "{\"metric\":{\"__name__\":\"up\"},\"values\":[100000000000000000000,-0],\"timestamps\":[1,2]}";
+    let expected = ["1 Some(1000000) up Float(1e20)", "1 Some(2000000) up Float(-0.0)"];
+    assert_eq!(items([line.as_bytes()]), expected);
     // Others may call a series so.
     assert_eq!(items([&b"{\"metric\":1,\"a\":2,\"b\":3}"[..]]).len(), 3);
 }

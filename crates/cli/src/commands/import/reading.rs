@@ -24,6 +24,8 @@ pub(super) struct Reading<'a> {
     shown_ns: Option<u64>,
     /// Refusals so far.
     told: u64,
+    /// The line with which a file begins that is refused whole.
+    refused: Option<u64>,
     /// Why no more can be taken.
     failed: baro_ingest::Result<()>,
 }
@@ -52,6 +54,7 @@ impl<'a> Reading<'a> {
             skipped: (0, 0),
             shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             told: 0,
+            refused: None,
             failed: Ok(()),
         }
     }
@@ -97,6 +100,11 @@ impl<'a> Reading<'a> {
             self.intake.fed.complain(|| error.to_string());
             tell(&self.file, &mut self.told, error);
         }
+    }
+
+    /// Nothing of this file is taken, which begins with that line: whoever goes on begins there too.
+    pub(super) fn refused_whole(&mut self, line: u64) {
+        self.refused = Some(line);
     }
 
     /// Counts what stood beside samples and is none.
@@ -156,10 +164,11 @@ impl<'a> Reading<'a> {
         let (file, mut told) = (self.file, self.told);
         let input = self.files.len().saturating_sub(1) as u32;
         let (skipped, line) = self.skipped;
+        let next = self.refused.unwrap_or(self.lines - self.lines_before + 1);
         let ended = self.intake.end(self.failed, &mut |refusal| tell(&file, &mut told, refusal));
         Read {
             lines: self.lines,
-            next: Place { input, line: self.lines - self.lines_before + 1 },
+            next: Place { input, line: next },
             files: self.files,
             ended,
             skipped: (skipped, Place { input, line }),
