@@ -11,8 +11,10 @@ use baro_sys::storage::StorageFile;
 const BUFFER_BYTES: usize = BLOCK_BYTES_MAX;
 /// Bytes read at once while blocks are small, so that a short segment costs no long read.
 const READ_BYTES: usize = 1 << 20;
-/// Bytes read at once for headers of small blocks; of blocks larger than this only a unit is read.
+/// Bytes read at once for headers of small blocks.
 const HEADERS_BYTES: usize = 128 << 10;
+/// Of blocks larger than this only a unit is read: a read of several costs no less than theirs.
+const LARGE_BYTES: usize = 32 << 10;
 
 /// Buffer of a walk; may serve many walks, one after another.
 #[derive(Debug)]
@@ -200,7 +202,7 @@ impl<F: StorageFile> Walk<'_, F> {
         let bytes = self.buffer.get(from..self.filled).unwrap_or(&[]);
         Ok(match self.scan.step_header(bytes) {
             Ok(header) => {
-                self.large = header.block_bytes() > HEADERS_BYTES;
+                self.large = header.block_bytes() > LARGE_BYTES;
                 FoundHeader::Block(header)
             }
             Err(end) => FoundHeader::End(end),

@@ -17,6 +17,11 @@ const PLAIN: u16 = 0;
 /// The same, their samples in a section.
 const SECTION: u16 = 1;
 
+/// No body holds samples; older writers did not say so.
+const NO_SAMPLES: u32 = 1;
+/// No body holds a text; older writers did not say so.
+const NO_TEXTS: u32 = 2;
+
 /// Header of a block. `docs/format.md`, "Block".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct BlockHeader {
@@ -52,6 +57,10 @@ pub struct BlockHeader {
     pub previous_crc: u32,
     /// Bytes of padding in the session up to and with this block.
     pub padding_bytes: u64,
+    /// No body holds samples: the section has them all. False if that is not said.
+    pub no_samples: bool,
+    /// No body holds a text. False if that is not said.
+    pub no_texts: bool,
     /// CRC of the header itself; filled when it is encoded and by [`BlockHeader::decode`].
     pub crc: u32,
 }
@@ -79,7 +88,9 @@ impl BlockHeader {
         put(block, 104, &self.previous_crc.to_le_bytes());
         put(block, 108, &self.section_bytes.to_le_bytes());
         put(block, 112, &self.padding_bytes.to_le_bytes());
-        put(block, 120, &[0; 4]);
+        let no_samples = if self.no_samples { NO_SAMPLES } else { 0 };
+        let no_texts = if self.no_texts { NO_TEXTS } else { 0 };
+        put(block, 120, &(no_samples | no_texts).to_le_bytes());
         let crc = crc32c(0, block.get(..CRC_OFFSET).unwrap_or(&[]));
         put(block, CRC_OFFSET, &crc.to_le_bytes());
         crc
@@ -125,6 +136,8 @@ impl BlockHeader {
             payload_crc: u32_at(&h, 100),
             previous_crc: u32_at(&h, 104),
             padding_bytes: u64_at(&h, 112),
+            no_samples: u32_at(&h, 120) & NO_SAMPLES != 0,
+            no_texts: u32_at(&h, 120) & NO_TEXTS != 0,
             crc,
         };
         let range = |field, offset, limit, found: u32| {

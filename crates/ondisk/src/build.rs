@@ -35,6 +35,8 @@ pub struct BlockBuilder {
     crc: u32,
     crc_at: usize,
     records: u32,
+    /// Kinds of the records in the bodies, a bit each.
+    kinds: u32,
     time_min_ns: i64,
     time_max_ns: i64,
     /// What the section of the samples moved so far may take.
@@ -59,6 +61,7 @@ impl BlockBuilder {
             crc: 0,
             crc_at: 0,
             records: 0,
+            kinds: 0,
             time_min_ns: 0,
             time_max_ns: 0,
             reserved_bytes: 0,
@@ -79,6 +82,7 @@ impl BlockBuilder {
         self.crc = 0;
         self.crc_at = BLOCK_HEADER_BYTES;
         self.records = 0;
+        self.kinds = 0;
         self.time_min_ns = i64::MAX;
         self.time_max_ns = i64::MIN;
         self.reserved_bytes = 0;
@@ -156,6 +160,7 @@ impl BlockBuilder {
         }
         self.at = end + length;
         self.records += 1;
+        self.kinds |= 1 << kind as u32;
         self.next_sequence = sequence.wrapping_add(consumed);
         self.time_ns = time_ns;
         self.stream = stream;
@@ -246,6 +251,8 @@ impl BlockBuilder {
         }
         self.catch_up(block);
         header.records = self.records;
+        header.no_samples = self.kinds & (1 << Kind::Samples as u32) == 0;
+        header.no_texts = self.kinds & (1 << Kind::Text as u32) == 0;
         header.chunks = self.entries.len() as u32;
         header.time_min_ns = self.time_min_ns;
         header.time_max_ns = self.time_max_ns;

@@ -7,11 +7,12 @@
 //! named, and reading goes on behind it.
 //!
 //! Memory: one entry for each segment, whatever the number of blocks, and one for each block of
-//! an unproven tail.
+//! an unproven tail; for questions about samples also one for each block that may have some.
 //! Invariant: what is live is what [`baro_log::judge`] says, as recovery sees it too.
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
+use crate::facts::SampleBlock;
 use crate::segments::{SegmentFile, SegmentRef, Segments};
 use baro_log::{Blocks, Extent, FoundHeader, Proof, Verdict, judge};
 use baro_ondisk::limits::UNIT_BYTES;
@@ -44,6 +45,8 @@ pub(crate) struct SegmentIndex {
     pub(crate) made_ns: (i64, i64),
     /// Blocks of the session below this are proven durable by the segment's blocks.
     pub(crate) durable: u64,
+    /// Those that may have samples, with [`Search::Samples`].
+    samples: Vec<SampleBlock>,
 }
 
 /// Where the blocks of a session end although something follows that a crash may have torn.
@@ -78,6 +81,8 @@ pub(crate) enum Search {
     /// As far as a block and those that were under way with it reach: a question need not read a blank
     /// rest of hundreds of MiB.
     Near,
+    /// The same, and it is noted which blocks may have samples.
+    Samples,
 }
 
 /// At least so far.
@@ -209,20 +214,7 @@ impl<S: Storage> Indexer<'_, S> {
         let name = segment.file.name();
         let file = self.storage.open(&name, self.access)?;
         let first = segment.header.first_block;
-        let mut index = SegmentIndex {
-            segment,
-            live: first..first,
-            unmarked_end: first,
-            times: (i64::MAX, i64::MIN),
-            blocks: 0,
-            records: 0,
-            bytes: 0,
-            padding_bytes: 0,
-            body_bytes: 0,
-            section_bytes: 0,
-            made_ns: (i64::MAX, i64::MIN),
-            durable: 0,
-        };
+        let mut index = SegmentIndex::new(segment);
         let mut durable = known;
         let mut damage = Vec::new();
         let (mut tried_at, mut near_bytes) = (0, NEAR_BYTES);
@@ -240,6 +232,9 @@ impl<S: Storage> Indexer<'_, S> {
             let source = match walk.next_header() {
                 Ok(FoundHeader::Block(header)) => {
                     index.add(&header);
+                    if self.search == Search::Samples {
+                        index.samples.extend(SampleBlock::of(offset, &header));
+                    }
                     // Behind the mark of an end in order nobody writes.
                     near_bytes = match header.is_end_mark() {
                         true => 0,
@@ -267,7 +262,7 @@ impl<S: Storage> Indexer<'_, S> {
                 walk.set_durable(u64::MAX);
             }
             let within = match self.search {
-                Search::Near if !walk.scan().expects_more() => near_bytes,
+                Search::Near | Search::Samples if !walk.scan().expects_more() => near_bytes,
                 _ => u64::MAX,
             };
             let Some((at, header)) = walk.find_proof_within(within)? else {
@@ -379,6 +374,31 @@ impl Index {
 }
 
 impl SegmentIndex {
+    /// Of one whose blocks are still to be added.
+    fn new(segment: SegmentRef) -> Self {
+        let first = segment.header.first_block;
+        SegmentIndex {
+            segment,
+            live: first..first,
+            unmarked_end: first,
+            times: (i64::MAX, i64::MIN),
+            blocks: 0,
+            records: 0,
+            bytes: 0,
+            padding_bytes: 0,
+            body_bytes: 0,
+            section_bytes: 0,
+            made_ns: (i64::MAX, i64::MIN),
+            durable: 0,
+            samples: Vec::new(),
+        }
+    }
+
+    /// Its live blocks that may have samples, in the order of writing.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = &SampleBlock> {
+        self.samples.iter().filter(|block| self.live.contains(&block.sequence))
+    }
+
     fn add(&mut self, header: &BlockHeader) {
         let bytes = header.block_bytes();
         self.blocks += 1;

@@ -100,6 +100,19 @@ pub(crate) fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64
 }
 
 impl<S: Storage> Store<S> {
+    /// Time of the earliest record there is; `None` if there is none. Reads the headers of all blocks, and
+    /// of the log no more.
+    ///
+    /// # Errors
+    /// The operating system refuses to read them.
+    pub fn earliest_ns(&self) -> Result<Option<i64>> {
+        let runs = self.runs.manifest.runs.iter().filter(|run| run.samples > 0);
+        let runs = runs.map(|run| (run.time_min_ns, run.time_max_ns));
+        let log = self.near()?.segments.iter().map(|entry| entry.times);
+        let all = runs.chain(log).fold(None, join);
+        Ok(all.map(|(earliest_ns, _)| earliest_ns))
+    }
+
     /// What the headers tell. Losses are known only to [`crate::verify()`].
     ///
     /// # Errors

@@ -12,12 +12,14 @@
 //! # Ok::<(), baro_store::Error>(())
 //! ```
 
+mod backwards;
 mod catalog;
 mod columns;
 mod counts;
 mod damage;
 mod delete;
 mod error;
+mod facts;
 mod index;
 mod info;
 mod interval;

@@ -11,6 +11,7 @@ mod few;
 mod fields;
 mod fold;
 mod many;
+mod newest;
 mod one;
 mod parallel;
 mod sources;
@@ -27,6 +28,7 @@ use self::fold::Fold;
 use self::one::One;
 pub(crate) use self::sources::{AnyPart, Sources};
 use crate::damage::Damage;
+use crate::facts::Wanted;
 use crate::interval::Interval;
 use crate::read::Notes;
 use crate::{Column, Result, Selection, Store};
@@ -89,6 +91,12 @@ impl QueryNotes {
     }
 }
 
+/// What the sources said, and damage that a query met: a page that is asked for again is damaged once.
+fn notes_with(mut notes: Notes, damage: Vec<Damage>) -> Notes {
+    damage.into_iter().for_each(|damage| notes.take_damage(damage));
+    notes
+}
+
 impl<S: Storage> Store<S> {
     /// Calls `each` with what the query asks for, series by series in the order of
     /// [`Selection::columns`], each by rising time, until it breaks.
@@ -145,9 +153,30 @@ impl<S: Storage> Store<S> {
         query: &Query,
         mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
-        let sources = Sources::of(self, query.interval)?;
-        let (notes, damage) = self.query_sources(&sources, ids, query, &mut each)?;
-        Ok(QueryNotes { read: self.notes_with(damage)?, ..notes })
+        let wanted = self.wanted(ids, query.interval);
+        let (sources, interval) = match newest::asks_newest(ids, query) {
+            Some(rows) => newest::sources(self, ids, query, &wanted, rows)?,
+            None => (Sources::of(self, &wanted)?, query.interval),
+        };
+        let query = Query { interval, ..query.clone() };
+        let (notes, damage) = self.query_sources(&sources, ids, &query, &mut each)?;
+        Ok(QueryNotes { read: notes_with(sources.notes, damage), ..notes })
+    }
+
+    /// What of the log is wanted for these series.
+    fn wanted(&self, ids: &[u32], interval: Interval) -> Wanted {
+        // Of many it is not worth looking.
+        let many = ids.len() > newest::SERIES_MAX;
+        let (mut numbers, mut texts) = (many, many);
+        for id in ids.iter().take(newest::SERIES_MAX) {
+            match self.catalog.kind(*id) {
+                Some(baro_ondisk::Type::Channel) => {}
+                Some(baro_ondisk::Type::Text) => texts = true,
+                Some(_) => numbers = true,
+                None => (numbers, texts) = (true, true),
+            }
+        }
+        Wanted { interval, numbers, texts }
     }
 
     /// The same of sources that are at hand.
@@ -214,11 +243,11 @@ impl<S: Storage> Store<S> {
             notes.batches += 1;
             each(rows)
         };
-        let sources = Sources::of(self, interval)?;
+        let sources = Sources::of(self, &self.wanted(ids, interval))?;
         if aggregate != Aggregate::P99 && sources.apart() {
             let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
             let damage = totals::series(&sources, ids, &kind, &query, aggregate, &mut counted)?;
-            notes.read = self.notes_with(damage)?;
+            notes.read = notes_with(sources.notes, damage);
             return Ok(notes);
         }
         // Sample by sample, gathered into columns.
@@ -247,19 +276,7 @@ impl<S: Storage> Store<S> {
         if held > 0 && flow.is_continue() {
             let _ = counted(&rows.totals());
         }
-        notes.read = self.notes_with(damage)?;
-        Ok(notes)
-    }
-
-    /// What the sources said, and damage that a query met: a page that is asked for again is damaged
-    /// once.
-    fn notes_with(&self, damage: Vec<Damage>) -> Result<Notes> {
-        let mut notes = self.unsettled()?.notes.clone();
-        for damage in damage {
-            if !notes.damage.contains(&damage) {
-                notes.damage.push(damage);
-            }
-        }
+        notes.read = notes_with(sources.notes, damage);
         Ok(notes)
     }
 

@@ -10,7 +10,7 @@
 //!
 //! Invariant: the order is (time, session, sequence, producer). Held by `tests/order.rs`.
 
-use crate::index::{BlockPlace, Patience, SegmentIndex};
+use crate::index::{BlockPlace, Index, Patience, SegmentIndex};
 use crate::interval::{Filter, Interval, Reading};
 use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes, RecordRef};
@@ -78,6 +78,7 @@ struct Slot {
 
 struct Sweep<'a, S: Storage> {
     store: &'a Store<S>,
+    index: &'a Index,
     interval: Interval,
     filter: &'a Filter,
     reading: Reading,
@@ -116,9 +117,22 @@ impl<S: Storage> Store<S> {
         reading: &Reading,
         each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
-        let segments = self.index()?.segments.iter().enumerate();
+        self.records_of(self.index()?, interval, filter, reading, each)
+    }
+
+    /// The same of the blocks that an index has.
+    pub(crate) fn records_of(
+        &self,
+        index: &Index,
+        interval: Interval,
+        filter: &Filter,
+        reading: &Reading,
+        each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Notes> {
+        let segments = index.segments.iter().enumerate();
         let mut sweep = Sweep {
             store: self,
+            index,
             interval,
             filter,
             reading: *reading,
@@ -176,7 +190,7 @@ impl<S: Storage> Sweep<'_, S> {
 
     /// Lists the blocks of a segment.
     fn list(&mut self, at: usize) -> Result<()> {
-        let Some(SegmentIndex { segment, live, .. }) = self.store.index()?.segments.get(at) else {
+        let Some(SegmentIndex { segment, live, .. }) = self.index.segments.get(at) else {
             return Ok(());
         };
         let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
@@ -241,7 +255,7 @@ impl<S: Storage> Sweep<'_, S> {
         let Some(slot) = self.slots.get(number) else { return Ok(None) };
         let (segment_at, block_place) = (slot.segment as usize, slot.place);
         let (next, again) = (slot.next as usize, slot.again);
-        let Some(entry) = self.store.index()?.segments.get(segment_at) else { return Ok(None) };
+        let Some(entry) = self.index.segments.get(segment_at) else { return Ok(None) };
         let (offset, bytes) = (block_place.offset, block_place.bytes as usize);
         self.make_room(bytes)?;
         let mut buffer =

@@ -12,7 +12,7 @@ use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
 use crate::runs::Runs;
 use crate::salvage;
 use crate::segments::{Segments, read_segments};
-use crate::unsettled::Unsettled;
+use crate::unsettled::KeptBlocks;
 use crate::{Error, Result};
 use baro_log::{Blocks, FOLDER, Pins, open_folder, read_identity};
 use baro_ondisk::{
@@ -22,7 +22,7 @@ use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// A store opened for reading: a snapshot of what is durable, also beside a recorder, which it does not
 /// disturb.
@@ -36,11 +36,13 @@ pub struct Store<S: Storage = Disk> {
     pub(crate) segments: Segments,
     /// Of the whole log, once somebody needs it.
     index: OnceLock<Index>,
+    /// The same for who asks for the newest frames alone.
+    near: OnceLock<Index>,
     /// Of the segments that may hold blocks which are in no run.
     recent: OnceLock<Index>,
     pub(crate) runs: Runs<S::File>,
-    /// What of the log is in no run, once somebody has asked for it.
-    pub(crate) held: OnceLock<Unsettled>,
+    /// What was read of blocks that are in no run.
+    pub(crate) held: Mutex<KeptBlocks>,
     opening: Vec<Damage>,
     /// Buffers of queries that are over.
     pub(crate) spare: crate::query::Spare,
@@ -106,9 +108,10 @@ impl<S: Storage> Store<S> {
             catalog: Catalog::default(),
             segments: Segments::default(),
             index: OnceLock::new(),
+            near: OnceLock::new(),
             recent: OnceLock::new(),
             runs: Runs::default(),
-            held: OnceLock::new(),
+            held: Mutex::default(),
             opening,
             spare: crate::query::Spare::default(),
             pins: Pins::default(),
@@ -127,10 +130,10 @@ impl<S: Storage> Store<S> {
         self.pins = Pins::read(storage, self.identity.store)?;
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
-        (self.index, self.recent) = (OnceLock::new(), OnceLock::new());
+        (self.index, self.near, self.recent) = Default::default();
         // After the log: what was recycled meanwhile is in a run that is found now.
         self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
-        self.held = OnceLock::new();
+        self.held = Mutex::default();
         self.catalog = Catalog::open(storage, self.identity.store, access)?;
         Ok(())
     }
@@ -174,7 +177,7 @@ impl<S: Storage> Store<S> {
     /// The same, as far as it has been met: a query need not read all headers.
     #[must_use]
     pub fn damage_so_far(&self) -> Vec<Damage> {
-        let index = self.index.get().or(self.recent.get());
+        let index = self.index.get().or(self.near.get()).or(self.recent.get());
         let index = index.map_or(&[][..], |index| &index.damage);
         let parts =
             [&self.opening, &self.catalog.opening, &self.segments.damage, &self.runs.damage];
@@ -190,12 +193,17 @@ impl<S: Storage> Store<S> {
         self.index_of(&self.index, 0, Search::Whole)
     }
 
+    /// Which blocks of the log are live, without a look at the blank rest of its last segment.
+    pub(crate) fn near(&self) -> Result<&Index> {
+        match self.index.get() {
+            Some(index) => Ok(index),
+            None => self.index_of(&self.near, 0, Search::Near),
+        }
+    }
+
     /// Which blocks are live, of the segments that may hold some which are in no run.
     pub(crate) fn recent(&self) -> Result<&Index> {
-        match self.index.get() {
-            Some(index) if self.settled().epoch == 0 => Ok(index),
-            _ => self.index_of(&self.recent, self.settled().epoch, Search::Near),
-        }
+        self.index_of(&self.recent, self.settled().epoch, Search::Samples)
     }
 
     /// How segments from `epoch` on are to be judged.

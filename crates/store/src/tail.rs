@@ -45,7 +45,10 @@ impl<S: Storage> Store<S> {
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
         let mut headers = Blocks::new()?;
         let mut buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
-        for entry in self.index()?.segments.iter().rev() {
+        for entry in self.near()?.segments.iter().rev() {
+            if found.values().all(|have| have.len() >= rows) {
+                break;
+            }
             let name = entry.segment.file.name();
             let file = self.storage.open(&name, self.access)?;
             let mut blocks: Vec<BlockPlace> = Vec::new();

@@ -3,6 +3,7 @@
 
 use crate::columns::Columns;
 use crate::damage::{Damage, Loss};
+use crate::facts::{SampleBlock, Wanted};
 use crate::index::{Patience, SegmentIndex};
 use crate::mask::Mask;
 use crate::merge::{Part, Piece, Portion};
@@ -11,8 +12,13 @@ use crate::{Error, Result, SegmentFile, Store};
 use baro_log::Blocks;
 use baro_ondisk::{Kind, SampleColumns, Samples, Section, Settled};
 use baro_sys::storage::Storage;
+use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+
+mod reader;
+
+use self::reader::BlockReader;
 
 /// A text sample of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +34,7 @@ impl TextSample {
     }
 }
 
-/// All of it, as it was when the store was opened or refreshed last.
+/// Some or all of it, as it was when the store was opened or refreshed last.
 #[derive(Debug, Default)]
 pub(crate) struct Unsettled {
     /// In the order of recording.
@@ -39,6 +45,46 @@ pub(crate) struct Unsettled {
 
 /// Most bytes of it that a reader holds: some 30 million samples at least.
 const BYTES_MAX: usize = 512 << 20;
+
+/// A block that is in no run, and its segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) entry: &'a SegmentIndex,
+    pub(crate) block: &'a SampleBlock,
+}
+
+impl Known<'_> {
+    fn key(&self) -> (u64, u64) {
+        (self.entry.segment.header.epoch, self.block.sequence)
+    }
+}
+
+/// What one block has.
+#[derive(Debug)]
+struct OfBlock {
+    part: Option<LogPart>,
+    texts: Vec<TextSample>,
+    notes: Notes,
+    bytes: usize,
+}
+
+/// What was read of blocks, by epoch and sequence.
+#[derive(Debug, Default)]
+pub(crate) struct KeptBlocks {
+    blocks: HashMap<(u64, u64), Arc<OfBlock>>,
+    bytes: usize,
+}
+
+impl KeptBlocks {
+    /// Without what earlier questions asked for, if there is no room.
+    fn put(&mut self, key: (u64, u64), block: Arc<OfBlock>) {
+        if self.bytes + block.bytes > BYTES_MAX {
+            *self = KeptBlocks::default();
+        }
+        self.bytes += block.bytes;
+        self.blocks.insert(key, block);
+    }
+}
 
 /// The samples of one block.
 #[derive(Debug)]
@@ -182,42 +228,50 @@ impl<S: Storage> Store<S> {
         Ok(segments.filter(move |s| s.segment.header.epoch >= settled.epoch))
     }
 
-    /// What is in no run yet; read once, then held until the next refresh.
-    ///
-    /// # Errors
-    /// The operating system refuses, or there is more than a reader should hold: it is to be
-    /// settled first.
-    pub(crate) fn unsettled(&self) -> Result<&Unsettled> {
-        if let Some(held) = self.held.get() {
-            return Ok(held);
-        }
-        let (mut held, mut bytes) = (Unsettled::default(), 0);
-        let notes = self.unsettled_blocks(
-            |_| true,
-            |_, live, notes| {
-                if let Some(part) = samples_of(live, notes) {
-                    bytes += part.bytes();
-                    held.parts.push(part);
-                }
-                texts_of(live, notes, |text| {
-                    bytes += text.bytes();
-                    held.texts.push(text);
-                });
-                Ok(if bytes > BYTES_MAX {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                })
-            },
-        )?;
-        if bytes > BYTES_MAX {
-            return Err(Error::Unsettled { path: self.path.clone(), limit_bytes: BYTES_MAX });
-        }
-        if notes.blocks_recycled > 0 || self.recent()?.recycled > 0 {
+    /// Blocks that are in no run and may have some of what is wanted, in the order of recording.
+    pub(crate) fn unsettled_with(&self, wanted: &Wanted) -> Result<Vec<Known<'_>>> {
+        if self.recent()?.recycled > 0 {
             return Err(Error::Recycled { path: self.path.clone() });
         }
-        held.notes = notes;
-        Ok(self.held.get_or_init(|| held))
+        let (settled, mut found) = (self.settled(), Vec::new());
+        for entry in self.unsettled_segments()? {
+            let epoch = entry.segment.header.epoch;
+            for block in entry.samples() {
+                if !settled.covers(epoch, block.sequence) && wanted.of(block) {
+                    found.push(Known { entry, block });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// What these blocks have, which are in the order of recording. What was read is held until the
+    /// next refresh, as far as there is room.
+    ///
+    /// # Errors
+    /// The operating system refuses; a block was recycled; it is more than a reader should hold.
+    pub(crate) fn unsettled(&self, blocks: &[Known<'_>]) -> Result<Unsettled> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut found, mut bytes) = (Unsettled::default(), 0);
+        let mut reader = BlockReader::new(self)?;
+        for (at, known) in blocks.iter().enumerate() {
+            let of_block = match held.blocks.get(&known.key()) {
+                Some(of_block) => Arc::clone(of_block),
+                None => {
+                    let read = Arc::new(reader.read(blocks.get(at..).unwrap_or(&[]))?);
+                    held.put(known.key(), Arc::clone(&read));
+                    read
+                }
+            };
+            bytes += of_block.bytes;
+            if bytes > BYTES_MAX {
+                return Err(Error::Unsettled { path: self.path.clone(), limit_bytes: BYTES_MAX });
+            }
+            found.parts.extend(of_block.part.as_ref().map(LogPart::share));
+            found.texts.extend_from_slice(&of_block.texts);
+            found.notes.add(of_block.notes.clone());
+        }
+        Ok(found)
     }
 
     /// Calls `each` with every live block that is in no run, in the order of writing, until it

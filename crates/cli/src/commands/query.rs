@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let ((notes, told), file) = output.write(&selection, every, |rows| {
         let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
         // Reads the headers of all blocks, and so only where it is needed.
-        let start_ns = if whole { store.info()?.times_ns.map(|times| times.0) } else { None };
+        let start_ns = if whole { store.earliest_ns()? } else { None };
         let found = match start_ns {
             Some(start_ns) => {
                 let rows = &mut FromStart { rows, start_ns };

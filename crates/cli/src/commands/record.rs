@@ -152,7 +152,7 @@ pub(crate) struct Arguments {
     layout: Vec<declare::ChannelLayout>,
     /// Stop after this time
     ///
-    /// Without it at the end of stdin, or at SIGINT or SIGTERM.
+    /// Without it when all sources have ended (only stdin does), or at SIGINT or SIGTERM.
     #[arg(long = "for", value_parser = size::nanoseconds, value_name = "TIME")]
     duration: Option<u64>,
     #[command(flatten)]

@@ -14,6 +14,7 @@ use super::fields::{Fault, Field, Values, split};
 use super::{CsvProblem, time_of};
 use crate::form::Kind;
 use crate::lines::quote;
+use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
 use crate::time::Times;
 use baro_ondisk::write_name;
@@ -89,8 +90,15 @@ fn exact<'a>(text: &'a str, field: Field<'a>) -> Field<'a> {
         return field;
     }
     let end = field.next.map_or(text.len(), |next| next - 1);
-    let text = text.get(field.offset..end).unwrap_or_default();
+    let before = text.get(..field.offset).unwrap_or_default();
+    let start = before.trim_end_matches([' ', '\t']).len();
+    let text = text.get(start..end).unwrap_or_default();
     Field { text: text.into(), ..field }
+}
+
+/// All cells of a line as they stand.
+fn cells(text: &str) -> Result<Vec<Field<'_>>, Fault> {
+    Ok(split(text, ',')?.into_iter().map(|field| exact(text, field)).collect())
 }
 
 impl Annotated {
@@ -104,12 +112,14 @@ impl Annotated {
     /// A line that says something about columns.
     pub(super) fn annotation(&mut self, text: &str) -> Result<(), Fault> {
         self.blank();
-        let fields = split(text, ',')?;
-        let cells = || fields.iter().skip(1).map(|field| field.text.to_string());
-        match fields.first().map(|field| &*field.text) {
-            Some(DATATYPE) => self.types = Some(cells().collect()),
-            Some(GROUP) => self.groups = Some(cells().map(|cell| cell == "true").collect()),
-            _ => self.defaults = cells().collect(),
+        let fields = cells(text)?;
+        let cells = || fields.iter().skip(1).map(|field| &*field.text);
+        match fields.first().map(|field| field.text.trim()) {
+            Some(DATATYPE) => {
+                self.types = Some(cells().map(|cell| cell.trim().to_owned()).collect())
+            }
+            Some(GROUP) => self.groups = Some(cells().map(|cell| cell.trim() == "true").collect()),
+            _ => self.defaults = cells().map(str::to_owned).collect(),
         }
         Ok(())
     }
@@ -142,7 +152,7 @@ impl Annotated {
     }
 
     fn header(&self, text: &str) -> Result<Vec<Column>, Fault> {
-        let fields = split(text, ',')?;
+        let fields = cells(text)?;
         let names: Vec<&str> = fields.iter().map(|field| &*field.text).collect();
         let has = |name: &str| names.contains(&name);
         for (name, found) in names.iter().enumerate().map(|(at, name)| (*name, at)) {
@@ -247,7 +257,12 @@ fn row<'a>(
     let (mut tags, mut values) = (BTreeMap::new(), Vec::new());
     let all = Values { decimal_comma: false };
     for (field, column) in fields.into_iter().zip(columns) {
-        let mut field = exact(text, field);
+        let mut field = match column.holds {
+            Holds::Time => field,
+            Holds::Value(Some(kind)) | Holds::Field(kind) if kind != Kind::Text => field,
+            Holds::Value(None) if number::scalar(&field.text).is_ok() => field,
+            _ => exact(text, field),
+        };
         let offset = field.offset;
         if field.text.is_empty() && !column.default.is_empty() {
             field.text = Cow::Owned(column.default.clone());

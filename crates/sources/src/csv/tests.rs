@@ -531,6 +531,10 @@ fn annotated_tables_become_series() {
     let bare = ",result,table,_time,_value,_field,_measurement,host\n\
                 ,,0,1970-01-01T00:00:00.000000001Z,2,f,m,a\n";
     assert_eq!(plain(bare), ["2 1 m_f{host=\"a\"} Integer(2) None"]);
+    // Blanks belong to the name of a tag and to its default, as to its values.
+    let blank = "#default,_result,,,,,, b \n,result,table,_time,_value,_field,_measurement,a \n\
+                 ,,0,1970-01-01T00:00:00.000000001Z,2,f,m,\n";
+    assert_eq!(plain(blank), ["3 1 m_f{\"a \"=\" b \"} Integer(2) None"]);
 }
 
 #[test]

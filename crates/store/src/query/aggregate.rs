@@ -89,3 +89,10 @@ pub struct Every {
     /// What becomes of the samples of a step.
     pub aggregate: Aggregate,
 }
+
+impl Every {
+    /// Whether there are several steps, and not the interval as one.
+    pub(super) fn is_steps(self) -> bool {
+        i64::try_from(self.step_ns).is_ok_and(|step_ns| step_ns > 0)
+    }
+}

@@ -5,9 +5,12 @@
 //! Invariant: memory is bounded by [`ROWS_HELD`], whatever the number of columns and frames. Held
 //! by `fields_come_out_whole_in_several_passes`.
 
+mod newest;
+
 use super::emit::{Emitter, Form};
 use super::fold::Fold;
 use super::{Query, Target};
+use crate::index::Index;
 use crate::interval::{Interval, Reading};
 use crate::read::Notes;
 use crate::selection::{Datum, Point};
@@ -54,6 +57,10 @@ pub(super) fn columns<S: Storage>(
     out: &mut Emitter<'_>,
     rows_held: Option<usize>,
 ) -> Result<(Notes, u64)> {
+    // The last rows ask for no blank rest of the log, as little as samples do.
+    let index = if query.last.is_some() { store.near()? } else { store.index()? };
+    let newest = newest::interval(store, index, selection, places.clone(), query)?;
+    let interval = newest.unwrap_or(query.interval);
     let (mut notes, mut short) = (Notes::default(), 0);
     let most = rows_held.unwrap_or(ROWS_HELD);
     let mut first = places.start;
@@ -65,7 +72,7 @@ pub(super) fn columns<S: Storage>(
         let mut sink = Sink::new(selection, first, query, out);
         let mut flow = ControlFlow::Continue(());
         let mut failed = None;
-        let (read, missing) = frame_points(store, query.interval, selection, |point| {
+        let (read, missing) = frame_points(store, index, interval, selection, |point| {
             let Some(bits) = bits(point.value) else { return flow };
             let Some(at) = point.place.checked_sub(first) else { return flow };
             let Some(column) = waiting.get_mut(at) else { return flow };
@@ -110,13 +117,14 @@ pub(super) fn columns<S: Storage>(
 /// Calls `each` with the points of frames, in time order, until it breaks.
 fn frame_points<S: Storage>(
     store: &Store<S>,
+    index: &Index,
     interval: Interval,
     selection: &Selection,
     mut each: impl FnMut(&Point<'_>) -> ControlFlow<()>,
 ) -> Result<(Notes, u64)> {
     let mut short = 0;
     let filter = selection.filter().data_only().without_samples();
-    let notes = store.records(interval, &filter, &Reading::default(), |record| {
+    let notes = store.records_of(index, interval, &filter, &Reading::default(), |record| {
         let mut flow = ControlFlow::Continue(());
         short += selection.unfold(record, |point| {
             if flow.is_continue() {

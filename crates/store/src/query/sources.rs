@@ -2,8 +2,10 @@
 
 use crate::columns::Columns;
 use crate::damage::Damage;
+use crate::facts::Wanted;
 use crate::interval::Interval;
 use crate::merge::{Part, Piece};
+use crate::read::Notes;
 use crate::runs::{RunFile, RunPart, Runs};
 use crate::unsettled::{LogPart, TextSample, Unsettled};
 use crate::{Result, Store};
@@ -20,6 +22,8 @@ pub(crate) struct Sources<F> {
     pub(super) parts: Vec<LogPart>,
     /// In the order of recording.
     pub(crate) texts: Vec<TextSample>,
+    /// What was met when the log was read.
+    pub(super) notes: Notes,
 }
 
 /// Whether times from `min` to `max`, both included, touch an interval.
@@ -29,12 +33,18 @@ pub(super) fn touches((min_ns, max_ns): (i64, i64), interval: Interval) -> bool 
 
 impl<F: StorageFile> Sources<F> {
     /// What of the store touches the interval.
-    pub(super) fn of<S: Storage<File = F>>(store: &Store<S>, interval: Interval) -> Result<Self> {
-        Ok(Self::within(&store.runs, store.unsettled()?, interval))
+    pub(super) fn of<S: Storage<File = F>>(store: &Store<S>, wanted: &Wanted) -> Result<Self> {
+        let unsettled = store.unsettled(&store.unsettled_with(wanted)?)?;
+        Ok(Self::within(&store.runs, unsettled, wanted.interval))
     }
 
     /// What of these touches the interval.
-    pub(crate) fn within(runs: &Runs<F>, unsettled: &Unsettled, interval: Interval) -> Self {
+    pub(crate) fn within(
+        runs: &Runs<F>,
+        unsettled: impl std::borrow::Borrow<Unsettled>,
+        interval: Interval,
+    ) -> Self {
+        let unsettled = unsettled.borrow();
         let runs = runs.files.iter();
         let runs = runs.filter(|run| {
             run.entry.samples > 0
@@ -46,6 +56,7 @@ impl<F: StorageFile> Sources<F> {
             runs: runs.cloned().collect(),
             parts: parts.map(LogPart::share).collect(),
             texts: texts.cloned().collect(),
+            notes: unsettled.notes.clone(),
         }
     }
 

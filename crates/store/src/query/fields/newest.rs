@@ -1,0 +1,67 @@
+//! Which part of the interval has the newest rows of fields, found from its end back. As for samples
+//! (`query/newest`): only the latest times of all blocks that were not read tell that nothing newer
+//! comes.
+//!
+//! Held by `tests/newest.rs`.
+
+use super::super::Query;
+use super::super::newest::behind;
+use crate::backwards::{Backwards, records_of};
+use crate::index::Index;
+use crate::interval::Interval;
+use crate::{Result, Selection, Store};
+use baro_ondisk::Kind;
+use baro_sys::storage::Storage;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Most rows that are looked for, of all columns together: with more it is no short answer.
+const ROWS_MAX: usize = 64 << 10;
+
+/// The part that has the last rows of the columns at `places`; none if the whole is to be read.
+pub(super) fn interval<S: Storage>(
+    store: &Store<S>,
+    index: &Index,
+    selection: &Selection,
+    places: Range<usize>,
+    query: &Query,
+) -> Result<Option<Interval>> {
+    let steps = query.every.is_none_or(|every| every.is_steps());
+    let Some(rows) = query.last.filter(|rows| steps && *rows > 0) else { return Ok(None) };
+    if rows.saturating_mul(places.len()) > ROWS_MAX {
+        return Ok(None);
+    }
+    // Of each column the latest times that have a row.
+    let mut latest: Vec<BTreeSet<i64>> = places.clone().map(|_| BTreeSet::new()).collect();
+    let mut backwards = Backwards::new(store, index, query.interval)?;
+    loop {
+        let Some(bound_ns) = backwards.bound_ns() else { return Ok(None) };
+        if let Some(known) = behind(bound_ns, query) {
+            let whole = |times: &BTreeSet<i64>| {
+                times.len() == rows && times.first().is_some_and(|first| *first >= known.from_ns)
+            };
+            if latest.iter().all(whole) {
+                return Ok(Some(known));
+            }
+        }
+        backwards.next(|live| {
+            records_of(live, |record| {
+                if record.kind != Kind::Frame || !query.interval.holds(record.time_ns) {
+                    return;
+                }
+                selection.unfold(record, |point| {
+                    let Some(at) = point.place.checked_sub(places.start) else { return };
+                    let Some(times) = latest.get_mut(at) else { return };
+                    let time_ns = match query.every {
+                        Some(every) => every.step_start_ns(point.time_ns, query.interval),
+                        None => point.time_ns,
+                    };
+                    times.insert(time_ns);
+                    if times.len() > rows {
+                        times.pop_first();
+                    }
+                });
+            });
+        })?;
+    }
+}

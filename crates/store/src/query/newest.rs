@@ -1,0 +1,96 @@
+//! Which part of the interval has the newest rows, found from its end back: so a question about the
+//! last rows of a series costs what they are, whatever lies before them and beside them.
+//!
+//! Samples come late and out of order. So no place in the log tells that there is nothing newer, but
+//! only the latest times of all blocks that were not read, as their headers have them.
+//!
+//! Invariant: the answer is that of a question which reads everything. Held by `tests/newest.rs` and
+//! `tests/model`.
+
+use super::{Every, Query, Sources};
+use crate::facts::Wanted;
+use crate::unsettled::Known;
+use crate::{Interval, Result, Store};
+use baro_sys::storage::Storage;
+use std::ops::ControlFlow;
+
+/// Of more series at once all is read: some of them have hardly ever few rows in the newest blocks.
+pub(super) const SERIES_MAX: usize = 64;
+
+/// Whether it is a question about the last rows of a few series.
+pub(super) fn asks_newest(ids: &[u32], query: &Query) -> Option<usize> {
+    let by_time = query.every.is_none_or(|every| every.is_steps());
+    query.last.filter(|_| by_time && !ids.is_empty() && ids.len() <= SERIES_MAX)
+}
+
+/// What the last rows of these series come from, and the part of the interval that they are in.
+pub(super) fn sources<S: Storage>(
+    store: &Store<S>,
+    ids: &[u32],
+    query: &Query,
+    wanted: &Wanted,
+    rows: usize,
+) -> Result<(Sources<S::File>, Interval)> {
+    let known = store.unsettled_with(wanted)?;
+    // Those of equal times in the order of recording.
+    let mut newest_first: Vec<usize> = (0..known.len()).collect();
+    let latest_ns = |at: &usize| known.get(*at).map(|known| known.block.times_ns.1);
+    newest_first.sort_by_key(|at| std::cmp::Reverse(latest_ns(at)));
+    let (mut taken, mut more) = (0, 1);
+    loop {
+        // All that is later than this is in blocks that were taken, and in runs.
+        let bound_ns = newest_first.get(taken).and_then(latest_ns);
+        let interval = match bound_ns {
+            Some(bound_ns) => behind(bound_ns, query),
+            None => Some(query.interval),
+        };
+        if let Some(interval) = interval {
+            let mut these = newest_first.get(..taken).unwrap_or(&[]).to_vec();
+            these.sort_unstable();
+            let blocks: Vec<Known<'_>> =
+                these.iter().filter_map(|at| known.get(*at).copied()).collect();
+            let sources = Sources::within(&store.runs, store.unsettled(&blocks)?, interval);
+            let all = bound_ns.is_none();
+            if all || has_rows(store, &sources, ids, &Query { interval, ..query.clone() }, rows)? {
+                return Ok((sources, interval));
+            }
+        }
+        taken = known.len().min(taken + more);
+        more *= 2;
+    }
+}
+
+/// The part of the interval that is later than a time, of whole steps; none if there is none.
+pub(super) fn behind(time_ns: i64, query: &Query) -> Option<Interval> {
+    let from_ns = match query.every {
+        None => time_ns.checked_add(1)?,
+        Some(Every { step_ns, .. }) => {
+            let step_ns = i64::try_from(step_ns).ok()?;
+            time_ns.checked_sub(time_ns.rem_euclid(step_ns))?.checked_add(step_ns)?
+        }
+    };
+    let interval = Interval { from_ns: from_ns.max(query.interval.from_ns), ..query.interval };
+    (interval.from_ns < interval.to_ns).then_some(interval)
+}
+
+/// Whether each of the series has so many rows.
+fn has_rows<S: Storage>(
+    store: &Store<S>,
+    sources: &Sources<S::File>,
+    ids: &[u32],
+    query: &Query,
+    rows: usize,
+) -> Result<bool> {
+    for id in ids {
+        let mut found = 0;
+        let query = Query { limit: None, ..query.clone() };
+        store.query_sources(sources, &[*id], &query, &mut |batch| {
+            found += batch.times_ns.len();
+            ControlFlow::Continue(())
+        })?;
+        if found < rows {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
