@@ -138,11 +138,12 @@ impl<S: Storage> Indexer<'_, S> {
         let dead = segments.dead.as_slice();
         let mut found: Vec<(SegmentIndex, Extent)> = Vec::new();
         let mut unproven = Vec::new();
-        let mut proof = Proof::default();
+        let (mut proof, mut later) = (Proof::default(), None);
         // The last first: what is later proves what was before.
         for segment in session.iter().rev().copied() {
             let known = proof.of(&segment.header, &segments.ends, dead);
-            if let Some(entry) = self.segment(segment, known, &mut unproven)? {
+            if let Some(entry) = self.segment(segment, (known, later), &mut unproven)? {
+                later = Some(entry.1.first_block);
                 proof.pass(&entry.1);
                 unproven.retain(|u: &Unproven| u.sequence >= proof.durable());
                 found.push(entry);
@@ -203,12 +204,12 @@ impl<S: Storage> Indexer<'_, S> {
         Ok(())
     }
 
-    /// Walks the headers of one segment, of which the blocks below `known` were durable; `None` if
-    /// it has been recycled meanwhile.
+    /// Walks the headers of one segment, of which the blocks below `known` were durable; `later` is the
+    /// first block of the session's next segment. `None` if it has been recycled meanwhile.
     fn segment(
         &mut self,
         segment: SegmentRef,
-        known: u64,
+        (known, later): (u64, Option<u64>),
         unproven: &mut Vec<Unproven>,
     ) -> Result<Option<(SegmentIndex, Extent)>> {
         let name = segment.file.name();
@@ -261,7 +262,10 @@ impl<S: Storage> Indexer<'_, S> {
             if of_copy {
                 walk.set_durable(u64::MAX);
             }
+            let sequence = walk.scan().sequence();
             let within = match self.search {
+                // What may be behind it is superseded.
+                Search::Near | Search::Samples if later.is_some_and(|at| sequence >= at) => 0,
                 Search::Near | Search::Samples if !walk.scan().expects_more() => near_bytes,
                 _ => u64::MAX,
             };
