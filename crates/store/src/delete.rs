@@ -142,7 +142,9 @@ impl<S: Storage> Store<S> {
         let before = place.max().unwrap_or_default().max(last);
         let whole =
             |id: &u32| interval == Interval::ALL && self.catalog.kind(*id) != Some(Type::Channel);
-        let (series, others): (Vec<u32>, Vec<u32>) = ids.iter().partition(|id| whole(id));
+        // A manifest has them in order, each once.
+        let ids = BTreeSet::from_iter(ids.iter().copied());
+        let (series, others): (Vec<u32>, Vec<u32>) = ids.into_iter().partition(|id| whole(id));
         for (ids, whole) in [(series, true), (others, false)] {
             if !ids.is_empty() {
                 manifest.deletions.push(Deletion {

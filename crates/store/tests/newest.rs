@@ -292,7 +292,7 @@ fn the_last_rows_are_those_of_a_full_answer() {
         if random.below(3) == 0 {
             let from_ns = base_ns + random.below(3000) as i64 - 2000;
             let to_ns = from_ns + random.below(1000) as i64 + 1;
-            store.delete(&[channel, temp], Interval { from_ns, to_ns }).unwrap();
+            store.delete(&[temp, channel, temp], Interval { from_ns, to_ns }).unwrap();
         }
         if random.below(4) == 0 {
             settle(&folder);
