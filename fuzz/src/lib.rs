@@ -13,6 +13,7 @@ mod pack;
 mod rng;
 mod targets;
 
+pub use baro_export::parquet::is_panic_caught;
 pub use harness::{Failure, Fuzzer};
 pub use pack::unpack;
 pub use targets::TARGETS;

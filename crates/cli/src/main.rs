@@ -35,6 +35,13 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    // A file of somebody else that its reader gives up on is refused in words of ours.
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !baro_export::parquet::is_panic_caught() {
+            before(panic);
+        }
+    }));
     let typed: Vec<_> = std::env::args_os().collect();
     // What we fail at must not be taken for how the command ended.
     let failed = if commands::wraps(&typed) { WRAPPER_FAILED } else { FAILED };

@@ -260,3 +260,21 @@ fn names_that_look_like_formulas_come_back() {
         assert_eq!(series(&other), recorded, "{verb}");
     }
 }
+
+/// Its reader, which is not ours, panics; that is our affair.
+#[test]
+fn a_damaged_parquet_file_is_refused_in_a_sentence() {
+    let folder = Folder::new("foreign-parquet");
+    let store = folder.0.join("store");
+    let store = store.to_str().unwrap();
+    assert!(run(&["init", store, "--size", "4M"]).status.success());
+    let file =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/parquet/delta-packed-of-no-values");
+    let named = folder.0.join("damaged.parquet");
+    std::fs::copy(file, &named).unwrap();
+    let output = run(&["import", store, named.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("one that its reader gave up on (damaged)"), "{said}");
+    assert!(!said.contains("panicked") && !said.contains("stack backtrace"), "{said}");
+}

@@ -12,6 +12,13 @@ use std::sync::OnceLock;
 fn target() -> &'static Target {
     static FOUND: OnceLock<&'static Target> = OnceLock::new();
     FOUND.get_or_init(|| {
+        // libFuzzer's own hook ends the program at each panic; one that becomes an error is no find.
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !baro_fuzz::is_panic_caught() {
+                before(panic);
+            }
+        }));
         let name = std::env::var("BARO_FUZZ_TARGET").unwrap_or_default();
         let found = TARGETS.iter().find(|target| target.name == name);
         found.unwrap_or_else(|| {

@@ -8,10 +8,11 @@
 //! Invariant: a file that is none of this is an error that says what it has, and one that would take
 //! much memory is refused before it is read (`read/bound.rs`). The reader of the `parquet` crate checks
 //! what it reads, but is not ours: it makes room by numbers of the file, so these are looked at first
-//! (`read/footer.rs`, `read/pages.rs`), and a panic of it becomes an error here. Held by
+//! (`read/footer.rs`, `read/pages.rs`), and a panic of it becomes an error (`read/caught.rs`). Held by
 //! `tests/forms.rs` and `tests/bounds.rs`.
 
 mod bound;
+mod caught;
 mod cells;
 mod chunk;
 mod compact;
@@ -24,6 +25,8 @@ mod rows;
 mod unpack;
 
 use crate::{Error, Result};
+pub use caught::is_panic_caught;
+use caught::{caught, uncaught};
 use chunk::Groups;
 use footer::Footer;
 use layout::Layout;
@@ -36,7 +39,6 @@ use parquet::file::reader::Length;
 use rows::{Columns, State};
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Bytes of a value of fixed length at most: decimals have 16, and a run of equal ones takes its rows
@@ -97,8 +99,8 @@ pub fn import(
     mut each: impl FnMut(Imported<'_>) -> ControlFlow<()>,
 ) -> Result<u64> {
     let choice = choice.into();
-    let read = AssertUnwindSafe(|| read(file, &choice, &mut each));
-    catch_unwind(read).unwrap_or_else(|_| {
+    let mut each = |item: Imported<'_>| uncaught(|| each(item));
+    caught(|| read(file, &choice, &mut each)).unwrap_or_else(|| {
         let found = "one that its reader gave up on (damaged)".to_owned();
         Err(Error::Layout { found, expected: "a Parquet file" })
     })
