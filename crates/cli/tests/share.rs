@@ -10,6 +10,7 @@ use loop_device::LoopDevice;
 use place::Folder;
 use serde_json::Value;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -246,7 +247,14 @@ fn a_disk_has_one_owner_and_each_order_ends_with_it_as_found() {
     let apply = [mount.as_str(), "--only", "queue"];
     // Tuned first: a share is refused at once, and told by whom.
     let mut tuned = Guard(stage.tune("apply", &apply).spawn().unwrap());
-    until("it is tuned", || fs::read_to_string(&requests).is_ok_and(|text| text.trim() == "32"));
+    until("it is tuned", || {
+        if let Some(status) = tuned.0.try_wait().unwrap() {
+            let mut said = String::new();
+            tuned.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            panic!("{status}: {said}");
+        }
+        fs::read_to_string(&requests).is_ok_and(|text| text.trim() == "32")
+    });
     let (code, _, err) = text(&stage.run("a", &["--", "true"]).output().unwrap());
     let by = format!("its settings are held by baro tune apply (process {}", tuned.0.id());
     assert!(code == Some(125) && err.contains(&by), "{err}");
