@@ -123,7 +123,7 @@ fn a_disk_that_fails_and_recovers_loses_only_what_was_refused() {
     let recorder = scene.open();
     let mut feed = Feed::new(&recorder, &scene);
     feed.push_durably(&recorder, 300);
-    pool.run_out(&mount);
+    let _single = pool.run_out(&mount);
     let said = trouble(&recorder, &mut feed);
     assert!(said.contains(".seg") && said.contains("write"), "{said}");
     assert!(recorder.status().failures > 0);

@@ -158,9 +158,11 @@ impl Pool {
     ///
     /// A loop device calls a write done that found room for its first page only (Linux 6.18), which no
     /// recorder can tell. So each page is a request of its own from here on.
-    pub fn run_out(&self, mount: &Mount) {
+    pub fn run_out(&self, mount: &Mount) -> SinglePages {
         let queue = format!("/sys/block/{}/queue/max_sectors_kb", mount.device_name());
-        std::fs::write(queue, "4").unwrap();
+        let before = std::fs::read_to_string(&queue).unwrap();
+        std::fs::write(&queue, "4").unwrap();
+        let single = SinglePages { queue, before };
         run("fallocate", &["--dig-holes"], &[&mount.image()]).unwrap();
         let ballast = std::fs::File::create(self.path.join("ballast")).unwrap();
         let full = |offset| std::os::unix::fs::FileExt::write_all_at(&ballast, &[1; 4096], offset);
@@ -169,10 +171,23 @@ impl Pool {
             offset += 4096;
         }
         assert!(offset > 1 << 20, "nothing was dug");
+        single
     }
 
     pub fn refill(&self) {
         std::fs::remove_file(self.path.join("ballast")).unwrap();
+    }
+}
+
+/// A device whose requests are single pages; the device outlives its image, so they end with this.
+pub struct SinglePages {
+    queue: String,
+    before: String,
+}
+
+impl Drop for SinglePages {
+    fn drop(&mut self) {
+        println!("requests as before: {:?}", std::fs::write(&self.queue, &self.before));
     }
 }
 
