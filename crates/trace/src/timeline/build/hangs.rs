@@ -263,15 +263,7 @@ mod tests {
         // Ended within, seen by nobody: not told, as its end is not known.
         assert_eq!(spans(&told(TEXT, "", at(1), &[]), 7), []);
         // Seen by the tracer: it goes on after 50 ms, and returns.
-        let switch = KernelEvent::Switch(Switch {
-            prev_comm: Name::new(b"a"),
-            prev_pid: 9,
-            prev_prio: 120,
-            prev_state: 1,
-            next_comm: Name::new(b"b"),
-            next_pid: 7,
-            next_prio: 120,
-        });
+        let switch = KernelEvent::Switch(switch_to_7());
         let exit = KernelEvent::SysExit(SysExit { number: 1, ret: 0 });
         let line = told(TEXT, "", at(1), &[(at(51), switch), (at(52), exit)]);
         assert_eq!(spans(&line, 7), [(1, Some(51))]);
