@@ -6,6 +6,8 @@ use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// The root of the workspace, whatever the current directory is.
 pub(crate) fn root() -> &'static Path {
@@ -106,32 +108,52 @@ impl Cmd {
     }
 
     /// Runs and hands out the lines of stdout and stderr as they come; true if it succeeded.
-    /// stderr is read in a thread of its own, so that neither pipe can fill and block the program.
+    ///
+    /// A process that the program has left behind may hold the pipes for long. Once the program has ended
+    /// they are given up after a while without a line, and it is said.
     pub(crate) fn lines(
         &self,
         mut on_stdout: impl FnMut(&str),
-        on_stderr: impl FnMut(&str) + Send,
+        mut on_stderr: impl FnMut(&str),
     ) -> io::Result<bool> {
         let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        std::thread::scope(|scope| {
-            if let Some(stderr) = stderr {
-                scope.spawn(move || each_line(stderr, on_stderr));
+        let (sender, lines) = mpsc::channel();
+        if let Some(stdout) = child.stdout.take() {
+            let sender = sender.clone();
+            std::thread::spawn(move || each_line(stdout, |line| sender.send((true, line)).is_ok()));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            std::thread::spawn(move || {
+                each_line(stderr, |line| sender.send((false, line)).is_ok())
+            });
+        }
+        loop {
+            match lines.recv_timeout(LEFT_BEHIND) {
+                Ok((true, line)) => on_stdout(&line),
+                Ok((false, line)) => on_stderr(&line),
+                Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?.success()),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(status) = child.try_wait()? {
+                        println!("note: `{self}` has left a process that holds its output");
+                        return Ok(status.success());
+                    }
+                }
             }
-            if let Some(stdout) = stdout {
-                each_line(stdout, &mut on_stdout);
-            }
-        });
-        Ok(child.wait()?.success())
+        }
     }
 }
 
+/// How long the output of a program that has ended is waited for.
+const LEFT_BEHIND: Duration = Duration::from_secs(2);
+
 /// Test output may hold any bytes; what is no UTF-8 is shown by replacement characters.
-fn each_line(pipe: impl io::Read, mut on_line: impl FnMut(&str)) {
+fn each_line(pipe: impl io::Read, mut on_line: impl FnMut(String) -> bool) {
     let mut pipe = BufReader::new(pipe);
     let mut line = Vec::new();
     while matches!(pipe.read_until(b'\n', &mut line), Ok(1..)) {
-        on_line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
+        if !on_line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()) {
+            return;
+        }
         line.clear();
     }
 }
@@ -154,6 +176,16 @@ mod tests {
     fn prints_what_repeats_it() {
         let cmd = Cmd::new("cargo doc --no-deps").env("RUSTDOCFLAGS", "-D warnings").arg("-v");
         assert_eq!(cmd.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -v");
+    }
+
+    #[test]
+    fn a_process_that_is_left_behind_is_not_waited_for() {
+        let mut out = Vec::new();
+        let cmd = Cmd::new("sh -c").arg("sleep 60 & echo $!");
+        assert!(cmd.lines(|l| out.push(l.to_owned()), |_| {}).unwrap());
+        let left = out.concat();
+        // It is still there, and so is its end of the pipe.
+        assert!(Cmd::new("kill").arg(&left).run().unwrap(), "{left}");
     }
 
     #[test]

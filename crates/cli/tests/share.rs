@@ -289,11 +289,17 @@ fn what_a_killed_share_left_is_told_by_status_and_put_back_by_undo_or_the_next_t
     for verb in ["undo", "apply"] {
         let mut shared = Guard(stage.run("a", &["--", "sleep", "600"]).spawn().unwrap());
         until("it is shared", || !processes(&stage.group("a")).is_empty());
-        let program = processes(&stage.group("a")).first().unwrap().parse().unwrap();
         shared.0.kill().unwrap();
         shared.0.wait().unwrap();
-        // It may be the one that became the command and has ended with its parent.
-        let _ = baro_sys::termination::send(program, 9);
+        // The command goes on. What was seen in the group first may have been its parent, which makes
+        // it there.
+        until("the command is ended", || {
+            let left = processes(&stage.group("a"));
+            for pid in &left {
+                let _ = baro_sys::termination::send(pid.parse().unwrap(), 9);
+            }
+            left.is_empty()
+        });
         let status = stage.baro("status", &["--for", "1ms"]).output().unwrap();
         let (_, out, _) = text(&status);
         let scheduler = stage.device.file("scheduler");
