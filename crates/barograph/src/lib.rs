@@ -87,6 +87,7 @@ mod store;
 mod time;
 
 pub use attached::Attached;
+pub use baro_plain as plain;
 pub use baro_recorder::Refused;
 pub use baro_store::{Aggregate, QueryNotes, Values};
 pub use error::Error;

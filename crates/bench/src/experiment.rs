@@ -11,6 +11,7 @@
 
 pub mod chart;
 mod html;
+pub mod judge;
 pub mod machine;
 pub mod measurement;
 mod study;

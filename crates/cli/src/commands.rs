@@ -15,6 +15,7 @@ mod init;
 mod list;
 mod making;
 mod pin;
+mod plan;
 pub(crate) mod promises;
 mod query;
 mod queue;
@@ -130,6 +131,10 @@ pub(crate) enum Command {
     /// What a recorder needs of it, set for a while or for good, and put back.
     #[command(subcommand, after_help = "Example: baro tune check /data/s")]
     Tune(tune::Command),
+    /// Plan a recording
+    ///
+    /// From sensors and a disk: log or files, memory, bytes a day, days of disk, years of flash.
+    Plan(Box<plan::Arguments>),
     /// See it on this machine
     ///
     /// Half a minute that shows the main job beside a load.
@@ -173,6 +178,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Tune(command) => tune::run(&command),
         Command::Share(command) => share::run(&command),
         Command::Blk(arguments) => blk::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(command) => bench::run(command),
     }

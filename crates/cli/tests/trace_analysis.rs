@@ -25,6 +25,30 @@ fn json(output: &Output, code: i32) -> Value {
 }
 
 #[test]
+fn each_event_of_a_journal_is_a_row_and_a_point() {
+    let folder = std::env::temp_dir().join(format!("baro-series-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for analysis in OF_JOURNALS {
+        let name =
+            |form: &str| folder.join(format!("{analysis}.{form}")).to_string_lossy().into_owned();
+        for form in ["csv", "json", "svg"] {
+            text(&run(&["trace", analysis, TRACE, "--series", &name(form)]), 0);
+        }
+        let csv = std::fs::read_to_string(name("csv")).unwrap();
+        let rows = csv.lines().count() - 1;
+        let told: Value = serde_json::from_slice(&std::fs::read(name("json")).unwrap()).unwrap();
+        assert_eq!(told["series"].as_array().unwrap().len(), rows, "{analysis}");
+        assert!(rows > 0, "{analysis}: {csv}");
+        assert!(std::fs::read_to_string(name("svg")).unwrap().contains("<path"), "{analysis}");
+        let again = run(&["trace", analysis, TRACE, "--series", &name("csv")]);
+        assert!(again.status.code() == Some(1) && stderr(&again).contains("--force"));
+        let odd = run(&["trace", analysis, TRACE, "--series", &name("txt")]);
+        assert!(odd.status.code() == Some(1) && stderr(&odd).contains(".csv, .json or .svg"));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn each_analysis_of_a_trace_is_text_and_json() {
     for analysis in OF_JOURNALS {
         let shown = text(&run(&["trace", analysis, TRACE]), 0);

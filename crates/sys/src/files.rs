@@ -13,6 +13,7 @@
 
 mod folder;
 mod paced;
+mod range;
 mod text;
 
 pub use folder::{
@@ -20,6 +21,7 @@ pub use folder::{
     remove_tree,
 };
 pub use paced::PacedOutput;
+pub use range::{allocate, has_data, write_back};
 pub use text::{read_text, remove_durable, write, write_durable, write_setting};
 
 use crate::{Error, Result};

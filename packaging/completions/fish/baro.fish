@@ -47,11 +47,13 @@ complete -c baro -n "__fish_baro_needs_command" -f -a "explain" -d 'Say why call
 complete -c baro -n "__fish_baro_needs_command" -f -a "blk" -d 'Watch a disk\'s traffic'
 complete -c baro -n "__fish_baro_needs_command" -f -a "share" -d 'Share a disk by weight'
 complete -c baro -n "__fish_baro_needs_command" -f -a "tune" -d 'Check and set the machine'
+complete -c baro -n "__fish_baro_needs_command" -f -a "plan" -d 'Plan a recording'
 complete -c baro -n "__fish_baro_needs_command" -f -a "demo" -d 'See it on this machine'
 complete -c baro -n "__fish_baro_needs_command" -f -a "bench" -d 'Measure this machine'
 complete -c baro -n "__fish_baro_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c baro -n "__fish_baro_using_subcommand init" -l size -d 'Size of the log, all of which is written now' -r
 complete -c baro -n "__fish_baro_using_subcommand init" -l grow-to -d 'Size of the log, written while recording [default: 1G]' -r
+complete -c baro -n "__fish_baro_using_subcommand init" -l plan -d 'Size of the log, and that it recycles, from what baro plan --format json has written' -r -F
 complete -c baro -n "__fish_baro_using_subcommand init" -l when-full -d 'Of a store that is there: what a full log does from now on' -r -f -a "recycle\t'The oldest segment is reused'
 stop\t'New records are refused'"
 complete -c baro -n "__fish_baro_using_subcommand init" -l format -d 'text or json' -r -f -a "text\t'For people'
@@ -67,6 +69,7 @@ influx\t'Lines of the Influx line protocol'
 prometheus\t'Lines of Prometheus and OpenMetrics, as exporters show them'
 raw\t'Frames of --frame-bytes, one after another'
 frames\t'Frames with their length before them: u32, little-endian'"
+complete -c baro -n "__fish_baro_using_subcommand record" -l plain-size -d 'With --plain: bytes of a file, after which the next follows' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l precision -d 'Unit of times that are integers: s, ms, us or ns' -r -f -a "ns\t'Nanoseconds'
 us\t'Microseconds'
 ms\t'Milliseconds'
@@ -101,6 +104,7 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l format -d 'text or 
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand record" -l recycle -d 'With --init: when full, reuse the oldest part'
 complete -c baro -n "__fish_baro_using_subcommand record" -l proc -d 'Record this machine\'s kernel counters'
+complete -c baro -n "__fish_baro_using_subcommand record" -l plain -d 'Write stdin into an ordinary file of this name, and no store'
 complete -c baro -n "__fish_baro_using_subcommand record" -l decimal-comma -d 'Numbers in CSV have a comma for their decimals'
 complete -c baro -n "__fish_baro_using_subcommand record" -l generate -d 'Record generated control frames that can be verified'
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-network -d 'Allow addresses that other machines reach'
@@ -441,6 +445,34 @@ complete -c baro -n "__fish_baro_using_subcommand tune; and __fish_seen_subcomma
 complete -c baro -n "__fish_baro_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "undo" -d 'Put settings back that are kept or were left'
 complete -c baro -n "__fish_baro_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show it as text for each boot'
 complete -c baro -n "__fish_baro_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c baro -n "__fish_baro_using_subcommand plan" -l sensors -d 'Sensors, or channels of frames' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l rate -d 'Samples of each a second: 10, 10Hz, 1/10s' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l frame -d 'Frames of this size instead of samples' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l values -d 'walk, sensor, counter, state or float' -r -f -a "walk\t'A walk in a dozen small steps, in decimals'
+sensor\t'Decimals with some noise'
+counter\t'A counter'
+state\t'On and off, seldom'
+float\t'Floats that are no short decimals'"
+complete -c baro -n "__fish_baro_using_subcommand plan" -l jitter -d 'How far times lie from a common clock' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l per-push -d 'Samples that one push brings [default: all of a scan, at most 1,024]' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l durable-within -d 'From push to durable' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l stall -d 'Stall of the disk that loses nothing' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l keep -d 'How long all is kept' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l memory -d 'Memory for it' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l disk -d 'Size of the file system' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l disk-rate -d 'Bytes it writes a second' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l kind -d 'hdd, ssd or card' -r -f -a "hdd\t'It turns'
+ssd\t'Solid state'
+card\t'eMMC or SD'"
+complete -c baro -n "__fish_baro_using_subcommand plan" -l tbw -d 'What the flash may be written in all' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l years -d 'Years that the flash has to last' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l value-bits -d 'Bits of information in a value, instead of --values' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l spread-bits -d 'Bits in which sensors differ from one another, instead of --values' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l svg -d 'Also a picture of bytes to the device' -r -F
+complete -c baro -n "__fish_baro_using_subcommand plan" -l format -d 'text or json, which baro init takes' -r -f -a "text\t'For people'
+json\t'One JSON document; keys carry units'"
+complete -c baro -n "__fish_baro_using_subcommand plan" -l force -d 'Replace the picture if it is there'
+complete -c baro -n "__fish_baro_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand demo" -l dir -d 'Folder to work in, made and removed' -r -F
 complete -c baro -n "__fish_baro_using_subcommand demo" -l for -d 'How long' -r
 complete -c baro -n "__fish_baro_using_subcommand demo" -l svg -d 'Picture of the latencies' -r -F
@@ -534,30 +566,31 @@ complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "store" -d 'A store of any number of sensors'
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep a disk busy'
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "init" -d 'Make a store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "record" -d 'Record into a store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "import" -d 'Import samples from files'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "pin" -d 'Keep a window of time'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "delete" -d 'Take samples out for good'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "settle" -d 'Move samples into runs'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "rings" -d 'List and clear old rings'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "info" -d 'Tell what a store holds'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "list" -d 'List series and channels'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "cat" -d 'Print all, by time'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "query" -d 'Samples or means of series'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "export" -d 'Write CSV, MCAP, Parquet'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "du" -d 'Bytes of each series'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "top" -d 'Series that take most'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "verify" -d 'Look for damage'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "recover" -d 'Rescue a damaged store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "trace" -d 'Record what the kernel does'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "explain" -d 'Say why calls were late'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "blk" -d 'Watch a disk\'s traffic'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "share" -d 'Share a disk by weight'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "tune" -d 'Check and set the machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "demo" -d 'See it on this machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "bench" -d 'Measure this machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune demo bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "init" -d 'Make a store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "record" -d 'Record into a store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "import" -d 'Import samples from files'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "pin" -d 'Keep a window of time'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "delete" -d 'Take samples out for good'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "settle" -d 'Move samples into runs'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "rings" -d 'List and clear old rings'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "info" -d 'Tell what a store holds'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "list" -d 'List series and channels'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "cat" -d 'Print all, by time'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "query" -d 'Samples or means of series'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "export" -d 'Write CSV, MCAP, Parquet'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "du" -d 'Bytes of each series'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "top" -d 'Series that take most'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "verify" -d 'Look for damage'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "recover" -d 'Rescue a damaged store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "trace" -d 'Record what the kernel does'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "explain" -d 'Say why calls were late'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "blk" -d 'Watch a disk\'s traffic'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "share" -d 'Share a disk by weight'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "tune" -d 'Check and set the machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "plan" -d 'Plan a recording'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "demo" -d 'See it on this machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "bench" -d 'Measure this machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "handle" -d 'Waits for handles of a journal'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "state" -d 'Stages of a journal\'s transactions'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "blocks" -d 'Blocks of each transaction'

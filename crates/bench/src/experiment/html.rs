@@ -73,7 +73,7 @@ fn shown(claim: &Claim) -> String {
     let class = match claim.verdict {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "not",
-        Verdict::CannotBeJudged => "open",
+        Verdict::CannotBeJudged | Verdict::ModelCannotShow => "open",
     };
     let here = match claim.here.as_str() {
         "" => String::new(),

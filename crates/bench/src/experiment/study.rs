@@ -115,6 +115,8 @@ pub enum Verdict {
     DoesNotHold,
     /// This machine or this run cannot tell.
     CannotBeJudged,
+    /// The model of the device decides it, whatever is measured.
+    ModelCannotShow,
 }
 
 impl Verdict {
@@ -125,6 +127,7 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::DoesNotHold => "does not hold here",
             Verdict::CannotBeJudged => "cannot be judged here",
+            Verdict::ModelCannotShow => "this model cannot show it",
         }
     }
 }
@@ -175,6 +178,20 @@ impl Claim {
             None => self.why = missing.to_owned(),
         }
         self
+    }
+
+    /// Figures that are shown and judge nothing, and why.
+    #[must_use]
+    pub fn open(mut self, figures: impl Into<String>, why: &str) -> Self {
+        (self.verdict, self.here) = (Verdict::CannotBeJudged, figures.into());
+        why.clone_into(&mut self.why);
+        self
+    }
+
+    /// Figures that the model of the device has made, and what in it.
+    #[must_use]
+    pub fn beyond_the_model(self, figures: impl Into<String>, why: &str) -> Self {
+        Self { verdict: Verdict::ModelCannotShow, ..self.open(figures, why) }
     }
 }
 

@@ -26,11 +26,12 @@ pub(super) fn render(study: &Study) -> String {
     let count = |verdict| study.claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
         out,
-        "\n{} claims: {} hold, {} do not hold here, {} cannot be judged here",
+        "\n{} claims: {} hold, {} do not hold here, {} cannot be judged here, {} cannot be shown by this model",
         study.claims.len(),
         count(Verdict::Holds),
         count(Verdict::DoesNotHold),
-        count(Verdict::CannotBeJudged)
+        count(Verdict::CannotBeJudged),
+        count(Verdict::ModelCannotShow)
     );
     for note in &study.notes {
         let _ = writeln!(out, "note: {note}");

@@ -10,6 +10,8 @@
 //! is that call; lengths are checked here, so no call gets a negative offset; a call interrupted by a
 //! signal is repeated. Held by `each_call_does_what_it_says` and `allocates_and_writes_back`.
 
+pub use baro_sys::files::{allocate, write_back};
+
 use baro_sys::{Error, Result, files};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
@@ -98,30 +100,6 @@ pub fn expect_random(file: &File) -> Result<()> {
     // SAFETY: no memory is passed; the descriptor is open as long as `file` is borrowed.
     let rc = unsafe { libc::posix_fadvise64(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
     advised(rc)
-}
-
-/// Reserves blocks for `length_bytes` from `offset_bytes` on and extends the file over them. The
-/// blocks are unwritten: writing to them changes metadata once more. Waits for the journal.
-///
-/// # Errors
-/// `StorageFull`, `Unsupported` on file systems without preallocation, others of fallocate(2).
-pub fn allocate(file: &File, offset_bytes: u64, length_bytes: u64) -> Result<()> {
-    let (offset, length) = (offset(offset_bytes)?, offset(length_bytes)?);
-    // SAFETY: no memory is passed; the descriptor is open as long as `file` is borrowed.
-    let allocated = repeat(|| unsafe { libc::fallocate64(file.as_raw_fd(), 0, offset, length) });
-    allocated.map_err(|error| failed(format!("allocate {length_bytes} bytes"), error))
-}
-
-/// Writes the dirty pages of a range and waits for them: sync_file_range(2) with all three flags,
-/// as paper A uses it. Neither metadata nor the device's cache are flushed: **not durable**.
-///
-/// # Errors
-/// Those of sync_file_range(2).
-pub fn write_back(file: &File, offset_bytes: u64, length_bytes: u64) -> Result<()> {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-        | libc::SYNC_FILE_RANGE_WRITE
-        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    sync_file_range(file, offset_bytes, length_bytes, flags)
 }
 
 /// Starts writing the dirty pages of a range and does not wait for them; it may wait for room in

@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Repair", &["verify", "recover"]),
     ("Delays", &["trace", "explain", "blk"]),
     ("Machine", &["tune", "share"]),
-    ("Try", &["demo", "bench"]),
+    ("Try", &["plan", "demo", "bench"]),
 ];
 /// For a verb that nobody has put into a group.
 const NO_GROUP: &str = "More";

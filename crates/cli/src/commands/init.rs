@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     /// Two segments are written now and the others while recording.
     #[arg(long, value_parser = size::bytes, conflicts_with = "size", value_name = "SIZE")]
     grow_to: Option<u64>,
+    /// Size of the log, and that it recycles, from what baro plan --format json has written
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "grow_to", "when_full"])]
+    plan: Option<PathBuf>,
     /// When the log is full, reuse its oldest part
     ///
     /// Without it new records are refused then.
@@ -99,11 +102,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return switch(&arguments.store, full, arguments.format);
     }
     let quiet = arguments.format != Format::Text;
-    let (log_bytes, grow) = match (arguments.size, arguments.grow_to) {
+    let planned = arguments.plan.as_deref().map(super::plan::log_bytes).transpose()?;
+    let (log_bytes, grow) = match (arguments.size.or(planned), arguments.grow_to) {
         (Some(bytes), _) => (bytes, false),
         (None, bytes) => (bytes.unwrap_or(1 << 30), true),
     };
-    let how = How { recycle: arguments.recycle, grow };
+    let how = How { recycle: arguments.recycle || planned.is_some(), grow };
     let identity = make(&arguments.store, log_bytes, how, quiet)?;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     let judged = promises::at(&arguments.store, Look::Write);

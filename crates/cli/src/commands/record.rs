@@ -5,6 +5,7 @@ pub(crate) mod feeds;
 mod frame_bytes;
 mod keeping;
 mod losing;
+mod plain;
 pub(crate) mod report;
 mod service;
 mod settling;
@@ -98,6 +99,14 @@ pub(crate) struct Arguments {
     /// It waits for room instead of losing any of it.
     #[arg(long, value_enum, value_name = "FORM")]
     stdin: Option<Input>,
+    /// Write stdin into an ordinary file of this name, and no store
+    ///
+    /// With --stdin raw. Its room is reserved before, so that writing seldom waits; see docs/plain.md.
+    #[arg(long, requires = "stdin", hide_short_help = true, conflicts_with_all = ["init", "proc", "generate", "udp", "attach", "declare", "layout"])]
+    plain: bool,
+    /// With --plain: bytes of a file, after which the next follows
+    #[arg(long, value_parser = size::bytes, default_value = "100MB", value_name = "SIZE", requires = "plain", hide_short_help = true)]
+    plain_size: u64,
     #[command(flatten)]
     text: TextArguments,
     /// Record generated control frames that can be verified
@@ -226,6 +235,9 @@ impl Tuning {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.plain {
+        return plain::run(arguments);
+    }
     let feeds = chosen(arguments)?;
     termination::watch()?;
     let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));

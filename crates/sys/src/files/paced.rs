@@ -10,7 +10,6 @@ use super::{Result, exists};
 use crate::{Error, identity};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -114,7 +113,7 @@ impl Write for PacedOutput {
         self.end = self.end.max(self.file.stream_position()?);
         while self.end - self.started >= 2 * WINDOW_BYTES {
             // Only a courtesy: where it is refused the kernel writes back when it likes.
-            write_back(&self.file, self.started, WINDOW_BYTES);
+            let _ = super::write_back(&self.file, self.started, WINDOW_BYTES);
             self.started += WINDOW_BYTES;
         }
         Ok(written)
@@ -129,18 +128,6 @@ impl Seek for PacedOutput {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.file.seek(to)
     }
-}
-
-/// Writes the dirty pages of a range and waits for them.
-fn write_back(file: &File, offset_bytes: u64, length_bytes: u64) {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-        | libc::SYNC_FILE_RANGE_WRITE
-        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    let (Ok(offset), Ok(length)) = (offset_bytes.try_into(), length_bytes.try_into()) else {
-        return;
-    };
-    // SAFETY: no memory is passed; the descriptor is open as long as `file` is borrowed.
-    unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
 }
 
 #[cfg(test)]

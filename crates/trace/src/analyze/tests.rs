@@ -2,6 +2,7 @@
 
 mod handles;
 mod journals;
+mod series;
 mod tasks;
 
 use super::*;

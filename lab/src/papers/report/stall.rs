@@ -31,14 +31,12 @@ impl<'a> Stall<'a> {
         Some(half[key].as_f64()? / 1e9)
     }
 
-    /// How many times shorter the longest commit, or where none was long the longest gap, became.
+    /// How many times shorter the longest commit became; None where none was long. The gap of the script
+    /// depends on when it happens to write, so it is shown and judges nothing.
     fn shorter(&self) -> Option<f64> {
-        let of = |key: &str| {
-            let (before, after) =
-                (Self::seconds(self.before, key)?, Self::seconds(self.after, key)?);
-            (before * 1e9 > STALL_NS).then(|| before / after.max(1e-3))
-        };
-        of("commit_max_ns").into_iter().chain(of("gap_max_ns")).reduce(f64::max)
+        let of = |half| Self::seconds(half, "commit_max_ns");
+        let (before, after) = (of(self.before)?, of(self.after)?);
+        (before * 1e9 > STALL_NS).then(|| before / after.max(1e-3))
     }
 
     /// Of the longest waits nothing stays unexplained, and where the journal's own events have seen a
@@ -91,7 +89,7 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
             "right",
         ],
     );
-    let (mut right, mut cured, mut cells) = (0, 0, 0);
+    let (mut right, mut cured, mut stalls, mut cells) = (0, 0, 0, 0);
     for kernel in KERNELS {
         for (name, _) in STALLS {
             let lines = found.get(&format!("d/{kernel}/{name}"));
@@ -100,7 +98,8 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
             let shorter = stall.shorter();
             cells += 1;
             right += usize::from(stall.is_right());
-            cured += usize::from(shorter.is_none_or(|times| times >= REMEDY));
+            stalls += usize::from(shorter.is_some());
+            cured += usize::from(shorter.is_some_and(|times| times >= REMEDY));
             let sentence = stall.calls.first().and_then(|call| call["sentence"].as_str());
             table.rows.push(vec![
                 kernel.to_owned(),
@@ -125,15 +124,15 @@ pub(super) fn section(found: &Found) -> (Section, Vec<Goal>) {
         },
         Goal {
             what: "D: its remedy, a limit of dirty data",
-            goal: "twice as short where there was a stall of 0.5 s",
-            measured: format!("{cured} of {cells} measured, of {all}"),
-            is_met: cells == all && cured == all,
+            goal: "the longest commit half as long wherever it was 0.5 s",
+            measured: format!("{cured} of {stalls} long commits, {cells} of {all} places measured"),
+            is_met: cells == all && stalls > 0 && cured == stalls,
         },
     ];
     let says = vec![
         "The paper (ext3, Linux 2.6.9): a script that stamps the time each second stops for up to 76 s while \
-         another program writes files of 8 GB on another disk: its transaction waits for that one's data; less dirty data allowed \
-         ends it."
+         another program writes files of 8 GB on another disk: both share the limit of dirty data, and the other's \
+         journal had no room; less dirty data allowed ends it. Here both are on one disk, and a hundredth as large."
             .to_owned(),
         "Today: with delayed allocation a commit has hardly any data to wait for, and waits are for the disk's \
          queue; mounted as ext3 was, the stall is there on every kernel."

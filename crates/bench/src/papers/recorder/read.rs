@@ -35,9 +35,16 @@ impl Read<'_> {
         self.worst(&format!("barograph/{load}"))
     }
 
-    /// Its latencies.
-    pub(super) fn case(&self, case: &str) -> Option<Latency> {
-        self.latency(&self.worst_set(case)?)
+    /// The mean of each set of a case, ns.
+    pub(super) fn means(&self, case: &str) -> Vec<f64> {
+        let prefix = format!("case/{case}/");
+        let sets = self.0.cells.keys().filter(|cell| cell.starts_with(&prefix));
+        sets.filter_map(|cell| Some(self.latency(cell)?.mean_ns)).collect()
+    }
+
+    /// Whether the device is a model, which has one bucket for reads and one for writes.
+    pub(super) fn is_modelled(&self) -> bool {
+        !matches!(self.0.head.machine.fact("device model"), None | Some("as found"))
     }
 
     /// Bytes flushed in a second of flushing, in a cell of a unit of flushing.

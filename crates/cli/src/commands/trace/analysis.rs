@@ -2,10 +2,13 @@
 
 use super::live::Subject;
 use super::recording::{Collector, Recorded};
+use crate::commands::making::NewFile;
 use crate::commands::{Format, print_json};
 use crate::failure::{Outcome, Result};
-use baro_trace::analyze::{self, Analysis, Options, Source};
+use baro_trace::analyze::{self, Analysis, Options, Series, Source};
 use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 // Without groups of their own: subjects of several verbs would have the same.
@@ -30,6 +33,12 @@ pub(super) struct OfJournal {
     /// Only the journal of this device: its name, or MAJOR:MINOR
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
+    /// Also each event: rows in a .csv or .json, a picture in a .svg
+    #[arg(long, value_name = "FILE")]
+    series: Option<PathBuf>,
+    /// Replace that file if it is there
+    #[arg(long, requires = "series", hide_short_help = true)]
+    force: bool,
 }
 
 /// Of analyses that are about tasks.
@@ -77,7 +86,30 @@ pub(super) fn run_of_journal(
         source.device(name).filter(with_journal).ok_or_else(|| no_journal(&source, name))
     });
     let options = Options { device: device.transpose()?, ..*options };
+    if let Some(path) = &arguments.series
+        && let Some(series) = analyze::series(analysis, &source, &options)
+    {
+        write_series(path, arguments.force, &series)?;
+    }
     show(common, &source, analysis, &options, status)
+}
+
+/// In the form that the name says.
+fn write_series(path: &Path, force: bool, series: &Series) -> Result<()> {
+    let form = path.extension().and_then(|form| form.to_str()).unwrap_or_default();
+    let bytes = match form {
+        "csv" => series.csv(),
+        "json" => format!("{}\n", series.json()),
+        "svg" => series.svg(),
+        _ => {
+            let path = path.display();
+            return Err(format!("{path}: expected a name in .csv, .json or .svg").into());
+        }
+    };
+    let mut file = NewFile::create(path, force)?;
+    file.write_all(bytes.as_bytes())?;
+    file.finish()?;
+    Ok(())
 }
 
 fn show(

@@ -8,9 +8,10 @@ mod memory;
 mod wear;
 
 use super::Greedy;
-use super::plan::USUAL;
 use super::records::{Record, Records};
+use super::tables::blocks;
 use baro_bench::experiment::Claim;
+use baro_bench::experiment::judge::WITHIN_SPREAD;
 
 /// All of them, in the paper's order.
 pub(super) fn all(all: &Records<'_>) -> Vec<Claim> {
@@ -34,9 +35,35 @@ fn judged(claim: Claim, here: Option<(bool, String)>, rule: &str) -> Claim {
     claim.judged(here, rule, UNMEASURED)
 }
 
-/// The rate with B = 4 KiB.
-fn v(record: Option<Record<'_>>, files: u64) -> Option<f64> {
-    record?.v(files, USUAL.1)
+/// The same where rates are compared that vary within their cells: None decides nothing.
+fn decided(claim: Claim, here: Option<(Option<bool>, String)>, rule: &str) -> Claim {
+    match here {
+        Some((Some(holds), figures)) => claim.judged(Some((holds, figures)), rule, UNMEASURED),
+        Some((None, figures)) => claim.open(figures, WITHIN_SPREAD),
+        None => claim.judged(None, rule, UNMEASURED),
+    }
+}
+
+/// Whether a quotient of two rates fulfils a rule, whichever part of their cells one looks at.
+fn of_quotient(of: &Greedy, to: &Greedy, holds: impl Fn(f64) -> bool) -> Option<bool> {
+    let (of, to) = (of.range(), to.range());
+    let low = of.0 / to.1.max(f64::MIN_POSITIVE);
+    let high = of.1 / to.0.max(f64::MIN_POSITIVE);
+    (holds(low) == holds(high)).then(|| holds(low))
+}
+
+/// Of several that must all be so: one that is not decides, one that is open leaves it open.
+fn all_of(parts: &[Option<bool>]) -> Option<bool> {
+    if parts.contains(&Some(false)) {
+        return Some(false);
+    }
+    (!parts.contains(&None)).then_some(true)
+}
+
+/// The fastest cell of the matrix with so many files.
+fn best_of(record: Record<'_>, files: u64) -> Option<Greedy> {
+    let cells = blocks(record).into_iter().filter_map(|kib| record.greedy("matrix", files, kib));
+    cells.max_by(|one, two| one.mb_per_s().total_cmp(&two.mb_per_s()))
 }
 
 fn greedy(record: Option<Record<'_>>, files: u64, kib: u64) -> Option<Greedy> {

@@ -1,8 +1,8 @@
 //! What the paper says and what we promise, judged from the measurement.
 //!
-//! Ours are judged only where each case was measured at least three times: one run of a few large
-//! I/Os says little. A limit between the smallest and the largest of repeats of two rates that are
-//! compared decides nothing.
+//! By one rule (`baro_bench::experiment::judge`): a case counts where it was measured at least three
+//! times, since one run of a few large I/Os says little, and a limit between the smallest and the
+//! largest of its repeats decides nothing.
 
 mod ours;
 
@@ -12,6 +12,7 @@ use super::row::{Case, Direction, Load, Task};
 use super::setting::Setting;
 use Direction::{Read, Write};
 use baro_bench::experiment::Claim;
+use baro_bench::experiment::judge::{all_agree, is_below};
 
 /// The paper's own limit of what is still 2:1.
 const KEPT: f64 = 1.9;
@@ -24,15 +25,6 @@ pub(super) fn claims(record: &Record) -> Vec<Claim> {
     let mut claims = of_the_paper(record);
     claims.extend(ours::claims(record));
     claims
-}
-
-pub(super) fn ratio(
-    record: &Record,
-    setting: Setting,
-    direction: Direction,
-    block_mb: u64,
-) -> Option<Spread> {
-    record.pair(TWO_TO_ONE, setting, direction, block_mb)?.ratio()
 }
 
 /// A claim about one ratio: id, what it says, the paper's figure, the cell, and what must hold.
@@ -54,9 +46,8 @@ fn of_the_paper(record: &Record) -> Vec<Claim> {
     let loses = (collapsed as fn(f64) -> bool, "the ratio below 1.8");
     let by_ratio = |(id, says, paper, cell, (holds, rule)): Row<'_>| {
         let (setting, direction, block_mb) = cell;
-        let found = ratio(record, setting, direction, block_mb);
-        let here = found.map(|found| (holds(found.median), found.shown(2)));
-        claim(id, says, paper).judged(here, rule, UNMEASURED)
+        let found = record.pair(TWO_TO_ONE, setting, direction, block_mb);
+        ratios(claim(id, says, paper), found, holds, rule)
     };
     #[rustfmt::skip]
     let rows: [Row<'_>; 6] = [
@@ -75,12 +66,10 @@ fn of_the_paper(record: &Record) -> Vec<Claim> {
     let mut claims: Vec<Claim> = rows.into_iter().map(by_ratio).collect();
     claims.push(strict_costs(record));
     claims.extend(cures.into_iter().map(by_ratio));
-    let more = record.pair(&[3, 2], Setting::Fixed, Read, 100).and_then(|one| one.ratio());
-    claims.push(claim("fixed-3-2", "and 3:2 too", "2.94:2").judged(
-        more.map(|ratio| ((ratio.median / 1.5 - 1.0).abs() <= 0.05, ratio.shown(2))),
-        "the ratio within 5 % of 1.5",
-        UNMEASURED,
-    ));
+    let more = record.pair(&[3, 2], Setting::Fixed, Read, 100);
+    let near = |ratio: f64| (ratio / 1.5 - 1.0).abs() <= 0.05;
+    let claim_more = claim("fixed-3-2", "and 3:2 too", "2.94:2");
+    claims.push(ratios(claim_more, more, near, "the ratio within 5 % of 1.5"));
     claims.push(late(
         record,
         Setting::Default,
@@ -91,18 +80,38 @@ fn of_the_paper(record: &Record) -> Vec<Claim> {
     claims
 }
 
+/// Judges the ratio of each repeat.
+fn ratios(
+    claim: Claim,
+    found: Option<Repeats<'_>>,
+    holds: impl Fn(f64) -> bool,
+    rule: &str,
+) -> Claim {
+    let Some((repeats, ratio)) = found.and_then(|one| Some((one, one.ratio()?))) else {
+        return claim.judged(None, rule, UNMEASURED);
+    };
+    match all_agree(&repeats.ratios(), holds) {
+        Ok(holds) => claim.judged(Some((holds, ratio.shown(2))), rule, UNMEASURED),
+        Err(why) => claim.open(ratio.shown(2), why),
+    }
+}
+
 fn strict_costs(record: &Record) -> Claim {
-    let total = |setting| record.pair(TWO_TO_ONE, setting, Read, 100)?.total();
-    let found = total(Setting::Default).zip(total(Setting::StrictGuarantees));
-    Claim::new("strict-costs", "paper", "strict_guarantees costs throughput", "34 % at 100 MB")
-        .judged(
-            found.map(|(bare, strict)| {
-                let text = format!("{} MB/s, then {}", bare.shown(1), strict.shown(1));
-                (strict.median < bare.median * 0.95, text)
-            }),
-            "the total below 0.95 of that without",
-            UNMEASURED,
-        )
+    let claim =
+        Claim::new("strict-costs", "paper", "strict_guarantees costs throughput", "34 % at 100 MB");
+    let totals = |setting| record.pair(TWO_TO_ONE, setting, Read, 100).map(|one| one.totals());
+    let found = totals(Setting::Default).zip(totals(Setting::StrictGuarantees));
+    let Some((bare, strict)) = found else { return claim.judged(None, "", UNMEASURED) };
+    let shown = |totals: &[f64]| Spread::of(totals.iter().copied()).map(|one| one.shown(1));
+    let Some((before, after)) = shown(&bare).zip(shown(&strict)) else {
+        return claim.judged(None, "", UNMEASURED);
+    };
+    let text = format!("{before} MB/s, then {after}");
+    let less: Vec<f64> = bare.iter().map(|total| total * 0.95).collect();
+    match is_below(&strict, &less) {
+        Ok(below) => claim.judged(Some((below, text)), "each total below 0.95 of each without", ""),
+        Err(why) => claim.open(text, why),
+    }
 }
 
 /// A player beside direct reads of 100 MB.

@@ -47,18 +47,29 @@ impl Repeats<'_> {
         self.all.len()
     }
 
-    /// Of the heaviest group to the lightest; only where both want all that they can get.
-    pub(super) fn ratio(&self) -> Option<Spread> {
+    /// Of the heaviest group to the lightest, in each repeat; only where both want all that they can get.
+    pub(super) fn ratios(&self) -> Vec<f64> {
         let compared = matches!(self.case.task, Task::Pair | Task::Change);
         let ratio = |figures: &Figures| match figures.mb_per_s[..] {
-            [first, .., last] if last > 0.0 => Some(first / last),
+            [first, .., last] if last > 0.0 && compared => Some(first / last),
             _ => None,
         };
-        Spread::of(self.all.iter().filter_map(ratio)).filter(|_| compared)
+        self.all.iter().filter_map(ratio).collect()
     }
 
+    /// The same as a spread.
+    pub(super) fn ratio(&self) -> Option<Spread> {
+        Spread::of(self.ratios().into_iter())
+    }
+
+    /// Of all groups together, in each repeat.
+    pub(super) fn totals(&self) -> Vec<f64> {
+        self.all.iter().map(|figures| figures.mb_per_s.iter().sum()).collect()
+    }
+
+    /// The same as a spread.
     pub(super) fn total(&self) -> Option<Spread> {
-        Spread::of(self.all.iter().map(|figures| figures.mb_per_s.iter().sum()))
+        Spread::of(self.totals().into_iter())
     }
 
     pub(super) fn rate(&self, group: usize) -> Option<Spread> {
@@ -70,15 +81,16 @@ impl Repeats<'_> {
         Spread::of(self.all.iter().filter_map(|one| one.fio_mb_per_s.get(group).copied().flatten()))
     }
 
-    /// What a group got of what its weight asks for, 1 is all.
-    pub(super) fn part_of_asked(&self, group: usize) -> Option<Spread> {
+    /// What a group got of what its weight asks for, 1 is all, in each repeat.
+    pub(super) fn parts_of_asked(&self, group: usize) -> Vec<f64> {
         let sum: f64 = self.case.weights.iter().map(|weight| f64::from(*weight)).sum();
-        let asked = f64::from(*self.case.weights.get(group)?) / sum;
+        let Some(weight) = self.case.weights.get(group) else { return Vec::new() };
+        let asked = f64::from(*weight) / sum;
         let part = |figures: &Figures| {
             let total: f64 = figures.mb_per_s.iter().sum();
             Some(figures.mb_per_s.get(group)? / total.max(f64::MIN_POSITIVE) / asked)
         };
-        Spread::of(self.all.iter().filter_map(part))
+        self.all.iter().filter_map(part).collect()
     }
 
     /// The most of any repeat.
@@ -107,6 +119,11 @@ impl Repeats<'_> {
         let all: Option<Vec<f64>> =
             self.all.iter().map(|figures| window(&figures.settled?)).collect();
         Spread::of(all?.into_iter())
+    }
+
+    /// A figure of each repeat in which a change was watched.
+    pub(super) fn settled_each(&self, of: fn(&super::row::Settled) -> f64) -> Vec<f64> {
+        self.all.iter().filter_map(|figures| figures.settled.as_ref().map(of)).collect()
     }
 
     pub(super) fn settled(&self, of: fn(&super::row::Settled) -> Option<f64>) -> Option<Spread> {

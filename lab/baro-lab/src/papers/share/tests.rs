@@ -1,6 +1,8 @@
 //! What fio says, names of cells, and the study of measurements whose conclusions are known: the
 //! paper's own figures, others, few and none.
 
+mod mutations;
+
 use super::cells::settled;
 use super::moment::{Moment, whole};
 use super::printed::{TABLES, WEIGHTS};
@@ -297,7 +299,7 @@ fn other_figures_refute_it_and_few_repeats_are_not_judged() {
     put(&mut other, &case(Task::Alone(1), &[2, 1], Setting::Auto, load), 3, &rates(&[0.0, 100.0]));
     put(&mut other, &case(Task::Player, &[2, 1], Setting::Auto, load), 1, &played(1));
     let never = Figures { settled: Some(Settled::default()), ..rates(&[80.0, 40.0]) };
-    put(&mut other, &case(Task::Change, &[2, 1], Setting::Auto, load), 1, &never);
+    put(&mut other, &case(Task::Change, &[2, 1], Setting::Auto, load), 3, &never);
     let judged = study(&other, &[]);
     let found = verdicts(&judged);
     for id in [

@@ -1,6 +1,6 @@
 //! What the paper says of the rate by F and B (sections 4.1, 4.2).
 
-use super::{compared, greedy, judged, v};
+use super::{best_of, compared, decided, greedy, judged, of_quotient};
 use crate::papers::files::Greedy;
 use crate::papers::files::plan::USUAL;
 use crate::papers::files::records::Record;
@@ -65,22 +65,29 @@ pub(super) fn one_file(record: Option<Record<'_>>) -> Vec<Claim> {
     ]
 }
 
+/// Whether the rate falls with F: no step goes up by more than rates vary, and the last is half of the
+/// first.
+fn falling(record: Option<Record<'_>>) -> Option<(Option<bool>, String)> {
+    let cell = |files| Some((files, record?.greedy("matrix", files, USUAL.1)?));
+    let all: Vec<(u64, Greedy)> = files(record?).into_iter().filter_map(cell).collect();
+    let (first, last) = all.first().zip(all.last()).filter(|_| all.len() > 2)?;
+    let list: Vec<String> =
+        all.iter().map(|(f, cell)| format!("{f}: {:.2}", cell.mb_per_s())).collect();
+    let rises =
+        |(one, two): (&(u64, Greedy), &(u64, Greedy))| two.1.range().0 > one.1.range().1 * 1.1;
+    let risen = all.iter().zip(all.iter().skip(1)).any(rises);
+    let halved = of_quotient(&last.1, &first.1, |part| part <= 0.5);
+    let holds = if risen { Some(false) } else { halved };
+    Some((holds, format!("MB/s at F = {}", list.join(", "))))
+}
+
 pub(super) fn many_files(record: Option<Record<'_>>) -> Vec<Claim> {
-    let all: Vec<(u64, f64)> = record.map_or(Vec::new(), |record| {
-        let rate = |files| Some((files, record.v(files, USUAL.1)?));
-        files(record).into_iter().filter_map(rate).collect()
-    });
-    let falls = all.iter().zip(all.iter().skip(1)).all(|(one, two)| two.1 <= one.1 * 1.1);
-    let ends = all.first().zip(all.last()).filter(|_| all.len() > 2);
-    let falling = ends.map(|(first, last)| {
-        let list: Vec<String> = all.iter().map(|(f, v)| format!("{f}: {v:.2}")).collect();
-        (falls && last.1 <= first.1 / 2.0, format!("MB/s at F = {}", list.join(", ")))
-    });
     let best = record.and_then(|record| {
-        let rates = blocks(record).into_iter().filter_map(|kib| record.v(1_000_000, kib));
-        let best = rates.fold(None, |best: Option<f64>, v| Some(best.map_or(v, |b| b.max(v))))?;
-        let part = best / v(Some(record), 1)?;
-        Some((part <= 0.08, format!("{:.1} % of F = 1 with the best B", part * 100.0)))
+        let best = best_of(record, 1_000_000)?;
+        let one = record.greedy("matrix", 1, USUAL.1)?;
+        let text =
+            format!("{:.1} % of F = 1 with the best B", best.mb_per_s() / one.mb_per_s() * 100.0);
+        Some((of_quotient(&best, &one, |part| part <= 0.08), text))
     });
     let merged = greedy(record, 1, USUAL.1).zip(greedy(record, USUAL.0, USUAL.1));
     let merged = merged.and_then(|(one, many)| {
@@ -96,18 +103,18 @@ pub(super) fn many_files(record: Option<Record<'_>>) -> Vec<Claim> {
         Some((many >= 3.0 && many > 2.0 * few, text))
     });
     vec![
-        judged(
+        decided(
             Claim::new(
                 "falls-with-files",
                 "section 4.2, figure 4",
                 "the more files, the lower the rate",
                 "124 MB/s at F = 1, 96 at 10,000, 3.5 at 100,000, 0.57 at 1,000,000 (B = 4K)",
             ),
-            falling,
+            falling(record),
             "B = 4K: no F is faster than the one before by over 10 %, and the last has at most half of \
              the first's rate",
         ),
-        judged(
+        decided(
             Claim::new(
                 "hdd-collapse",
                 "section 4.3.1",

@@ -1,6 +1,7 @@
 //! What it says of directories, writers and memory (sections 4.2.1, 4.2.2).
 
-use super::{compared, judged};
+use super::{compared, decided};
+use crate::papers::files::Greedy;
 use crate::papers::files::plan::USUAL;
 use crate::papers::files::records::Record;
 use crate::papers::files::tables::layer_share;
@@ -53,22 +54,24 @@ pub(super) fn variations(record: Option<Record<'_>>) -> Vec<Claim> {
 }
 
 pub(super) fn layers(record: Option<Record<'_>>) -> Vec<Claim> {
-    let all: Vec<(u64, f64)> = record.map_or(Vec::new(), |record| {
+    let all: Vec<(u64, Greedy)> = record.map_or(Vec::new(), |record| {
         let cells = record.cells("layer").into_iter();
-        cells
-            .filter_map(|(files, kib)| Some((kib, record.greedy("layer", files, kib)?.mb_per_s())))
-            .collect()
+        cells.filter_map(|(files, kib)| Some((kib, record.greedy("layer", files, kib)?))).collect()
     });
-    let best = all.iter().copied().max_by(|one, two| one.1.total_cmp(&two.1));
-    // Sampled at a few B only, it lies between the neighbours of the fastest.
-    let split = best.zip(record).filter(|_| all.len() >= 4).map(|((kib, rate), record)| {
-        let share = layer_share(record, kib);
+    let best = all.iter().max_by(|one, two| one.1.mb_per_s().total_cmp(&two.1.mb_per_s()));
+    // Sampled at a few B only, it lies between the neighbours of the fastest. All that may be the
+    // fastest must be on one side.
+    let split = best.zip(record).filter(|_| all.len() >= 4).map(|((kib, cell), record)| {
+        let (rate, share) = (cell.mb_per_s(), layer_share(record, *kib));
         let text = format!("{rate:.1} MB/s at B = {kib}K, {:.0} % of the memory", share * 100.0);
-        ((0.3..=0.7).contains(&share), text)
+        let may_be = all.iter().filter(|(_, other)| other.range().1 >= cell.range().0);
+        let halves = |kib: u64| (0.3..=0.7).contains(&layer_share(record, kib));
+        let same = may_be.map(|(kib, _)| halves(*kib)).all(|one| one == halves(*kib));
+        (same.then(|| halves(*kib)), text)
     });
     let of = |kib: u64| record?.greedy("layer", USUAL.0, kib);
     vec![
-        judged(
+        decided(
             Claim::new(
                 "best-split",
                 "section 4.2.2, figure 6",

@@ -6,10 +6,8 @@ use crate::papers::share::read::{Record, Repeats, Spread};
 use crate::papers::share::row::{Direction, Load, Task};
 use crate::papers::share::setting::Setting;
 use baro_bench::experiment::Claim;
+use baro_bench::experiment::judge::{REPEATS_MIN, TOO_FEW, all_agree};
 
-/// Fewer repeats are shown and not judged.
-const REPEATS_MIN: usize = 3;
-const FEW: &str = "measured fewer than three times: shown, not judged";
 /// Of 2:1.
 const RATIO: std::ops::RangeInclusive<f64> = 1.94..=2.06;
 const TOTAL: f64 = 0.99;
@@ -43,11 +41,30 @@ fn judged(claim: Claim, found: &[Repeats<'_>], here: Option<(bool, String)>, rul
     let few = found.iter().any(|repeats| repeats.count() < REPEATS_MIN);
     match here {
         Some((_, figures)) if few => {
-            let mut claim = claim.judged(None, rule, FEW);
+            let mut claim = claim.judged(None, rule, TOO_FEW);
             claim.here = figures;
             claim
         }
         here => claim.judged(here, rule, UNMEASURED),
+    }
+}
+
+/// Judged by each repeat of each case: one case that is not so in any repeat decides, and one whose
+/// repeats disagree leaves it open.
+fn by_repeats(
+    claim: Claim,
+    cases: &[Result<bool, &'static str>],
+    figures: &str,
+    rule: &str,
+) -> Claim {
+    let open = cases.iter().find_map(|case| case.err());
+    match open {
+        _ if cases.is_empty() => claim.judged(None, rule, UNMEASURED),
+        _ if cases.contains(&Ok(false)) => {
+            claim.judged(Some((false, figures.to_owned())), rule, "")
+        }
+        Some(why) => claim.open(figures, why),
+        None => claim.judged(Some((true, figures.to_owned())), rule, ""),
     }
 }
 
@@ -73,15 +90,11 @@ fn two_to_one(record: &Record) -> Claim {
         found.iter().filter_map(|one| Some((name(one), one.ratio()?))).collect();
     let texts: Vec<String> =
         ratios.iter().map(|(name, ratio)| format!("{name}: {}", ratio.shown(2))).collect();
-    let holds = ratios.iter().all(|(_, ratio)| RATIO.contains(&ratio.median));
-    let here = (!ratios.is_empty()).then(|| (holds, texts.join("; ")));
+    let cases: Vec<_> =
+        found.iter().map(|one| all_agree(&one.ratios(), |ratio| RATIO.contains(&ratio))).collect();
     let says = "with pieces chosen automatically 2:1 holds for any size of I/O, fio unmodified";
-    judged(
-        claim("auto", says, "1.93 at 100 MB, fio patched"),
-        &found,
-        here,
-        "the median of each from 1.94 to 2.06",
-    )
+    let claim = claim("auto", says, "1.93 at 100 MB, fio patched");
+    by_repeats(claim, &cases, &texts.join("; "), "each repeat of each from 1.94 to 2.06")
 }
 
 fn other(record: &Record, weights: &[u16], within: f64, id: &str, says: &str) -> Claim {
@@ -90,29 +103,23 @@ fn other(record: &Record, weights: &[u16], within: f64, id: &str, says: &str) ->
         case.task == Task::Pair && case.weights == weights && case.setting == Setting::Auto
     };
     let found: Vec<Repeats<'_>> = record.all().filter(fits).collect();
-    let mut texts = Vec::new();
-    let mut holds = true;
+    let (mut texts, mut cases) = (Vec::new(), Vec::new());
     for repeats in &found {
         // Of two groups the ratio is what counts; of four each one's share.
-        let parts: Vec<Spread> = if weights.len() == 2 {
+        let parts: Vec<Vec<f64>> = if weights.len() == 2 {
             let asked = f64::from(weights[0]) / f64::from(weights[1]);
-            let part = |ratio: Spread| Spread {
-                median: ratio.median / asked,
-                low: ratio.low / asked,
-                high: ratio.high / asked,
-            };
-            repeats.ratio().map(part).into_iter().collect()
+            vec![repeats.ratios().iter().map(|ratio| ratio / asked).collect()]
         } else {
-            (0..weights.len()).filter_map(|group| repeats.part_of_asked(group)).collect()
+            (0..weights.len()).map(|group| repeats.parts_of_asked(group)).collect()
         };
-        holds &= parts.iter().all(|part| (part.median - 1.0).abs() <= within);
-        let shown: Vec<String> = parts.iter().map(|part| part.shown(3)).collect();
+        cases.extend(parts.iter().map(|part| all_agree(part, |part| (part - 1.0).abs() <= within)));
+        let shown = parts.iter().filter_map(|part| Spread::of(part.iter().copied()));
+        let shown: Vec<String> = shown.map(|part| part.shown(3)).collect();
         texts.push(format!("{}: {} of what was asked", name(repeats), shown.join(", ")));
     }
-    let here = (!found.is_empty()).then(|| (holds, texts.join("; ")));
     let paper = if weights.len() == 2 { "2.94:2" } else { "2.47:1.85:2.09:1" };
-    let rule = format!("each median within {:.0} % of what was asked", within * 100.0);
-    judged(claim(id, says, paper), &found, here, &rule)
+    let rule = format!("each repeat within {:.0} % of what was asked", within * 100.0);
+    by_repeats(claim(id, says, paper), &cases, &texts.join("; "), &rule)
 }
 
 fn throughput(record: &Record) -> Claim {
@@ -146,7 +153,7 @@ fn throughput(record: &Record) -> Claim {
 }
 
 fn alone(record: &Record) -> Claim {
-    let (mut found, mut texts, mut holds) = (Vec::new(), Vec::new(), true);
+    let (mut texts, mut cases) = (Vec::new(), Vec::new());
     for repeats in record.all() {
         let (Task::Alone(_), Setting::Auto) = (repeats.case.task, repeats.case.setting) else {
             continue;
@@ -155,15 +162,15 @@ fn alone(record: &Record) -> Claim {
         let device = record.task(Task::Device, &[1], Setting::Default, load);
         let Some((device, rate)) = device.zip(repeats.total()) else { continue };
         let Some(own) = device.total().filter(|own| own.median > 0.0) else { continue };
+        let parts: Vec<f64> = repeats.totals().iter().map(|total| total / own.median).collect();
+        cases.push(all_agree(&parts, |part| part >= ALONE));
         let part = rate.median / own.median;
-        holds &= part >= ALONE;
         texts.push(format!("{}, {}: {part:.3}", repeats.case.task.name(), name(&repeats)));
-        found.extend([repeats, device]);
     }
-    let here = (!found.is_empty()).then(|| (holds, texts.join("; ")));
     let says = "either group alone has the whole disk within 5 s";
-    let rule = "from 5 s on at least 0.97 of the disk's own rate without sharing";
-    judged(claim("auto-alone", says, "-"), &found, here, rule)
+    let rule =
+        "from 5 s on each repeat at least 0.97 of the disk's own median rate without sharing";
+    by_repeats(claim("auto-alone", says, "-"), &cases, &texts.join("; "), rule)
 }
 
 fn playing(record: &Record) -> Claim {
@@ -189,7 +196,7 @@ fn settling(record: &Record) -> Claim {
         repeats.case.task == Task::Change && repeats.case.setting == Setting::Auto
     };
     let found: Vec<Repeats<'_>> = record.all().filter(fits).collect();
-    let (mut texts, mut holds) = (Vec::new(), true);
+    let (mut texts, mut cases) = (Vec::new(), Vec::new());
     for repeats in &found {
         let window = |of: fn(&_) -> Option<f64>| repeats.settled_s(of);
         let one_s = window(|settled: &crate::papers::share::row::Settled| settled.one_s);
@@ -197,7 +204,9 @@ fn settling(record: &Record) -> Claim {
         let shown = |found: Option<Spread>| {
             found.map_or("not in each repeat".to_owned(), |found| format!("{} s", found.shown(1)))
         };
-        holds &= rest_s.is_some_and(|found| found.median <= SETTLED_S);
+        // One that never was as asked took longer than any limit.
+        let all = repeats.settled_each(|settled| settled.rest_s.unwrap_or(f64::INFINITY));
+        cases.push(all_agree(&all, |seconds| seconds <= SETTLED_S));
         texts.push(format!(
             "{}: over all that follows {}, over each second {}",
             name(repeats),
@@ -205,9 +214,8 @@ fn settling(record: &Record) -> Claim {
             shown(one_s)
         ));
     }
-    let here = (!found.is_empty()).then(|| (holds, texts.join("; ")));
     let says = "after a change of load the ratio is as asked within 5 s";
     // A second holds three or four pieces of each: too few to tell 5 % from one piece.
     let rule = "from 5 s on at the latest the ratio over all that follows is within 5 %";
-    judged(claim("auto-change", says, "not treated"), &found, here, rule)
+    by_repeats(claim("auto-change", says, "not treated"), &cases, &texts.join("; "), rule)
 }
