@@ -28,6 +28,7 @@ fn a_series_has_every_event_and_draws_itself() {
     for (at_ms, free_blocks) in [(10, 900), (100, 20), (150, 1_000)] {
         journal.samples.push(JournalSample {
             time_ns: at_ms * MS,
+            total_blocks: 1_024,
             free_blocks,
             ..JournalSample::default()
         });
