@@ -266,6 +266,8 @@ complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from handle" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from handle" -l device -d 'Only the journal of this device: its name, or MAJOR:MINOR' -r
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from handle" -l series -d 'Also each event: rows in a .csv or .json, a picture in a .svg' -r -F
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from handle" -l force -d 'Replace that file if it is there'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from handle" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from state" -l for -d 'Record this machine for this time, and tell of it' -r
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from state" -l collector -d 'How events are recorded' -r -f -a "auto\t'Probes where the kernel has what they need, else the tracer alone'
@@ -276,6 +278,8 @@ complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from state" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from state" -l device -d 'Only the journal of this device: its name, or MAJOR:MINOR' -r
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from state" -l series -d 'Also each event: rows in a .csv or .json, a picture in a .svg' -r -F
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from state" -l force -d 'Replace that file if it is there'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from state" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from blocks" -l for -d 'Record this machine for this time, and tell of it' -r
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from blocks" -l collector -d 'How events are recorded' -r -f -a "auto\t'Probes where the kernel has what they need, else the tracer alone'
@@ -286,6 +290,8 @@ complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from blocks" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from blocks" -l device -d 'Only the journal of this device: its name, or MAJOR:MINOR' -r
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from blocks" -l series -d 'Also each event: rows in a .csv or .json, a picture in a .svg' -r -F
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from blocks" -l force -d 'Replace that file if it is there'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from blocks" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -l for -d 'Record this machine for this time, and tell of it' -r
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -l collector -d 'How events are recorded' -r -f -a "auto\t'Probes where the kernel has what they need, else the tracer alone'
@@ -296,7 +302,9 @@ complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -l device -d 'Only the journal of this device: its name, or MAJOR:MINOR' -r
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -l series -d 'Also each event: rows in a .csv or .json, a picture in a .svg' -r -F
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -l journal-blocks -d 'Size of the journal where the trace does not tell it' -r
+complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -l force -d 'Replace that file if it is there'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from space" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from syscall" -l for -d 'Record this machine for this time, and tell of it' -r
 complete -c baro -n "__fish_baro_using_subcommand trace; and __fish_seen_subcommand_from syscall" -l collector -d 'How events are recorded' -r -f -a "auto\t'Probes where the kernel has what they need, else the tracer alone'
@@ -448,15 +456,15 @@ complete -c baro -n "__fish_baro_using_subcommand tune; and __fish_seen_subcomma
 complete -c baro -n "__fish_baro_using_subcommand plan" -l sensors -d 'Sensors, or channels of frames' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l rate -d 'Samples of each a second: 10, 10Hz, 1/10s' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l frame -d 'Frames of this size instead of samples' -r
-complete -c baro -n "__fish_baro_using_subcommand plan" -l values -d 'walk, sensor, counter, state or float' -r -f -a "walk\t'A walk in a dozen small steps, in decimals'
+complete -c baro -n "__fish_baro_using_subcommand plan" -l values -d 'walk, sensor (default), counter, state, float' -r -f -a "walk\t'A walk in a dozen small steps, in decimals'
 sensor\t'Decimals with some noise'
 counter\t'A counter'
 state\t'On and off, seldom'
 float\t'Floats that are no short decimals'"
-complete -c baro -n "__fish_baro_using_subcommand plan" -l jitter -d 'How far times lie from a common clock' -r
-complete -c baro -n "__fish_baro_using_subcommand plan" -l per-push -d 'Samples that one push brings [default: all of a scan, at most 1,024]' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l jitter -d 'Offset from a common clock' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l per-push -d 'Samples that one push brings' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l durable-within -d 'From push to durable' -r
-complete -c baro -n "__fish_baro_using_subcommand plan" -l stall -d 'Stall of the disk that loses nothing' -r
+complete -c baro -n "__fish_baro_using_subcommand plan" -l stall -d 'Stall that loses nothing' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l keep -d 'How long all is kept' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l memory -d 'Memory for it' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l disk -d 'Size of the file system' -r
@@ -469,7 +477,7 @@ complete -c baro -n "__fish_baro_using_subcommand plan" -l years -d 'Years that 
 complete -c baro -n "__fish_baro_using_subcommand plan" -l value-bits -d 'Bits of information in a value, instead of --values' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l spread-bits -d 'Bits in which sensors differ from one another, instead of --values' -r
 complete -c baro -n "__fish_baro_using_subcommand plan" -l svg -d 'Also a picture of bytes to the device' -r -F
-complete -c baro -n "__fish_baro_using_subcommand plan" -l format -d 'text or json, which baro init takes' -r -f -a "text\t'For people'
+complete -c baro -n "__fish_baro_using_subcommand plan" -l format -d 'text or json, for baro init' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand plan" -l force -d 'Replace the picture if it is there'
 complete -c baro -n "__fish_baro_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -13,7 +13,7 @@ pub(super) struct Arguments {
     /// Size of the journal where the trace does not tell it
     ///
     /// "Total journal blocks" of dumpe2fs -h.
-    #[arg(long, value_name = "BLOCKS")]
+    #[arg(long, value_name = "BLOCKS", hide_short_help = true)]
     journal_blocks: Option<u64>,
 }
 
