@@ -25,7 +25,7 @@ fn figure(plan: &Value, key: &str) -> f64 {
 
 #[test]
 fn a_plan_is_told_with_sources_and_makes_its_store() {
-    let asked = ["--sensors", "1,000", "--rate", "10Hz", "--disk", "1GB", "--keep", "1d"];
+    let asked = ["--sensors", "1,000", "--rate", "10Hz", "--disk", "10GB", "--keep", "1d"];
     let (code, told) = plan(&asked);
     assert_eq!(code, Some(0), "{told:#}");
     assert_eq!(told["plan_version"], 1);
