@@ -7,17 +7,13 @@ use crate::timeline::Quota;
 #[test]
 fn a_commit_of_another_kind_of_journal_is_not_that_of_ext4() {
     let told = |stack: &str| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim(stack, 40);
         scene.task(20, "jbd2/sda-8");
         scene.task(40, "kworker/u8:1");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, stack, 40);
         scene.sleeps(20, 100, 590, DATA, 0);
         scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
         scene.request(10, 110, 599, 4096);
-        let explanation = scene.known().explain(&Question::default());
-        causes(&explanation.calls[0])
+        causes(&scene.told())
     };
     let of_ext4 = told("schedule < jbd2_log_wait_commit < ext4_sync_file");
     assert_eq!(of_ext4, ["commit", "ordered_data", "writeback", "device"]);
@@ -32,17 +28,13 @@ fn a_commit_of_another_kind_of_journal_is_not_that_of_ext4() {
 #[test]
 fn what_others_had_for_a_moment_is_no_queue() {
     let told = |others_ms: u64| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
         scene.task(30, "other");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
         scene.request(10, 101, 599, 4096);
         for at in 0..8 {
             scene.request(30, 110 + at, 110 + at + others_ms, 1 << 20);
         }
-        let explanation = scene.known().explain(&Question::default());
-        causes(&explanation.calls[0])
+        causes(&scene.told())
     };
     assert_eq!(told(20), ["direct_io", "device"]);
     assert_eq!(told(400), ["direct_io", "device_queue"]);
@@ -65,11 +57,8 @@ fn a_limit_of_dirty_data_needs_no_busy_disk() {
 #[test]
 fn a_lease_is_told_by_the_call_that_gave_it_up() {
     let told = |call: i64| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim("x", 30);
         scene.task(30, "holder");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "x", 30);
         let victim = scene.line.tasks.get_mut(&10).unwrap();
         victim.calls[0].number = 257;
         let wait = &mut victim.waits[0];
@@ -87,12 +76,9 @@ fn a_lease_is_told_by_the_call_that_gave_it_up() {
 /// Requests are let in again by whoever changed a setting of the disk.
 #[test]
 fn a_queue_that_is_emptied_is_followed_to_who_changes_it() {
-    let mut scene = Scene::default();
-    scene.task(10, "victim");
+    let mut scene = Scene::of_victim("__bio_queue_enter < submit_bio_noacct < __iomap_dio_rw", 30);
     scene.task(30, "changer");
     scene.task(40, "writer");
-    scene.writes(10, 100, 600);
-    scene.sleeps(10, 100, 600, "__bio_queue_enter < submit_bio_noacct < __iomap_dio_rw", 30);
     scene.sleeps(30, 90, 598, "blk_mq_freeze_queue_wait < elevator_change < vfs_write", 0);
     scene.request(40, 50, 597, 1 << 20);
     let known = scene.known();
@@ -108,7 +94,7 @@ fn more_commits_are_advised_only_where_they_are_rare() {
     let told = |began_ms: u64, stack: &str| {
         let mut scene = Scene::default();
         let mounts = "30 1 8:0 / /data rw - ext4 /dev/sda rw";
-        scene.facts.insert("/proc/self/mountinfo".to_owned(), mounts.to_owned());
+        scene.fact("/proc/self/mountinfo", mounts);
         scene.task(10, "victim");
         scene.task(20, "jbd2/sda-8");
         scene.writes(10, 5_100, 5_600);
@@ -144,8 +130,7 @@ fn advice_looks_at_what_was_set_last() {
         for at in 0..8 {
             scene.request(30, 100 + at, 590 + at, 1 << 20);
         }
-        let explanation = scene.known().explain(&Question::default());
-        let call = &explanation.calls[0];
+        let call = scene.told();
         (call.advice.iter().any(|one| one.command.starts_with("echo bfq")), call.mount.clone())
     };
     assert!(told(&[]).0);
@@ -174,11 +159,8 @@ fn a_call_that_ran_beside_its_waits_is_told_with_its_length() {
 #[test]
 fn who_had_the_processor_is_named_and_so_is_a_share_that_is_used_up() {
     let told = |processor: Processor, kind: WaitKind| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim("schedule", 0);
         scene.task(50, "hog");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "schedule", 0);
         let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
         (wait.kind, wait.stack, wait.woken_ns) = (kind, None, Some(110 * MS));
         (wait.processor, wait.next_pid) = (processor, None);
