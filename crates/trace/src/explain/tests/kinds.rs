@@ -193,3 +193,59 @@ fn sentences_are_sentences() {
     assert!(told.contains("a page fault of victim (pid 10) waited 500 ms"), "{told}");
     assert!(told.contains(": 1 request (mostly writes)"), "{told}");
 }
+
+/// A limit of dirty data helps only where it is less than what was written during the wait.
+#[test]
+fn a_limit_is_advised_only_where_it_halves_the_wait() {
+    let told = |each_bytes: u32| {
+        let mut scene = Scene::of_victim("io_schedule < folio_wait_writeback < vfs_fsync_range", 0);
+        scene.fact("/sys/class/bdi/8:0/strict_limit", "0");
+        scene.fact("/proc/self/mountinfo", "30 1 8:0 / /data rw - ext4 /dev/sda rw");
+        scene.syncs(10, 100, 600);
+        for at in 0..10 {
+            scene.request(30, 100 + at * 50, 149 + at * 50, each_bytes);
+        }
+        scene.told().advice.into_iter().map(|one| one.command).collect::<Vec<_>>()
+    };
+    // Of 20 MiB in the wait a third; of 2 MiB none would be enough.
+    let limit =
+        "echo 1 > /sys/class/bdi/8:0/strict_limit; echo 6291456 > /sys/class/bdi/8:0/max_bytes";
+    assert!(told(2 << 20).iter().any(|command| command == limit), "{:?}", told(2 << 20));
+    assert!(!told(200 << 10).iter().any(|command| command.contains("max_bytes")));
+}
+
+/// No scheduler lets a transaction through for the sake of one who waits for it, nor one of many alike.
+#[test]
+fn a_scheduler_is_advised_only_for_requests_of_ones_own() {
+    let told = |stack: &str, by: i32, others: i32| {
+        let mut scene = Scene::of_victim(stack, by);
+        scene.fact("/sys/block/sda/queue/scheduler", "[none] bfq");
+        scene.task(20, "jbd2/sda-8");
+        scene.sleeps(20, 100, 590, DATA, 0);
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        for at in 0..8 {
+            scene.request(30 + at % others, 100 + at as u64, 590 + at as u64, 1 << 20);
+        }
+        let call = scene.told();
+        (call.cause, call.advice.iter().any(|one| one.command.starts_with("echo bfq")))
+    };
+    let own = |others| told("io_schedule < __iomap_dio_rw < vfs_write", 0, others);
+    assert_eq!(own(1), (Cause::DeviceQueue, true));
+    assert_eq!(own(4), (Cause::DeviceQueue, false));
+    assert!(!told("schedule < jbd2_log_wait_commit < ext4_sync_file", 20, 1).1);
+}
+
+/// Who is frozen between two calls is in no page fault.
+#[test]
+fn a_task_that_is_frozen_outside_of_calls_was_in_its_own_code() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.sleeps(10, 100, 600, "schedule < __refrigerator < get_signal", 30);
+    let call = scene.told();
+    assert_eq!((call.call.as_str(), causes(&call)), ("its own code", vec!["stopped"]));
+    let told = text::sentence(&call);
+    assert!(
+        told.starts_with("victim (pid 10) waited 500 ms: 500 ms for its control group"),
+        "{told}"
+    );
+}
