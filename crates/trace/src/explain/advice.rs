@@ -345,11 +345,14 @@ fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
 /// Whether a commit within the call was of a transaction that had gathered for longer than a second: only
 /// then are commits rarer than they could be. Where a sync ends each transaction they are not.
 fn is_gathered(known: &Knowledge, call: &SlowCall, device: Device) -> bool {
+    // A small commit waits as long for a processor, for others' requests, for data that it must write first.
+    let is_elsewhere =
+        |cause| matches!(cause, Cause::Cpu | Cause::DeviceQueue | Cause::Tags | Cause::OrderedData);
     let commits = known.index.commits(&known.line, device, (call.begin_ns, call.end_ns));
     let is_long = |began_ns: u64, commit_ns: u64| began_ns + COMMIT_EVERY_NS < commit_ns;
     let mut times = commits.filter_map(|one| one.begin_ns.zip(one.commit_ns));
     times.any(|(began_ns, commit_ns)| is_long(began_ns, commit_ns))
-        && call.chain.iter().all(|link| link.cause != Cause::Cpu)
+        && call.chain.iter().all(|link| !is_elsewhere(link.cause))
 }
 
 /// The folder of the device's limits, or that of the disk it is a partition of; None if the traced machine

@@ -91,7 +91,7 @@ fn a_queue_that_is_emptied_is_followed_to_who_changes_it() {
 /// Commits are made more often only where they are rare, and where it is not a processor that they wait for.
 #[test]
 fn more_commits_are_advised_only_where_they_are_rare() {
-    let told = |began_ms: u64, stack: &str| {
+    let told_beside = |others: u64, began_ms: u64, stack: &str| {
         let mut scene = Scene::default();
         let mounts = "30 1 8:0 / /data rw - ext4 /dev/sda rw";
         scene.fact("/proc/self/mountinfo", mounts);
@@ -102,6 +102,9 @@ fn more_commits_are_advised_only_where_they_are_rare() {
         scene.sleeps(20, 5_100, 5_590, stack, 0);
         scene.transaction(6, [began_ms, 5_095, 5_096, 5_097, 5_098, 5_595], 20);
         scene.request(20, 5_101, 5_589, 4096);
+        for at in 0..others {
+            scene.request(30, 5_102 + at, 5_580 + at, 1 << 20);
+        }
         if stack.is_empty() {
             let thread = scene.line.tasks.get_mut(&20).unwrap();
             (thread.waits[0].kind, thread.waits[0].stack) = (WaitKind::Runnable, None);
@@ -109,7 +112,10 @@ fn more_commits_are_advised_only_where_they_are_rare() {
         let explanation = scene.known().explain(&Question::default());
         explanation.calls[0].advice.iter().any(|one| one.command.contains("commit=1"))
     };
+    let told = |began_ms, stack: &str| told_beside(0, began_ms, stack);
     let writes = "io_schedule < __wait_on_buffer < jbd2_journal_commit_transaction < kjournald2";
+    // The commit is behind others' requests, however small it is.
+    assert!(!told_beside(6, 100, writes));
     assert!(told(100, writes));
     assert!(!told(5_000, writes));
     assert!(!told(100, ""));
