@@ -13,7 +13,9 @@ import random
 import signal
 import time
 
-from stage import LIBC, MIB, PLACE, Task, aligned, disk, group, put, run
+from stage import (
+    LIBC, MIB, PLACE, Task, aligned, appends, disk, ext4, group, once, put, run, until, writes_and_syncs, written,
+)
 
 KINDS = []
 SLOW_READ = ("metadata_read", "data_read", "device")
@@ -30,50 +32,10 @@ def kind(*expected):
     return add
 
 
-def until(seconds):
-    return time.monotonic() + seconds
-
-
-def written(path, mib, data=b"1"):
-    with open(path, "wb") as file:
-        for _ in range(mib):
-            file.write(data * MIB)
-        os.fsync(file.fileno())
-
-
-def appends(path, seconds, sync, size=100):
-    """A task that makes a few bytes durable again and again."""
-
-    def act(call):
-        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-        end = until(seconds)
-        while time.monotonic() < end:
-            os.write(file, b"x" * size)
-            call(sync.__name__, sync, file)
-            time.sleep(0.02)
-
-    return act
-
-
-def writes_and_syncs(path, rounds, mib):
-    def act(_):
-        file = os.open(path, os.O_CREAT | os.O_WRONLY)
-        for _ in range(rounds):
-            os.write(file, b"z" * (mib * MIB))
-            os.fsync(file)
-
-    return act
-
-
-def once(name, function, *rest):
-    return lambda call: call(name, function, *rest)
-
-
 @kind(*SLOW_READ)
 def fallocate_large(run_):
     """fallocate() of 300 MiB whose bitmaps are to be read, 20 reads a second"""
-    with disk(512) as one:
-        one.make(options=COLD)
+    with ext4(512, COLD) as one:
         written(one.mount + "/small", 1)
         one.cold("no_prefetch_block_bitmaps")
         file = os.open(one.mount + "/large", os.O_CREAT | os.O_WRONLY)
@@ -86,8 +48,7 @@ def fallocate_large(run_):
 @kind(*SLOW_READ)
 def rename_in_large_folder(run_):
     """rename() over a file of a folder with 6,000 entries that is not in memory, 4 reads a second"""
-    with disk(256) as one:
-        one.make()
+    with ext4(256) as one:
         os.mkdir(one.mount + "/folder")
         for number in range(6000):
             open(f"{one.mount}/folder/{'n' * 60}{number}", "w").close()
@@ -102,8 +63,7 @@ def rename_in_large_folder(run_):
 @kind(*SLOW_READ)
 def truncate_many_extents(run_):
     """ftruncate() of a file with 6,000 extents that are not in memory, 8 reads a second"""
-    with disk(256) as one:
-        one.make()
+    with ext4(256) as one:
         file = os.open(one.mount + "/file", os.O_CREAT | os.O_WRONLY)
         for number in range(6000):
             os.pwrite(file, b"x" * 4096, number * 8192)
@@ -119,9 +79,8 @@ def truncate_many_extents(run_):
 @kind(*BEHIND)
 def fdatasync_behind_fsync(run_):
     """fdatasync() of 100 bytes behind another's fsync() of 12 MiB, 6 MiB/s"""
-    with disk() as one:
+    with ext4(options="-E lazy_itable_init=0") as one:
         # Tables of inodes are there: nothing is made beside.
-        one.make(options="-E lazy_itable_init=0")
         written(one.mount + "/small", 1)
         one.slow(write_bps=6 * MIB)
         run_.record()
@@ -133,9 +92,7 @@ def fdatasync_behind_fsync(run_):
 @kind("throttle")
 def limit_of_own_group(run_):
     """pread() past the page cache in a group that may have 2 reads a second of a fast disk"""
-    with disk() as one, group("blkio", "stalls-limit") as path:
-        one.make()
-        written(one.mount + "/file", 8)
+    with ext4(file=8) as one, group("blkio", "stalls-limit") as path:
         put(path + "/blkio.throttle.read_iops_device", f"{one.number()} 2")
         run_.record()
 
@@ -151,8 +108,7 @@ def limit_of_own_group(run_):
 @kind("log_space", "transaction_full", "transaction_locked", "commit", "journal_buffer")
 def creates_fill_the_journal(run_):
     """creat() while another makes files as fast as it can, journal of 4 MiB, 100 writes a second"""
-    with disk(512) as one:
-        one.make(options="-J size=4 -N 65536 -E lazy_itable_init=0")
+    with ext4(512, "-J size=4 -N 65536 -E lazy_itable_init=0") as one:
         for name in "storm", "own":
             os.mkdir(f"{one.mount}/{name}")
         one.slow(write_iops=100)
@@ -182,9 +138,7 @@ def creates_fill_the_journal(run_):
 @kind("data_read", "device", "reclaim")
 def readahead_thrash(run_):
     """page faults of a file of 96 MiB in a group of 24 MiB, 1 MiB/s, no swap"""
-    with disk() as one, group("memory", "stalls-thrash") as path:
-        one.make()
-        written(one.mount + "/file", 96)
+    with ext4(file=96) as one, group("memory", "stalls-thrash") as path:
         one.cold()
         put(path + "/memory.limit_in_bytes", 24 * MIB)
         one.slow(read_bps=MIB)
@@ -204,8 +158,7 @@ def readahead_thrash(run_):
 @kind("writeback", "device")
 def direct_falls_back(run_):
     """pwritev() with O_DIRECT into a hole without extents, which goes through the page cache; 2 MiB/s"""
-    with disk() as one:
-        one.make(options="-O ^extent,^64bit")
+    with ext4(options="-O ^extent,^64bit") as one:
         one.slow(write_bps=2 * MIB)
         run_.record()
 
@@ -222,8 +175,7 @@ def direct_falls_back(run_):
 @kind(*BEHIND)
 def overlay_fsync(run_):
     """fsync() of a file of an overlay behind another's stream below, 6 MiB/s"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         for name in "low", "up", "work":
             os.mkdir(f"{one.mount}/{name}")
         merged = f"{PLACE}/mounted/overlay"
@@ -243,9 +195,7 @@ def overlay_fsync(run_):
 
 
 def two_causes(run_, frozen_s, bytes_):
-    with disk() as one:
-        one.make()
-        written(one.mount + "/file", 4)
+    with ext4(file=4) as one:
         file = os.open(one.mount + "/file", os.O_WRONLY | os.O_SYNC)
         one.slow(write_bps=MIB)
         run_.record()
@@ -272,8 +222,7 @@ def disk_after_freeze(run_):
 @kind("lock", "stopped")
 def lock_of_a_stopped_task(run_):
     """flock() held by a task that is stopped for 1.2 s"""
-    with disk(64) as one:
-        one.make()
+    with ext4(64) as one:
         open(one.mount + "/lock", "w").close()
         run_.record()
 
@@ -299,8 +248,7 @@ def lock_of_a_stopped_task(run_):
 @kind("dirty_limit_device")
 def dirty_limit_by_a_neighbour(run_):
     """small writes beside another's stream on a disk that may have 8 MiB of dirty data, 6 MiB/s"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         one.limit_dirty(8 * MIB)
         one.slow(write_bps=6 * MIB)
         run_.record()
@@ -351,9 +299,7 @@ def xfs_read_behind_write(run_):
 @kind(*SLOW_READ)
 def sendfile_cold(run_):
     """sendfile() of 1 MiB that is not in memory, 1 MiB/s"""
-    with disk() as one:
-        one.make()
-        written(one.mount + "/file", 2)
+    with ext4(file=2) as one:
         one.cold()
         file, sink = os.open(one.mount + "/file", os.O_RDONLY), os.open("/dev/null", os.O_WRONLY)
         one.slow(read_bps=MIB)
@@ -366,8 +312,7 @@ def sendfile_cold(run_):
 @kind(*SLOW_READ)
 def listing_cold(run_):
     """getdents64() of a folder with 6,000 entries that is not in memory, 10 reads a second"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         os.mkdir(one.mount + "/folder")
         for number in range(6000):
             open(f"{one.mount}/folder/{'n' * 60}{number}", "w").close()

@@ -14,7 +14,8 @@ import os
 import sys
 
 import stage
-from more_kinds import KINDS
+import more_kinds  # noqa: F401, it adds to the list
+from other_kinds import KINDS
 
 
 class Run:
@@ -89,29 +90,26 @@ def main():
         for name, _, function in KINDS:
             print(f"{name}: {function.__doc__}")
         return
-    os.makedirs(stage.MEMORY, exist_ok=True)
-    os.makedirs(f"{stage.PLACE}/mounted", exist_ok=True)
-    stage.run(f"mount -t tmpfs -o size=2G stalls {stage.MEMORY}")
-    try:
+    with stage.memory():
         for _ in range(arguments.rounds):
             for name, expected, function in KINDS:
                 if arguments.names and name not in arguments.names:
                     continue
                 for collector in arguments.collectors.split(","):
-                    one(Run(name, collector, expected, function.__doc__), function)
-    finally:
-        stage.run(f"umount {stage.MEMORY}", check=False)
+                    run = Run(name, collector, expected, function.__doc__)
+                    one(run, function)
+                    if run.line is not None:
+                        print(json.dumps(run.line), flush=True)
 
 
 def one(run, function):
+    """Makes it; what cannot be made here is said and has no line."""
     try:
         function(run)
     except (OSError, RuntimeError, ValueError) as error:
         print(f"{run.name} {run.collector}: {error}", file=sys.stderr)
         with contextlib.suppress(AttributeError):
             run.trace.process.poll() is None and run.trace.stop()
-    if run.line is not None:
-        print(json.dumps(run.line), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 As `kinds`, whose list they join.
 """
 
+import ctypes
 import fcntl
 import mmap
 import os
 import signal
 import time
 
-from kinds import COLLAPSE, COLLAPSED, KINDS, LIBC, SLOW_READ, kind, until, written
-from stage import MIB, Task, aligned, disk, group, put, run
-import ctypes
+from kinds import COLLAPSE, COLLAPSED, KINDS, SLOW_READ, kind
+from stage import LIBC, MIB, Task, aligned, disk, ext4, group, put, run, until, written
 
 __all__ = ["KINDS"]
 
@@ -19,9 +19,7 @@ __all__ = ["KINDS"]
 @kind("writeback", "device")
 def msync_slow(run_):
     """msync() of 4 MiB, 3 MiB/s"""
-    with disk() as one:
-        one.make()
-        written(one.mount + "/file", 4)
+    with ext4(file=4) as one:
         file = os.open(one.mount + "/file", os.O_RDWR)
         mapped = mmap.mmap(file, 4 * MIB)
         mapped[:] = b"z" * (4 * MIB)
@@ -35,9 +33,7 @@ def msync_slow(run_):
 @kind("queue_frozen")
 def queue_drained_for_a_setting(run_):
     """a direct read of a disk whose scheduler is changed, which waits for 1.5 s of another's writes"""
-    with disk() as one:
-        one.make()
-        written(one.mount + "/file", 4)
+    with ext4(file=4) as one:
         one.slow(write_bps=2 * MIB)
         run_.record()
 
@@ -62,8 +58,7 @@ def queue_drained_for_a_setting(run_):
 @kind(*SLOW_READ)
 def exec_cold(run_):
     """execve() of a program that is not in memory, 4 reads a second"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         run(f"cp /bin/true {one.mount}/true")
         one.cold()
         os.listdir(one.mount)
@@ -83,8 +78,7 @@ def exec_cold(run_):
 @kind("lock")
 def lease_of_another(run_):
     """open() to write of a file on which another has a lease that it gives up after 1 s"""
-    with disk(64) as one:
-        one.make()
+    with ext4(64) as one:
         open(one.mount + "/leased", "w").close()
         run_.record()
 
@@ -108,8 +102,7 @@ def lease_of_another(run_):
 @kind("stopped")
 def group_frozen(run_):
     """the victim's group is frozen for 1.2 s in the midst of its writes"""
-    with disk(64) as one, group("freezer", "stalls-frozen") as path:
-        one.make()
+    with ext4(64) as one, group("freezer", "stalls-frozen") as path:
         run_.record()
 
         def act(call):
@@ -129,8 +122,7 @@ def group_frozen(run_):
 @kind("inode_lock")
 def write_behind_collapse(run_):
     """pwrite() of a file of which another takes out blocks, whose 3,000 extents are to be read"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         file = os.open(one.mount + "/file", os.O_CREAT | os.O_WRONLY)
         for number in range(3000):
             os.pwrite(file, b"x" * 4096, number * 8192)
@@ -158,8 +150,7 @@ def write_behind_collapse(run_):
 @kind()
 def empty_pipe_beside_a_stream(run_):
     """read() of an empty pipe for 1.5 s while another writes to a slow disk: nothing is late"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         one.slow(write_bps=6 * MIB)
         reader, writer = os.pipe()
         run_.record()
@@ -196,8 +187,7 @@ def reads_of_a_loop(run_):
 @kind("lock", "transaction_locked")
 def create_behind_lazy_tables(run_):
     """creat() in groups of inodes whose tables the kernel makes after the first mount, 1 MiB/s"""
-    with disk(256) as one:
-        one.make(options="-N 200000 -E lazy_itable_init=1")
+    with ext4(256, "-N 200000 -E lazy_itable_init=1") as one:
         run(f"mount -o remount,init_itable=0 {one.mount}")
         for number in range(12):
             os.mkdir(f"{one.mount}/{number}")
@@ -218,9 +208,7 @@ def create_behind_lazy_tables(run_):
 @kind("writeback", "device")
 def direct_read_of_a_dirty_file(run_):
     """a read past the page cache of a file of which 4 MiB are dirty, which must be written first; 3 MiB/s"""
-    with disk() as one:
-        one.make()
-        written(one.mount + "/file", 4)
+    with ext4(file=4) as one:
         file = os.open(one.mount + "/file", os.O_RDWR)
         os.pwrite(file, b"z" * (4 * MIB), 0)
         one.slow(write_bps=3 * MIB)
@@ -237,9 +225,7 @@ def direct_read_of_a_dirty_file(run_):
 @kind("device_queue")
 def read_behind_reads(run_):
     """reads past the page cache beside eight others' on a disk of 20 reads a second"""
-    with disk() as one:
-        one.make()
-        written(one.mount + "/file", 32)
+    with ext4(file=32) as one:
         one.slow(read_iops=20)
         run_.record()
 
@@ -257,8 +243,7 @@ def read_behind_reads(run_):
 @kind("lock")
 def lock_of_a_task_that_syncs(run_):
     """flock() held by a task in an fsync() of 4 MiB, 3 MiB/s"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         open(one.mount + "/lock", "w").close()
         one.slow(write_bps=3 * MIB)
         run_.record()
@@ -283,8 +268,7 @@ def lock_of_a_task_that_syncs(run_):
 @kind("writeback", "device")
 def sync_file_range_waits(run_):
     """sync_file_range() that waits for 4 MiB, 3 MiB/s"""
-    with disk() as one:
-        one.make()
+    with ext4() as one:
         file = os.open(one.mount + "/file", os.O_CREAT | os.O_WRONLY)
         os.write(file, b"z" * (4 * MIB))
         one.slow(write_bps=3 * MIB)
@@ -297,8 +281,7 @@ def sync_file_range_waits(run_):
 @kind("freeze")
 def removal_while_frozen(run_):
     """unlink() and mkdir() on a file system that is frozen for 1.2 s"""
-    with disk(64) as one:
-        one.make()
+    with ext4(64) as one:
         run_.record()
 
         def act(call):

@@ -40,6 +40,18 @@ def forget_caches():
 
 
 @contextlib.contextmanager
+def memory():
+    """Where images are: in memory, so that no other disk has a part in it."""
+    os.makedirs(MEMORY, exist_ok=True)
+    os.makedirs(f"{PLACE}/mounted", exist_ok=True)
+    run(f"mount -t tmpfs -o size=2G stalls {MEMORY}")
+    try:
+        yield
+    finally:
+        run(f"umount {MEMORY}", check=False)
+
+
+@contextlib.contextmanager
 def group(controller, name):
     """A control group of version 1 for the time of a stall."""
     path = f"/sys/fs/cgroup/{controller}/{name}"
@@ -58,9 +70,12 @@ class Disk:
     """See the module; a file system is made and mounted on it by `mounted`."""
 
     made = 0
+    # Those of the stall that is made now, in their order.
+    all = []
 
     def __init__(self, mib=256):
         Disk.made += 1
+        Disk.all.append(self)
         self.image = f"{MEMORY}/disk-{os.getpid()}-{Disk.made}"
         with open(self.image, "wb") as file:
             file.truncate(mib * MIB)
@@ -134,6 +149,16 @@ def disk(mib=256):
         yield one
     finally:
         one.close()
+
+
+@contextlib.contextmanager
+def ext4(mib=256, options="", file=0):
+    """A disk with an ext4; with a file of so many MiB, called `file`, that is on the disk."""
+    with disk(mib) as one:
+        one.make(options=options)
+        if file:
+            written(one.mount + "/file", file)
+        yield one
 
 
 class Task:
@@ -234,3 +259,42 @@ def told(path, pid, over="30ms"):
 
 def aligned(size):
     return mmap.mmap(-1, size)
+
+
+def until(seconds):
+    return time.monotonic() + seconds
+
+
+def written(path, mib, data=b"1"):
+    with open(path, "wb") as file:
+        for _ in range(mib):
+            file.write(data * MIB)
+        os.fsync(file.fileno())
+
+
+def appends(path, seconds, sync, size=100):
+    """A task that makes a few bytes durable again and again."""
+
+    def act(call):
+        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        end = until(seconds)
+        while time.monotonic() < end:
+            os.write(file, b"x" * size)
+            call(sync.__name__, sync, file)
+            time.sleep(0.02)
+
+    return act
+
+
+def writes_and_syncs(path, rounds, mib):
+    def act(_):
+        file = os.open(path, os.O_CREAT | os.O_WRONLY)
+        for _ in range(rounds):
+            os.write(file, b"z" * (mib * MIB))
+            os.fsync(file)
+
+    return act
+
+
+def once(name, function, *rest):
+    return lambda call: call(name, function, *rest)

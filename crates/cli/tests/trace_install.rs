@@ -9,6 +9,8 @@ mod calls;
 mod loop_device;
 mod place;
 
+use baro_trace::file::TraceFile;
+use baro_trace::timeline::{Limits, Timeline};
 use calls::{run, stderr, text};
 use loop_device::LoopDevice;
 use place::Folder;
@@ -382,8 +384,18 @@ fn a_ring_that_keeps_some_traces_goes_on() {
     assert!(code == Some(0) || code == Some(3), "{code:?}");
     drop(victim.stdin.take());
     assert!(victim.wait().unwrap().success());
-    let written = files(&traces);
+    let mut written = files(&traces);
     assert_eq!(written.len(), 2, "{written:?}");
+    // Nothing is between them: the second began while the first recorded.
+    written.sort();
+    let [first, second] = [0, 1].map(|index| {
+        let bytes = std::fs::read(&written[index]).unwrap();
+        let mut trace = TraceFile::open(std::io::Cursor::new(bytes)).unwrap();
+        let began = trace.facts()["hangs"].lines().next().and_then(|line| line.strip_prefix("at "));
+        let began_ns: u64 = began.unwrap().parse().unwrap();
+        (began_ns, Timeline::of(&mut trace, Limits::default()).unwrap().end_ns)
+    });
+    assert!(first.0 < second.0 && second.0 < first.1 && first.1 < second.1, "{first:?} {second:?}");
     // On a busy machine others' processors may have been waited for as well.
     let told: Vec<String> = written
         .iter()

@@ -64,6 +64,7 @@ struct slot {
 	s32 waker_pid;
 	u32 unused2;
 	char waker_comm[16];
+	u64 run_ns; /* on processors in all, when it left the last */
 };
 
 struct {

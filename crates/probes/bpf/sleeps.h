@@ -73,6 +73,7 @@ static __always_inline void quota_of(struct task_struct *task, struct baro_sleep
 	}
 }
 
+/* Of a task that came to a processor without being seen to, nobody is `prev`, and it has another stack by now. */
 static __always_inline void slept(struct task_struct *prev, struct task_struct *next, struct slot *s,
 				  u64 begin_ns, u64 now, s64 call, u64 *args)
 {
@@ -108,12 +109,17 @@ static __always_inline void slept(struct task_struct *prev, struct task_struct *
 	e->entry_ns = entry_of(next, s);
 	e->run_ns = next->se.sum_exec_runtime;
 	quota_of(next, e);
-	e->before_pid = prev->pid;
+	e->before_pid = 0;
 	e->unused = 0;
-	bpf_probe_read_kernel(e->before_comm, sizeof(e->before_comm), prev->comm);
+	if (prev) {
+		e->before_pid = prev->pid;
+		bpf_probe_read_kernel(e->before_comm, sizeof(e->before_comm), prev->comm);
+	} else {
+		__builtin_memset(e->before_comm, 0, sizeof(e->before_comm));
+	}
 	e->frames = 0;
 	/* It takes some microseconds, and tells nothing of who was stopped in its own code. */
-	if (e->state || e->call >= 0) {
+	if (prev && (e->state || e->call >= 0)) {
 		long bytes = bpf_get_task_stack(next, e->stack, sizeof(e->stack), 0);
 		e->frames = bytes > 0 ? (u64)bytes / 8 : 0;
 	} else {
@@ -140,6 +146,48 @@ static __always_inline void waited_in_call(u32 pid, u64 wait_ns, bool told)
 	}
 }
 
+/* Tells of a time off the processor if it was long enough, and forgets it. */
+static __always_inline void came(struct task_struct *prev, struct task_struct *next, struct slot *s,
+				 u64 begin_ns, u64 now)
+{
+	/* Another processor may have woken it a moment before it was switched out. */
+	if (s->woken_ns < begin_ns)
+		s->woken_ns = 0;
+	u64 wait_ns = now - begin_ns;
+	bool told = 0;
+	if (wait_ns >= min_sleep_ns && next->tgid != own_tgid) {
+		u64 args[3];
+		u64 ready_ns = s->state ? s->woken_ns ? now - s->woken_ns : 0 : wait_ns;
+		if (s->state == TASK_UNINTERRUPTIBLE || ready_ns >= min_runnable_ns) {
+			told = 1;
+			slept(prev, next, s, begin_ns, now, call_of(next, args), args);
+		} else if (s->state && wait_ns >= min_call_sleep_ns) {
+			s64 call = call_of(next, args);
+			if (wait_ns >= limit_of(call)) {
+				told = 1;
+				slept(prev, next, s, begin_ns, now, call, args);
+			}
+		}
+	}
+	if (calls_on)
+		waited_in_call(next->pid, wait_ns, told);
+	s->off_ns = s->woken_ns = 0;
+}
+
+/*
+ * A task that was off the processor when last seen, and is on one: its switch was not told. Kernels leave out
+ * switches from tasks that are not to be traced. It came as long ago as it has run since. Rare, and so one
+ * function for all that notice it.
+ */
+static __noinline int came_unseen(struct task_struct *task, struct slot *s, u64 now)
+{
+	u64 begin_ns = s->off_ns, run_ns = task->se.sum_exec_runtime - s->run_ns;
+	u64 least_ns = s->woken_ns > begin_ns ? s->woken_ns : begin_ns;
+	u64 came_ns = run_ns < now - least_ns ? now - run_ns : least_ns;
+	came(0, task, s, begin_ns, came_ns);
+	return 0;
+}
+
 /* Arguments: bool preempt, prev, next, unsigned int prev_state (the last from 5.18 on). */
 SEC("tp_btf/sched_switch")
 int baro_switch(u64 *ctx)
@@ -159,6 +207,9 @@ int baro_switch(u64 *ctx)
 			s = take_slot(prev_pid);
 			if (s) {
 				now = bpf_ktime_get_ns();
+				if (s->off_ns)
+					came_unseen(prev, s, now);
+				s->run_ns = prev->se.sum_exec_runtime;
 				s->left = 1;
 				s->state = runnable ? 0 : sleeps ? TASK_UNINTERRUPTIBLE :
 					   prev_state & TASK_INTERRUPTIBLE ? TASK_INTERRUPTIBLE :
@@ -171,6 +222,8 @@ int baro_switch(u64 *ctx)
 		} else {
 			s = slot_of(prev_pid);
 			if (s) {
+				if (s->off_ns)
+					came_unseen(prev, s, bpf_ktime_get_ns());
 				s->left = 1;
 				s->woken_ns = s->off_ns = 0;
 				if (prev_state & TASK_DEAD)
@@ -193,28 +246,7 @@ int baro_switch(u64 *ctx)
 		return 0;
 	if (!now)
 		now = bpf_ktime_get_ns();
-	/* Another processor may have woken it a moment before it was switched out. */
-	if (s->woken_ns < begin_ns)
-		s->woken_ns = 0;
-	u64 wait_ns = now - begin_ns;
-	bool told = 0;
-	if (wait_ns >= min_sleep_ns && next->tgid != own_tgid) {
-		u64 args[3];
-		u64 ready_ns = s->state ? s->woken_ns ? now - s->woken_ns : 0 : wait_ns;
-		if (s->state == TASK_UNINTERRUPTIBLE || ready_ns >= min_runnable_ns) {
-			told = 1;
-			slept(prev, next, s, begin_ns, now, call_of(next, args), args);
-		} else if (s->state && wait_ns >= min_call_sleep_ns) {
-			s64 call = call_of(next, args);
-			if (wait_ns >= limit_of(call)) {
-				told = 1;
-				slept(prev, next, s, begin_ns, now, call, args);
-			}
-		}
-	}
-	if (calls_on)
-		waited_in_call(next_pid, wait_ns, told);
-	s->off_ns = s->woken_ns = 0;
+	came(prev, next, s, begin_ns, now);
 	return 0;
 }
 
@@ -272,8 +304,11 @@ int baro_returned(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	struct slot *s = slot_of(task->pid);
-	if (s)
+	if (s) {
+		if (s->off_ns)
+			came_unseen(task, s, bpf_ktime_get_ns());
 		s->entry_ns = 0;
+	}
 	return 0;
 }
 

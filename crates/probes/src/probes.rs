@@ -83,10 +83,10 @@ pub struct Probes {
 }
 
 /// What the programs know of a task: `struct slot` of `bpf/common.h`, in words of eight bytes: its number and
-/// state; since when it is off the processor; more times; who woke it.
+/// state; since when it is off the processor; more times; who woke it; how long it has run.
 type Slot = [u64; SLOT_WORDS];
 
-const SLOT_WORDS: usize = 9;
+const SLOT_WORDS: usize = 10;
 const OFF_WORD: usize = 1;
 const ENTRY_WORD: usize = 5;
 

@@ -6,7 +6,8 @@
 //! length needs a small buffer only; what was overwritten meanwhile is counted.
 //!
 //! Invariant: the instance is gone after drop, and an instance left by a killed process is
-//! removed by the next one of that name. Held by `counts_the_events_of_a_device`.
+//! removed by the next one of that name. Held by `counts_the_events_of_a_device`,
+//! `a_process_may_have_two_instances_of_a_name`.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door to the OS")]
 
 mod error;
@@ -27,6 +28,8 @@ use std::path::{Path, PathBuf};
 
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const READ_BYTES: usize = 64 << 10;
+/// Instances of one name that a process has at most.
+const OF_PROCESS_MAX: u32 = 9;
 /// What the kernel keeps of a task's name.
 const TASK_NAME_BYTES: usize = 15;
 
@@ -65,8 +68,19 @@ impl Instance {
             .find(|instances| instances.is_dir())
             .ok_or_else(why_there_is_no_tracefs)?;
         remove_leftovers(&instances, name);
-        let dir = instances.join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir(&dir).map_err(TraceError::at("make the trace instance", &dir))?;
+        // Of a process that has one already, as its next recording begins before this one ends.
+        let first = instances.join(format!("{name}-{}", std::process::id()));
+        let later =
+            (2..=OF_PROCESS_MAX).map(|number| format!("{}-{number}", first.display()).into());
+        let is_there = |error: &std::io::Error| error.kind() == ErrorKind::AlreadyExists;
+        let mut made = std::fs::create_dir(&first).map(|()| first.clone());
+        for dir in later {
+            if !made.as_ref().is_err_and(is_there) {
+                break;
+            }
+            made = std::fs::create_dir(&dir).map(|()| dir);
+        }
+        let dir = made.map_err(TraceError::at("make the trace instance", &first))?;
         Ok(Self { dir })
     }
 
@@ -261,7 +275,8 @@ fn remove_leftovers(instances: &Path, name: &str) {
         let file_name = entry.file_name();
         let pid = file_name
             .to_str()
-            .and_then(|text| text.strip_prefix(name)?.strip_prefix('-')?.parse::<u32>().ok());
+            .and_then(|text| text.strip_prefix(name)?.strip_prefix('-'))
+            .and_then(|text| text.split('-').next()?.parse::<u32>().ok());
         if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             let _ = std::fs::remove_dir(entry.path());
         }

@@ -34,7 +34,7 @@ mod tasks;
 mod tests;
 mod text;
 
-pub use advice::Advice;
+pub use advice::{Advice, Write};
 pub use cause::{Cause, Evidence};
 pub use drawn::drawn;
 pub use json::to_json;

@@ -6,7 +6,8 @@
 //!
 //! Invariant: memory is bounded by the number of tasks. Held by
 //! `a_call_that_slept_is_seen_and_one_that_idled_is_not`,
-//! `what_still_waits_is_seen_before_it_ends`.
+//! `what_still_waits_is_seen_before_it_ends`,
+//! `a_wait_is_counted_though_the_switch_that_ended_it_is_not_told`.
 
 use crate::calls;
 use crate::error::Result;
@@ -135,7 +136,20 @@ impl Watch {
         Some(self.tasks.entry(pid).or_insert(new))
     }
 
+    /// A task of which an event is runs, also if no switch to it was told.
+    fn is_on(&mut self, pid: i32, time_ns: u64, event: &KernelEvent) {
+        // The stack of a switch comes behind it.
+        let is_behind = matches!(event, KernelEvent::KernelStack(_));
+        if let Some(now) = self.tasks.get_mut(&pid).filter(|_| !is_behind)
+            && let Some(off_ns) = now.off_ns.take()
+            && now.number.is_some()
+        {
+            now.wait_ns = now.wait_ns.saturating_add(time_ns.saturating_sub(off_ns));
+        }
+    }
+
     fn event(&mut self, pid: i32, time_ns: u64, event: &KernelEvent) -> Option<Seen> {
+        self.is_on(pid, time_ns, event);
         match event {
             KernelEvent::SysEnter(enter) => {
                 let now = self.task(pid)?;
@@ -283,6 +297,32 @@ mod tests {
         // Who has ended waits no more.
         assert_eq!(watch.event(8, 15_000, &switch(("iou-wrk-7", 8, 0x20), 0)), None);
         assert_eq!(told(watch.waiting(99_000)), None);
+    }
+
+    #[test]
+    fn a_wait_is_counted_though_the_switch_that_ended_it_is_not_told() {
+        let bytes = include_bytes!("../../../testdata/trace/6.18.trace");
+        let trace = crate::file::TraceFile::open(std::io::Cursor::new(&bytes[..])).unwrap();
+        let arch = Some("x86_64".to_owned());
+        let mut watch = Watch::new(trace.events().clone(), arch, 1_000).unwrap();
+        let asleep = KernelEvent::Switch(Switch {
+            prev_comm: Name::new(b"a"),
+            prev_pid: 7,
+            prev_prio: 120,
+            prev_state: 2,
+            next_comm: Name::new(b"b"),
+            next_pid: 0,
+            next_prio: 120,
+        });
+        let enter = KernelEvent::SysEnter(SysEnter { number: 1, args: [0; 6] });
+        assert_eq!(watch.event(7, 0, &enter), None);
+        assert_eq!(watch.event(7, 100, &asleep), None);
+        // It runs, as it sleeps again.
+        assert_eq!(watch.event(7, 1_900, &asleep), None);
+        let exit = KernelEvent::SysExit(SysExit { number: 1, ret: 0 });
+        let seen = watch.event(7, 2_100, &exit).unwrap();
+        assert_eq!((seen.wait_ns, seen.has_ended), (2_000, true));
+        assert_eq!(watch.waiting(9_000), None);
     }
 
     #[test]

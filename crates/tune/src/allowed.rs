@@ -51,7 +51,8 @@ const MACHINE: [(&str, Kind); 18] = [
     ("/sys/kernel/debug/tracing/buffer_size_kb", Kind::Number),
 ];
 /// Files of a control group.
-const GROUP: [(&str, Kind); 11] = [
+const GROUP: [(&str, Kind); 12] = [
+    ("cpu.cfs_quota_us", Kind::Number),
     ("cgroup.subtree_control", Kind::Member),
     ("io.weight", Kind::Limits),
     ("io.bfq.weight", Kind::Limits),

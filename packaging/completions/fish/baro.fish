@@ -351,9 +351,13 @@ complete -c baro -n "__fish_baro_using_subcommand explain" -l top -d 'Tell of so
 complete -c baro -n "__fish_baro_using_subcommand explain" -s p -l pid -d 'Only calls of this process and those it made' -r
 complete -c baro -n "__fish_baro_using_subcommand explain" -l html -d 'Also write one page with plots, for any browser' -r -F
 complete -c baro -n "__fish_baro_using_subcommand explain" -l perfetto -d 'Also write a trace for ui.perfetto.dev' -r -F
+complete -c baro -n "__fish_baro_using_subcommand explain" -l for -d 'With --prove: record so long each time' -r
+complete -c baro -n "__fish_baro_using_subcommand explain" -l state-dir -d 'With --prove: folder of the journal' -r -F
 complete -c baro -n "__fish_baro_using_subcommand explain" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand explain" -l system -d 'Calls of all processes, whatever the trace is about'
+complete -c baro -n "__fish_baro_using_subcommand explain" -l prove -d 'Try what is advised for the longest call, and tell whether it helps (root)'
+complete -c baro -n "__fish_baro_using_subcommand explain" -l yes -d 'With --prove: do not ask'
 complete -c baro -n "__fish_baro_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand blk" -l device -d 'Only this disk: sda, /dev/sda' -r -F
 complete -c baro -n "__fish_baro_using_subcommand blk" -l for -d 'For how long; until Ctrl-C without it' -r

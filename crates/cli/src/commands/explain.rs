@@ -1,6 +1,7 @@
 //! `baro explain`: why the calls of a trace were late.
 
 mod kernel_log;
+mod prove;
 
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
@@ -46,6 +47,23 @@ pub(crate) struct Arguments {
     /// With arrows from each wait to who ended it.
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
+    /// Try what is advised for the longest call, and tell whether it helps (root)
+    ///
+    /// Records this machine as it is, then with the advised setting, compares the waits of such calls, and
+    /// puts the setting back. Ends with 3 if the longest wait is not halved. Only settings of this machine
+    /// are tried.
+    #[arg(long, conflicts_with_all = ["kernel_log", "html", "perfetto"])]
+    prove: bool,
+    /// With --prove: record so long each time
+    #[arg(long = "for", value_parser = size::nanoseconds_above_0, value_name = "TIME", default_value = "1m",
+          requires = "prove", hide_short_help = true)]
+    for_ns: u64,
+    /// With --prove: do not ask
+    #[arg(long, requires = "prove", hide_short_help = true)]
+    yes: bool,
+    /// With --prove: folder of the journal
+    #[arg(long, value_name = "DIR", requires = "prove", hide_short_help = true)]
+    state_dir: Option<PathBuf>,
     /// text or json
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
@@ -63,6 +81,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let question = Question { over_ns: arguments.over, top: arguments.top };
     let explanation = known.explain(&question);
+    if arguments.prove {
+        return prove::run(arguments, &known, &explanation);
+    }
     draw(arguments, trace, &known, &explanation)?;
     match arguments.format {
         Format::Json => print_json(&to_json(&known, &explanation))?,

@@ -14,6 +14,8 @@ mod state;
 mod syscall;
 mod waits;
 
+pub(super) use live::recorded;
+
 use crate::failure::{Outcome, Result};
 use clap::{Args, Subcommand};
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "what the tests stand on fails like a test")]
 
 mod account;
+mod calls;
 mod journal;
 mod losses;
 mod sleeps;

@@ -105,3 +105,13 @@ fn statistics_are_read() {
     assert_eq!(parse_stats(text), Some(LostEvents { overrun: 12, dropped: 4 }));
     assert_eq!(parse_stats("entries: 45\n"), None);
 }
+
+#[test]
+fn a_process_may_have_two_instances_of_a_name() {
+    let Some(first) = instance("baro-test-two", 64) else { return };
+    let second = TraceInstance::new("baro-test-two", 64).expect("a second one");
+    let folders = [&first, &second].map(|one| one.instance.dir.clone());
+    assert!(folders[0] != folders[1] && folders.iter().all(|dir| dir.is_dir()), "{folders:?}");
+    drop((first, second));
+    assert!(folders.iter().all(|dir| !dir.exists()), "{folders:?}");
+}

@@ -29,7 +29,7 @@ const DRAIN_RARE_EVERY_NS: u64 = 200_000_000;
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Another collector, whose events are recorded beside those of the tracer.
-pub trait Beside: std::fmt::Debug {
+pub trait Beside: std::fmt::Debug + Send {
     /// System and `format` text of each of its events.
     fn formats(&self) -> Vec<(String, Vec<u8>)>;
 

@@ -7,8 +7,17 @@
 //! Invariant: no command names a file that the traced machine did not have, or a value that it had. Held by
 //! `advice_names_files_that_are_there_and_values_that_are_new`.
 
+mod dirty;
+
+pub(super) use dirty::limit_of_device;
+
 use super::{Cause, Knowledge, SlowCall};
 use crate::record::Device;
+use crate::timeline::Request;
+use dirty::{
+    F2FS_DIRTY_BYTES_MIN, limit_of_machine, limit_that_helps, no_limit_of_device, stops_f2fs,
+};
+use std::collections::BTreeMap;
 
 /// A remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,21 +28,37 @@ pub struct Advice {
     pub effect: String,
     /// What it costs.
     pub price: String,
+    /// What the command writes, if files of the kernel are all that it does.
+    pub writes: Vec<Write>,
 }
 
-/// Dirty data that is allowed of a slow device: what it writes in about two seconds, if not known 32
-/// MiB.
-const DIRTY_BYTES: u64 = 32 << 20;
-/// Dirty data that is allowed of all devices.
-const DIRTY_BYTES_OF_MACHINE: u64 = 256 << 20;
+/// A text that is written to a file of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The file.
+    pub path: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Write {
+    fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+
+    /// As a command of a shell.
+    fn command(&self) -> String {
+        match self.text.contains(' ') {
+            true => format!("echo \"{}\" > {}", self.text, self.path),
+            false => format!("echo {} > {}", self.text, self.path),
+        }
+    }
+}
+
 /// What is advised for the time between two commits.
 const COMMIT_EVERY_NS: u64 = 1_000_000_000;
 /// A journal that is advised.
 const JOURNAL_MIB: u64 = 128;
-/// Less stops writers on f2fs until its next checkpoint, up to a minute: it keeps 16 MiB of nodes from
-/// write-back in the background (`f2fs_write_node_pages`), and these count as dirty. Measured: docs/tune.md.
-const F2FS_DIRTY_BYTES_MIN: u64 = 32 << 20;
-
 /// Advice for the causes of a chain, that of its root first.
 pub(super) fn of(known: &Knowledge, call: &SlowCall) -> Vec<Advice> {
     let mut all: Vec<Advice> = Vec::new();
@@ -51,7 +76,14 @@ pub(super) fn of(known: &Knowledge, call: &SlowCall) -> Vec<Advice> {
 }
 
 fn advice(command: impl Into<String>, effect: &str, price: &str) -> Advice {
-    Advice { command: command.into(), effect: effect.to_owned(), price: price.to_owned() }
+    let (effect, price) = (effect.to_owned(), price.to_owned());
+    Advice { command: command.into(), effect, price, writes: Vec::new() }
+}
+
+/// Advice to write files of the kernel, one after the other.
+fn written<const N: usize>(writes: [Write; N], effect: &str, price: &str) -> Advice {
+    let commands: Vec<String> = writes.iter().map(Write::command).collect();
+    Advice { writes: writes.into(), ..advice(commands.join("; "), effect, price) }
 }
 
 fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
@@ -65,8 +97,9 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
         }
         Cause::DirtyLimitDevice if device.is_some_and(|device| stops_f2fs(known, device)) => {
             let larger = |bdi: String| {
-                advice(
-                    format!("echo {F2FS_DIRTY_BYTES_MIN} > /sys/class/bdi/{bdi}/max_bytes"),
+                let path = format!("/sys/class/bdi/{bdi}/max_bytes");
+                written(
+                    [Write::new(path, F2FS_DIRTY_BYTES_MIN.to_string())],
                     "f2fs keeps 16 MiB of nodes from write-back until a checkpoint, each minute: with a \
                      limit below that its writers wait so long",
                     "more dirty data of the device: syncs that have to write it take longer",
@@ -93,12 +126,12 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
         Cause::FolioLock | Cause::Writeback | Cause::MemoryMapLock | Cause::ExtentLock
             if wrote(known, call) =>
         {
-            one(limit_of_device(known, device))
+            one(limit_that_helps(known, call))
         }
         Cause::DeviceQueue => {
             let mut all = one(scheduler(known, call));
             if wrote(known, call) {
-                all.extend(limit_of_device(known, device));
+                all.extend(limit_that_helps(known, call));
             }
             all
         }
@@ -139,18 +172,49 @@ fn wrote(known: &Knowledge, call: &SlowCall) -> bool {
     known.index.written_bytes(device) > 0
 }
 
+/// A scheduler lets requests that a task has given to the disk itself through beside those of another that has
+/// much more of it. Among alike it cannot, nor a transaction or what is written back, which others give to the
+/// disk (measured: results/2026-11-26-amd-epyc-2cpu/advice.md).
 fn scheduler(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
+    let is_own = |cause| matches!(cause, Cause::DirectIo | Cause::DataRead | Cause::MetadataRead);
+    let is_direct = call.chain.iter().all(|link| link.pid == call.pid)
+        && call.chain.iter().any(|link| is_own(link.cause));
+    if !is_direct || !is_one_in_the_way(known, call) {
+        return None;
+    }
     let (_, name) = disk(known, call)?;
     let file = format!("/sys/block/{name}/queue/scheduler");
     let choices = known.fact(&file)?;
     let is_new = choices.split_whitespace().any(|one| one == "bfq");
     is_new.then(|| {
-        advice(
-            format!("echo bfq > {file}"),
+        written(
+            [Write::new(file, "bfq")],
             "each control group gets its share of the disk, by its weight",
             "some throughput of fast disks",
         )
     })
+}
+
+/// Whether half of what a disk did while a call waited was for one other task.
+fn is_one_in_the_way(known: &Knowledge, call: &SlowCall) -> bool {
+    let mut by_task: BTreeMap<i32, u64> = BTreeMap::new();
+    for one in disk(known, call).into_iter().flat_map(|(disk, _)| within(known, disk, call)) {
+        *by_task.entry(one.pid).or_default() += u64::from(one.bytes);
+    }
+    let all: u64 = by_task.values().sum();
+    by_task.iter().any(|(pid, bytes)| *pid != call.pid && bytes * 2 > all)
+}
+
+/// What a disk got to do while a call waited.
+fn within<'a>(
+    known: &'a Knowledge,
+    device: Device,
+    call: &SlowCall,
+) -> impl Iterator<Item = &'a Request> {
+    let requests = known.line.disks.get(&device).map_or(&[][..], |disk| &disk.requests);
+    let from = requests.partition_point(|one| one.issued_ns < call.begin_ns);
+    let end_ns = call.end_ns;
+    requests.iter().skip(from).take_while(move |one| one.issued_ns < end_ns)
 }
 
 fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
@@ -161,8 +225,8 @@ fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
         true => format!("{device} rbps=max wbps=max riops=max wiops=max"),
         false => format!("{device} 0"),
     };
-    Some(advice(
-        format!("echo \"{none}\" > {file}"),
+    Some(written(
+        [Write::new(file, none)],
         &format!("the group is no longer held to \"{rule}\"; or write a larger number"),
         "others have less of the disk",
     ))
@@ -173,8 +237,8 @@ fn no_writeback_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     let file = format!("/sys/block/{name}/queue/wbt_lat_usec");
     let is_on = known.fact(&file).is_some_and(|text| text.trim() != "0");
     is_on.then(|| {
-        advice(
-            format!("echo 0 > {file}"),
+        written(
+            [Write::new(file, "0")],
             "write-back is no longer held back for the sake of reads",
             "reads beside heavy writing take longer",
         )
@@ -184,14 +248,21 @@ fn no_writeback_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
 fn no_quota(known: &Knowledge, call: &SlowCall) -> Advice {
     let held = call.chain.iter().find(|link| link.detail == Some("cpu_quota"));
     let group = held.and_then(|link| known.quota_of(link.pid)).map(|(group, _)| group);
-    let command = match group {
-        Some(group) if group.is_v2 => format!("echo max > {}/cpu.max", group.path),
-        Some(group) => format!("echo -1 > {}/cpu.cfs_quota_us", group.path),
-        None => "raise the limit of processors of its control group (CPUQuota=, cpu.max, \
-                 cpu.cfs_quota_us)"
-            .to_owned(),
-    };
-    advice(command, "the group runs when it could", "others run later")
+    let (effect, price) = ("the group runs when it could", "others run later");
+    match group {
+        Some(group) if group.is_v2 => {
+            written([Write::new(format!("{}/cpu.max", group.path), "max")], effect, price)
+        }
+        Some(group) => {
+            written([Write::new(format!("{}/cpu.cfs_quota_us", group.path), "-1")], effect, price)
+        }
+        None => advice(
+            "raise the limit of processors of its control group (CPUQuota=, cpu.max, \
+             cpu.cfs_quota_us)",
+            effect,
+            price,
+        ),
+    }
 }
 
 fn readahead(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
@@ -218,7 +289,7 @@ fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
     let mut all = Vec::new();
     match cause {
         Cause::OrderedData => {
-            all.extend(limit_of_device(known, Some(device)));
+            all.extend(limit_that_helps(known, call));
             if has("nodelalloc") || has("dioread_lock") {
                 all.push(advice(
                     format!("mount -o remount,delalloc,dioread_nolock {mount}"),
@@ -274,11 +345,14 @@ fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
 /// Whether a commit within the call was of a transaction that had gathered for longer than a second: only
 /// then are commits rarer than they could be. Where a sync ends each transaction they are not.
 fn is_gathered(known: &Knowledge, call: &SlowCall, device: Device) -> bool {
+    // A small commit waits as long for a processor, for others' requests, for data that it must write first.
+    let is_elsewhere =
+        |cause| matches!(cause, Cause::Cpu | Cause::DeviceQueue | Cause::Tags | Cause::OrderedData);
     let commits = known.index.commits(&known.line, device, (call.begin_ns, call.end_ns));
     let is_long = |began_ns: u64, commit_ns: u64| began_ns + COMMIT_EVERY_NS < commit_ns;
     let mut times = commits.filter_map(|one| one.begin_ns.zip(one.commit_ns));
     times.any(|(began_ns, commit_ns)| is_long(began_ns, commit_ns))
-        && call.chain.iter().all(|link| link.cause != Cause::Cpu)
+        && call.chain.iter().all(|link| !is_elsewhere(link.cause))
 }
 
 /// The folder of the device's limits, or that of the disk it is a partition of; None if the traced machine
@@ -294,77 +368,6 @@ fn bdi(known: &Knowledge, device: Option<Device>) -> Option<String> {
 /// A number that a file of the traced machine had.
 fn number(known: &Knowledge, path: &str) -> Option<u64> {
     known.fact(path)?.trim().parse().ok()
-}
-
-fn limit_of_machine(known: &Knowledge) -> Option<Advice> {
-    let is_so = number(known, "/proc/sys/vm/dirty_bytes")
-        .is_some_and(|bytes| bytes != 0 && bytes <= DIRTY_BYTES_OF_MACHINE);
-    (!is_so).then(|| {
-        advice(
-            format!(
-                "sysctl -w vm.dirty_background_bytes={} vm.dirty_bytes={DIRTY_BYTES_OF_MACHINE}",
-                DIRTY_BYTES_OF_MACHINE / 4
-            ),
-            "write-back begins early and no more than 256 MB has to be written before a writer goes on",
-            "less is gathered in memory: files that live shortly are written too; for all disks alike",
-        )
-    })
-}
-
-fn no_limit_of_device(known: &Knowledge, device: Option<Device>) -> Option<Advice> {
-    let bdi = bdi(known, device)?;
-    let path = |file: &str| format!("/sys/class/bdi/{bdi}/{file}");
-    let is_limited = number(known, &path("strict_limit")) == Some(1)
-        || number(known, &path("max_ratio")).is_some_and(|percent| percent < 100);
-    is_limited.then(|| {
-        advice(
-            // Not 0 into max_bytes: that is a limit of nothing.
-            format!("echo 100 > {}; echo 0 > {}", path("max_ratio"), path("strict_limit")),
-            "the device's own limit of dirty data goes; or choose a larger one by max_bytes",
-            "more dirty data of a slow device: commits and syncs that have to write it take longer",
-        )
-    })
-}
-
-/// A limit of dirty data for one device alone (since 6.2), if the traced machine can have one and has it not.
-pub(super) fn limit_of_device(known: &Knowledge, device: Option<Device>) -> Option<Advice> {
-    let bdi = bdi(known, device)?;
-    let path = |file: &str| format!("/sys/class/bdi/{bdi}/{file}");
-    let mut bytes = device.and_then(|device| two_seconds(known, device)).unwrap_or(DIRTY_BYTES);
-    if device.is_some_and(|device| is_f2fs(known, device)) {
-        bytes = bytes.max(F2FS_DIRTY_BYTES_MIN);
-    }
-    // The kernel reads it back a little smaller.
-    let is_so = number(known, &path("strict_limit")) == Some(1)
-        && number(known, &path("max_bytes")).is_some_and(|now| now.abs_diff(bytes) <= bytes / 64);
-    (!is_so).then(|| {
-        advice(
-            format!("echo 1 > {}; echo {bytes} > {}", path("strict_limit"), path("max_bytes")),
-            "no more than this is dirty of the device, so nobody has to wait until more is written",
-            "those who write faster than the device are slowed down earlier, in small steps",
-        )
-    })
-}
-
-/// What a device wrote in two seconds of the trace, in whole MiB.
-fn two_seconds(known: &Knowledge, device: Device) -> Option<u64> {
-    let own = known.index.written_bytes(device);
-    let of_whole = || known.stands.whole(device).map_or(0, |disk| known.index.written_bytes(disk));
-    let bytes = if own > 0 { own } else { of_whole() };
-    let seconds = known.line.duration_ns() as f64 / 1e9;
-    let mib = (bytes as f64 / seconds.max(0.1) * 2.0) as u64 >> 20;
-    (mib > 0).then(|| mib.clamp(4, 1024) << 20)
-}
-
-fn is_f2fs(known: &Knowledge, device: Device) -> bool {
-    mounted(known, device).is_some_and(|(kind, _)| kind == "f2fs")
-}
-
-/// Whether the limit of a device with f2fs is below what does; the kernel reads it back a little smaller.
-fn stops_f2fs(known: &Knowledge, device: Device) -> bool {
-    let limit = known.fact(&format!("/sys/class/bdi/{device}/max_bytes"));
-    let bytes = limit.and_then(|text| text.trim().parse::<u64>().ok());
-    is_f2fs(known, device) && bytes.is_some_and(|bytes| bytes < F2FS_DIRTY_BYTES_MIN / 4 * 3)
 }
 
 /// File system and options.

@@ -123,7 +123,7 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         if told.is_some_and(|told| told.end_ns > wait.begin_ns) {
             continue;
         }
-        let call = match wait.kind {
+        let mut call = match wait.kind {
             WaitKind::Stopped => "its own code",
             WaitKind::Sleep if is_worker => "io_uring",
             WaitKind::Sleep => "page fault",
@@ -138,6 +138,10 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             let Some(place) = known.place(wait.stack) else { continue };
             if place.layers.is_empty() && !place.is_io {
                 continue;
+            }
+            // The freezer of version 1 stops tasks so.
+            if place.layers.iter().any(|layer| layer.cause == Cause::Stopped) {
+                call = "its own code";
             }
         }
         let wait_ns = slept.all.within(span);

@@ -1,110 +1,13 @@
 //! Chains of timelines made by hand, and of any timeline.
 
 mod kinds;
+mod scene;
 
 use super::*;
-use crate::record::{Frames, Name};
-use crate::timeline::{
-    Call, Context, Disk, Handle, Journal, Processor, Request, Task, Throttle, Transaction, Wait,
-    WaitKind, Waker,
-};
+use crate::record::Name;
+use crate::timeline::{Handle, Processor, Throttle, Wait, WaitKind};
 use proptest::prelude::*;
-
-const MS: u64 = 1_000_000;
-const DEVICE: Device = Device(8 << 20);
-const WRITE: i64 = 1;
-
-/// A timeline under construction; functions get addresses as they are named.
-#[derive(Default)]
-struct Scene {
-    line: Timeline,
-    symbols: Symbols,
-    functions: Vec<String>,
-    facts: BTreeMap<String, String>,
-}
-
-impl Scene {
-    fn address(&mut self, name: &str) -> u64 {
-        let index = self.functions.iter().position(|one| one == name).unwrap_or_else(|| {
-            self.functions.push(name.to_owned());
-            self.functions.len() - 1
-        });
-        let address = (index as u64 + 1) * 0x100;
-        self.symbols.add(address, address + 0x100, name);
-        address
-    }
-
-    fn task(&mut self, pid: i32, name: &str) -> &mut Task {
-        let task = self.line.tasks.entry(pid).or_default();
-        task.name = Name::new(name.as_bytes());
-        task
-    }
-
-    /// A sleep from and to these milliseconds in a stack, innermost first, ended by a task.
-    fn sleeps(&mut self, pid: i32, from_ms: u64, to_ms: u64, stack: &str, by: i32) {
-        let addresses: Vec<u64> = stack.split(" < ").map(|name| self.address(name)).collect();
-        let stack = self.line.stacks.add(Frames::new(addresses));
-        let context = if by == 0 { Context::SoftInterrupt } else { Context::Task };
-        let wait = Wait {
-            kind: WaitKind::Sleep,
-            begin_ns: from_ms * MS,
-            woken_ns: Some(to_ms * MS),
-            end_ns: Some(to_ms * MS),
-            stack: Some(stack),
-            waker: Some(Waker { pid: by, context, call: None }),
-            next_pid: Some(0),
-            processor: Processor::default(),
-        };
-        self.line.tasks.get_mut(&pid).unwrap().waits.push(wait);
-        self.line.end_ns = self.line.end_ns.max(to_ms * MS);
-    }
-
-    fn writes(&mut self, pid: i32, from_ms: u64, to_ms: u64) {
-        self.line.tasks.get_mut(&pid).unwrap().calls.push(Call {
-            number: WRITE,
-            args: [3, 0, 0, 0, 0, 0],
-            begin_ns: from_ms * MS,
-            end_ns: Some(to_ms * MS),
-            ret: 1,
-        });
-    }
-
-    fn request(&mut self, pid: i32, from_ms: u64, to_ms: u64, bytes: u32) {
-        let disk: &mut Disk = self.line.disks.entry(DEVICE).or_default();
-        disk.requests.push(Request {
-            sector: from_ms,
-            bytes,
-            class: Name::new(b"WS"),
-            pid,
-            queued_ns: None,
-            issued_ns: from_ms * MS,
-            done_ns: Some(to_ms * MS),
-        });
-    }
-
-    fn transaction(&mut self, tid: u32, stages_ms: [u64; 6], thread: i32) {
-        let journal: &mut Journal = self.line.journals.entry(DEVICE).or_default();
-        journal.thread = Some(thread);
-        let at = |index: usize| Some(stages_ms[index] * MS);
-        let transaction = Transaction {
-            tid,
-            begin_ns: at(0),
-            commit_ns: at(1),
-            locking_ns: at(2),
-            flushing_ns: at(3),
-            logging_ns: at(4),
-            end_ns: at(5),
-            ..Transaction::default()
-        };
-        journal.transactions.insert(tid, transaction);
-    }
-
-    fn known(self) -> Knowledge {
-        let devices = BTreeMap::from([(DEVICE, "sda".to_owned())]);
-        let arch = Some("x86_64".to_owned());
-        Knowledge::new(self.line, self.symbols, self.facts, devices, arch, BTreeSet::new())
-    }
-}
+use scene::{DEVICE, MS, Scene};
 
 const LOCKED: &str = "schedule < wait_transaction_locked < add_transaction_credits < \
                       start_this_handle < ext4_dirty_inode";
@@ -119,7 +22,7 @@ fn causes(call: &SlowCall) -> Vec<&'static str> {
 #[test]
 fn a_full_transaction_is_followed_to_the_data_of_the_commit_before() {
     let mut scene = Scene::default();
-    scene.facts.insert("/sys/class/bdi/8:0/strict_limit".to_owned(), "0".to_owned());
+    scene.fact("/sys/class/bdi/8:0/strict_limit", "0");
     scene.task(10, "stamper");
     scene.task(20, "jbd2/sda-8");
     scene.task(30, "load");
@@ -210,7 +113,7 @@ fn a_lock_whose_holder_is_at_his_limit() -> Scene {
         device_rate_kbs: 20,
     };
     scene.line.tasks.get_mut(&30).unwrap().throttles.push(throttle);
-    scene.facts.insert("/sys/class/bdi/8:0/strict_limit".to_owned(), "1".to_owned());
+    scene.fact("/sys/class/bdi/8:0/strict_limit", "1");
     scene.request(30, 80, 595, 4096);
     scene
 }
@@ -320,16 +223,12 @@ fn sleeps_that_signals_end_are_told_by_call_and_waker() {
 #[test]
 fn an_idle_disk_is_a_limit_only_where_a_group_has_one() {
     let told = |limit: Option<&str>| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
+        let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
         scene.request(10, 590, 599, 4096);
         let path = "/sys/fs/cgroup/blkio/a/blkio.throttle.write_bps_device".to_owned();
         scene.facts.extend(limit.map(|limit| (path, limit.to_owned())));
-        let explanation = scene.known().explain(&Question::default());
-        let call = &explanation.calls[0];
-        (causes(call), call.known_by, call.unexplained_ns / MS, call.advice.clone())
+        let call = scene.told();
+        (causes(&call), call.known_by, call.unexplained_ns / MS, call.advice.clone())
     };
     let (causes, known_by, unexplained_ms, _) = told(None);
     assert_eq!((causes, known_by), (vec!["direct_io", "unknown"], Evidence::Absence));
@@ -346,19 +245,15 @@ fn an_idle_disk_is_a_limit_only_where_a_group_has_one() {
 #[test]
 fn time_that_was_not_counted_is_not_told_as_run() {
     let told = |run_ns: [u64; 2]| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim("down_write < ext4_file_write_iter", 30);
         scene.task(30, "holder");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "down_write < ext4_file_write_iter", 30);
         for (at_ms, run_ns) in [(50, run_ns[0]), (700, run_ns[1])] {
             scene.sleeps(30, at_ms, at_ms + 10, "io_schedule < __iomap_dio_rw", 0);
             let wait = scene.line.tasks.get_mut(&30).unwrap().waits.last_mut().unwrap();
             wait.processor.run_ns = Some(run_ns);
         }
-        let explanation = scene.known().explain(&Question::default());
-        let call = explanation.calls.iter().find(|call| call.pid == 10).unwrap();
-        (causes(call), call.unexplained_ns / MS)
+        let call = scene.told();
+        (causes(&call), call.unexplained_ns / MS)
     };
     assert_eq!(told([7 * MS, 647 * MS]), (vec!["inode_lock", "running"], 0));
     assert_eq!(told([7 * MS, 7 * MS]), (vec!["inode_lock", "unknown"], 500));
@@ -367,17 +262,14 @@ fn time_that_was_not_counted_is_not_told_as_run() {
 /// A file system that is frozen: who thawed it explains nothing by what he did.
 #[test]
 fn a_frozen_file_system_has_no_holder() {
-    let mut scene = Scene::default();
-    scene.task(10, "victim");
+    let mut scene =
+        Scene::of_victim("schedule < percpu_rwsem_wait < __percpu_down_read < vfs_write", 30);
     scene.task(30, "fsfreeze");
-    scene.writes(10, 100, 600);
-    scene.sleeps(10, 100, 600, "schedule < percpu_rwsem_wait < __percpu_down_read < vfs_write", 30);
     scene.writes(30, 50, 60);
     let freezes = scene.line.tasks.get_mut(&30).unwrap().calls.last_mut().unwrap();
     (freezes.number, freezes.args[1]) = (16, soft::FREEZES);
-    let explanation = scene.known().explain(&Question::default());
-    let call = &explanation.calls[0];
-    assert_eq!((causes(call), call.known_by), (vec!["freeze"], Evidence::Stack));
+    let call = scene.told();
+    assert_eq!((causes(&call), call.known_by), (vec!["freeze"], Evidence::Stack));
     let evidence = &call.chain[0].evidence;
     assert!(evidence.contains("frozen by fsfreeze (pid 30) 50.0 ms before"), "{evidence}");
     assert!(evidence.contains("thawed by fsfreeze (pid 30)"), "{evidence}");
@@ -385,28 +277,21 @@ fn a_frozen_file_system_has_no_holder() {
 
 #[test]
 fn a_stopped_task_says_who_let_it_go_on() {
-    let mut scene = Scene::default();
-    scene.task(10, "victim");
+    let mut scene = Scene::of_victim("schedule < do_signal_stop < get_signal", 30);
     scene.task(30, "shell");
-    scene.writes(10, 100, 600);
-    scene.sleeps(10, 100, 600, "schedule < do_signal_stop < get_signal", 30);
     scene.line.tasks.get_mut(&10).unwrap().waits[0].kind = WaitKind::Stopped;
     scene.line.begin_ns = 50 * MS;
-    let explanation = scene.known().explain(&Question::default());
-    let call = &explanation.calls[0];
-    assert_eq!((causes(call), call.cause_detail), (vec!["stopped"], Some("signal")));
+    let call = scene.told();
+    assert_eq!((causes(&call), call.cause_detail), (vec!["stopped"], Some("signal")));
     assert!(call.chain[0].evidence.contains("shell (pid 30) let it go on"));
 }
 
 /// A worker of a loop device waits for the file system below to be thawed.
 #[test]
 fn a_loop_device_is_followed_to_its_worker() {
-    let mut scene = Scene::default();
-    scene.facts.insert("/sys/block/sda/loop/backing_file".to_owned(), "/below/image".to_owned());
-    scene.task(10, "victim");
+    let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
+    scene.fact("/sys/block/sda/loop/backing_file", "/below/image");
     scene.task(30, "kworker/u8:1");
-    scene.writes(10, 100, 600);
-    scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
     let stack = "schedule < percpu_rwsem_wait < __percpu_down_read < lo_rw_aio < loop_process_work";
     scene.sleeps(30, 105, 595, stack, 40);
     scene.request(10, 101, 599, 4096);
@@ -421,7 +306,7 @@ fn threads_that_were_there_before_are_of_their_process() {
     scene.task(10, "victim");
     scene.task(11, "victim");
     scene.task(12, "iou-wrk-10");
-    scene.facts.insert("threads".to_owned(), "11 10\nx\n".to_owned());
+    scene.fact("threads", "11 10\nx\n");
     let mut known = scene.known();
     known.focus.insert(10);
     assert_eq!(known.all_in_focus().into_iter().collect::<Vec<_>>(), [10, 11, 12]);

@@ -158,6 +158,7 @@ impl Builder {
 
     fn known(&mut self, at: At, event: &KernelEvent) {
         let switched = self.switched.remove(&at.cpu);
+        self.is_on(at, event);
         match event {
             KernelEvent::KernelStack(stack) => self.stack(at, switched, stack),
             KernelEvent::Switch(event) => self.switch(at, event),

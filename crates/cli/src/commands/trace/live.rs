@@ -84,24 +84,43 @@ impl Subject {
                 "expected a trace to read (FILE), or what to record: --for TIME, or -- COMMAND\n";
             return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, said).into());
         }
-        let folder = Temporary::new()?;
-        let path = folder.0.join("live.trace");
-        let recorded = record_to(
-            &path,
-            &Recording {
-                command: &self.command,
-                quiet: format == Format::Json,
-                for_ns: self.for_ns,
-                pids: &[],
-                system: false,
-                collector: self.collector.unwrap_or(collector),
-                buffer_bytes: self.buffer,
-                ring: None,
-                until_ends: None,
-                temporary: true,
-            },
-        )?;
-        recorded.tell_of_command();
-        Ok((explain::read(&path)?, recorded.status))
+        live(&Recording {
+            command: &self.command,
+            quiet: format == Format::Json,
+            for_ns: self.for_ns,
+            pids: &[],
+            system: false,
+            collector: self.collector.unwrap_or(collector),
+            buffer_bytes: self.buffer,
+            ring: None,
+            until_ends: None,
+            temporary: true,
+        })
     }
+}
+
+/// Records into a folder that goes, and reads it.
+fn live(recording: &Recording<'_>) -> Result<(Knowledge, Option<ExitStatus>)> {
+    let folder = Temporary::new()?;
+    let path = folder.0.join("live.trace");
+    let recorded = record_to(&path, recording)?;
+    recorded.tell_of_command();
+    Ok((explain::read(&path)?, recorded.status))
+}
+
+/// Records all of this machine for a time, and reads it. Blocks for so long.
+pub(in crate::commands) fn recorded(for_ns: u64) -> Result<Knowledge> {
+    let recording = Recording {
+        command: &[],
+        quiet: false,
+        for_ns: Some(for_ns),
+        pids: &[],
+        system: true,
+        collector: Collector::Auto,
+        buffer_bytes: size::bytes(BUFFER)?,
+        ring: None,
+        until_ends: None,
+        temporary: true,
+    };
+    Ok(live(&recording)?.0)
 }

@@ -1,6 +1,8 @@
 //! Records the kernel's events into a trace file: around a command, for some time, or until it is
 //! told to stop.
 
+mod rings;
+
 use super::memory_place::MemoryPlace;
 use super::recording::{BUFFER, Collector, Recorded, Recording, RingOptions, record_to};
 use crate::commands::{Format, print_json};
@@ -14,6 +16,8 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// What is said of a ring that was ended before a call was slow.
+const NOTHING: &str = "baro: no call waited so long: nothing was written";
 /// Traces of one second that get a name by themselves.
 const NAMES_OF_SECOND: u32 = 100;
 
@@ -115,68 +119,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(memory) = &memory {
         memory.take_home_all();
     }
-    let is_named = arguments.out.as_ref().is_some_and(|out| !out.is_dir());
-    // With a number of traces to keep there is always room for the next.
-    let goes_on =
-        arguments.keep.is_some() && recording.ring.is_some() && arguments.command.is_empty();
-    let begin_ns = clock::monotonic_ns();
-    let (mut next, mut worst) = (Recording { ..recording }, Outcome::Done);
-    loop {
-        let (outcome, waits) = one(arguments, &next, memory.as_ref())?;
-        if worst == Outcome::Done {
-            worst = outcome;
-        }
-        let age_ns = clock::monotonic_ns().saturating_sub(begin_ns);
-        let is_over = arguments.for_ns.is_some_and(|for_ns| age_ns >= for_ns);
-        let is_ended = is_named || is_over || termination::requested().is_some();
-        if is_ended || waits.is_none() && !goes_on {
-            return Ok(worst);
-        }
-        // Who ended the wait is seen only when it ends; till then nothing of the same hang is written again.
-        next = Recording {
-            until_ends: waits,
-            for_ns: arguments.for_ns.map(|for_ns| for_ns - age_ns),
-            ring: recording.ring.map(RingOptions::later),
-            ..recording
-        };
+    if recording.ring.is_some() && arguments.command.is_empty() {
+        return rings::run(arguments, &recording, memory.as_ref());
     }
-}
-
-/// Makes one trace and tells of it. Gives the task that waits still, if a ring was written for one.
-fn one(
-    arguments: &Arguments,
-    recording: &Recording<'_>,
-    memory: Option<&MemoryPlace>,
-) -> Result<(Outcome, Option<i32>)> {
-    let (made, recorded) = match (&arguments.out, memory) {
-        (_, Some(memory)) => record_in(memory.path(), recording)?,
-        (Some(folder), None) if folder.is_dir() => record_in(folder, recording)?,
-        (Some(path), None) => (path.clone(), record_to(path, recording)?),
-        (None, None) => record_in(Path::new(""), recording)?,
+    let record = |path: &Path| record_to(path, &recording);
+    let (path, recorded) = match (&arguments.out, &memory) {
+        (_, Some(memory)) => named(memory.path(), record)?,
+        (Some(path), None) if !path.is_dir() => (path.clone(), record(path)?),
+        (folder, None) => named(folder.as_deref().unwrap_or(Path::new("")), record)?,
     };
     recorded.tell_of_command();
     let Some(summary) = &recorded.summary else {
-        say!("baro: no call waited so long: nothing was written");
-        return Ok((Outcome::Done, None));
+        say!("{NOTHING}");
+        return Ok(Outcome::Done);
     };
-    let path = memory.map_or_else(|| made.clone(), |memory| memory.deliver(&made));
-    report(arguments.format, &path, summary)?;
+    let path = memory.map_or_else(|| path.clone(), |memory| memory.deliver(&path));
+    let is_lost = told(arguments, &path, summary)?;
+    Ok(Recorded::outcome(recorded.status, is_lost))
+}
+
+/// Tells of a trace that is whole, and removes older ones. Gives whether events were lost.
+fn told(arguments: &Arguments, path: &Path, summary: &Summary) -> Result<bool> {
+    report(arguments.format, path, summary)?;
     if let Some(keep) = arguments.keep {
         remove_older(path.parent().unwrap_or(Path::new(".")), keep);
     }
-    let lost = summary.losses.iter().any(|cpu| cpu.total() > 0);
-    Ok((Recorded::outcome(recorded.status, lost), recorded.waits))
+    Ok(summary.losses.iter().any(|cpu| cpu.total() > 0))
 }
 
 /// Records under a name by the time. Who records into the same folder in the same second gets the
 /// next name.
-fn record_in(folder: &Path, recording: &Recording<'_>) -> Result<(PathBuf, Recorded)> {
+fn named<T>(folder: &Path, record: impl Fn(&Path) -> Result<T>) -> Result<(PathBuf, T)> {
     let name = default_name();
     let mut number = 1;
     loop {
         let end = if number == 1 { String::new() } else { format!("-{number}") };
         let path = folder.join(format!("{name}{end}.trace"));
-        match record_to(&path, recording) {
+        match record(&path) {
             Err(error) if number < NAMES_OF_SECOND && is_there(&error) => number += 1,
             result => return Ok((path, result?)),
         }

@@ -101,8 +101,6 @@ pub(super) struct Recorded {
     pub(super) summary: Option<Summary>,
     /// How the command ended, if it has.
     pub(super) status: Option<ExitStatus>,
-    /// The task whose call a ring was written for, if it waits still.
-    pub(super) waits: Option<i32>,
 }
 
 impl Recorded {
@@ -140,14 +138,12 @@ pub(super) fn record_to(path: &Path, recording: &Recording<'_>) -> Result<Record
     }
     let ended = (|| {
         focus(recording, &mut session, target.as_ref())?;
-        watch(recording, &mut session, target.as_mut())
+        watch(recording, &mut session, target.as_mut(), &|| false)
     })();
     let result = ended.and_then(|ended| match ended {
-        End::Nothing => {
-            session.discard().map(|()| Recorded { summary: None, status: None, waits: None })
-        }
-        End::Whole { status, waits } => {
-            session.finish().map(|summary| Recorded { summary: Some(summary), status, waits })
+        End::Nothing => session.discard().map(|()| Recorded { summary: None, status: None }),
+        End::Whole { status, .. } => {
+            session.finish().map(|summary| Recorded { summary: Some(summary), status })
         }
     });
     match (result, target) {
@@ -164,6 +160,17 @@ pub(super) fn record_to(path: &Path, recording: &Recording<'_>) -> Result<Record
             Err(broken_off(path, recording.temporary, &error).into())
         }
     }
+}
+
+/// Begins a recording without a command.
+pub(super) fn begin(path: &Path, recording: &Recording<'_>) -> Result<Session> {
+    let mut session = start(recording, path)?;
+    if let Err(error) = focus(recording, &mut session, None) {
+        session.discard()?;
+        return Err(error.into());
+    }
+    say!("{BEGUN} {}; Ctrl-C ends", path.display());
+    Ok(session)
 }
 
 /// Starts the collector that was asked for.
@@ -245,18 +252,20 @@ fn focus(
 }
 
 /// How a recording ends.
-enum End {
+pub(super) enum End {
     /// With a trace; which task waits still, of a ring that was written for one.
     Whole { status: Option<ExitStatus>, waits: Option<i32> },
     /// A ring whose calls were all fast.
     Nothing,
 }
 
-/// Records until the command has ended, the time is over, or a signal came.
-fn watch(
+/// Records until the command has ended, the time is over, or a signal came. While `is_busy` says so slow calls
+/// are noted, and a ring goes on.
+pub(super) fn watch(
     recording: &Recording<'_>,
     session: &mut Session,
     mut target: Option<&mut Child>,
+    is_busy: &dyn Fn() -> bool,
 ) -> std::result::Result<End, CollectError> {
     let begin_ns = clock::monotonic_ns();
     let quiet_ns = recording.ring.as_ref().map_or(0, |ring| ring.quiet_ns);
@@ -274,7 +283,7 @@ fn watch(
         if slow_ns.is_none() && recording.until_ends.is_none() {
             // Of two the later: what it waits for is to be had still.
             noted = seen.or(noted);
-            let is_quiet = clock::monotonic_ns().saturating_sub(begin_ns) < quiet_ns;
+            let is_quiet = clock::monotonic_ns().saturating_sub(begin_ns) < quiet_ns || is_busy();
             if let Some(seen) = noted.take_if(|_| !is_quiet) {
                 session.note_trigger()?;
                 tell_of(&seen);
@@ -343,7 +352,7 @@ fn wait_for(child: &mut Child) {
 }
 
 /// What is to be said of a recording that could not go on.
-fn broken_off(path: &Path, temporary: bool, error: &CollectError) -> String {
+pub(super) fn broken_off(path: &Path, temporary: bool, error: &CollectError) -> String {
     let path = path.display();
     let next = match temporary {
         true => "TMPDIR names another place for it".to_owned(),

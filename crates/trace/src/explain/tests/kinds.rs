@@ -7,17 +7,13 @@ use crate::timeline::Quota;
 #[test]
 fn a_commit_of_another_kind_of_journal_is_not_that_of_ext4() {
     let told = |stack: &str| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim(stack, 40);
         scene.task(20, "jbd2/sda-8");
         scene.task(40, "kworker/u8:1");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, stack, 40);
         scene.sleeps(20, 100, 590, DATA, 0);
         scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
         scene.request(10, 110, 599, 4096);
-        let explanation = scene.known().explain(&Question::default());
-        causes(&explanation.calls[0])
+        causes(&scene.told())
     };
     let of_ext4 = told("schedule < jbd2_log_wait_commit < ext4_sync_file");
     assert_eq!(of_ext4, ["commit", "ordered_data", "writeback", "device"]);
@@ -32,17 +28,13 @@ fn a_commit_of_another_kind_of_journal_is_not_that_of_ext4() {
 #[test]
 fn what_others_had_for_a_moment_is_no_queue() {
     let told = |others_ms: u64| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
         scene.task(30, "other");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "io_schedule < __iomap_dio_rw < vfs_write", 0);
         scene.request(10, 101, 599, 4096);
         for at in 0..8 {
             scene.request(30, 110 + at, 110 + at + others_ms, 1 << 20);
         }
-        let explanation = scene.known().explain(&Question::default());
-        causes(&explanation.calls[0])
+        causes(&scene.told())
     };
     assert_eq!(told(20), ["direct_io", "device"]);
     assert_eq!(told(400), ["direct_io", "device_queue"]);
@@ -65,11 +57,8 @@ fn a_limit_of_dirty_data_needs_no_busy_disk() {
 #[test]
 fn a_lease_is_told_by_the_call_that_gave_it_up() {
     let told = |call: i64| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim("x", 30);
         scene.task(30, "holder");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "x", 30);
         let victim = scene.line.tasks.get_mut(&10).unwrap();
         victim.calls[0].number = 257;
         let wait = &mut victim.waits[0];
@@ -87,12 +76,9 @@ fn a_lease_is_told_by_the_call_that_gave_it_up() {
 /// Requests are let in again by whoever changed a setting of the disk.
 #[test]
 fn a_queue_that_is_emptied_is_followed_to_who_changes_it() {
-    let mut scene = Scene::default();
-    scene.task(10, "victim");
+    let mut scene = Scene::of_victim("__bio_queue_enter < submit_bio_noacct < __iomap_dio_rw", 30);
     scene.task(30, "changer");
     scene.task(40, "writer");
-    scene.writes(10, 100, 600);
-    scene.sleeps(10, 100, 600, "__bio_queue_enter < submit_bio_noacct < __iomap_dio_rw", 30);
     scene.sleeps(30, 90, 598, "blk_mq_freeze_queue_wait < elevator_change < vfs_write", 0);
     scene.request(40, 50, 597, 1 << 20);
     let known = scene.known();
@@ -105,10 +91,10 @@ fn a_queue_that_is_emptied_is_followed_to_who_changes_it() {
 /// Commits are made more often only where they are rare, and where it is not a processor that they wait for.
 #[test]
 fn more_commits_are_advised_only_where_they_are_rare() {
-    let told = |began_ms: u64, stack: &str| {
+    let told_beside = |others: u64, began_ms: u64, stack: &str| {
         let mut scene = Scene::default();
         let mounts = "30 1 8:0 / /data rw - ext4 /dev/sda rw";
-        scene.facts.insert("/proc/self/mountinfo".to_owned(), mounts.to_owned());
+        scene.fact("/proc/self/mountinfo", mounts);
         scene.task(10, "victim");
         scene.task(20, "jbd2/sda-8");
         scene.writes(10, 5_100, 5_600);
@@ -116,6 +102,9 @@ fn more_commits_are_advised_only_where_they_are_rare() {
         scene.sleeps(20, 5_100, 5_590, stack, 0);
         scene.transaction(6, [began_ms, 5_095, 5_096, 5_097, 5_098, 5_595], 20);
         scene.request(20, 5_101, 5_589, 4096);
+        for at in 0..others {
+            scene.request(30, 5_102 + at, 5_580 + at, 1 << 20);
+        }
         if stack.is_empty() {
             let thread = scene.line.tasks.get_mut(&20).unwrap();
             (thread.waits[0].kind, thread.waits[0].stack) = (WaitKind::Runnable, None);
@@ -123,7 +112,10 @@ fn more_commits_are_advised_only_where_they_are_rare() {
         let explanation = scene.known().explain(&Question::default());
         explanation.calls[0].advice.iter().any(|one| one.command.contains("commit=1"))
     };
+    let told = |began_ms, stack: &str| told_beside(0, began_ms, stack);
     let writes = "io_schedule < __wait_on_buffer < jbd2_journal_commit_transaction < kjournald2";
+    // The commit is behind others' requests, however small it is.
+    assert!(!told_beside(6, 100, writes));
     assert!(told(100, writes));
     assert!(!told(5_000, writes));
     assert!(!told(100, ""));
@@ -144,8 +136,7 @@ fn advice_looks_at_what_was_set_last() {
         for at in 0..8 {
             scene.request(30, 100 + at, 590 + at, 1 << 20);
         }
-        let explanation = scene.known().explain(&Question::default());
-        let call = &explanation.calls[0];
+        let call = scene.told();
         (call.advice.iter().any(|one| one.command.starts_with("echo bfq")), call.mount.clone())
     };
     assert!(told(&[]).0);
@@ -174,11 +165,8 @@ fn a_call_that_ran_beside_its_waits_is_told_with_its_length() {
 #[test]
 fn who_had_the_processor_is_named_and_so_is_a_share_that_is_used_up() {
     let told = |processor: Processor, kind: WaitKind| {
-        let mut scene = Scene::default();
-        scene.task(10, "victim");
+        let mut scene = Scene::of_victim("schedule", 0);
         scene.task(50, "hog");
-        scene.writes(10, 100, 600);
-        scene.sleeps(10, 100, 600, "schedule", 0);
         let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
         (wait.kind, wait.stack, wait.woken_ns) = (kind, None, Some(110 * MS));
         (wait.processor, wait.next_pid) = (processor, None);
@@ -210,4 +198,60 @@ fn sentences_are_sentences() {
     let told = describe(&known, &known.explain(&Question::default()));
     assert!(told.contains("a page fault of victim (pid 10) waited 500 ms"), "{told}");
     assert!(told.contains(": 1 request (mostly writes)"), "{told}");
+}
+
+/// A limit of dirty data helps only where it is less than what was written during the wait.
+#[test]
+fn a_limit_is_advised_only_where_it_halves_the_wait() {
+    let told = |each_bytes: u32| {
+        let mut scene = Scene::of_victim("io_schedule < folio_wait_writeback < vfs_fsync_range", 0);
+        scene.fact("/sys/class/bdi/8:0/strict_limit", "0");
+        scene.fact("/proc/self/mountinfo", "30 1 8:0 / /data rw - ext4 /dev/sda rw");
+        scene.syncs(10, 100, 600);
+        for at in 0..10 {
+            scene.request(30, 100 + at * 50, 149 + at * 50, each_bytes);
+        }
+        scene.told().advice.into_iter().map(|one| one.command).collect::<Vec<_>>()
+    };
+    // Of 20 MiB in the wait a third; of 2 MiB none would be enough.
+    let limit =
+        "echo 1 > /sys/class/bdi/8:0/strict_limit; echo 6291456 > /sys/class/bdi/8:0/max_bytes";
+    assert!(told(2 << 20).iter().any(|command| command == limit), "{:?}", told(2 << 20));
+    assert!(!told(200 << 10).iter().any(|command| command.contains("max_bytes")));
+}
+
+/// No scheduler lets a transaction through for the sake of one who waits for it, nor one of many alike.
+#[test]
+fn a_scheduler_is_advised_only_for_requests_of_ones_own() {
+    let told = |stack: &str, by: i32, others: i32| {
+        let mut scene = Scene::of_victim(stack, by);
+        scene.fact("/sys/block/sda/queue/scheduler", "[none] bfq");
+        scene.task(20, "jbd2/sda-8");
+        scene.sleeps(20, 100, 590, DATA, 0);
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        for at in 0..8 {
+            scene.request(30 + at % others, 100 + at as u64, 590 + at as u64, 1 << 20);
+        }
+        let call = scene.told();
+        (call.cause, call.advice.iter().any(|one| one.command.starts_with("echo bfq")))
+    };
+    let own = |others| told("io_schedule < __iomap_dio_rw < vfs_write", 0, others);
+    assert_eq!(own(1), (Cause::DeviceQueue, true));
+    assert_eq!(own(4), (Cause::DeviceQueue, false));
+    assert!(!told("schedule < jbd2_log_wait_commit < ext4_sync_file", 20, 1).1);
+}
+
+/// Who is frozen between two calls is in no page fault.
+#[test]
+fn a_task_that_is_frozen_outside_of_calls_was_in_its_own_code() {
+    let mut scene = Scene::default();
+    scene.task(10, "victim");
+    scene.sleeps(10, 100, 600, "schedule < __refrigerator < get_signal", 30);
+    let call = scene.told();
+    assert_eq!((call.call.as_str(), causes(&call)), ("its own code", vec!["stopped"]));
+    let told = text::sentence(&call);
+    assert!(
+        told.starts_with("victim (pid 10) waited 500 ms: 500 ms for its control group"),
+        "{told}"
+    );
 }

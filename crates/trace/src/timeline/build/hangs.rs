@@ -308,9 +308,10 @@ mod tests {
         builder.hangs_at_begin(&[("hangs at the trigger".to_owned(), text)].into());
         (builder.line.begin_ns, builder.line.end_ns) = (0, ms(100));
         // One lasts, one has ended when the trace does; of a third kind of sleep nothing was seen.
-        for (at_ms, event) in [(10, goes(7, 2)), (20, goes(8, 1)), (50, comes(8)), (60, goes(8, 1))]
+        for (at_ms, pid, event) in
+            [(10, 7, goes(7, 2)), (20, 8, goes(8, 1)), (50, 9, comes(8)), (60, 8, goes(8, 1))]
         {
-            let at = At { cpu: 0, time_ns: ms(at_ms), pid: 7, context: Context::Task };
+            let at = At { cpu: 0, time_ns: ms(at_ms), pid, context: Context::Task };
             builder.known(at, &event);
         }
         let line = builder.finish();

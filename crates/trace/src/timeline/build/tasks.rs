@@ -1,8 +1,13 @@
 //! What tasks do: calls, waits, syncs, throttles, reclaim.
+//!
+//! Invariant: a sleep is not lost with the switch that ended it. Held by
+//! `a_task_that_does_something_has_come`, `every_call_is_told_once`.
 
 use super::{At, Builder, Now};
 use crate::record::Name;
-use crate::schema::{BalanceDirtyPages, KernelStack, Switch, SyncFileEnter, SysEnter, SysExit};
+use crate::schema::{
+    BalanceDirtyPages, KernelEvent, KernelStack, Switch, SyncFileEnter, SysEnter, SysExit,
+};
 use crate::timeline::{Ask, Call, Processor, Sync, Task, Throttle, Wait, WaitKind, Waker};
 
 /// States of `sched_switch` (`TASK_STATE_TO_CHAR_STR` of include/linux/sched.h): these bits have
@@ -27,7 +32,18 @@ impl Builder {
             self.switched.insert(at.cpu, event.prev_pid);
         }
         if event.next_pid != 0 {
-            self.comes(at, event);
+            self.comes(at, event.next_pid, Some(event.prev_pid));
+        }
+    }
+
+    /// An event is of a task, so that it is on a processor: also if its coming was not told. Kernels leave out
+    /// switches from tasks that are not to be traced, and events are lost.
+    pub(super) fn is_on(&mut self, at: At, event: &KernelEvent) {
+        // The stack of a switch comes behind it.
+        let is_behind = matches!(event, KernelEvent::KernelStack(_));
+        let is_off = || self.now.get(&at.pid).is_some_and(|now| now.wait.is_some());
+        if self.has_switches && at.pid != 0 && !is_behind && is_off() {
+            self.comes(at, at.pid, None);
         }
     }
 
@@ -70,13 +86,13 @@ impl Builder {
         });
     }
 
-    /// A task gets a processor.
-    fn comes(&mut self, at: At, event: &Switch) {
-        let now = self.now.entry(event.next_pid).or_default();
+    /// A task gets a processor, after another.
+    fn comes(&mut self, at: At, pid: i32, before_pid: Option<i32>) {
+        let now = self.now.entry(pid).or_default();
         now.on_ns = Some(at.time_ns);
         let Some(mut wait) = now.wait.take() else { return };
         wait.end_ns = Some(at.time_ns);
-        wait.processor.before_pid = Some(event.prev_pid);
+        wait.processor.before_pid = before_pid;
         // A task that is stopped or held for its group's quota returns from its call and is not yet in
         // its own code: for who called the call lasts.
         if let Some(mut call) = now.returned.take() {
@@ -85,20 +101,20 @@ impl Builder {
                 (wait.duration_ns(0) >= self.limits.min_call_ns, now.returned_at);
             now.returned = Some(call);
             let room = is_long && (kept_at.is_some() || self.room());
-            let task = self.line.tasks.entry(event.next_pid).or_default();
+            let task = self.line.tasks.entry(pid).or_default();
             match kept_at.and_then(|index| task.calls.get_mut(index)) {
                 Some(kept) if is_long => kept.end_ns = call.end_ns,
                 None if room => {
                     task.calls.push(call);
                     let index = task.calls.len() - 1;
-                    if let Some(now) = self.now.get_mut(&event.next_pid) {
+                    if let Some(now) = self.now.get_mut(&pid) {
                         now.returned_at = Some(index);
                     }
                 }
                 _ => {}
             }
         }
-        self.waited(event.next_pid, wait);
+        self.waited(pid, wait);
     }
 
     /// Keeps a wait that has ended.
@@ -249,5 +265,57 @@ impl Builder {
             .extend(now.handle.filter(|open| long(open.begin_ns, limits.min_handle_open_ns)));
         task.syncs.extend(now.sync);
         task.reclaims.extend(now.reclaim_ns.map(|begin_ns| (begin_ns, end_ns)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Frames;
+    use crate::schema::Waking;
+    use crate::timeline::{Context, Limits};
+
+    #[test]
+    fn a_task_that_does_something_has_come() {
+        const MS: u64 = 1_000_000;
+        let switch = |prev_pid, prev_state, next_pid| {
+            KernelEvent::Switch(Switch {
+                prev_comm: Name::new(b"a"),
+                prev_pid,
+                prev_prio: 120,
+                prev_state,
+                next_comm: Name::new(b"b"),
+                next_pid,
+                next_prio: 120,
+            })
+        };
+        let stack = KernelStack { size: 1, frames: Frames::new([7]) };
+        let waking = Waking { comm: Name::new(b"a"), pid: 7, prio: 120, target_cpu: 0 };
+        let told = |shows: KernelEvent| {
+            let mut builder = Builder::new(Limits::default());
+            // The switch to it is not told.
+            for (at_ms, pid, event) in [
+                (1, 7, KernelEvent::SysEnter(SysEnter { number: 1, args: [0; 6] })),
+                (2, 7, switch(7, SLEEPS, 9)),
+                (2, 7, KernelEvent::KernelStack(stack)),
+                (40, 9, KernelEvent::Waking(waking)),
+                (50, 7, shows),
+                (90, 8, switch(8, SLEEPS, 9)),
+            ] {
+                let at = At { cpu: 0, time_ns: at_ms * MS, pid, context: Context::Task };
+                builder.known(at, &event);
+                builder.line.end_ns = at.time_ns;
+            }
+            let task = builder.finish().tasks.remove(&7).unwrap();
+            let waits = task.waits.iter().map(|one| {
+                let ms = |ns: Option<u64>| ns.map(|ns| ns / MS);
+                (one.begin_ns / MS, ms(one.woken_ns), ms(one.end_ns), one.stack.is_some())
+            });
+            waits.collect::<Vec<_>>()
+        };
+        let whole = (2, Some(40), Some(50), true);
+        assert_eq!(told(KernelEvent::SysExit(SysExit { number: 1, ret: 0 })), [whole]);
+        // It sleeps again.
+        assert_eq!(told(switch(7, SLEEPS, 8)), [whole, (50, None, None, false)]);
     }
 }

@@ -1,0 +1,127 @@
+//! Advice about dirty data: limits of one device or of the machine, set and lifted.
+//!
+//! A limit shortens a wait only if it is smaller than what was written meanwhile.
+//!
+//! Invariant: a limit of one device is so small that it halves the wait, or is not advised. Held by
+//! `a_limit_is_advised_only_where_it_halves_the_wait`.
+
+use super::{Advice, Write, advice, bdi, mounted, number, within, written};
+use crate::explain::{Knowledge, SlowCall};
+use crate::record::Device;
+
+/// Dirty data that is allowed of a slow device: what it writes in about two seconds, if not known 32
+/// MiB.
+const DIRTY_BYTES: u64 = 32 << 20;
+/// A limit of dirty data lets through this part of what was written during a wait.
+const HELPS: u64 = 3;
+/// Dirty data that is allowed of all devices.
+const DIRTY_BYTES_OF_MACHINE: u64 = 256 << 20;
+/// Less stops writers on f2fs until its next checkpoint, up to a minute: it keeps 16 MiB of nodes from
+/// write-back in the background (`f2fs_write_node_pages`), and these count as dirty. Measured: docs/tune.md.
+pub(super) const F2FS_DIRTY_BYTES_MIN: u64 = 32 << 20;
+
+pub(super) fn limit_of_machine(known: &Knowledge) -> Option<Advice> {
+    let is_so = number(known, "/proc/sys/vm/dirty_bytes")
+        .is_some_and(|bytes| bytes != 0 && bytes <= DIRTY_BYTES_OF_MACHINE);
+    let write =
+        |name: &str, bytes: u64| Write::new(format!("/proc/sys/vm/{name}"), bytes.to_string());
+    (!is_so).then(|| Advice {
+        writes: vec![
+            write("dirty_background_bytes", DIRTY_BYTES_OF_MACHINE / 4),
+            write("dirty_bytes", DIRTY_BYTES_OF_MACHINE),
+        ],
+        ..advice(
+            format!(
+                "sysctl -w vm.dirty_background_bytes={} vm.dirty_bytes={DIRTY_BYTES_OF_MACHINE}",
+                DIRTY_BYTES_OF_MACHINE / 4
+            ),
+            "write-back begins early and no more than 256 MB has to be written before a writer goes on",
+            "less is gathered in memory: files that live shortly are written too; for all disks alike",
+        )
+    })
+}
+
+pub(super) fn no_limit_of_device(known: &Knowledge, device: Option<Device>) -> Option<Advice> {
+    let bdi = bdi(known, device)?;
+    let path = |file: &str| format!("/sys/class/bdi/{bdi}/{file}");
+    let is_limited = number(known, &path("strict_limit")) == Some(1)
+        || number(known, &path("max_ratio")).is_some_and(|percent| percent < 100);
+    is_limited.then(|| {
+        written(
+            // Not 0 into max_bytes: that is a limit of nothing.
+            [Write::new(path("max_ratio"), "100"), Write::new(path("strict_limit"), "0")],
+            "the device's own limit of dirty data goes; or choose a larger one by max_bytes",
+            "more dirty data of a slow device: commits and syncs that have to write it take longer",
+        )
+    })
+}
+
+/// A limit of dirty data for one device alone (since 6.2), if the traced machine can have one and has it not.
+pub(in crate::explain) fn limit_of_device(
+    known: &Knowledge,
+    device: Option<Device>,
+) -> Option<Advice> {
+    let bytes = device.and_then(|device| two_seconds(known, device)).unwrap_or(DIRTY_BYTES);
+    limit(known, device, bytes)
+}
+
+/// The same, so small that what may be dirty is written in a third of the time that a call waited; None if it
+/// would have to be smaller than a limit can be. More shortens the wait by less than half (measured:
+/// results/2026-11-26-amd-epyc-2cpu/advice.md).
+pub(super) fn limit_that_helps(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
+    let device = call.device?;
+    let own = written_within(known, device, call);
+    let of_whole =
+        || known.stands.whole(device).map_or(0, |disk| written_within(known, disk, call));
+    let written = if own > 0 { own } else { of_whole() };
+    let mib = (written / HELPS) >> 20;
+    (mib > 0).then(|| limit(known, Some(device), mib.min(1024) << 20)).flatten()
+}
+
+/// What a disk wrote while a call waited.
+fn written_within(known: &Knowledge, device: Device, call: &SlowCall) -> u64 {
+    let writes = within(known, device, call).filter(|one| one.is_write());
+    writes.map(|one| u64::from(one.bytes)).sum()
+}
+
+fn limit(known: &Knowledge, device: Option<Device>, mut bytes: u64) -> Option<Advice> {
+    let bdi = bdi(known, device)?;
+    let path = |file: &str| format!("/sys/class/bdi/{bdi}/{file}");
+    if device.is_some_and(|device| is_f2fs(known, device)) {
+        bytes = bytes.max(F2FS_DIRTY_BYTES_MIN);
+    }
+    // The kernel reads it back a little smaller.
+    let is_so = number(known, &path("strict_limit")) == Some(1)
+        && number(known, &path("max_bytes")).is_some_and(|now| now.abs_diff(bytes) <= bytes / 64);
+    (!is_so).then(|| {
+        written(
+            [
+                Write::new(path("strict_limit"), "1"),
+                Write::new(path("max_bytes"), bytes.to_string()),
+            ],
+            "no more than this is dirty of the device, so nobody has to wait until more is written",
+            "those who write faster than the device are slowed down earlier, in small steps",
+        )
+    })
+}
+
+/// What a device wrote in two seconds of the trace, in whole MiB.
+fn two_seconds(known: &Knowledge, device: Device) -> Option<u64> {
+    let own = known.index.written_bytes(device);
+    let of_whole = || known.stands.whole(device).map_or(0, |disk| known.index.written_bytes(disk));
+    let bytes = if own > 0 { own } else { of_whole() };
+    let seconds = known.line.duration_ns() as f64 / 1e9;
+    let mib = (bytes as f64 / seconds.max(0.1) * 2.0) as u64 >> 20;
+    (mib > 0).then(|| mib.clamp(4, 1024) << 20)
+}
+
+fn is_f2fs(known: &Knowledge, device: Device) -> bool {
+    mounted(known, device).is_some_and(|(kind, _)| kind == "f2fs")
+}
+
+/// Whether the limit of a device with f2fs is below what does; the kernel reads it back a little smaller.
+pub(super) fn stops_f2fs(known: &Knowledge, device: Device) -> bool {
+    let limit = known.fact(&format!("/sys/class/bdi/{device}/max_bytes"));
+    let bytes = limit.and_then(|text| text.trim().parse::<u64>().ok());
+    is_f2fs(known, device) && bytes.is_some_and(|bytes| bytes < F2FS_DIRTY_BYTES_MIN / 4 * 3)
+}
