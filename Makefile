@@ -1,7 +1,8 @@
 # Every target sets up its own tools (scripts/setup.sh) and calls cargo; the logic is in xtask/.
 SETUP := ./scripts/setup.sh
 RUN := $(SETUP) cargo --locked
-BARO := $(SETUP) "$${CARGO_TARGET_DIR:-target}/release/baro"
+BUILD := $(SETUP) --build cargo --locked
+BARO := $(SETUP) --build "$${CARGO_TARGET_DIR:-target}/release/baro"
 
 .PHONY: help demo test test-full release install fmt lint bench lab lab-papers clean
 
@@ -9,15 +10,15 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 release: ## build baro, baro-lab and the interposer (four minutes)
-	@$(RUN) build --release -p baro-cli -p baro-lab -p baro-preload
+	@$(BUILD) build --release -p baro-cli -p baro-lab -p baro-preload
 
 install: ## build and install baro below PREFIX=/usr/local, with man pages and completions (DESTDIR before it)
 	@[ -n "$${SUDO_USER:-}" ] && [ -x "$${CARGO_TARGET_DIR:-target}/release/baro" ] || \
-		$(RUN) build --release -p baro-cli -p baro-preload
+		$(BUILD) build --release -p baro-cli -p baro-preload
 	@PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install.sh "$${CARGO_TARGET_DIR:-$$PWD/target}/release"
 
 demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute)
-	@$(RUN) build --release -p baro-cli
+	@$(BUILD) build --release -p baro-cli
 	@$(BARO) demo
 
 test: ## all checks and tests of each push, as CI runs them (25 minutes on two processors)
@@ -27,7 +28,7 @@ test-full: ## the longer ones that are due: boards, power cuts, packages (goes o
 	@$(SETUP) scripts/with-tracefs.sh cargo --locked xtask full
 
 fmt: ## format the code
-	@$(RUN) fmt --all
+	@$(BUILD) fmt --all
 
 lint: ## format check, clippy, tidy
 	@$(RUN) xtask ci fmt tidy clippy
@@ -42,4 +43,4 @@ lab-papers: ## the four papers over kernels, media and file systems in QEMU (fiv
 	@$(RUN) xtask lab papers --out "$${CARGO_TARGET_DIR:-target}/lab-papers"
 
 clean: ## remove build output
-	@$(RUN) clean
+	@$(BUILD) clean

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Makes the build tools ready, then runs the command given:
 #
-#     scripts/setup.sh [COMMAND ARG...]
+#     scripts/setup.sh [--build] [COMMAND ARG...]
+#
+# With --build only what building needs, and not what the tests need besides.
 #
 # Says nothing and starts almost no process when everything is there. On a fresh Debian it
 # installs, as root, what is missing; without root it prints the one command that root must run
@@ -10,6 +12,12 @@
 set -eu
 
 cd "$(dirname "$0")/.."
+
+tests=yes
+if [ "${1:-}" = --build ]; then
+    tests=no
+    shift
+fi
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -63,7 +71,7 @@ missing_packages() {
         have curl || echo curl
         [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
     fi
-    if [ "$(id -u)" = 0 ]; then
+    if [ "$(id -u)" = 0 ] && [ $tests = yes ]; then
         have mkfs.ext4 || echo e2fsprogs
         have losetup || echo util-linux
         have c++ || echo g++

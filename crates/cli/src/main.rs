@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let arguments = match settings::merge(&program, typed.clone()) {
         Ok(arguments) => arguments,
         Err(error) => {
-            say!("baro: {error}");
+            baro_command::say_lines(&format!("baro: {error}"));
             return ExitCode::from(USAGE);
         }
     };

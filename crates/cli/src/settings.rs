@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// The verb that has settings, and its table in the file.
 const VERB: &str = "record";
 /// Not settings themselves.
-const NO_SETTINGS: [&str; 4] = ["help", "version", "config", "format"];
+const NO_SETTINGS: [&str; 5] = ["help", "version", "config", "format", "check"];
 /// Far more than anybody writes by hand.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -79,7 +79,7 @@ fn keys(program: &Command) -> Vec<String> {
 /// The arguments of the program with what the environment and the file add to them.
 ///
 /// # Errors
-/// Text for the user: which file and line, what was expected and found.
+/// Text for the user, a line for each mistake: which file and line, what was expected and found.
 pub(crate) fn merge(program: &Command, typed: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let read = |path: &Path| {
         baro_sys::files::read_text(path, FILE_BYTES_MAX).map_err(|error| error.to_string())
@@ -107,14 +107,20 @@ fn merge_with(
     };
     let config = given.get_one::<PathBuf>("config").cloned();
     let config = config.or_else(|| variable("BARO_CONFIG").map(PathBuf::from));
-    let entries = match &config {
-        Some(path) => file::read(path, VERB, &read(path)?)?,
-        None => Vec::new(),
+    let (entries, mut faults) = match &config {
+        Some(path) => file::read(VERB, &read(path)?),
+        None => Default::default(),
     };
     let settings = settings(verb);
     let path = config.unwrap_or_default();
     for entry in &entries {
-        check(&relaxed, &settings, &path, entry)?;
+        let fault = check(&relaxed, &settings, entry).err();
+        faults.extend(fault.map(|said| (entry.line, format!("{}: {said}", entry.key))));
+    }
+    if !faults.is_empty() {
+        faults.sort_by_key(|(line, _)| *line);
+        let said = |(line, said): &file::Fault| format!("{}:{line}: {said}", path.display());
+        return Err(faults.iter().map(said).collect::<Vec<_>>().join("\n"));
     }
     let mut merged: Vec<OsString> = typed.iter().take(2).cloned().collect();
     for setting in settings.iter().filter(|setting| !is_given(&setting.id)) {
@@ -139,18 +145,19 @@ fn relaxed(verb: Command) -> Command {
     groups.into_iter().fold(verb, |verb, id| verb.mut_group(id, |group| group.required(false)))
 }
 
+/// The line of a setting in the file, if it is there.
+pub(crate) fn line_of(path: &Path, key: &str) -> Option<usize> {
+    let text = baro_sys::files::read_text(path, FILE_BYTES_MAX).ok()?;
+    let (entries, _) = file::read(VERB, &text);
+    entries.into_iter().find(|entry| entry.key == key).map(|entry| entry.line)
+}
+
 /// Whether an entry of the file is a setting, and its value would do as a flag.
-fn check(
-    relaxed: &Command,
-    settings: &[Setting],
-    path: &Path,
-    entry: &Entry,
-) -> Result<(), String> {
-    let at = format!("{}:{}: {}", path.display(), entry.line, entry.key);
+fn check(relaxed: &Command, settings: &[Setting], entry: &Entry) -> Result<(), String> {
     let Some(setting) = settings.iter().find(|setting| setting.key() == entry.key) else {
         let nearest = settings.iter().min_by_key(|setting| distance(setting.key(), &entry.key));
         let nearest = nearest.map_or("", |setting| setting.key());
-        return Err(format!("{at}: no such setting; the nearest is {nearest}"));
+        return Err(format!("no such setting; the nearest is {nearest}"));
     };
     let fits = match entry.value {
         Value::Switch(_) => setting.is_switch,
@@ -163,7 +170,7 @@ fn check(
             (_, true) => "a text, a number, or a list of them",
             _ => "a text or a number",
         };
-        return Err(format!("{at}: expected {expected}, found {}", entry.value));
+        return Err(format!("expected {expected}, found {}", entry.value));
     }
     for typed in entry.value.typed(setting) {
         let arguments = [OsString::from(VERB), typed];
@@ -172,7 +179,7 @@ fn check(
         {
             let said = error.to_string();
             let line = said.lines().next().unwrap_or_default();
-            return Err(format!("{at}: {}", line.trim_start_matches("error: ")));
+            return Err(line.trim_start_matches("error: ").to_owned());
         }
     }
     Ok(())
@@ -241,6 +248,17 @@ mod tests {
         ] {
             let error = merged(&config, &[], text).unwrap_err();
             assert!(error.starts_with(said), "{error}\n{said}");
+        }
+    }
+
+    #[test]
+    fn every_mistake_is_named_by_its_line() {
+        let text = "[record]\nrnig = \"4M\"\nproc = \"yes\"\nstore = \"/s\"\nfifo = {}\n[other]\n";
+        let error = merged(&["record", "--config", "f", "--check"], &[], text).unwrap_err();
+        let said: Vec<_> = error.lines().collect();
+        assert_eq!(said.len(), 4, "{error}");
+        for (line, said) in [2, 3, 5, 6].into_iter().zip(said) {
+            assert!(said.starts_with(&format!("f:{line}: ")), "{said}");
         }
     }
 

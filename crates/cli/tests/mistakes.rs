@@ -53,6 +53,35 @@ fn a_mistake_says_what_to_do() {
 }
 
 #[test]
+fn a_check_names_every_mistake_and_touches_nothing() {
+    let folder = Folder::new("mistakes-check");
+    let (config, store) = (folder.path("c.toml"), folder.path("s"));
+    let check = |text: &str, code: i32| {
+        std::fs::write(&config, format!("[record]\nstore = \"{store}\"\nproc = true\n{text}"))
+            .unwrap();
+        let output = run(&["record", "--config", &config, "--check"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        let places: Vec<String> = (4..8).map(|line| format!("{config}:{line}: ")).collect();
+        let said = stderr(&output);
+        places.iter().filter(|place| said.contains(*place)).count()
+    };
+    assert_eq!(check("init = \"16M\"\nring = \"1M\"\n", 0), 0);
+    // Of grammar, of names, of values.
+    assert!(check("init = \nring = \n", 2) >= 1);
+    assert_eq!(check("inti = \"16M\"\nring = \"1X\"\nkeep = 3\n", 2), 3);
+    // What only the store, the recorder and the sources know.
+    let text = "init = \"10\"\nring = \"1K\"\nudp = [\"0.0.0.0:9000\"]\n";
+    assert_eq!(check(text, 2), 3);
+    let none = run(&["record", "--config", &config, "--check", "--udp-network", "--ring", "1M"]);
+    assert!(stderr(&none).contains("c.toml:4: init: ") && !stderr(&none).contains("udp"));
+    check("", 2);
+    assert!(!std::path::Path::new(&store).exists());
+    let names: Vec<_> =
+        std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["c.toml"]);
+}
+
+#[test]
 fn whose_a_store_is_and_what_it_needs_is_said() {
     if !baro_sys::schedule::is_root() {
         println!("skipped: needs root, to be another user");

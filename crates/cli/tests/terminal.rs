@@ -6,6 +6,7 @@ mod place;
 
 use calls::{json, run, stderr, text};
 use place::Folder;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
 const BARO: &str = env!("CARGO_BIN_EXE_baro");
@@ -78,4 +79,47 @@ fn what_does_not_hold_is_explained_when_a_store_is_made_and_named_afterwards() {
     let new = folder.path("new");
     let said = stderr(&run(&["record", &new, "--init", "64M", "--generate", "--for", "10ms"]));
     assert_eq!(said.contains("note: "), !open.is_empty(), "{said}");
+}
+
+/// Each once, in the order of recording; the first look may be before or after a session.
+#[test]
+fn rows_are_followed_as_they_are_recorded() {
+    let folder = Folder::new("follow");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "8M", "--recycle"]), 0);
+    let record = |lines: &str| {
+        let feed = calls::feed(&["record", &store, "--stdin", "csv"], lines.as_bytes());
+        assert_eq!(feed.status.code(), Some(0), "{}", stderr(&feed));
+    };
+    record("1700000000000000001,temp,1\n1700000000000000002,temp,2\n1700000000000000003,other,7\n");
+    let mut cat = Command::new(BARO);
+    cat.args(["cat", &store, "temp", "--last", "1", "--follow", "--format", "csv"]);
+    let mut cat = cat.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut rows = BufReader::new(cat.stdout.take().unwrap()).lines();
+    let mut next = || rows.next().unwrap().unwrap();
+    assert_eq!(next(), "1700000000000000002,temp,2");
+    // One that is late, one of another series, and a session after it.
+    record("1700000000000000005,temp,5\n1600000000000000000,temp,4\n1700000000000000006,other,8\n");
+    let mut found = [next(), next()];
+    found.sort();
+    assert_eq!(found, ["1600000000000000000,temp,4", "1700000000000000005,temp,5"]);
+    record("1700000000000000009,temp,9\n");
+    assert_eq!(next(), "1700000000000000009,temp,9");
+    baro_sys::termination::send(cat.id(), 2).unwrap();
+    assert_eq!(rows.next().map(Result::unwrap), None);
+    let ended = cat.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), stderr(&ended)), (Some(0), String::new()));
+    // Whoever has read enough is no failure.
+    let lines = format!("{BARO} cat {store} --follow --last 1 temp; echo $? >&2");
+    let shell = format!("({lines}) | head -1");
+    let mut shell = Command::new("sh")
+        .args(["-c", &shell])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while shell.try_wait().unwrap().is_none() {
+        record("1700000000000000010,temp,10\n");
+    }
+    assert_eq!(stderr(&shell.wait_with_output().unwrap()), "0\n");
 }

@@ -10,7 +10,9 @@ use super::settled::last_settled_epoch;
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BLOCK_HEADER_BYTES, DeadTail, End, Identity, SegmentHeader, SegmentKind, Wear};
+use baro_ondisk::{
+    BLOCK_HEADER_BYTES, DeadTail, End, Identity, SegmentHeader, SegmentKind, Summary, Wear,
+};
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -69,6 +71,9 @@ pub struct Recovery {
     pub wear: Wear,
     /// Realtime and boottime of the newest block that was found.
     pub last_block_ns: Option<(i64, i64)>,
+    /// What the newest segment with live blocks holds: for the header of the next one. None if some
+    /// of its blocks are damaged or dead.
+    pub summary: Option<Summary>,
 }
 
 /// Opens the folder of the store at `path`. Where there is no folder there is no store: the next
@@ -212,6 +217,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         producers: BTreeMap::new(),
         wear: segments.wear,
         last_block_ns: None,
+        summary: None,
         segments,
     };
     let tail: Vec<_> = recovery
@@ -265,6 +271,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         if verdict.live.is_empty() {
             continue;
         }
+        recovery.summary = tail.summary.filter(|_| verdict.live.end == end);
         // What was found is durable now: should less be found later, that is damage and no tear.
         if dead_from(&recovery.dead, epoch) == u64::MAX {
             let (end, index, end_only) = (verdict.live.end, tail.index, true);
@@ -291,6 +298,8 @@ struct Tail {
     last_block_ns: Option<(i64, i64)>,
     /// Sequence after the last record of each producer, of blocks that are not dead.
     producers: BTreeMap<u64, u64>,
+    /// None if blocks are damaged or dead.
+    summary: Option<Summary>,
 }
 
 fn read_tail<S: Storage>(
@@ -310,7 +319,9 @@ fn read_tail<S: Storage>(
     let (mut payload_bytes, mut last_block_ns) = (0, None);
     walk.set_durable(known);
     let mut damaged = false;
+    let mut summary = Some(Summary::new(header.epoch, header.first_block));
     loop {
+        let offset = walk.scan().offset();
         let block = match walk.next_block()? {
             Found::Block(block) => block,
             // Past damage, as readers go: what is behind it was durable, and must not be taken from
@@ -322,6 +333,7 @@ fn read_tail<S: Storage>(
                     None => break,
                 }
                 damaged |= first;
+                summary = None;
                 continue;
             }
             Found::End(End::Full) => break,
@@ -331,8 +343,10 @@ fn read_tail<S: Storage>(
         bytes += block_bytes;
         padding_bytes += block_bytes - BLOCK_HEADER_BYTES - block.header.payload_bytes();
         if block.header.sequence >= dead_from {
+            summary = None;
             continue;
         }
+        summary.iter_mut().for_each(|summary| summary.add(offset, &block.header));
         last_block_ns = Some((block.header.realtime_ns, block.header.boottime_ns));
         for chunk in block.chunks().flatten() {
             let next: &mut u64 = producers.entry(chunk.producer).or_default();
@@ -354,5 +368,6 @@ fn read_tail<S: Storage>(
         payload_bytes,
         last_block_ns,
         producers,
+        summary,
     })
 }

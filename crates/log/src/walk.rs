@@ -28,6 +28,8 @@ pub struct Walk<'a, F> {
     file: &'a F,
     buffer: &'a mut AlignedBuffer,
     scan: Scan,
+    /// CRC of the segment's header.
+    first_crc: u32,
     /// Offset in the file of the buffer's first byte.
     start: u64,
     filled: usize,
@@ -73,7 +75,7 @@ impl Blocks {
     ) -> Walk<'a, F> {
         let scan = Scan::new(header, crc);
         let (start, buffer, at_once) = (scan.offset(), &mut self.buffer, READ_BYTES);
-        Walk { file, start, buffer, scan, filled: 0, large: false, at_once }
+        Walk { file, start, buffer, scan, first_crc: crc, filled: 0, large: false, at_once }
     }
 }
 
@@ -86,6 +88,12 @@ impl<F: StorageFile> Walk<'_, F> {
     /// Blocks below `sequence` are known to have been durable: see [`Scan::set_durable`].
     pub fn set_durable(&mut self, sequence: u64) {
         self.scan.set_durable(sequence);
+    }
+
+    /// Begins again at the first block.
+    pub fn rewind(&mut self) {
+        self.scan = Scan::new(*self.scan.header(), self.first_crc);
+        (self.start, self.filled) = (self.scan.offset(), 0);
     }
 
     /// Where the walk is.

@@ -4,7 +4,7 @@ use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::expect;
 use crate::limits::{BLOCK_BYTES_MAX, CHUNKS_MAX, UNIT_BYTES, round_up_to_unit};
 use crate::record::Records;
-use crate::{Error, Section, StoreId, What, crc32c};
+use crate::{Error, Link, Section, StoreId, What, crc32c};
 
 /// Bytes of a block's header.
 pub const BLOCK_HEADER_BYTES: usize = 128;
@@ -21,6 +21,12 @@ const SECTION: u16 = 1;
 const NO_SAMPLES: u32 = 1;
 /// No body holds a text; older writers did not say so.
 const NO_TEXTS: u32 = 2;
+/// The block says where the one with samples or texts before it is; older writers did not.
+const LINKED: u32 = 4;
+/// What a link says of times.
+const IN_ORDER: u32 = 8;
+/// Above this bit: how far back.
+const BACK_SHIFT: u32 = 12;
 
 /// Header of a block. `docs/format.md`, "Block".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -61,6 +67,8 @@ pub struct BlockHeader {
     pub no_samples: bool,
     /// No body holds a text. False if that is not said.
     pub no_texts: bool,
+    /// The block before it in its segment that may have samples or texts. None if that is not said.
+    pub link: Option<Link>,
     /// CRC of the header itself; filled when it is encoded and by [`BlockHeader::decode`].
     pub crc: u32,
 }
@@ -90,7 +98,11 @@ impl BlockHeader {
         put(block, 112, &self.padding_bytes.to_le_bytes());
         let no_samples = if self.no_samples { NO_SAMPLES } else { 0 };
         let no_texts = if self.no_texts { NO_TEXTS } else { 0 };
-        put(block, 120, &(no_samples | no_texts).to_le_bytes());
+        let link = self.link.map_or(0, |link| {
+            let in_order = if link.in_order { IN_ORDER } else { 0 };
+            LINKED | in_order | link.units_back.min(Link::BACK_MAX) << BACK_SHIFT
+        });
+        put(block, 120, &(no_samples | no_texts | link).to_le_bytes());
         let crc = crc32c(0, block.get(..CRC_OFFSET).unwrap_or(&[]));
         put(block, CRC_OFFSET, &crc.to_le_bytes());
         crc
@@ -138,6 +150,10 @@ impl BlockHeader {
             padding_bytes: u64_at(&h, 112),
             no_samples: u32_at(&h, 120) & NO_SAMPLES != 0,
             no_texts: u32_at(&h, 120) & NO_TEXTS != 0,
+            link: (u32_at(&h, 120) & LINKED != 0).then(|| Link {
+                units_back: u32_at(&h, 120) >> BACK_SHIFT,
+                in_order: u32_at(&h, 120) & IN_ORDER != 0,
+            }),
             crc,
         };
         let range = |field, offset, limit, found: u32| {
@@ -168,6 +184,32 @@ impl BlockHeader {
     #[must_use]
     pub fn is_end_mark(&self) -> bool {
         self.records == 0 && self.chunks == 0 && self.durable == self.sequence
+    }
+
+    /// Whether a body may hold samples, which may be of any time.
+    fn may_be_loose(&self) -> bool {
+        self.records > 0 && !self.no_samples
+    }
+
+    /// Whether it may have samples of numbers.
+    #[must_use]
+    pub fn may_have_numbers(&self) -> bool {
+        self.may_be_loose() || self.section_bytes > 0
+    }
+
+    /// Whether it may have texts.
+    #[must_use]
+    pub fn may_have_texts(&self) -> bool {
+        self.records > 0 && !self.no_texts
+    }
+
+    /// Earliest and latest time of the samples and texts that it may have.
+    #[must_use]
+    pub fn sample_times_ns(&self) -> (i64, i64) {
+        match self.may_be_loose() {
+            true => (i64::MIN, i64::MAX),
+            false => (self.time_min_ns, self.time_max_ns),
+        }
     }
 
     /// Bytes of bodies, section and chunk table.

@@ -95,6 +95,12 @@ impl BlockBuilder {
         self.records == 0
     }
 
+    /// Earliest time in it so far.
+    #[must_use]
+    pub fn time_min_ns(&self) -> i64 {
+        self.time_min_ns
+    }
+
     /// Bytes used so far, header and chunk table included, padding not.
     #[must_use]
     pub fn used_bytes(&self) -> usize {

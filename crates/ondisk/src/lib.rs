@@ -32,6 +32,7 @@ mod samples;
 mod scan;
 mod section;
 mod segment;
+mod summary;
 mod varint;
 
 pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
@@ -59,3 +60,4 @@ pub use section::{
     Encoded, SampleColumns, SampleStage, Section, StripEntry, UnfoldedSamples, section_bytes_max,
 };
 pub use segment::{DeadTail, SegmentHeader, SegmentKind, Wear};
+pub use summary::{Link, Summary};

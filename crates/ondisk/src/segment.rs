@@ -3,7 +3,7 @@
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::{VERSION, check_segment_bytes, check_unit, seal_unit};
 use crate::limits::{SEGMENTS_MAX, UNIT_BYTES};
-use crate::{Error, StoreId, What};
+use crate::{Error, StoreId, Summary, What};
 
 /// What a segment file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,9 @@ impl DeadTail {
     /// Entries for which a header has room.
     pub const MAX: usize = (WEAR_AT - ENTRIES_AT) / ENTRY_BYTES;
 
+    /// Entries that leave room for a summary.
+    pub const MAX_WITH_SUMMARY: usize = (SUMMARY_AT - ENTRIES_AT) / ENTRY_BYTES;
+
     /// Those for which a header has room: the newest, and none that is needed goes for one that
     /// only tells an end.
     fn kept(all: &[DeadTail]) -> impl Iterator<Item = &DeadTail> {
@@ -115,21 +118,31 @@ impl Wear {
     }
 }
 
+const FLAGS_AT: usize = 108;
+/// There is a summary; older writers left none.
+const HAS_SUMMARY: u32 = 1;
 const ENTRIES_AT: usize = 112;
 const ENTRY_BYTES: usize = 24;
+const SUMMARY_AT: usize = 3976;
 const WEAR_AT: usize = 4048;
 
 impl SegmentHeader {
     /// The header's bytes and the CRC to which the segment's first block refers.
     #[must_use]
     pub fn encode(&self) -> ([u8; UNIT_BYTES], u32) {
-        self.encode_with(&[], &Wear::default())
+        self.encode_with(&[], &Wear::default(), None)
     }
 
     /// The same with the dead tails of the log, of which the first are left out if they are more
-    /// than [`DeadTail::MAX`], and the store's wear.
+    /// than [`DeadTail::MAX`], the store's wear, and what is told of another segment, as far as dead
+    /// tails leave room for it.
     #[must_use]
-    pub fn encode_with(&self, dead: &[DeadTail], wear: &Wear) -> ([u8; UNIT_BYTES], u32) {
+    pub fn encode_with(
+        &self,
+        dead: &[DeadTail],
+        wear: &Wear,
+        summary: Option<&Summary>,
+    ) -> ([u8; UNIT_BYTES], u32) {
         let mut unit = [0; UNIT_BYTES];
         put(&mut unit, 0, MAGIC);
         put(&mut unit, 8, &VERSION.to_le_bytes());
@@ -155,6 +168,10 @@ impl SegmentHeader {
             count += 1;
         }
         put(&mut unit, 104, &(count as u32).to_le_bytes());
+        if let Some(summary) = summary.filter(|_| count <= DeadTail::MAX_WITH_SUMMARY) {
+            put(&mut unit, FLAGS_AT, &HAS_SUMMARY.to_le_bytes());
+            summary.encode(unit.get_mut(SUMMARY_AT..WEAR_AT).unwrap_or(&mut []));
+        }
         put(&mut unit, WEAR_AT, &wear.log_bytes.to_le_bytes());
         put(&mut unit, WEAR_AT + 8, &wear.padding_bytes.to_le_bytes());
         put(&mut unit, WEAR_AT + 16, &wear.payload_bytes.to_le_bytes());
@@ -214,6 +231,15 @@ impl SegmentHeader {
         (0..count.min(DeadTail::MAX)).map(entry)
     }
 
+    /// What a header's bytes, which [`SegmentHeader::decode`] has accepted, tell of a segment.
+    #[must_use]
+    pub fn summary(bytes: &[u8]) -> Option<Summary> {
+        let told = bytes.len() >= UNIT_BYTES
+            && u32_at(bytes, FLAGS_AT) & HAS_SUMMARY != 0
+            && u32_at(bytes, 104) as usize <= DeadTail::MAX_WITH_SUMMARY;
+        told.then(|| Summary::decode(bytes.get(SUMMARY_AT..).unwrap_or(&[])))
+    }
+
     /// Whether a writer ever started this segment.
     #[must_use]
     pub fn started(&self) -> bool {
@@ -269,7 +295,7 @@ mod tests {
         let tails: [DeadTail; 200] = core::array::from_fn(|n| tail(n as u32));
         let wear = Wear { log_bytes: 5, padding_bytes: 4, payload_bytes: 3, other_bytes: u64::MAX };
         for count in [1, DeadTail::MAX, 200] {
-            let (bytes, crc) = HEADER.encode_with(&tails[..count], &wear);
+            let (bytes, crc) = HEADER.encode_with(&tails[..count], &wear, None);
             assert_eq!(Wear::of(&bytes), wear);
             assert_eq!(SegmentHeader::decode(&bytes), Ok((HEADER, crc)));
             let kept = &tails[count.saturating_sub(DeadTail::MAX)..count];
@@ -277,10 +303,17 @@ mod tests {
         }
         // Those that only tell an end make room first, the oldest of them first.
         let mixed = tails.map(|tail| DeadTail { end_only: tail.epoch % 2 == 0, ..tail });
-        let (bytes, _) = HEADER.encode_with(&mixed, &wear);
+        let (bytes, _) = HEADER.encode_with(&mixed, &wear, None);
         let left_out = mixed.iter().filter(|tail| tail.end_only).nth(200 - DeadTail::MAX).unwrap();
         let kept = mixed.iter().filter(|t| !t.end_only || t.epoch >= left_out.epoch).copied();
         assert!(SegmentHeader::dead_tails(&bytes).eq(kept));
+        let summary = Summary { end: 9, last_samples: 3, ..Summary::new(3, 7) };
+        for (count, told) in [(0, true), (161, true), (162, false)] {
+            let (bytes, crc) = HEADER.encode_with(&tails[..count], &wear, Some(&summary));
+            assert_eq!(SegmentHeader::decode(&bytes), Ok((HEADER, crc)));
+            assert_eq!(SegmentHeader::summary(&bytes), told.then_some(summary), "{count}");
+            assert!(SegmentHeader::dead_tails(&bytes).eq(tails[..count].iter().copied()));
+        }
         let (mut bad, _) = HEADER.encode();
         put(&mut bad, 104, &(DeadTail::MAX as u32 + 1).to_le_bytes());
         seal_unit(&mut bad);

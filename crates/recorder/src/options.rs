@@ -61,7 +61,11 @@ impl Default for Options {
 }
 
 impl Options {
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Whether its values are within their limits; opening a store does the same.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn check(&self) -> Result<()> {
         let within = |name, found: u64, least: u64, most: u64| {
             if (least..=most).contains(&found) {
                 return Ok(());

@@ -270,7 +270,7 @@ fn a_log_that_another_writes_is_written_no_more() {
     let (header, _) = baro_ondisk::SegmentHeader::decode(&unit[..4096]).unwrap();
     let session = 77 << 32;
     let theirs = baro_ondisk::SegmentHeader { session, epoch: 2, ..header };
-    unit[..4096].copy_from_slice(&theirs.encode_with(&[], &baro_ondisk::Wear::default()).0);
+    unit[..4096].copy_from_slice(&theirs.encode_with(&[], &baro_ondisk::Wear::default(), None).0);
     std::fs::write(&path, &unit).unwrap();
     for _ in 0..2_000 {
         let _ = producer.push_frame(1, 2, &[2; 1000]);

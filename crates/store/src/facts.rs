@@ -27,16 +27,11 @@ pub(crate) struct SampleBlock {
 impl SampleBlock {
     /// None if it has neither.
     pub(crate) fn of(offset: u64, header: &BlockHeader) -> Option<Self> {
-        let loose = header.records > 0 && !header.no_samples;
-        let numbers = loose || header.section_bytes > 0;
-        let texts = header.records > 0 && !header.no_texts;
+        let (numbers, texts) = (header.may_have_numbers(), header.may_have_texts());
         (numbers || texts).then(|| SampleBlock {
             sequence: header.sequence,
             place: BlockPlace::new(offset, header),
-            times_ns: match loose {
-                true => (i64::MIN, i64::MAX),
-                false => (header.time_min_ns, header.time_max_ns),
-            },
+            times_ns: header.sample_times_ns(),
             numbers,
             texts,
         })

@@ -14,10 +14,12 @@ use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use crate::facts::SampleBlock;
 use crate::segments::{SegmentFile, SegmentRef, Segments};
+use crate::told;
 use baro_log::{Blocks, Extent, FoundHeader, Proof, Verdict, judge};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, SegmentHeader, WhenFull,
+    BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, SegmentHeader, Summary,
+    WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -47,6 +49,8 @@ pub(crate) struct SegmentIndex {
     pub(crate) durable: u64,
     /// Those that may have samples, with [`Search::Samples`].
     samples: Vec<SampleBlock>,
+    /// What tells of its blocks instead of a look at them, with [`Search::Told`].
+    pub(crate) chain: Option<Summary>,
 }
 
 /// Where the blocks of a session end although something follows that a crash may have torn.
@@ -79,10 +83,10 @@ pub(crate) enum Search {
     /// To the end of the segment.
     Whole,
     /// As far as a block and those that were under way with it reach: a question need not read a blank
-    /// rest of hundreds of MiB.
-    Near,
-    /// The same, and it is noted which blocks may have samples.
+    /// rest of hundreds of MiB. It is noted which blocks may have samples.
     Samples,
+    /// The same, but where a summary tells what a segment holds, none of its blocks is looked at.
+    Told,
 }
 
 /// At least so far.
@@ -142,7 +146,17 @@ impl<S: Storage> Indexer<'_, S> {
         // The last first: what is later proves what was before.
         for segment in session.iter().rev().copied() {
             let known = proof.of(&segment.header, &segments.ends, dead);
-            if let Some(entry) = self.segment(segment, (known, later), &mut unproven)? {
+            let entry = match self.search {
+                Search::Told => {
+                    told::segment(self.storage, self.access, segments, segment, (known, later))?
+                }
+                _ => None,
+            };
+            let entry = match entry {
+                Some(entry) => Some(entry),
+                None => self.segment(segment, (known, later), &mut unproven)?,
+            };
+            if let Some(entry) = entry {
                 later = Some(entry.1.first_block);
                 proof.pass(&entry.1);
                 unproven.retain(|u: &Unproven| u.sequence >= proof.durable());
@@ -233,7 +247,7 @@ impl<S: Storage> Indexer<'_, S> {
             let source = match walk.next_header() {
                 Ok(FoundHeader::Block(header)) => {
                     index.add(&header);
-                    if self.search == Search::Samples {
+                    if self.search != Search::Whole {
                         index.samples.extend(SampleBlock::of(offset, &header));
                     }
                     // Behind the mark of an end in order nobody writes.
@@ -265,8 +279,9 @@ impl<S: Storage> Indexer<'_, S> {
             let sequence = walk.scan().sequence();
             let within = match self.search {
                 // What may be behind it is superseded.
-                Search::Near | Search::Samples if later.is_some_and(|at| sequence >= at) => 0,
-                Search::Near | Search::Samples if !walk.scan().expects_more() => near_bytes,
+                Search::Whole => u64::MAX,
+                _ if later.is_some_and(|at| sequence >= at) => 0,
+                _ if !walk.scan().expects_more() => near_bytes,
                 _ => u64::MAX,
             };
             let Some((at, header)) = walk.find_proof_within(within)? else {
@@ -395,7 +410,16 @@ impl SegmentIndex {
             made_ns: (i64::MAX, i64::MIN),
             durable: 0,
             samples: Vec::new(),
+            chain: None,
         }
+    }
+
+    /// Of one whose blocks are not looked at.
+    pub(crate) fn told(segment: SegmentRef, summary: Summary, durable: u64) -> Self {
+        let first = segment.header.first_block;
+        let (times, blocks) = (summary.times_ns, summary.end - first);
+        let chain = Some(summary);
+        SegmentIndex { times, blocks, chain, durable, ..SegmentIndex::new(segment) }
     }
 
     /// Its live blocks that may have samples, in the order of writing.

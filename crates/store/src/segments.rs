@@ -9,7 +9,7 @@ use crate::damage::{Damage, Loss, Source};
 use baro_log::{Blocks, Rebuilt, kept_epochs, kept_name, rebuild, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Wear, What, WhenFull,
+    DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Summary, Wear, What, WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -59,6 +59,8 @@ pub(crate) struct Segments {
     pub(crate) dead: Vec<DeadTail>,
     /// Of all headers: where segments end, as the writer or a recovery has found it.
     pub(crate) ends: Vec<DeadTail>,
+    /// What headers tell of other segments.
+    pub(crate) summaries: Vec<(SegmentFile, Summary)>,
     /// Epoch of that header; 0 if there is none.
     pub(crate) newest_epoch: u64,
 }
@@ -68,7 +70,8 @@ impl Segments {
     pub(crate) fn since(&self, epoch: u64) -> Segments {
         let started = self.started.iter().filter(|s| s.header.epoch >= epoch).copied().collect();
         let (dead, ends) = (self.dead.clone(), self.ends.clone());
-        Segments { started, dead, ends, ..Segments::default() }
+        let summaries = self.summaries.clone();
+        Segments { started, dead, ends, summaries, ..Segments::default() }
     }
 }
 
@@ -120,12 +123,15 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
         }));
         found.grown = index + 1;
         let place = Place { file: &file, name: &name, index, identity };
+        let mut read = file.read_at(0, &mut unit);
         // A header that is being written may be read torn.
-        if waits > 0 && is_torn(&file, &mut unit) {
+        if waits > 0 && read.as_ref().is_ok_and(|read| is_torn(unit.get(..*read).unwrap_or(&[]))) {
             waits -= 1;
             baro_sys::clock::sleep_ns(HEADER_WAIT_NS);
+            read = file.read_at(0, &mut unit);
         }
-        if let Some(segment) = look(&place, &mut unit, &mut blocks, &mut found, &mut headless)? {
+        let to = (&mut found, &mut headless);
+        if let Some(segment) = look(&place, (&unit, read), &mut blocks, to)? {
             found.started.push(segment);
         }
     }
@@ -226,10 +232,8 @@ fn count_headless(found: &mut Segments, mut headless: Vec<Headless>, when_full: 
 const HEADER_WAITS: u32 = 3;
 const HEADER_WAIT_NS: u64 = 10_000_000;
 
-fn is_torn<F: StorageFile>(file: &F, unit: &mut AlignedBuffer) -> bool {
-    let Ok(read) = file.read_at(0, unit) else { return false };
-    let decoded = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
-    matches!(decoded, Err(Format::Mismatch { field: "CRC", .. }))
+fn is_torn(unit: &[u8]) -> bool {
+    matches!(SegmentHeader::decode(unit), Err(Format::Mismatch { field: "CRC", .. }))
 }
 
 struct Place<'a, F> {
@@ -241,13 +245,12 @@ struct Place<'a, F> {
 
 fn look<F: StorageFile>(
     place: &Place<'_, F>,
-    unit: &mut AlignedBuffer,
+    (unit, read): (&[u8], baro_sys::Result<usize>),
     blocks: &mut Blocks,
-    found: &mut Segments,
-    headless: &mut Vec<Headless>,
+    (found, headless): (&mut Segments, &mut Vec<Headless>),
 ) -> Result<Option<SegmentRef>> {
     let Place { file, name, index, identity } = *place;
-    let read = match file.read_at(0, unit) {
+    let read = match read {
         Ok(read) => read,
         Err(error) => {
             let source = Source::Unreadable(error.to_string());
@@ -292,12 +295,14 @@ fn look<F: StorageFile>(
         return Ok(None);
     }
     found.ends.extend(SegmentHeader::dead_tails(unit));
+    let file = SegmentFile::Log(index);
+    found.summaries.extend(SegmentHeader::summary(unit).map(|summary| (file, summary)));
     if header.epoch > found.newest_epoch {
         found.newest_epoch = header.epoch;
         found.dead = SegmentHeader::dead_tails(unit).collect();
         found.wear = Wear::of(unit);
     }
-    Ok(Some(SegmentRef { file: SegmentFile::Log(index), header, crc }))
+    Ok(Some(SegmentRef { file, header, crc }))
 }
 
 /// What is wrong with a valid header in this place.

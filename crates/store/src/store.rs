@@ -40,6 +40,8 @@ pub struct Store<S: Storage = Disk> {
     near: OnceLock<Index>,
     /// Of the segments that may hold blocks which are in no run.
     recent: OnceLock<Index>,
+    /// The same as far as summaries tell it.
+    lately: OnceLock<Index>,
     pub(crate) runs: Runs<S::File>,
     /// What was read of blocks that are in no run.
     pub(crate) held: Mutex<KeptBlocks>,
@@ -110,6 +112,7 @@ impl<S: Storage> Store<S> {
             index: OnceLock::new(),
             near: OnceLock::new(),
             recent: OnceLock::new(),
+            lately: OnceLock::new(),
             runs: Runs::default(),
             held: Mutex::default(),
             opening,
@@ -130,7 +133,7 @@ impl<S: Storage> Store<S> {
         self.pins = Pins::read(storage, self.identity.store)?;
         // The log first: what it refers to was declared before.
         self.segments = read_segments(storage, &self.identity, access)?;
-        (self.index, self.near, self.recent) = Default::default();
+        (self.index, self.near, self.recent, self.lately) = Default::default();
         // After the log: what was recycled meanwhile is in a run that is found now.
         self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
         self.held = Mutex::default();
@@ -177,7 +180,8 @@ impl<S: Storage> Store<S> {
     /// The same, as far as it has been met: a query need not read all headers.
     #[must_use]
     pub fn damage_so_far(&self) -> Vec<Damage> {
-        let index = self.index.get().or(self.near.get()).or(self.recent.get());
+        let index =
+            self.index.get().or(self.recent.get()).or(self.near.get()).or(self.lately.get());
         let index = index.map_or(&[][..], |index| &index.damage);
         let parts =
             [&self.opening, &self.catalog.opening, &self.segments.damage, &self.runs.damage];
@@ -193,17 +197,26 @@ impl<S: Storage> Store<S> {
         self.index_of(&self.index, 0, Search::Whole)
     }
 
-    /// Which blocks of the log are live, without a look at the blank rest of its last segment.
+    /// Which blocks of the log are live, without a look at the blank rest of its last segment, nor at the
+    /// headers of blocks of which a summary tells enough.
     pub(crate) fn near(&self) -> Result<&Index> {
         match self.index.get() {
             Some(index) => Ok(index),
-            None => self.index_of(&self.near, 0, Search::Near),
+            None => self.index_of(&self.near, 0, Search::Told),
         }
     }
 
     /// Which blocks are live, of the segments that may hold some which are in no run.
     pub(crate) fn recent(&self) -> Result<&Index> {
         self.index_of(&self.recent, self.settled().epoch, Search::Samples)
+    }
+
+    /// The same as far as summaries tell it: of their segments the blocks are not listed.
+    pub(crate) fn lately(&self) -> Result<&Index> {
+        match self.recent.get() {
+            Some(index) => Ok(index),
+            None => self.index_of(&self.lately, self.settled().epoch, Search::Told),
+        }
     }
 
     /// How segments from `epoch` on are to be judged.

@@ -5,6 +5,7 @@ use crate::columns::Columns;
 use crate::damage::{Damage, Loss};
 use crate::facts::{SampleBlock, Wanted};
 use crate::index::{Patience, SegmentIndex};
+use crate::latest::Latest;
 use crate::mask::Mask;
 use crate::merge::{Part, Piece, Portion};
 use crate::read::{LiveBlock, Notes, read_segment};
@@ -50,11 +51,12 @@ const BYTES_MAX: usize = 512 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) entry: &'a SegmentIndex,
-    pub(crate) block: &'a SampleBlock,
+    pub(crate) block: SampleBlock,
 }
 
 impl Known<'_> {
-    fn key(&self) -> (u64, u64) {
+    /// Its place in the order of recording.
+    pub(crate) fn key(&self) -> (u64, u64) {
         (self.entry.segment.header.epoch, self.block.sequence)
     }
 }
@@ -230,19 +232,11 @@ impl<S: Storage> Store<S> {
 
     /// Blocks that are in no run and may have some of what is wanted, in the order of recording.
     pub(crate) fn unsettled_with(&self, wanted: &Wanted) -> Result<Vec<Known<'_>>> {
-        if self.recent()?.recycled > 0 {
-            return Err(Error::Recycled { path: self.path.clone() });
-        }
-        let (settled, mut found) = (self.settled(), Vec::new());
-        for entry in self.unsettled_segments()? {
-            let epoch = entry.segment.header.epoch;
-            for block in entry.samples() {
-                if !settled.covers(epoch, block.sequence) && wanted.of(block) {
-                    found.push(Known { entry, block });
-                }
-            }
-        }
-        Ok(found)
+        let found = match Latest::new(self, self.lately()?, wanted)?.all()? {
+            Some(found) => Some(found),
+            None => Latest::new(self, self.recent()?, wanted)?.all()?,
+        };
+        Ok(found.unwrap_or_default())
     }
 
     /// What these blocks have, which are in the order of recording. What was read is held until the

@@ -6,6 +6,7 @@
 
 mod runs;
 mod sessions;
+mod summaries;
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
@@ -118,6 +119,7 @@ pub fn verify<S: Storage>(
         next_block: 0,
         holes: 0,
         columns: SampleColumns::default(),
+        summaries: summaries::Read::default(),
         whole_log: store.identity.when_full == baro_ondisk::WhenFull::Stop,
     };
     let notes = store.blocks_with(access, |live, notes| {
@@ -125,6 +127,7 @@ pub fn verify<S: Storage>(
         progress(pass.report.block_bytes, total);
         Ok(ControlFlow::Continue(()))
     })?;
+    pass.report.damage.extend(summaries::wrong(store, access, &pass.summaries)?);
     runs::check(store, &mut pass, |done| progress(log_bytes + done, total))?;
     let mut report = pass.report;
     report.recycled_while_reading += notes.blocks_recycled;
@@ -151,11 +154,13 @@ struct Pass {
     holes: u64,
     whole_log: bool,
     columns: SampleColumns,
+    summaries: summaries::Read,
 }
 
 impl Pass {
     fn block(&mut self, live: &LiveBlock<'_>, notes: &mut Notes) {
         let header = &live.block.header;
+        self.summaries.add(live);
         if self.session != Some(header.session) {
             self.session = Some(header.session);
             self.report.sessions += 1;

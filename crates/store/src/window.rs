@@ -177,7 +177,8 @@ impl<'a, S: Storage> Windows<'a, S> {
         let epoch = runs.manifest.settled.epoch;
         let when_full = store.when_full_since(epoch);
         let segments = segments.since(epoch);
-        let index = Index::build(&store.storage, store.access, when_full, &segments, Search::Near)?;
+        let index =
+            Index::build(&store.storage, store.access, when_full, &segments, Search::Samples)?;
         for damage in runs.damage.iter().chain(&index.damage) {
             if !store.damage_so_far().contains(damage) {
                 self.notes.take_damage(damage.clone());

@@ -130,3 +130,57 @@ fn a_log_that_grows_while_its_headers_are_read_has_no_holes() {
         stop.store(true, Ordering::Relaxed);
     });
 }
+
+/// From a place on, each once, whatever has gone round or is still under way.
+#[test]
+fn what_is_followed_is_what_is_recorded_from_there_on() {
+    let folder = Folder::init("follow", 4, WhenFull::Stop);
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut place = store.end().unwrap();
+    let mut found = Vec::new();
+    let mut next = 0;
+    for session in 0..3 {
+        let recorder = Recorder::open(&folder.0, options()).unwrap();
+        let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+        let mut ring = recorder.producer().unwrap();
+        let first = next;
+        for round in 0..8 {
+            for _ in 0..40 {
+                ring.push_frame(id, next, &frame(next as u64)).unwrap();
+                next += 1;
+            }
+            if round % 3 == 0 {
+                assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+            }
+            store.refresh().unwrap();
+            let notes = store.follow(&mut place, |record| {
+                if record.kind == Kind::Frame {
+                    found.push(record.time_ns);
+                }
+                ControlFlow::Continue(())
+            });
+            let notes = notes.unwrap();
+            assert_eq!((notes.damage.len(), notes.blocks_recycled), (0, 0));
+            if round % 3 == 0 {
+                assert_eq!(found.len(), next as usize, "session {session}, round {round}");
+            }
+        }
+        drop(ring);
+        assert_eq!(recorder.close().left, 0);
+        // A place taken now is behind all of it.
+        store.refresh().unwrap();
+        let mut end = store.end().unwrap();
+        let count = store.follow(&mut end, |_| ControlFlow::Continue(())).unwrap().records;
+        assert_eq!((count, first < next), (0, true));
+    }
+    store.refresh().unwrap();
+    store
+        .follow(&mut place, |record| {
+            if record.kind == Kind::Frame {
+                found.push(record.time_ns);
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(found, (0..next).collect::<Vec<_>>());
+}

@@ -57,7 +57,7 @@ impl Hand<'_> {
         };
         let path = self.folder.0.join(segment_name(index));
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-        let (bytes, mut crc) = header.encode_with(&self.dead, &baro_ondisk::Wear::default());
+        let (bytes, mut crc) = header.encode_with(&self.dead, &baro_ondisk::Wear::default(), None);
         file.write_all_at(&bytes, 0).unwrap();
         let mut offset = UNIT_BYTES as u64;
         let mut places = Vec::new();

@@ -102,6 +102,7 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l pin-before -d 'How 
 complete -c baro -n "__fish_baro_using_subcommand record" -l pin-after -d 'How far it goes on' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
+complete -c baro -n "__fish_baro_using_subcommand record" -l check -d 'Say what is wrong with the settings, and touch nothing'
 complete -c baro -n "__fish_baro_using_subcommand record" -l recycle -d 'With --init: when full, reuse the oldest part'
 complete -c baro -n "__fish_baro_using_subcommand record" -l proc -d 'Record this machine\'s kernel counters'
 complete -c baro -n "__fish_baro_using_subcommand record" -l plain -d 'Write stdin into an ordinary file of this name, and no store'
@@ -176,6 +177,7 @@ complete -c baro -n "__fish_baro_using_subcommand cat" -l format -d 'How rows ar
 json\t'One JSON object a line'
 csv\t'time,series,value with times in nanoseconds: can be recorded again'
 raw\t'The bytes of frames, one after another'"
+complete -c baro -n "__fish_baro_using_subcommand cat" -l follow -d 'Go on with what is recorded from now on, until Ctrl-C'
 complete -c baro -n "__fish_baro_using_subcommand cat" -l data-only -d 'Leave out gaps and clock steps'
 complete -c baro -n "__fish_baro_using_subcommand cat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand query" -l from -d 'From this time on: 2026-11-21, 21:03, 1h (ago)' -r

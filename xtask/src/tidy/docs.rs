@@ -1,5 +1,5 @@
 //! Checks of documents: links lead to files and headings that exist, the table of invariants names
-//! every check and only tests that exist.
+//! every check and only tests that exist, and has a part for each crate.
 
 use super::Finding;
 use super::tree::{Tree, is_test_data};
@@ -25,6 +25,16 @@ pub(super) fn architecture(tree: &Tree, checks: &[&str]) -> Vec<Finding> {
         let function = format!("fn {name}(");
         if !tree.texts(&[".rs"]).any(|(_, text)| text.contains(&function)) {
             findings.push(Finding::error(CHECK, INVARIANTS, format!("no test `{name}` exists")));
+        }
+    }
+    let folders = tree.texts(&["/Cargo.toml"]).filter_map(|(p, _)| p.strip_suffix("/Cargo.toml"));
+    for folder in folders.filter(|folder| folder.starts_with("crates/")) {
+        let named = format!("`{folder}`");
+        let mut sections = text.split("\n## ").skip(1);
+        let section = sections.find(|s| s.lines().next().is_some_and(|line| line.contains(&named)));
+        if !section.is_some_and(|section| section.contains("\n|---")) {
+            let message = format!("no section of {folder} with its rules and their checks");
+            findings.push(Finding::error(CHECK, INVARIANTS, message));
         }
     }
     findings
@@ -150,6 +160,23 @@ mod tests {
             "docs/c.md: says nowhere at its head for whom it is: *For people who ..*",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn each_crate_has_its_rules_with_their_checks() {
+        let text = "# I\n\n## `crates/a` and `crates/b`\n\n| x | y | z |\n|---|---|---|\n\n\
+                    ## `crates/c`\n\n- a rule\n";
+        let tree = Tree::of(&[
+            (INVARIANTS, text),
+            ("crates/a/Cargo.toml", ""),
+            ("crates/b/Cargo.toml", ""),
+            ("crates/c/Cargo.toml", ""),
+            ("crates/c/d/Cargo.toml", ""),
+            ("lab/Cargo.toml", ""),
+        ]);
+        let found: Vec<_> = architecture(&tree, &[]).into_iter().map(|f| f.message).collect();
+        let of = |folder| format!("no section of {folder} with its rules and their checks");
+        assert_eq!(found, [of("crates/c"), of("crates/c/d")]);
     }
 
     #[test]

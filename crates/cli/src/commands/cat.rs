@@ -1,5 +1,7 @@
 //! `baro cat`: what was recorded, in time order, from log and runs.
 
+mod follow;
+
 use super::query::tell_nothing;
 use super::selection;
 use crate::failure::{Outcome, Result};
@@ -30,7 +32,7 @@ pub(crate) enum RowFormat {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: baro cat /data/s cpu_user_ticks --from 1m")]
+#[command(after_help = "Example: baro cat /data/s cpu_user_ticks --last 3 --follow")]
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
@@ -52,6 +54,11 @@ pub(crate) struct Arguments {
     /// Only the last N rows of each of the series named
     #[arg(long, value_name = "N", requires = "series", conflicts_with_all = ["from", "to"])]
     last: Option<usize>,
+    /// Go on with what is recorded from now on, until Ctrl-C
+    ///
+    /// In the order in which it is recorded. With --last behind these rows.
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    follow: bool,
     /// Leave out gaps and clock steps
     #[arg(long)]
     data_only: bool,
@@ -74,12 +81,11 @@ struct Printer<W: Write> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
-    let selection = if arguments.series.is_empty() {
-        Selection::all(store.catalog(), arguments.format != RowFormat::Raw)?
-    } else {
-        selection::named(&store, &arguments.series)?
-    };
+    let selection = selected(&store, arguments)?;
     let mut printer = Printer::new(selection, arguments.format);
+    if arguments.follow {
+        return follow::run(arguments, store, printer);
+    }
     if let Some(rows) = arguments.last {
         let damage = printer.last(&store, rows)?;
         return Ok(told(&store, &damage, 0));
@@ -114,6 +120,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let outcome = told(&store, &notes.damage, notes.blocks_recycled);
     Ok(if printer.lost > 0 { Outcome::lost_if(true) } else { outcome })
+}
+
+fn selected(store: &Store, arguments: &Arguments) -> Result<Selection> {
+    match arguments.series.is_empty() {
+        true => Ok(Selection::all(store.catalog(), arguments.format != RowFormat::Raw)?),
+        false => selection::named(store, &arguments.series),
+    }
 }
 
 /// Says what is missing, and what that makes of the exit code.

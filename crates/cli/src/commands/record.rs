@@ -1,5 +1,6 @@
 //! `baro record`: records sources into a store until it is told to stop.
 
+mod check;
 mod declare;
 pub(crate) mod feeds;
 mod frame_bytes;
@@ -75,6 +76,12 @@ pub(crate) struct Arguments {
     /// Its table [record] has the names of the flags; see docs/settings.md.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Say what is wrong with the settings, and touch nothing
+    ///
+    /// Each mistake of the file is named by its line, and what cannot be recorded into with these
+    /// settings. The exit code is 0 if nothing is wrong, else 2.
+    #[arg(long, hide_short_help = true)]
+    check: bool,
     /// Make the store first if there is none
     ///
     /// With a log of this size. Recording starts at once, while the log grows in the background.
@@ -235,6 +242,9 @@ impl Tuning {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.check {
+        return check::run(arguments);
+    }
     if arguments.plain {
         return plain::run(arguments);
     }

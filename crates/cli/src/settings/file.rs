@@ -1,7 +1,6 @@
 //! The file of settings: TOML with one table a verb, read with the line of each key.
 
 use std::fmt;
-use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 /// One key with its value.
@@ -32,36 +31,44 @@ impl fmt::Display for Value {
     }
 }
 
-/// The entries of the table `verb` in `text`, which came from `path`.
-///
-/// # Errors
-/// It is no TOML, it has another table, or a value that no flag has; with file and line.
-pub(super) fn read(path: &Path, verb: &str, text: &str) -> Result<Vec<Entry>, String> {
+/// Something that is wrong, and its line.
+pub(super) type Fault = (usize, String);
+
+/// The entries of the table `verb` in `text`, and what is wrong in it: it is no TOML, it has another
+/// table, or a value that no flag has.
+pub(super) fn read(verb: &str, text: &str) -> (Vec<Entry>, Vec<Fault>) {
     let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
-    let fail = |at: usize, said: &str| format!("{}:{}: {said}", path.display(), line(at));
-    let file = DeTable::parse(text)
-        .map_err(|error| fail(error.span().map_or(0, |span| span.start), error.message()))?;
-    let mut entries = Vec::new();
+    let (file, errors) = DeTable::parse_recoverable(text);
+    let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    let said = |error: &toml::de::Error| (line(start(error)), error.message().to_owned());
+    // What follows a mistake of grammar may be read wrong because of it.
+    if !errors.is_empty() {
+        return (Vec::new(), errors.iter().map(said).collect());
+    }
+    let (mut entries, mut faults) = (Vec::new(), Vec::new());
     for (name, table) in file.get_ref() {
         let found: &str = name.get_ref();
         let table = match table.get_ref() {
             DeValue::Table(table) if found == verb => table,
             _ => {
                 let said = format!("expected the table [{verb}] only, found {found}");
-                return Err(fail(name.span().start, &said));
+                faults.push((line(name.span().start), said));
+                continue;
             }
         };
         for (key, value) in table {
-            let name: &str = key.get_ref();
-            let value = of(value.get_ref()).ok_or_else(|| {
-                let said = format!("{name}: expected true, false, a text, a number, or a list");
-                fail(key.span().start, &said)
-            })?;
-            entries.push(Entry { line: line(key.span().start), key: name.to_owned(), value });
+            let (name, line): (&str, _) = (key.get_ref(), line(key.span().start));
+            match of(value.get_ref()) {
+                Some(value) => entries.push(Entry { line, key: name.to_owned(), value }),
+                None => {
+                    let said = "expected true, false, a text, a number, or a list";
+                    faults.push((line, format!("{name}: {said}")));
+                }
+            }
         }
     }
     entries.sort_by_key(|entry| entry.line);
-    Ok(entries)
+    (entries, faults)
 }
 
 fn of(value: &DeValue<'_>) -> Option<Value> {
@@ -92,7 +99,11 @@ mod tests {
     use super::*;
 
     fn entries(text: &str) -> Result<Vec<Entry>, String> {
-        read(Path::new("f"), "record", text)
+        let (entries, faults) = read("record", text);
+        match faults.first() {
+            Some((line, said)) => Err(format!("f:{line}: {said}")),
+            None => Ok(entries),
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::ring::RingReader;
 use crate::types::KnownTypes;
 use baro_log::Recovery;
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
-use baro_ondisk::{BlockBuilder, DeadTail, SampleStage, StoreId, Wear};
+use baro_ondisk::{BlockBuilder, DeadTail, SampleStage, SegmentHeader, StoreId, Summary, Wear};
 use baro_sys::memory::AlignedBuffer;
 use pins::OpenPin;
 use std::collections::HashMap;
@@ -81,6 +81,7 @@ struct Segment {
     index: u32,
     epoch: u64,
     first_block: u64,
+    header: SegmentHeader,
     offset: u64,
     /// Blocks may follow: the header is durable, or there is no earlier life that it must replace.
     ready: bool,
@@ -123,6 +124,9 @@ pub struct Engine {
     free: Vec<AlignedBuffer>,
     free_units: Vec<AlignedBuffer>,
     segment: Option<Segment>,
+    /// What that segment holds, or the one that recovery found; none after a failure, until the next
+    /// segment is started.
+    told: Option<Summary>,
     /// The next segment waits for a sync.
     wants_segment: bool,
     flights: Flights,
@@ -215,6 +219,7 @@ impl Engine {
             free: buffers(start.buffers.max(2), start.block_bytes)?,
             free_units: buffers(3, UNIT_BYTES)?,
             segment: None,
+            told: recovery.summary,
             wants_segment: false,
             flights: Flights::default(),
             writes: 0,

@@ -9,6 +9,7 @@
 
 use super::{Every, Query, Sources};
 use crate::facts::Wanted;
+use crate::latest::{Latest, Next};
 use crate::unsettled::Known;
 use crate::{Interval, Result, Store};
 use baro_sys::storage::Storage;
@@ -31,31 +32,50 @@ pub(super) fn sources<S: Storage>(
     wanted: &Wanted,
     rows: usize,
 ) -> Result<(Sources<S::File>, Interval)> {
-    let known = store.unsettled_with(wanted)?;
-    // Those of equal times in the order of recording.
-    let mut newest_first: Vec<usize> = (0..known.len()).collect();
-    let latest_ns = |at: &usize| known.get(*at).map(|known| known.block.times_ns.1);
-    newest_first.sort_by_key(|at| std::cmp::Reverse(latest_ns(at)));
-    let (mut taken, mut more) = (0, 1);
+    let latest = Latest::new(store, store.lately()?, wanted)?;
+    if let Some(found) = back(store, ids, query, latest, rows)? {
+        return Ok(found);
+    }
+    // A link that leads nowhere.
+    let latest = Latest::new(store, store.recent()?, wanted)?;
+    Ok(match back(store, ids, query, latest, rows)? {
+        Some(found) => found,
+        None => (Sources::of(store, wanted)?, query.interval),
+    })
+}
+
+/// None if a link leads nowhere.
+fn back<S: Storage>(
+    store: &Store<S>,
+    ids: &[u32],
+    query: &Query,
+    mut latest: Latest<'_, S>,
+    rows: usize,
+) -> Result<Option<(Sources<S::File>, Interval)>> {
+    let (mut blocks, mut more): (Vec<Known<'_>>, usize) = (Vec::new(), 1);
     loop {
         // All that is later than this is in blocks that were taken, and in runs.
-        let bound_ns = newest_first.get(taken).and_then(latest_ns);
+        let bound_ns = latest.bound_ns();
         let interval = match bound_ns {
             Some(bound_ns) => behind(bound_ns, query),
             None => Some(query.interval),
         };
         if let Some(interval) = interval {
-            let mut these = newest_first.get(..taken).unwrap_or(&[]).to_vec();
-            these.sort_unstable();
-            let blocks: Vec<Known<'_>> =
-                these.iter().filter_map(|at| known.get(*at).copied()).collect();
+            // Those of equal times in the order of recording.
+            blocks.sort_unstable_by_key(Known::key);
             let sources = Sources::within(&store.runs, store.unsettled(&blocks)?, interval);
             let all = bound_ns.is_none();
             if all || has_rows(store, &sources, ids, &Query { interval, ..query.clone() }, rows)? {
-                return Ok((sources, interval));
+                return Ok(Some((sources, interval)));
             }
         }
-        taken = known.len().min(taken + more);
+        for _ in 0..more {
+            match latest.next()? {
+                Next::Block(known) => blocks.push(known),
+                Next::Broken => return Ok(None),
+                Next::End => break,
+            }
+        }
         more *= 2;
     }
 }

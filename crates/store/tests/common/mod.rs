@@ -1,6 +1,8 @@
 //! Stores made through a real recorder, and what was pushed into them.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+pub mod counted;
+
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};

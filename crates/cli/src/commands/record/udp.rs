@@ -47,13 +47,8 @@ impl UdpFeed {
         channel: Option<String>,
         series_max: usize,
     ) -> Result<Self> {
-        if !address.ip().is_loopback() && !network {
-            return Err(format!(
-                "--udp {address}: expected an address of this machine only, such as 127.0.0.1, \
-                 found one that others reach: anybody there could write into the store; allow it \
-                 with --udp-network"
-            )
-            .into());
+        if let Some(said) = is_open(address, network) {
+            return Err(format!("--udp {address}: {said}").into());
         }
         let udp = Udp::bind(address, buffer_bytes)?;
         let granted_bytes = udp.buffer_bytes();
@@ -70,6 +65,14 @@ impl UdpFeed {
     pub(crate) fn reading(self, form: TextForm) -> Self {
         UdpFeed { form, ..self }
     }
+}
+
+/// What is wrong with an address that others reach, unless that was asked for.
+pub(super) fn is_open(address: SocketAddr, network: bool) -> Option<&'static str> {
+    (!address.ip().is_loopback() && !network).then_some(
+        "expected an address of this machine only, such as 127.0.0.1, found one that others reach: \
+         anybody there could write into the store; allow it with --udp-network",
+    )
 }
 
 /// An address and a port.

@@ -41,11 +41,25 @@ impl Engine {
         let (index, epoch, offset) = (segment.index, segment.epoch, segment.offset);
         segment.offset += UNIT_BYTES as u64;
         self.marked = true;
+        self.tell_end(device);
         let header = end_mark(&mut buffer, self.block_header(epoch));
         self.note_block(&header);
         // No records: no ring gets anything back for it.
         let positions = Some(self.flights.positions());
         self.launch(device, (index, offset, UNIT_BYTES), buffer, positions, self.now.monotonic_ns);
+    }
+
+    /// Hands over the unit that says what the segment holds, if the mark leaves room for it.
+    fn tell_end(&mut self, device: &mut impl Device) {
+        let last = self.segment_bytes - UNIT_BYTES as u64;
+        let Some(segment) = self.segment.as_ref().filter(|of| of.offset <= last) else { return };
+        let Some(told) = self.told.filter(|told| told.epoch == segment.epoch) else { return };
+        let Some(mut unit) = self.free_units.pop() else { return };
+        let (bytes, _) = segment.header.encode_with(&[], &self.wear_now(), Some(&told));
+        unit.copy_from_slice(&bytes);
+        let place = (segment.index, last, UNIT_BYTES);
+        let positions = Some(self.flights.positions());
+        self.launch(device, place, unit, positions, self.now.monotonic_ns);
     }
 
     /// What the header of the next block says of this writer.

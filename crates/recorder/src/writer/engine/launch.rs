@@ -8,7 +8,7 @@ use crate::writer::flight::Flight;
 use crate::writer::status::Trouble;
 use baro_log::dead_from;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{SegmentHeader, SegmentKind, Wear};
+use baro_ondisk::{SegmentHeader, SegmentKind, Summary, Wear};
 use baro_sys::memory::AlignedBuffer;
 
 impl Engine {
@@ -36,8 +36,10 @@ impl Engine {
         let Some(mut buffer) = self.filling.take() else { return false };
         let (index, offset, epoch) = (segment.index, segment.offset, segment.epoch);
         segment.offset += bytes;
-        let header = self.block_header(epoch);
+        let mut header = self.block_header(epoch);
+        header.link = self.told.and_then(|told| told.link(offset, self.builder.time_min_ns()));
         let header = self.builder.finish(&mut buffer, header);
+        self.told.iter_mut().for_each(|told| told.add(offset, &header));
         debug_assert_eq!(header.block_bytes() as u64, bytes);
         self.stage.clear();
         let samples_bytes = u64::from(header.section_bytes) + std::mem::take(&mut self.loose_bytes);
@@ -116,12 +118,13 @@ impl Engine {
             let known = |epoch| dead_from(&self.dead, epoch);
             known(end.epoch) == u64::MAX && known(end.epoch + 1) > end.end
         }));
-        let (bytes, crc) = header.encode_with(&self.dead, &self.wear_now());
+        let (bytes, crc) = header.encode_with(&self.dead, &self.wear_now(), self.told.as_ref());
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;
         let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
         let ready = untouched;
-        self.segment = Some(Segment { index, epoch, first_block, offset, ready });
+        self.segment = Some(Segment { index, epoch, first_block, header, offset, ready });
+        self.told = Some(Summary::new(epoch, first_block));
         self.status.segments_started += 1;
         self.note_choice();
         self.offer_copy();
@@ -130,7 +133,7 @@ impl Engine {
     }
 
     /// What the store's writers have handed to the device up to now.
-    fn wear_now(&self) -> Wear {
+    pub(super) fn wear_now(&self) -> Wear {
         Wear {
             log_bytes: self.wear.log_bytes + self.status.device_bytes,
             padding_bytes: self.wear.padding_bytes + self.status.padding_bytes,

@@ -106,6 +106,7 @@ impl Engine {
             self.failing = true;
             self.status.segments_suspect += 1;
         }
+        self.told = None;
         if let Some(current) = self.segment.take()
             && self.durable_block <= current.first_block
         {

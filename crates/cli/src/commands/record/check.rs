@@ -1,0 +1,71 @@
+//! `baro record --check`: what is wrong with the settings, without a store, a socket or a ring being
+//! touched.
+//!
+//! What the parser refuses is said by it, for all entries of the file at once (`settings.rs`). Here is
+//! what only the store, the recorder and the sources know. Held by
+//! `a_check_names_every_mistake_and_touches_nothing`.
+
+use super::{Arguments, Input, frame_bytes, udp};
+use crate::failure::{Outcome, Result};
+use crate::settings::line_of;
+use baro_log::Geometry;
+use baro_ondisk::WhenFull;
+use baro_recorder::Error;
+use clap::error::ErrorKind;
+use std::path::PathBuf;
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let faults = faults(arguments);
+    if faults.is_empty() {
+        out!("nothing is wrong with these settings");
+        return Ok(Outcome::lost_if(false));
+    }
+    let file = arguments.config.clone();
+    let file = file.or_else(|| std::env::var_os("BARO_CONFIG").map(PathBuf::from));
+    let said = faults.iter().map(|(key, said)| {
+        let line = file.as_ref().and_then(|file| Some((file, line_of(file, key)?)));
+        match line {
+            Some((file, line)) => format!("{}:{line}: {key}: {said}", file.display()),
+            None => format!("{key}: {said}"),
+        }
+    });
+    let said = said.collect::<Vec<_>>().join("\n");
+    Err(clap::Error::raw(ErrorKind::ValueValidation, said).into())
+}
+
+/// By the name of the setting.
+fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let store = &arguments.store;
+    if let Some(log_bytes) = arguments.init
+        && let Err(error) = Geometry::for_log(log_bytes, WhenFull::Stop)
+    {
+        found.push(("init", error.to_string()));
+    }
+    let is_there = baro_sys::files::exists(&store.join(baro_log::IDENTITY));
+    if is_there || arguments.init.is_none() {
+        let opened = baro_log::open_folder(store);
+        let read = opened.and_then(|folder| baro_log::read_identity(&folder, store).map(drop));
+        found.extend(read.err().map(|error| ("store", error.to_string())));
+    }
+    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
+    let record_bytes = match arguments.stdin {
+        Some(Input::Frames) if is_there => frame_bytes::largest_of(store),
+        _ => frame_bytes,
+    };
+    if let Err(error) = arguments.tuning.options(record_bytes).check() {
+        let key = match &error {
+            Error::Setting { name, .. } if name.starts_with("ring") => "ring",
+            Error::Setting { name, .. } if name.starts_with("durable") => "durable-within",
+            Error::Setting { name, .. } if name.starts_with("priority") => "fifo",
+            _ => "frame-bytes",
+        };
+        found.push((key, error.to_string()));
+    }
+    found.extend(arguments.text.form().err().map(|error| ("columns", error.to_string())));
+    for address in &arguments.udp {
+        let said = udp::is_open(*address, arguments.udp_network);
+        found.extend(said.map(|said| ("udp", format!("{address}: {said}"))));
+    }
+    found
+}

@@ -1,0 +1,159 @@
+//! What is recorded from now on, block by block in the order of writing.
+//!
+//! A place in the log is kept, not a time: so late and early rows come as they are recorded, each once.
+//! Nothing is read twice. Held by `tests/live.rs`.
+
+use crate::Result;
+use crate::damage::{Damage, Loss, Source};
+use crate::mask::Mask;
+use crate::read::{LiveBlock, Notes, RecordRef};
+use crate::segments::SegmentRef;
+use crate::store::{Store, for_each_record};
+use baro_log::{Blocks, Found, FoundHeader, Walk};
+use baro_ondisk::{BlockHeader, UnfoldedSamples};
+use baro_sys::storage::{Storage, StorageFile};
+use std::ops::ControlFlow;
+
+/// A place in the log behind which nothing has been handed out yet: see [`Store::follow`].
+#[derive(Clone, Debug, Default)]
+pub struct Follow {
+    epoch: u64,
+    session: u64,
+    /// Of the next block.
+    sequence: u64,
+    /// Where it is in its segment, and the CRC that it names; 0 if that is still to be found.
+    offset: u64,
+    previous_crc: u32,
+}
+
+impl<S: Storage> Store<S> {
+    /// The place behind all that this view of the store has.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn end(&self) -> Result<Follow> {
+        let last = self.near()?.segments.last();
+        Ok(last.map_or_else(Follow::default, |last| Follow {
+            epoch: last.segment.header.epoch,
+            session: last.segment.header.session,
+            sequence: last.live.end,
+            ..Follow::default()
+        }))
+    }
+
+    /// Calls `each` with the records behind a place as they were written, until it breaks, and moves the
+    /// place behind the blocks that were read. Sees what was recorded before the last
+    /// [`Store::refresh`], in blocks of which all is written; a power cut may still take the last of them.
+    ///
+    /// # Errors
+    /// The operating system refuses; damage, and what went round before it was read, is in the notes.
+    pub fn follow(
+        &self,
+        place: &mut Follow,
+        mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Notes> {
+        let (mut notes, mut blocks) = (Notes::default(), Blocks::new()?);
+        let mut unfolded = UnfoldedSamples::default();
+        for segment in &self.segments.started {
+            let header = &segment.header;
+            if header.epoch < place.epoch {
+                continue;
+            }
+            let file = self.storage.open(&segment.file.name(), self.access)?;
+            let mut walk = blocks.walk(&file, *header, segment.crc);
+            if header.epoch > place.epoch {
+                if !place.may_leave(&mut walk, self.segments.newest_epoch)? {
+                    break;
+                }
+                place.enter(segment, &mut notes);
+            }
+            if !place.find(&mut walk)? {
+                break;
+            }
+            loop {
+                let offset = walk.scan().offset();
+                let Found::Block(block) = walk.next_block()? else { break };
+                notes.blocks += 1;
+                place.pass(offset, &block.header);
+                let mask = Mask::of_block(&self.runs.deletions, &block.header);
+                let file = segment.file;
+                let live = LiveBlock { block, file, offset, mask: mask.as_ref() };
+                let take = |record: &RecordRef<'_>| each(record);
+                if for_each_record(&live, &mut notes, &mut unfolded, take).is_break() {
+                    return Ok(notes);
+                }
+            }
+        }
+        Ok(notes)
+    }
+}
+
+impl Follow {
+    /// Whether the segment of `walk`, a later one, may be entered: all of the one before has been read,
+    /// or never will be.
+    fn may_leave<F: StorageFile>(&self, walk: &mut Walk<'_, F>, newest: u64) -> Result<bool> {
+        let header = *walk.scan().header();
+        if header.session != self.session || header.first_block <= self.sequence {
+            return Ok(true);
+        }
+        // Blocks of the segment before are still on their way, unless a later one knows them durable.
+        if header.epoch < newest {
+            return Ok(true);
+        }
+        let mut proven = false;
+        while let FoundHeader::Block(found) = walk.next_header()? {
+            proven |= found.durable > self.sequence;
+        }
+        Ok(proven)
+    }
+
+    /// Goes to the start of a later segment.
+    fn enter(&mut self, segment: &SegmentRef, notes: &mut Notes) {
+        let header = &segment.header;
+        let same = header.session == self.session;
+        if same && header.first_block > self.sequence {
+            let (expected, found) = (self.sequence, header.first_block);
+            if header.epoch > self.epoch + 1 {
+                notes.blocks_recycled += found - expected;
+            } else {
+                let (file, source) = (segment.file.name(), Source::Sequence { expected, found });
+                let loss = Loss::Blocks(found - expected);
+                notes.take_damage(Damage { file, offset: 64, source, loss });
+            }
+        }
+        // Of a segment that begins again after a failure what was handed out is passed over.
+        let sequence =
+            if same { self.sequence.max(header.first_block) } else { header.first_block };
+        *self =
+            Follow { epoch: header.epoch, session: header.session, sequence, ..Follow::default() };
+    }
+
+    /// Moves a walk to this place; false if it is not written yet.
+    fn find<F: StorageFile>(&mut self, walk: &mut Walk<'_, F>) -> Result<bool> {
+        if self.offset > 0 {
+            let (sequence, previous_crc) = (self.sequence, self.previous_crc);
+            let session = self.session;
+            let next = BlockHeader { session, sequence, previous_crc, ..BlockHeader::default() };
+            walk.resume(self.offset, &next);
+            return Ok(true);
+        }
+        // From the start, by headers; `may_leave` may have moved on.
+        walk.rewind();
+        while walk.scan().sequence() < self.sequence {
+            match walk.next_header()? {
+                FoundHeader::Block(_) => {}
+                FoundHeader::End(_) => match walk.find_proof()? {
+                    Some((at, header)) => walk.resume(at, &header),
+                    None => return Ok(false),
+                },
+            }
+        }
+        Ok(true)
+    }
+
+    fn pass(&mut self, offset: u64, header: &BlockHeader) {
+        self.sequence = header.sequence + 1;
+        self.offset = offset + header.block_bytes() as u64;
+        self.previous_crc = header.crc;
+    }
+}
