@@ -25,6 +25,6 @@ mod time;
 mod zone;
 
 pub use form::{Kind, Role, TextForm};
-pub use sample::{Mark, Sample, Scalar};
+pub use sample::{Joint, Mark, Sample, Scalar};
 pub use time::{TimeFault, Times, zone_s};
 pub use zone::{Rules, Zone};

@@ -15,7 +15,7 @@ use super::record::stdin::{self, Came};
 use super::text_form::TextArguments;
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
-use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
+use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_log::{Role, StoreLock};
 use baro_recorder::{Options, Recorder, Retention};
 use baro_sources::Sample;
@@ -324,10 +324,10 @@ fn take_sample(
     item: std::result::Result<Sample<'_>, impl std::fmt::Display>,
 ) {
     match item {
-        Ok(Sample { line, time_ns, series, value, mark }) => {
+        Ok(Sample { line, time_ns, series, joint, value, mark }) => {
             let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
             let (value, types) = ((&value).into(), mark.into());
-            reading.take(&Row { line, series: &series, time_ns, value, types });
+            reading.take(&Row { line, series: &series, time_ns, value, types, joint });
         }
         Err(error) => reading.not_understood(&error),
     }
@@ -338,10 +338,10 @@ fn take_influx(
     item: std::result::Result<InfluxSample<'_>, impl std::fmt::Display>,
 ) {
     match item {
-        Ok(InfluxSample { line, time_ns, series, value }) => {
+        Ok(InfluxSample { line, time_ns, series, joint, value }) => {
             let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
-            let (value, types) = ((&value).into(), Types::Exact);
-            reading.take(&Row { line, series, time_ns, value, types });
+            let (value, types, joint) = ((&value).into(), Types::Exact, Some(joint));
+            reading.take(&Row { line, series, time_ns, value, types, joint });
         }
         Err(error) => reading.not_understood(&error),
     }
@@ -350,9 +350,14 @@ fn take_influx(
 fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
     let rows = parquet::import(files::open(path)?, choice, |item| {
         match item {
-            Imported::Sample { row, series, time_ns, value } => {
+            Imported::Sample { row, series, joint, time_ns, value } => {
                 let (value, types) = (value_of(value), Types::Exact);
-                reading.take(&Row { line: row, series, time_ns, value, types });
+                let joint = match joint {
+                    parquet::Joint::None => None,
+                    parquet::Joint::Whole => Some(Joint::WHOLE),
+                    parquet::Joint::Behind(bytes) => Some(Joint::behind(bytes)),
+                };
+                reading.take(&Row { line: row, series, time_ns, value, types, joint });
             }
             Imported::Refused(refusal) => {
                 reading.not_understood(&format_args!("row {}: {}", refusal.row, refusal.reason));
