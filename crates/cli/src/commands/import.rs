@@ -10,14 +10,14 @@
 mod beside;
 mod reading;
 mod report;
+mod turn;
 
 use super::record::stdin::{self, Came};
 use super::text_form::TextArguments;
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
 use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
-use baro_log::{Role, StoreLock};
-use baro_recorder::{Options, Recorder, Retention};
+use baro_recorder::Recorder;
 use baro_sources::Sample;
 use baro_sources::csv::{self, CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
@@ -172,7 +172,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
     termination::watch()?;
     let waiting = Waiting::default();
-    let recorder = if arguments.dry_run { None } else { own_recorder(&arguments.store)? };
+    let recorder = if arguments.dry_run { None } else { turn::take(&arguments.store)? };
     let target = match &recorder {
         _ if arguments.dry_run => Target::nowhere(&arguments.store)?,
         Some(recorder) => Target::of(recorder, Room::WhileItMoves(&waiting))?,
@@ -197,16 +197,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let report = Report::new(read, failed, closed.as_ref(), arguments);
     report.print(arguments.format == ImportFormat::Json)?;
     report.outcome()
-}
-
-/// The store opened for recording; `None` where another process records into it. Nothing is recycled
-/// that is not settled: who imports waits for that.
-fn own_recorder(store: &Path) -> Result<Option<Recorder>> {
-    let retention = Retention { keep_unsettled: true, ..Retention::default() };
-    Ok(match StoreLock::holder_at(store, Role::Recording)? {
-        Some(_) => None,
-        None => Some(Recorder::open(store, Options { retention, ..Options::default() })?),
-    })
 }
 
 fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
