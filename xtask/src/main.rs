@@ -13,6 +13,7 @@ mod full;
 mod fuzz;
 mod lab;
 mod libbaro;
+mod peers;
 mod probes;
 mod readers;
 mod results;

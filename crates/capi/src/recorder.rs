@@ -78,6 +78,7 @@ fn checked(given: &baro_open_options) -> Result<Options> {
         rings,
         cpu: (given.flags & BARO_OPEN_CPU != 0).then_some(given.cpu as usize),
         fifo: (fifo != 0).then_some(fifo),
+        says: None,
         retention: Retention {
             keep_bytes: (given.keep_bytes != 0).then_some(given.keep_bytes),
             keep_ns: (given.keep_ns != 0).then_some(given.keep_ns),

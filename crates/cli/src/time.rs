@@ -1,4 +1,5 @@
-//! Times as people read and write them. Always UTC: a record of a machine has no time zone.
+//! Times as people read and write them. In UTC, as a record of a machine has no time zone, unless a zone
+//! was said beside them.
 //!
 //! Invariant: what is shown reads back; a text that could mean two times is refused with how to write
 //! either. Held by the tests below.
@@ -7,7 +8,8 @@ pub(crate) use baro_show::rfc3339 as show;
 use baro_sources::{TimeFault, Times, Zone};
 use baro_sys::clock;
 
-const DAY_NS: i64 = 86_400_000_000_000;
+const SECOND_NS: i64 = 1_000_000_000;
+const DAY_NS: i64 = 86_400 * SECOND_NS;
 
 /// What is expected where a time is none.
 const EXPECTED: &str = "a time such as 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h \
@@ -16,10 +18,35 @@ const EXPECTED: &str = "a time such as 2026-11-21, '2026-11-21 21:03', 21:03 (to
 
 /// A point in time; see [`EXPECTED`].
 pub(crate) fn parse(text: &str) -> Result<i64, String> {
-    read(text, clock::realtime_ns())
+    read(text, clock::realtime_ns(), Zone::Ahead(0))
 }
 
-fn read(text: &str, now_ns: i64) -> Result<i64, String> {
+/// A point in time of which it is said elsewhere in which zone its clock is.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    text: String,
+    read_ns: i64,
+    utc_ns: i64,
+}
+
+impl Moment {
+    /// Reads it as [`parse`] does.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let read_ns = clock::realtime_ns();
+        let utc_ns = read(text, read_ns, Zone::Ahead(0))?;
+        Ok(Moment { text: text.to_owned(), read_ns, utc_ns })
+    }
+
+    /// Nanoseconds since 1970.
+    pub(crate) fn ns(&self, zone: Option<Zone>) -> Result<i64, String> {
+        match zone {
+            None => Ok(self.utc_ns),
+            Some(zone) => read(&self.text, self.read_ns, zone),
+        }
+    }
+}
+
+fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
     let text = text.trim();
     if text == "now" {
         return Ok(now_ns);
@@ -28,43 +55,47 @@ fn read(text: &str, now_ns: i64) -> Result<i64, String> {
     if let Ok(ago_ns) = crate::size::nanoseconds(ago) {
         return Ok(now_ns.saturating_sub_unsigned(ago_ns));
     }
-    let midnight_ns = now_ns - now_ns.rem_euclid(DAY_NS);
-    if let Some(of_day_ns) = time_of_day(text) {
-        return Ok(midnight_ns.saturating_add(of_day_ns));
-    }
+    let now_s = now_ns.div_euclid(SECOND_NS);
+    let clock_ns = now_ns.saturating_add(zone.ahead_s(now_s).saturating_mul(SECOND_NS));
+    let date = |days_before: i64| {
+        let day_ns = clock_ns.saturating_sub(days_before * DAY_NS);
+        show(day_ns).chars().take(10).collect::<String>()
+    };
     let (day, of_day) = text.split_once(' ').unwrap_or((text, "00:00"));
     let days_before = ["today", "yesterday"].iter().position(|name| *name == day);
-    if let Some((days, of_day_ns)) = days_before.zip(time_of_day(of_day)) {
-        let days_ns = i64::try_from(days).unwrap_or(0) * DAY_NS;
-        return Ok(midnight_ns - days_ns + of_day_ns);
-    }
+    let days_before = days_before.and_then(|days| i64::try_from(days).ok());
+    let text = match days_before {
+        _ if is_time_of_day(text) => format!("{} {text}", date(0)),
+        Some(days) if is_time_of_day(of_day) => format!("{} {of_day}", date(days)),
+        _ => text.to_owned(),
+    };
     // A date without a time of day begins then; seconds may be left out.
-    let minutes = text.len() == 16 && text.get(11..).and_then(time_of_day).is_some();
-    let whole = if minutes { format!("{text}:00") } else { text.to_owned() };
-    Times::checked().in_zone(Zone::Ahead(0)).read(&whole).map_err(|fault| match fault {
+    let minutes = text.len() == 16 && text.get(11..).is_some_and(is_time_of_day);
+    let whole = if minutes { format!("{text}:00") } else { text.clone() };
+    Times::checked().in_zone(zone).read(&whole).map_err(|fault| match fault {
         TimeFault::Unit { unit } => {
             let hint = if unit == "s" { format!("; of seconds: {text}.0") } else { String::new() };
             format!("expected nanoseconds from 1980 on, found {text}, which may be {unit}{hint}")
         }
         TimeFault::Far => format!("expected nanoseconds before 2100, found {text}"),
         TimeFault::Calendar => format!("expected a date and time that exist, found {text:?}"),
+        TimeFault::Skipped | TimeFault::Twice => format!("expected {fault}, found {text:?}"),
         _ => format!("expected {EXPECTED}, found {text:?}"),
     })
 }
 
-/// `13:00` or `13:00:05`, as time since midnight.
-fn time_of_day(text: &str) -> Option<i64> {
-    if !matches!(text.len(), 5 | 8) {
-        return None;
-    }
+/// `13:00` or `13:00:05`.
+fn is_time_of_day(text: &str) -> bool {
     let parts = text.split(':').map(|part| {
         let digits = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
         part.parse::<i64>().ok().filter(|_| digits)
     });
-    let parts: Vec<i64> = parts.collect::<Option<_>>()?;
-    let (hour, minute, second) = (parts.first()?, parts.get(1)?, parts.get(2).unwrap_or(&0));
-    let exists = *hour < 24 && *minute < 60 && *second < 60;
-    exists.then_some((hour * 3_600 + minute * 60 + second) * 1_000_000_000)
+    let parts: Option<Vec<i64>> = parts.collect();
+    match parts.as_deref() {
+        Some([hour, minute]) => *hour < 24 && *minute < 60,
+        Some([hour, minute, second]) => *hour < 24 && *minute < 60 && *second < 60,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +129,8 @@ mod tests {
             ("yesterday", "2026-11-24T00:00:00.000000000Z"),
             ("yesterday 23:59", "2026-11-24T23:59:00.000000000Z"),
             ("1h", "2026-11-25T12:30:15.500000000Z"),
+            ("1h30m", "2026-11-25T12:00:15.500000000Z"),
+            ("1w", "2026-11-18T13:30:15.500000000Z"),
             ("-1h", "2026-11-25T12:30:15.500000000Z"),
             ("90m ago", "2026-11-25T12:00:15.500000000Z"),
             ("2 d ago", "2026-11-23T13:30:15.500000000Z"),
@@ -105,7 +138,36 @@ mod tests {
             ("1700000000500000000", "2023-11-14T22:13:20.500000000Z"),
             ("5", "1970-01-01T00:00:00.000000005Z"),
         ] {
-            assert_eq!(read(text, now_ns).map(show), Ok(means.to_owned()), "{text}");
+            assert_eq!(
+                read(text, now_ns, Zone::Ahead(0)).map(show),
+                Ok(means.to_owned()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_zone_that_is_said_is_that_of_dates_and_clocks() {
+        let now_ns = parse("2026-11-25T23:30:15.5Z").unwrap();
+        for (text, means) in [
+            ("2026-11-25", "2026-11-24T23:00:00.000000000Z"),
+            ("2026-11-25 13:00", "2026-11-25T12:00:00.000000000Z"),
+            ("2026-11-25 13:00:01Z", "2026-11-25T13:00:01.000000000Z"),
+            // It is the 26th there.
+            ("00:10", "2026-11-25T23:10:00.000000000Z"),
+            ("today", "2026-11-25T23:00:00.000000000Z"),
+            ("yesterday 23:59:01", "2026-11-25T22:59:01.000000000Z"),
+            ("1h", "2026-11-25T22:30:15.500000000Z"),
+            ("now", "2026-11-25T23:30:15.500000000Z"),
+            ("5", "1970-01-01T00:00:00.000000005Z"),
+        ] {
+            let moment = Moment { text: text.to_owned(), read_ns: now_ns, utc_ns: 7 };
+            assert_eq!(
+                moment.ns(Some(Zone::Ahead(3_600))).map(show),
+                Ok(means.to_owned()),
+                "{text}"
+            );
+            assert_eq!(moment.ns(None), Ok(7));
         }
     }
 
@@ -123,7 +185,7 @@ mod tests {
             ("1é:00", "such as 2026-11-21"),
             ("2026-11-25é13:00", "2026-11-25é13:00"),
         ] {
-            let error = read(text, 0).unwrap_err();
+            let error = read(text, 0, Zone::Ahead(0)).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
     }

@@ -4,9 +4,11 @@
 mod calls;
 mod place;
 
+use baro_log::{Role, StoreLock};
 use calls::{feed as run, stderr as said};
 use place::Folder;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Output, Stdio};
 
 impl Folder {
@@ -183,6 +185,51 @@ fn a_full_log_ends_an_import_with_its_reason() {
     let output = run(&["import", &store, "-", "--input", "csv"], text.as_bytes());
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("the log is full"), "{}", said(&output));
+}
+
+#[test]
+fn an_import_waits_for_another_one() {
+    let folder = Folder::new("turns");
+    let store = folder.store();
+    let import = |file: &str| {
+        let mut import = Command::new(env!("CARGO_BIN_EXE_baro"));
+        import.args(["import", &store, file, "--input", "csv", "--format", "json"]);
+        import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut first = import("-");
+    let mut input = first.stdin.take().unwrap();
+    input.write_all(b"1,a,1\n").unwrap();
+    let holds = (0..1_000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        let said = StoreLock::said_at(store.as_ref(), Role::Recording).unwrap();
+        said.as_deref() == Some("import")
+    });
+    assert!(holds && first.try_wait().unwrap().is_none());
+    // Two that wait, and one that is told to end before its turn has come.
+    let (b, c) = (folder.file("b.csv", "2,b,2\n"), folder.file("c.csv", "3,a,3\n"));
+    let mut waiting = [import(&b), import(&c), import(&b)];
+    let sentence = format!(
+        "baro: {store}: process {} imports into it; this import begins when that one ends\n",
+        first.id()
+    );
+    for one in &mut waiting {
+        let mut line = String::new();
+        BufReader::new(one.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.ends_with(&sentence["baro: ".len()..]), "{line}");
+    }
+    let [second, third, stopped] = waiting;
+    let killed = Command::new("kill").args(["-INT", &stopped.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let stopped = stopped.wait_with_output().unwrap();
+    assert_eq!(
+        (stopped.status.code(), said(&stopped).contains("nothing was read")),
+        (Some(1), true)
+    );
+    drop(input);
+    for one in [first, second, third] {
+        assert_eq!(counts(&one.wait_with_output().unwrap(), 0)[1], 1);
+    }
+    assert_eq!(csv(&store), "time,series,value\n1,a,1\n3,a,3\n2,b,2\n");
 }
 
 #[test]

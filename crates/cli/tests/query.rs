@@ -159,6 +159,98 @@ fn intervals_steps_and_the_last_rows() {
     assert_eq!(values(&yearly).len(), 1);
 }
 
+/// What the system's clocks show at these moments in a place.
+fn clocks(place: &str, form: &str, moments_s: &[i64]) -> Vec<String> {
+    let mut date = Command::new("date");
+    let mut date = date.env("TZ", place).env("LC_ALL", "C").args(["-f", "-", form]);
+    date = date.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = date.spawn().unwrap();
+    let lines: String = moments_s.iter().map(|moment| format!("@{moment}\n")).collect();
+    let mut input = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn steps_of_a_zone_are_those_of_its_calendar() {
+    if !std::path::Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
+        println!("skipped: the system has no zones (package tzdata)");
+        return;
+    }
+    let folder = Folder::new("calendar");
+    let store = folder.path("store");
+    // A sample every half hour of two years, and a text every six.
+    let begin_s = 1_753_999_200_i64;
+    let moments_s: Vec<i64> = (0..2 * 365 * 48).map(|n| begin_s + n * 1_800).collect();
+    let mut lines = String::new();
+    for (n, moment_s) in moments_s.iter().enumerate() {
+        writeln!(lines, "{}.0,temp,{n}", moment_s).unwrap();
+        if n % 12 == 0 {
+            writeln!(lines, "{}.0,note,\"{n}\"", moment_s).unwrap();
+        }
+    }
+    record(&store, &["temp:i64"], &lines);
+    let counts = |series: &str, more: &[&str]| {
+        let arguments = ["query", &store, series, "--agg", "count", "--format", "json"];
+        let rows: Vec<Value> = serde_json::from_str(&ok(&[&arguments[..], more].concat())).unwrap();
+        let row = |row: &Value| (row["time_ns"].as_i64().unwrap(), row["value"].as_i64().unwrap());
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    for settled in [false, true] {
+        if settled {
+            ok(&["settle", &store]);
+        }
+        for place in ["Europe/Berlin", "America/Havana", "Asia/Kathmandu", "Australia/Lord_Howe"] {
+            for (every, form) in [("1d", "+%F"), ("1w", "+%G-%V"), ("1mo", "+%Y-%m"), ("1y", "+%Y")]
+            {
+                let case = format!("{every} {place} {settled}");
+                let shown = clocks(place, form, &moments_s);
+                let found = counts("temp", &["--every", every, "--zone", place]);
+                let expected: Vec<i64> =
+                    shown.chunk_by(|a, b| a == b).map(|step| step.len() as i64).collect();
+                let lengths: Vec<i64> = found.iter().map(|row| row.1).collect();
+                assert_eq!(lengths, expected, "{case}");
+                // Steps begin where the clock has just come to their date.
+                let begins: Vec<i64> = found.iter().map(|row| row.0 / SECOND).collect();
+                let before: Vec<i64> = begins.iter().map(|begin| begin - 1).collect();
+                let (at, before) = (clocks(place, form, &begins), clocks(place, form, &before));
+                assert!(at.iter().zip(&before).all(|(at, before)| at != before), "{case}");
+                let notes = counts("note", &["--every", every, "--zone", place]);
+                assert_eq!(notes.iter().map(|row| row.1).sum::<i64>(), 2 * 365 * 4, "{case}");
+                let last = counts("temp", &["--every", every, "--zone", place, "--last", "2"]);
+                assert_eq!(last, found[found.len() - 2..], "{case}");
+            }
+        }
+        // A shift that begins at six, and steps of an hour from ten past.
+        let berlin =
+            ["--zone", "Europe/Berlin", "--from", "2026-03-28 06:00", "--to", "2026-03-31 06:00"];
+        let shifts = counts("temp", &[&berlin[..], &["--every", "1d", "--offset", "6h"]].concat());
+        assert_eq!(shifts.iter().map(|row| row.1).collect::<Vec<_>>(), [46, 48, 48]);
+        let hours = ["--every", "1h", "--offset", "10m", "--from", "1753999200.0", "--limit", "3"];
+        let hours = counts("temp", &hours).into_iter().map(|row| (row.0 / SECOND - begin_s, row.1));
+        assert_eq!(hours.collect::<Vec<_>>(), [(-3_000, 1), (600, 2), (4_200, 2)]);
+        let short = counts("temp", &["--every", "1h30m", "--to", "1754010000.0"]);
+        assert_eq!(short.iter().map(|row| row.1).sum::<i64>(), 6);
+    }
+    for (wrong, code, said) in [
+        (&["--every", "1h", "--zone", "Europe/Berlin"][..], 1, "expected a step of days"),
+        (&["--every", "1.5mo"], 2, "such as 1d, 1w, 3mo or 1y"),
+        (&["--every", "30m1h"], 2, "1h30m"),
+        (&["--every", "1d", "--offset", "25h"], 1, "--offset: expected less than"),
+        (&["--offset", "1h"], 2, "--every"),
+        (
+            &["--from", "2026-03-29 02:30", "--zone", "Europe/Berlin"],
+            1,
+            "--from: expected a time that clocks",
+        ),
+    ] {
+        let found = fails(&[&["query", &store, "temp"], wrong].concat(), code);
+        assert!(found.contains(said), "{wrong:?}: {found}");
+    }
+}
+
 #[test]
 fn mistakes_are_told() {
     let folder = Folder::new("mistakes");

@@ -111,6 +111,85 @@ fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
     }
 }
 
+/// What two names of others would become, which are not the same there.
+#[test]
+fn names_that_would_become_one_are_refused() {
+    let folder = Folder::new("text-joined");
+    let first = format!("{HEADER}1,m_a_b,1\n");
+    let labelled = format!("{HEADER}1,\"m_a{{x=\"\"1\"\"}}\",1\n");
+    let nothing = HEADER.to_owned();
+    for (input, text, sentence, rows) in [
+        (
+            "influx",
+            "m a_b=1 1\nm_a b=2 1\n",
+            "line 2: series m_a_b: expected \"m\" with \"a_b\", of which this input has made the series so \
+             far, found \"m_a\" with \"b\", which would be",
+            &first,
+        ),
+        (
+            "influx",
+            "m a=1 1\nm,__name__=m a=2 1\n",
+            "\"m\" with \"a\" and a tag __name__",
+            &format!("{HEADER}1,m_a,1\n"),
+        ),
+        (
+            "csv",
+            "#datatype,string,long,dateTime:RFC3339,double,string,string\n#group,false,false,false,false,true,true\n\
+             #default,_result,,,,,\n,result,table,_time,_value,_field,_measurement\n\
+             ,,0,1970-01-01T00:00:00.000000001Z,1,a_b,m\n,,1,1970-01-01T00:00:00.000000001Z,2,b,m_a\n",
+            "line 6: series m_a_b: expected \"m\" with \"a_b\"",
+            &first,
+        ),
+        (
+            "csv",
+            "#datatype,string,long,dateTime:RFC3339,double,string,string,string\n\
+             #group,false,false,false,false,true,true,true\n#default,_result,,,,,,\n\
+             ,result,table,_time,_value,_field,_measurement,__name__\n\
+             ,,0,1970-01-01T00:00:00.000000001Z,1,a_b,m,m\n,,1,1970-01-01T00:00:00.000000001Z,2,b,n,m\n",
+            "line 6, column 1: expected a tag __name__ that is the measurement",
+            &first,
+        ),
+        (
+            "csv",
+            "time,\"t{a=\"\"1\"\",b=\"\"2\"\"}\",\"t{b=\"\"2\"\",a=\"\"1\"\"}\"\n1,1,2\n",
+            "expected each name once",
+            &nothing,
+        ),
+        (
+            "csv",
+            "time,series,value,__name__\n1,m,1,n\n",
+            "expected a name that a label can have",
+            &nothing,
+        ),
+        (
+            "json",
+            r#"{"time":1,"m_a{x=\"1\"}":1}
+{"time":1,"t{a=\"1\",b=\"2\"}":1,"t{b=\"2\",a=\"1\"}":2}
+"#,
+            "expected each key once",
+            &labelled,
+        ),
+        (
+            "json",
+            r#"{"metric":{"__name__":"m_a","x":"1"},"values":[1],"timestamps":[0]}
+{"metric":{"__name__":"m_a","x":"1","x":"2"},"values":[2],"timestamps":[0]}
+{"metric":{"__name__":"m_a","":"1"},"values":[2],"timestamps":[0]}
+"#,
+            "line 2: expected each key once, found \"x\" twice",
+            &labelled.replace("\n1,", "\n0,"),
+        ),
+    ] {
+        let code = if *rows == nothing { 1 } else { 3 };
+        let (complaints, found) = import(&folder, input, &["--precision", "ns"], text, code);
+        assert!(complaints.contains(sentence), "{text}: {complaints}");
+        assert_eq!(&found, rows, "{text}: {complaints}");
+    }
+    // What is another series there and here has no such fault, nor has a name that is written otherwise.
+    let text = "m,x=1 a_b=1 1\nm_a b=2 1\nm\\ a b=3 1\n";
+    let (complaints, rows) = import(&folder, "influx", &["--precision", "ns"], text, 0);
+    assert_eq!(rows.lines().count(), 4, "{rows}{complaints}");
+}
+
 #[test]
 fn a_file_that_is_refused_whole_is_read_again_from_its_beginning() {
     let folder = Folder::new("text-whole");
@@ -252,7 +331,8 @@ fn fill(store: &str, random: &mut Random, finite: bool) {
             _ => Value::Text(&text),
         };
         let time_ns = random.next() as i64 >> random.below(64);
-        let row = Row { line: line + 1, series: &names[at], time_ns, value, types: Types::Exact };
+        let (line, types) = (line + 1, Types::Exact);
+        let row = Row { line, series: &names[at], time_ns, value, types, joint: None };
         // What cannot be the name of a series is refused here already.
         intake.take(&row, &mut |_| {}).unwrap();
     }

@@ -35,12 +35,42 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     scale(number, factor, text, "a size such as 64M or 500MB")
 }
 
-/// Nanoseconds: a number with ns, us, ms, s, m, h, d.
+/// Nanoseconds: a number with ns, us, ms, s, m, h, d, w; or several, the larger unit first: `1h30m`.
 ///
 /// # Errors
 /// No number, no such unit, or more than 64 bits hold.
 pub fn nanoseconds(text: &str) -> Result<u64, String> {
-    let (number, unit) = split(text);
+    let wanted = "a time such as 100ms, 30s or 1h30m";
+    let fail = || format!("expected {wanted}, found {text:?}");
+    let (mut rest, mut sum, mut before) = (text, 0_u64, u64::MAX);
+    loop {
+        let (one, behind) = first_of(rest);
+        let (ns, unit_ns) = one_duration(one, text, wanted)?;
+        let several = before < u64::MAX || !behind.is_empty();
+        if unit_ns >= before || several && one.contains('.') {
+            return Err(fail());
+        }
+        sum = sum.checked_add(ns).ok_or_else(fail)?;
+        (rest, before) = (behind, unit_ns);
+        if rest.is_empty() {
+            return Ok(sum);
+        }
+    }
+}
+
+/// The first number with its unit, and what comes behind it.
+fn first_of(text: &str) -> (&str, &str) {
+    let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let unit = text.find(|letter| !is_number(letter)).unwrap_or(text.len());
+    let end = text[unit..].find(is_number).map_or(text.len(), |at| unit + at);
+    // What begins with no number is no duration, whatever comes.
+    let (one, behind) = if unit == 0 { (text, "") } else { text.split_at(end) };
+    (one.trim_end(), behind)
+}
+
+/// A number with its unit, and that in nanoseconds.
+fn one_duration(one: &str, text: &str, wanted: &str) -> Result<(u64, u64), String> {
+    let (number, unit) = split(one);
     let factor: u64 = match unit {
         "ns" => 1,
         "us" => 1_000,
@@ -49,14 +79,15 @@ pub fn nanoseconds(text: &str) -> Result<u64, String> {
         "m" | "min" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "d" => 86_400_000_000_000,
+        "w" => 604_800_000_000_000,
         "" if number.parse::<f64>().is_ok() => {
             return Err(format!(
                 "expected a time with its unit, such as {number}s, found {text:?}"
             ));
         }
-        _ => return Err(format!("expected a time such as 100ms or 30s, found {text:?}")),
+        _ => return Err(format!("expected {wanted}, found {text:?}")),
     };
-    scale(number, factor, text, "a time such as 100ms or 30s")
+    Ok((scale(number, factor, text, wanted)?, factor))
 }
 
 /// As [`nanoseconds`], but no time at all is refused.
@@ -103,6 +134,15 @@ mod tests {
         for bad in ["", "M", "-1M", "5X", "1e3", "99999999999T", "1.2.3M"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
+        assert_eq!(nanoseconds("1h30m"), Ok(5_400_000_000_000));
+        assert_eq!(nanoseconds("1w 2 d 3s"), Ok(777_603_000_000_000));
+        assert_eq!(nanoseconds("1.5h"), Ok(5_400_000_000_000));
+        for bad in
+            ["30m1h", "1h1h", "1.5h30m", "1h0.5m", "1h30", "h30m", "1h 30", "1h,30m", "1mo", "é1h"]
+        {
+            assert!(nanoseconds(bad).is_err(), "{bad}");
+        }
+        assert!(nanoseconds("30000w").is_ok() && nanoseconds("40000w1d").is_err());
         assert!(nanoseconds("100").unwrap_err().contains("such as 100s"));
         assert!(nanoseconds("").is_err() && nanoseconds("s").is_err());
     }

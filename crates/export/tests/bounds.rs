@@ -35,7 +35,7 @@ fn read(bytes: &[u8], keep: bool) -> (Result<(u64, Vec<Row>), String>, Memory) {
     let mut rows = Vec::new();
     let (result, memory) = measured(|| {
         import(file, TimeUnit::Nanoseconds, |item| {
-            if let Imported::Sample { row, series, time_ns, value } = item
+            if let Imported::Sample { row, series, time_ns, value, .. } = item
                 && keep
             {
                 let value = match value {

@@ -5,7 +5,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampNanosecondArray,
 };
-use baro_export::parquet::{Choice, Imported, Role, TimeUnit, Value, import};
+use baro_export::parquet::{Choice, Imported, Joint, Role, TimeUnit, Value, import};
 use parquet::arrow::ArrowWriter;
 use std::io::{Seek, Write};
 use std::ops::ControlFlow;
@@ -250,4 +250,61 @@ fn values_of_every_type_are_exact_or_refused() {
         format!("{last} ratio 0.1"),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn columns_that_would_be_one_series_refuse_the_file() {
+    // Wide: names that are written otherwise.
+    let bytes = file(vec![
+        ("time", times(&[1])),
+        ("t{a=\"1\",b=\"2\"}", floats(&[1.5])),
+        ("t{b=\"2\",a=\"1\"}", floats(&[2.5])),
+    ]);
+    let error = lines(&bytes, Choice::default()).unwrap_err();
+    assert!(error.contains("expected columns of different series"), "{error}");
+    let left_out = said(&[("t{b=\"2\",a=\"1\"}", Role::Skip)]);
+    assert_eq!(lines(&bytes, left_out).unwrap(), ["1 t{a=\"1\",b=\"2\"} 1.5"]);
+    // Long: two that are put behind the same name.
+    let bytes = file(vec![
+        ("time", times(&[1])),
+        ("series", all("k", 1)),
+        ("value", floats(&[1.5])),
+        ("value_q", floats(&[2.5])),
+        ("q", floats(&[3.5])),
+    ]);
+    let error = lines(&bytes, said(&[("q", Role::Field)])).unwrap_err();
+    assert!(error.contains("column q: expected columns of different series"), "{error}");
+}
+
+#[test]
+fn where_a_name_is_put_together_is_said_with_it() {
+    let joints = |columns: Vec<(&str, ArrayRef)>| {
+        let mut found = Vec::new();
+        let path = std::env::temp_dir().join(format!("baro-joints-{}", std::process::id()));
+        std::fs::write(&path, file(columns)).unwrap();
+        import(std::fs::File::open(&path).unwrap(), Choice::default(), |item| {
+            if let Imported::Sample { series, joint, .. } = item {
+                found.push((series.to_owned(), joint));
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        std::fs::remove_file(&path).unwrap();
+        found
+    };
+    let columns = vec![
+        ("time", times(&[1, 1])),
+        ("series", texts(&[Some("a b{x=\"1\"}"), Some("k_q")])),
+        ("value", floats(&[1.5, 2.5])),
+    ];
+    assert!(joints(columns.clone()).iter().all(|(_, joint)| *joint == Joint::None));
+    let quality = vec![("value_q", integers(&[0, 1])), ("host", all("c", 2))];
+    let expected = [
+        (r#"{"a b{x=\"1\"}",host="c"}"#, Joint::Whole),
+        (r#"{"a b{x=\"1\"}_q",host="c"}"#, Joint::Behind(10)),
+        (r#"k_q{host="c"}"#, Joint::Whole),
+        (r#"k_q_q{host="c"}"#, Joint::Behind(3)),
+    ];
+    let found = joints([columns, quality].concat());
+    assert_eq!(found, expected.map(|(name, joint)| (name.to_owned(), joint)));
 }

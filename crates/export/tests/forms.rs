@@ -152,7 +152,7 @@ fn row_groups_are_bounded_and_have_statistics() {
     assert_eq!(unit.as_deref(), Some("m"));
     let mut read = 0;
     let rows = import(File::open(&path).unwrap(), TimeUnit::Nanoseconds, |item| {
-        let Imported::Sample { row, series, time_ns, value } = item else { panic!("{item:?}") };
+        let Imported::Sample { row, series, time_ns, value, .. } = item else { panic!("{item:?}") };
         let (place, at) = (read / (12 * 65_536), read % (12 * 65_536));
         assert_eq!((series, time_ns), (["a", "b"][place as usize], at));
         assert_eq!((row, value), (read as u64 + 1, Value::Integer(at % 65_536)));

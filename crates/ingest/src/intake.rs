@@ -201,6 +201,7 @@ impl<'a> Intake<'a> {
             }
             let (held, texts, new) = (self.held.len(), self.texts.len(), self.names.new_len());
             self.begin = LineBegin { line: row.line, held, texts, new, refused: false };
+            self.names.end_line(true);
         }
         if self.begin.refused {
             return Ok(());
@@ -262,6 +263,14 @@ impl<'a> Intake<'a> {
                 return Ok(());
             }
         };
+        if let Some(joint) = row.joint
+            && let Err(first) = self.names.join(slot, joint)
+        {
+            let [first, found] = [first, joint].map(|joint| self.names.parts(row.series, joint));
+            let reason = Reason::OtherNames { first, found };
+            self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
+            return Ok(());
+        }
         let (time_ns, line) = (row.time_ns, row.line);
         let held = match fit {
             Fit::Word(word) => Held::Word(word),
@@ -282,7 +291,10 @@ impl<'a> Intake<'a> {
             // What may not be declared costs itself; a fault of the line costs the line.
             let of_line = matches!(
                 refusal.reason,
-                Reason::Misfit(_) | Reason::NameTooLong { .. } | Reason::NoName
+                Reason::Misfit(_)
+                    | Reason::NameTooLong { .. }
+                    | Reason::NoName
+                    | Reason::OtherNames { .. }
             );
             if of_line && !self.in_parts && refusal.line == self.begin.line {
                 self.give_up_line();
@@ -295,6 +307,7 @@ impl<'a> Intake<'a> {
         self.begin.refused = true;
         self.held.truncate(self.begin.held);
         self.texts.truncate(self.begin.texts);
+        self.names.end_line(false);
         self.new_left = self.new_left.saturating_add(self.names.forget_new(self.begin.new));
     }
 

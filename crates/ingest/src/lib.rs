@@ -17,6 +17,7 @@
 //!     time_ns: 1_700_000_000_000_000_000,
 //!     value: Value::Float(21.5),
 //!     types: Types::Exact,
+//!     joint: None,
 //! };
 //! intake.take(&row, &mut |refusal| eprintln!("{refusal}"))?;
 //! let fed = intake.finish(&mut |refusal| eprintln!("{refusal}"))?;
@@ -41,6 +42,7 @@ pub mod types;
 mod value;
 mod waiting;
 
+pub use baro_sources::Joint;
 pub use error::{Error, Result};
 pub use fed::{Fed, Histogram};
 pub use intake::{Ended, Intake};

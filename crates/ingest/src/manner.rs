@@ -2,6 +2,7 @@
 
 use crate::types::Types;
 use crate::value::Value;
+use baro_sources::Joint;
 
 /// A sample by name.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,9 @@ pub struct Row<'a> {
     pub value: Value<'a>,
     /// What it makes of a series that is new.
     pub types: Types,
+    /// Where the metric was put together from two names, if the input has two: a series is then of those
+    /// that came first, and of no others.
+    pub joint: Option<Joint>,
 }
 
 /// How samples are gathered.

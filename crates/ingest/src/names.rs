@@ -4,12 +4,20 @@
 //! A name is looked up once. New ones are kept until they are declared, and one that could not be
 //! declared is forgotten, so that a later sample tries again and names that nobody may declare fill
 //! no memory. Names that differ in their labels' order alone are one series.
+//!
+//! Some forms have two names for a series, which are joined to one; `m` with `a_b` and `m_a` with `b` are
+//! both `m_a_b`. The store has that name alone, so here it is remembered of which two it is, and others
+//! are refused. Held by `other_names_that_come_to_the_same_are_refused` (`tests/names.rs`).
 
 use baro_ondisk::{NameParser, Type};
+use baro_sources::Joint;
 use std::collections::HashMap;
 
 /// Names that are remembered for series that have another, canonical one.
 const ALIASES_MAX: usize = 65_536;
+
+/// How much of a name's part an error quotes.
+const PART_CHARS_MAX: usize = 60;
 
 /// A series of the input.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +25,8 @@ pub(crate) struct Slot {
     pub(crate) kind: Type,
     /// `None` until it is declared, or if it could not be.
     pub(crate) id: Option<u32>,
+    /// Of which two names it was put together, as soon as that is known.
+    joint: Option<Joint>,
 }
 
 /// A series that could not be declared: its name, and the recorder's reason.
@@ -36,6 +46,8 @@ pub(crate) struct Names {
     parser: NameParser,
     /// Those to be declared, with their places.
     new: Vec<(u32, String)>,
+    /// Places of those whose names were first put together in this line.
+    joined: Vec<u32>,
 }
 
 impl Names {
@@ -58,7 +70,7 @@ impl Names {
                 place
             }
             None => {
-                let place = self.insert(name, Slot { kind, id: Some(id) });
+                let place = self.insert(name, Slot { kind, id: Some(id), joint: None });
                 self.by_id.insert(id, place);
                 place
             }
@@ -72,7 +84,7 @@ impl Names {
             return None;
         }
         let place = *self.places.get(canonical)?;
-        let Slot { kind, id } = *self.slots.get(place as usize)?;
+        let Slot { kind, id, .. } = *self.slots.get(place as usize)?;
         // One that cannot be declared is forgotten by the one name it has.
         if id.is_some() {
             self.remember(name, place);
@@ -90,9 +102,45 @@ impl Names {
     /// Adds one that is to be declared.
     pub(crate) fn add_new(&mut self, name: &str, kind: Type) -> u32 {
         let name = self.parser.canonical(name).to_owned();
-        let place = self.insert(&name, Slot { kind, id: None });
+        let place = self.insert(&name, Slot { kind, id: None, joint: None });
         self.new.push((place, name));
         place
+    }
+
+    /// Takes a series to be of the two names that meet there; the error is where others of it do.
+    pub(crate) fn join(&mut self, place: u32, joint: Joint) -> Result<(), Joint> {
+        let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
+        match slot.joint {
+            Some(first) if first != joint => return Err(first),
+            Some(_) => {}
+            None => {
+                slot.joint = Some(joint);
+                self.joined.push(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Another line begins; `taken`: the one before is.
+    pub(crate) fn end_line(&mut self, taken: bool) {
+        for place in self.joined.drain(..).filter(|_| !taken) {
+            if let Some(slot) = self.slots.get_mut(place as usize) {
+                slot.joint = None;
+            }
+        }
+    }
+
+    /// The two names that a series is put together of, for an error.
+    pub(crate) fn parts(&mut self, name: &str, joint: Joint) -> String {
+        self.parser.parse(name);
+        let metric = self.parser.metric(name);
+        let short = |part: &str| part.chars().take(PART_CHARS_MAX).collect::<String>();
+        let Some((first, rest)) = metric.split_at_checked(joint.first_bytes as usize) else {
+            return format!("{:?} alone", short(&metric));
+        };
+        let second = short(rest.strip_prefix('_').unwrap_or(rest));
+        let tag = if joint.repeated { " and a tag __name__" } else { "" };
+        format!("{:?} with {second:?}{tag}", short(first))
     }
 
     /// The form of a name in which it is declared.

@@ -36,6 +36,13 @@ pub enum Reason<'a> {
     },
     /// There is no name.
     NoName,
+    /// The series has come from two other names, which are joined to the same.
+    OtherNames {
+        /// Those.
+        first: String,
+        /// These.
+        found: String,
+    },
     /// The series is new, and the recorder refuses to declare it; its words.
     Undeclarable(&'a str),
     /// The series is new, and the source has declared as many as it may.
@@ -50,6 +57,11 @@ impl fmt::Display for Reason<'_> {
                 write!(f, "expected a name of at most {NAME_BYTES_MAX} bytes, found {bytes} bytes")
             }
             Reason::NoName => f.write_str("expected the name of a series, found nothing"),
+            Reason::OtherNames { first, found } => write!(
+                f,
+                "expected {first}, of which this input has made the series so far, found {found}, which \
+                 would be the same series: rename one of them, or bring it into another store"
+            ),
             Reason::Undeclarable(said) => {
                 write!(f, "expected a series that can be declared, found {said}")
             }

@@ -2,7 +2,7 @@
 //! waits for none of them.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
-use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
+use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
@@ -31,7 +31,8 @@ fn recorder(name: &str) -> (Folder, Recorder) {
 }
 
 fn take(intake: &mut Intake<'_>, time_ns: i64, series: &str) {
-    let row = Row { line: 1, series, time_ns, value: Value::Float(1.0), types: Types::Numbers };
+    let (value, types) = (Value::Float(1.0), Types::Numbers);
+    let row = Row { line: 1, series, time_ns, value, types, joint: None };
     intake.take(&row, &mut |_| {}).unwrap();
 }
 
@@ -110,7 +111,7 @@ fn a_line_with_a_value_of_another_type_is_refused_whole_and_declares_nothing() {
         let mut intake = Intake::new("test", target, manner).unwrap();
         let mut told = Vec::new();
         let mut take = |line, series, value| {
-            let row = Row { line, series, time_ns: 5, value, types: Types::Exact };
+            let row = Row { line, series, time_ns: 5, value, types: Types::Exact, joint: None };
             intake.take(&row, &mut |refusal| told.push(refusal.to_string())).unwrap();
         };
         take(1, "kept", Value::Float(1.0));
@@ -156,4 +157,60 @@ fn a_line_without_a_time_has_that_at_which_it_came() {
     assert_eq!(intake.line_time_ns(6), 2_004);
     intake.came_at(-5_000_000_000);
     assert_eq!(intake.line_time_ns(7), -5_000_000_000);
+}
+
+#[test]
+fn other_names_that_come_to_the_same_are_refused() {
+    let (_folder, recorder) = recorder("joint");
+    recorder.declare(&[("old_a_b", Type::F64, "")]).unwrap();
+    for manner in [Manner::as_they_come(9), Manner::together()] {
+        let target = Target::of(&recorder, Room::NotWaitedFor).unwrap();
+        let mut intake = Intake::new("test", target, manner).unwrap();
+        let mut told = Vec::new();
+        let mut take = |line, series, joint, value| {
+            let row = Row { line, series, time_ns: 5, value, types: Types::Exact, joint };
+            intake.take(&row, &mut |refusal| told.push(refusal.to_string())).unwrap();
+        };
+        let (float, other) = (Value::Float(1.0), Value::Text("x"));
+        let behind = |bytes| Some(Joint::behind(bytes));
+        // A line that is refused decides nothing, and one without two names nothing either.
+        take(1, "m_a_b", behind(3), float);
+        take(1, "m_c", behind(1), float);
+        take(1, "m_c", behind(1), other);
+        take(2, "m_a_b", None, float);
+        take(3, "m_a_b", behind(1), float);
+        take(4, "beside", None, float);
+        take(4, "m_a_b", behind(3), float);
+        take(5, "m_a_b", Some(Joint::WHOLE), float);
+        take(6, "m_a_b", behind(1), float);
+        take(7, "m_a_b", Some(Joint { repeated: true, ..Joint::behind(1) }), float);
+        // Labels are part of the series, in any order, and whoever has declared it.
+        take(8, "m_a_b{x=\"1\",y=\"2\"}", behind(3), float);
+        take(9, "m_a_b{y=\"2\",x=\"1\"}", behind(1), float);
+        take(10, "old_a_b", behind(5), float);
+        take(11, "old_a_b", behind(3), float);
+        take(12, "{\"m a_b_c\",x=\"1\"}", behind(3), float);
+        take(13, "{\"m a_b_c\",x=\"1\"}", behind(5), float);
+        let of = |line, series, first, found| {
+            format!(
+                "line {line}: series {series}: expected {first}, of which this input has made the series \
+                 so far, found {found}, which would be the same series: rename one of them, or bring it \
+                 into another store"
+            )
+        };
+        let whole = r#""m" with "a_b""#;
+        let expected = [
+            "line 1: series m_c: expected f64, found \"x\"".to_owned(),
+            of(4, "m_a_b", whole, r#""m_a" with "b""#),
+            of(5, "m_a_b", whole, r#""m_a_b" alone"#),
+            of(7, "m_a_b", whole, r#""m" with "a_b" and a tag __name__"#),
+            of(9, "m_a_b{y=\"2\",x=\"1\"}", r#""m_a" with "b""#, whole),
+            of(11, "old_a_b", r#""old_a" with "b""#, r#""old" with "a_b""#),
+            of(13, "{\"m a_b_c\",x=\"1\"}", r#""m a" with "b_c""#, r#""m a_b" with "c""#),
+        ];
+        assert_eq!(told, expected);
+        let fed = intake.finish(&mut |_| {}).unwrap();
+        assert_eq!((fed.samples, fed.bad_lines), (6, 7));
+    }
+    assert!(recorder.declared("beside").is_none() && recorder.declared("m_c").is_none());
 }

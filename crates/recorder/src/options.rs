@@ -41,6 +41,9 @@ pub struct Options {
     pub fifo: Option<u8>,
     /// What is kept of a store that recycles; of any, how far the log may grow.
     pub retention: Retention,
+    /// What others find who ask what the process does that records into the store: see
+    /// [`StoreLock::said_at`](baro_log::StoreLock::said_at).
+    pub says: Option<String>,
 }
 
 impl Default for Options {
@@ -56,6 +59,7 @@ impl Default for Options {
             cpu: None,
             fifo: None,
             retention: Retention::default(),
+            says: None,
         }
     }
 }

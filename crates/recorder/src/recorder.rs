@@ -108,6 +108,7 @@ impl Recorder {
         baro_log::read_identity(&disk, path)?;
         let lock = StoreLock::take(&disk, Role::Recording)?
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
+        options.says.iter().try_for_each(|says| lock.say(says))?;
         schedule::raise_open_files();
         let recovery = recover(&disk, path)?;
         check_retention(&options, &recovery)?;

@@ -331,7 +331,8 @@ fn parse_row<'a>(
     let all_quoted = time.quoted && series.quoted;
     let values = Values { decimal_comma: form.decimal_comma };
     let (value, mark) = values.read(value, kind, all_quoted)?;
-    Ok(Some(Sample { line, time_ns, series: unguarded(series.text), value, mark }))
+    let series = unguarded(series.text);
+    Ok(Some(Sample { line, time_ns, series, joint: None, value, mark }))
 }
 
 impl CsvProblem {

@@ -21,6 +21,7 @@ mod line;
 
 use crate::lines::{self, Unreadable};
 use crate::records::{Attempt, Records, Verdict};
+use crate::sample::Joint;
 use crate::time::Times;
 use line::Fields;
 use std::borrow::Cow;
@@ -54,6 +55,8 @@ pub struct InfluxSample<'a> {
     pub time_ns: Option<i64>,
     /// Name of the series; never empty.
     pub series: &'a str,
+    /// Where measurement and field meet in it.
+    pub joint: Joint,
     /// The value.
     pub value: InfluxValue<'a>,
 }
@@ -156,8 +159,8 @@ impl Reader {
         };
         match self.fields.read(text, &self.times) {
             Ok(time_ns) => {
-                self.fields.each(text, |series, value| {
-                    item(Ok(InfluxSample { line, time_ns, series, value }));
+                self.fields.each(text, |series, joint, value| {
+                    item(Ok(InfluxSample { line, time_ns, series, joint, value }));
                 });
                 Verdict::Done
             }

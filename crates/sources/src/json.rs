@@ -23,7 +23,7 @@ use crate::lines::{self, LineCutter, Unreadable, quote};
 use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
 use crate::time::{TimeFault, Times};
-use baro_ondisk::write_name;
+use baro_ondisk::{NameParser, write_name};
 pub use error::{JsonError, JsonProblem};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -152,7 +152,8 @@ pub(crate) fn parse_line(
             Ok(Some((series, values))) => {
                 for (time_ns, value) in values {
                     let (time_ns, series) = (Some(time_ns), Cow::Borrowed(series.as_str()));
-                    item(Ok(Sample { line, time_ns, series, value, mark: Mark::None }));
+                    let mark = Mark::None;
+                    item(Ok(Sample { line, time_ns, series, joint: None, value, mark }));
                 }
                 return true;
             }
@@ -167,7 +168,7 @@ pub(crate) fn parse_line(
     match samples(&members, times) {
         Ok((time_ns, values)) => {
             for (series, value, mark) in values {
-                item(Ok(Sample { line, time_ns, series, value, mark }));
+                item(Ok(Sample { line, time_ns, series, joint: None, value, mark }));
             }
         }
         Err(problem) => fail(problem),
@@ -187,8 +188,17 @@ fn metric(members: &[(String, &RawValue)]) -> Result<Option<Timed>, JsonProblem>
         return Ok(None);
     };
     let wrong = |raw: &RawValue| JsonProblem::Metric { found: quote(raw.get()) };
-    let labels: BTreeMap<String, String> =
-        serde_json::from_str(metric.get()).map_err(|_| wrong(metric))?;
+    let Members(given) = serde_json::from_str(metric.get()).map_err(|_| wrong(metric))?;
+    let mut labels = BTreeMap::new();
+    for (key, value) in given {
+        let value: String = serde_json::from_str(value.get()).map_err(|_| wrong(metric))?;
+        if key.is_empty() {
+            return Err(wrong(metric));
+        }
+        if labels.insert(key.clone(), value).is_some() {
+            return Err(JsonProblem::Twice { key: quote(&key) });
+        }
+    }
     let raw: Vec<&RawValue> = serde_json::from_str(values.get()).map_err(|_| wrong(values))?;
     let times_ms: Vec<i64> = serde_json::from_str(times.get()).map_err(|_| wrong(times))?;
     if raw.len() != times_ms.len() {
@@ -235,10 +245,17 @@ fn samples<'a>(
     times: &Times,
 ) -> Result<(Option<i64>, Values<'a>), JsonProblem> {
     let mut time_ns = None;
-    let mut seen = HashSet::with_capacity(members.len());
+    let mut seen: HashSet<Cow<'_, str>> = HashSet::with_capacity(members.len());
+    let mut names = NameParser::new();
     for (key, value) in members {
         let is_time = matches!(key.as_str(), "time" | "time_ns");
-        if !seen.insert(if is_time { "time" } else { key.as_str() }) {
+        // Names that are written otherwise and are one series are the same.
+        let name = match key.as_str() {
+            _ if is_time => "time".into(),
+            key if key.contains('{') => names.canonical(key).to_owned().into(),
+            key => key.into(),
+        };
+        if !seen.insert(name) {
             return Err(JsonProblem::Twice { key: quote(key) });
         }
         if is_time {

@@ -7,6 +7,7 @@
 //! files, clocks and threads. So each can be tested on any bytes cut anywhere, and none can make
 //! the writer wait. No module panics on what it is fed; each says so in its own tests.
 
+mod calendar;
 pub mod csv;
 pub mod datagram;
 mod form;
@@ -24,7 +25,8 @@ mod sample;
 mod time;
 mod zone;
 
+pub use calendar::{CalendarStep, CalendarUnit};
 pub use form::{Kind, Role, TextForm};
-pub use sample::{Mark, Sample, Scalar};
+pub use sample::{Joint, Mark, Sample, Scalar};
 pub use time::{TimeFault, Times, zone_s};
 pub use zone::{Rules, Zone};

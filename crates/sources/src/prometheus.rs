@@ -249,7 +249,7 @@ impl Reader {
                 self.exemplars += u64::from(exemplar);
                 let (value, mark) = (Scalar::Float(value), Mark::As(Type::F64));
                 let series = Cow::Borrowed(self.names.canonical(series));
-                item(Ok(Sample { line, time_ns, series, value, mark }));
+                item(Ok(Sample { line, time_ns, series, joint: None, value, mark }));
             }
             Err((offset, problem)) => fail(mark_bytes + offset, problem),
         }

@@ -32,6 +32,27 @@ pub enum Mark {
     As(Type),
 }
 
+/// Where the name of a metric was put together, in a form that has two for it: `m` with `a_b`, and `m_a`
+/// with `b`, are the metric `m_a_b` both. Who takes samples of such a form can tell one from the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joint {
+    /// Bytes of the metric that the first name has; more than it has: that is all of it.
+    pub first_bytes: u32,
+    /// A tag has the first name once more, as Prometheus writes to InfluxDB. It is no label.
+    pub repeated: bool,
+}
+
+impl Joint {
+    /// The metric is one name.
+    pub const WHOLE: Joint = Joint { first_bytes: u32::MAX, repeated: false };
+
+    /// Behind so many bytes.
+    #[must_use]
+    pub fn behind(first_bytes: usize) -> Self {
+        Joint { first_bytes: u32::try_from(first_bytes).unwrap_or(u32::MAX), repeated: false }
+    }
+}
+
 /// One understood value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample<'a> {
@@ -41,6 +62,8 @@ pub struct Sample<'a> {
     pub time_ns: Option<i64>,
     /// Name of the series; never empty. Copied only if it was not written as it is.
     pub series: Cow<'a, str>,
+    /// Where it was put together, if the form has two names for it.
+    pub joint: Option<Joint>,
     /// The value.
     pub value: Scalar<'a>,
     /// What its type is said to be.

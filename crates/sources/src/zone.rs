@@ -11,7 +11,7 @@
 use crate::time::{days_since_epoch, month_days};
 use std::fmt;
 
-const DAY_S: i64 = 86_400;
+pub(crate) const DAY_S: i64 = 86_400;
 /// More than any zone has; what is sized by a count is bounded by the bytes too.
 const ZONE_BYTES_MAX: usize = 1 << 20;
 
@@ -22,6 +22,25 @@ pub enum Zone {
     Ahead(i64),
     /// By the rules of a place. They live as long as the program: it is given one zone.
     Of(&'static Rules),
+}
+
+impl Zone {
+    /// Seconds that clocks are ahead of UTC at a moment.
+    #[must_use]
+    pub fn ahead_s(self, moment_s: i64) -> i64 {
+        match self {
+            Zone::Ahead(seconds) => seconds,
+            Zone::Of(rules) => rules.offset_at(moment_s).into(),
+        }
+    }
+
+    /// The first moment at which clocks show this, or more where they were set forward over it.
+    pub(crate) fn first_moment_s(self, clock_s: i64) -> i64 {
+        match self {
+            Zone::Ahead(seconds) => clock_s - seconds,
+            Zone::Of(rules) => rules.first_moment_s(clock_s),
+        }
+    }
 }
 
 /// Why a time of a clock is no moment.
@@ -130,7 +149,7 @@ impl Yearly {
 }
 
 /// The year of a day counted from 1970.
-fn year_of(day: i64) -> i64 {
+pub(crate) fn year_of(day: i64) -> i64 {
     let mut year = 1970 + day.div_euclid(366).min(day.div_euclid(365));
     while days_since_epoch(year + 1, 1, 1) <= day {
         year += 1;
@@ -297,6 +316,22 @@ impl Rules {
         }
     }
 
+    fn first_moment_s(&self, clock_s: i64) -> i64 {
+        let shows = |moment_s: i64| moment_s + i64::from(self.offset_at(moment_s));
+        let moments = self.offsets.iter().map(|offset| clock_s - i64::from(*offset));
+        if let Some(first) = moments.clone().filter(|moment| shows(*moment) == clock_s).min() {
+            return first;
+        }
+        // Before by the largest offset, not before by the least: between them clocks were set.
+        let mut before = moments.clone().min().unwrap_or(clock_s) - 1;
+        let mut behind = moments.max().unwrap_or(clock_s);
+        while behind - before > 1 {
+            let middle = before + (behind - before) / 2;
+            if shows(middle) < clock_s { before = middle } else { behind = middle }
+        }
+        behind
+    }
+
     /// Seconds that a clock which shows `clock_s` is ahead of UTC.
     pub(crate) fn offset_of_clock(&self, clock_s: i64) -> Result<i64, NoMoment> {
         let is_so = |offset: &&i32| self.offset_at(clock_s - i64::from(**offset)) == **offset;
@@ -310,11 +345,16 @@ impl Rules {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
+    /// The zone of a file.
+    pub(crate) fn place(bytes: &[u8]) -> Zone {
+        Zone::Of(Box::leak(Box::new(Rules::parse(bytes).unwrap())))
+    }
+
     /// A file with these steps (moment, offset) and this footer.
-    fn tzif(steps: &[(i64, i32)], first: i32, footer: &str) -> Vec<u8> {
+    pub(crate) fn tzif(steps: &[(i64, i32)], first: i32, footer: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         let head = |bytes: &mut Vec<u8>, counts: [u32; 6]| {
             bytes.extend(b"TZif2");

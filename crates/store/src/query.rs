@@ -15,6 +15,7 @@ mod newest;
 mod one;
 mod parallel;
 mod sources;
+mod steps;
 mod stretch;
 mod totals;
 
@@ -22,6 +23,7 @@ pub(crate) use few::Spare;
 
 pub use aggregate::{Aggregate, Every};
 pub use batch::{Batch, Target, Texts, Totals, Values};
+pub use steps::Steps;
 
 use self::emit::Emitter;
 use self::fold::Fold;
@@ -42,6 +44,9 @@ pub struct Query {
     pub interval: Interval,
     /// Fold into steps of time; `None` hands out samples as they were recorded.
     pub every: Option<Every>,
+    /// Where its steps begin and end; `None`: at multiples of [`Every::step_ns`]. With these that is about
+    /// their length, and not 0.
+    pub steps: Option<Steps>,
     /// At most so many of the newest samples (or steps) of each series.
     pub last: Option<usize>,
     /// At most so many rows in all.
@@ -52,13 +57,13 @@ impl Query {
     /// All samples of an interval.
     #[must_use]
     pub fn raw(interval: Interval) -> Self {
-        Query { interval, every: None, last: None, limit: None }
+        Query { interval, every: None, steps: None, last: None, limit: None }
     }
 
     /// One value for each step of time; see [`Every`].
     #[must_use]
     pub fn every(interval: Interval, every: Every) -> Self {
-        Query { interval, every: Some(every), last: None, limit: None }
+        Query { interval, every: Some(every), steps: None, last: None, limit: None }
     }
 }
 
@@ -213,7 +218,7 @@ impl<S: Storage> Store<S> {
             let mut one = One::new(sources, self.spare.take());
             for (place, id) in ids.iter().enumerate() {
                 out.series(Target { id: *id, place }, kind(*id).into());
-                let mut fold = query.every.map(|every| Fold::new(every, query.interval));
+                let mut fold = Fold::of(query);
                 if one.series(*id, kind(*id), query, fold.as_mut(), &mut out)?.is_break() {
                     break;
                 }

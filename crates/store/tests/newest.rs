@@ -8,7 +8,8 @@ use baro_log::{Geometry, init};
 use baro_ondisk::{Layout, StoreId, Type, WhenFull};
 use baro_recorder::{Options, Producer, Recorder};
 use baro_store::{
-    Aggregate, Every, Extent, Interval, Query, QueryNotes, Selection, SettleOptions, Settler, Store,
+    Aggregate, Every, Extent, Interval, Query, QueryNotes, Selection, SettleOptions, Settler,
+    Steps, Store,
 };
 use baro_sys::disk::Disk;
 use baro_sys::storage::Storage;
@@ -34,6 +35,21 @@ fn counted(folder: &Folder, names: &[&str], query: &Query) -> (Rows, QueryNotes,
     let ((rows, notes), cost) =
         common::counted::counted(&folder.0, |store| ask(store, names, query));
     (rows, notes, cost)
+}
+
+/// Steps of all lengths up to twice this: each begins at a multiple or a while later.
+fn around(time_ns: i64, length_ns: i64) -> (i64, i64) {
+    let (time, length) = (i128::from(time_ns), i128::from(length_ns));
+    let begin = |step: i128| step * length + (step * 2_654_435_761).rem_euclid(length);
+    let step = time.div_euclid(length);
+    let step = if begin(step) > time { step - 1 } else { step };
+    let ns = |ns: i128| ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    (ns(begin(step)), ns(begin(step + 1)))
+}
+
+/// The same for a query whose steps have about this length.
+fn steps(length_ns: i64) -> Steps {
+    Steps::new(move |time_ns| around(time_ns, length_ns))
 }
 
 fn last(rows: usize) -> Query {
@@ -238,7 +254,11 @@ fn the_last_rows_are_those_of_a_full_answer() {
             let step_ns = [0, 1, 700, 5000][random.below(4) as usize];
             let query = match random.below(2) {
                 0 => Query::raw(interval),
-                _ => Query::every(interval, Every { step_ns, aggregate }),
+                _ => {
+                    let any = step_ns > 0 && random.below(2) == 0;
+                    let steps = any.then(|| steps(step_ns as i64));
+                    Query { steps, ..Query::every(interval, Every { step_ns, aggregate }) }
+                }
             };
             let store = Store::open(&folder.0).unwrap();
             let (all, _) = ask(&store, names, &query);

@@ -7,7 +7,8 @@ mod common;
 use baro_ondisk::{Type, WhenFull};
 use baro_recorder::Recorder;
 use baro_store::{
-    Aggregate, Batch, Every, Extent, Interval, Query, SettleOptions, Settler, Store, Totals, Values,
+    Aggregate, Batch, Every, Extent, Interval, Query, SettleOptions, Settler, Steps, Store, Totals,
+    Values,
 };
 use common::{Folder, Random, options};
 use std::collections::BTreeMap;
@@ -116,12 +117,29 @@ fn number(id: u32, bits: u64) -> f64 {
     }
 }
 
+/// Steps of all lengths up to twice this: each begins at a multiple or a while later.
+fn around(time_ns: i64, length_ns: i64) -> (i64, i64) {
+    let (time, length) = (i128::from(time_ns), i128::from(length_ns));
+    let begin = |step: i128| step * length + (step * 2_654_435_761).rem_euclid(length);
+    let step = time.div_euclid(length);
+    let step = if begin(step) > time { step - 1 } else { step };
+    let ns = |ns: i128| ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    (ns(begin(step)), ns(begin(step + 1)))
+}
+
+/// The same for a query whose steps have about this length.
+fn steps(length_ns: i64) -> Steps {
+    Steps::new(move |time_ns| around(time_ns, length_ns))
+}
+
 /// One row for each step of each series.
-fn folded(model: &Model, ids: &[u32], interval: Interval, every: Every) -> Vec<(u32, i64, f64)> {
+fn folded(model: &Model, ids: &[u32], query: &Query) -> Vec<(u32, i64, f64)> {
+    let (interval, every) = (query.interval, query.every.unwrap());
     let mut steps: BTreeMap<(u32, i64), Vec<f64>> = BTreeMap::new();
     for (id, time_ns, bits) in within(model, ids, interval) {
         let start_ns = match every.step_ns as i64 {
             0 => interval.from_ns,
+            step_ns if query.steps.is_some() => around(time_ns, step_ns).0,
             step_ns => time_ns.div_euclid(step_ns) * step_ns,
         };
         steps.entry((id, start_ns)).or_default().push(number(id, bits));
@@ -172,8 +190,11 @@ fn check(store: &Store, random: &mut Random, series: u32, model: &Model) {
         assert_eq!(asked(store, &ids, &query), expected[..expected.len().min(limit as usize)]);
         let aggregate = Aggregate::ALL[random.below(8) as usize];
         let every = Every { step_ns: [0, 700, 100_000][random.below(3) as usize], aggregate };
-        let found = asked(store, &ids, &Query::every(interval, every));
-        let folded = folded(model, &ids, interval, every);
+        let any = every.step_ns > 0 && random.below(2) == 0;
+        let steps = any.then(|| steps(every.step_ns as i64));
+        let query = Query { steps, ..Query::every(interval, every) };
+        let found = asked(store, &ids, &query);
+        let folded = folded(model, &ids, &query);
         if every.step_ns == 0 {
             let mut totals = Vec::new();
             let mut take = |rows: &Totals<'_>| {
@@ -190,14 +211,14 @@ fn check(store: &Store, random: &mut Random, series: u32, model: &Model) {
         let sum = |id: u32| every.aggregate == Aggregate::Sum && kind(id) == Type::I64;
         let folded: Vec<_> =
             folded.into_iter().filter(|row| !sum(row.0) || row.2.abs() < 2f64.powi(63)).collect();
-        assert_eq!(found.len(), folded.len(), "{every:?} {interval:?}");
+        assert_eq!(found.len(), folded.len(), "{query:?}");
         for ((id, time_ns, bits), expected) in found.into_iter().zip(folded) {
             // Of integers what is one of them, or their sum, is an integer.
             let integer = every.aggregate.result(kind(id).name()) == Some("i64");
             let value = if integer { bits as i64 as f64 } else { f64::from_bits(bits) };
             assert!(
                 (id, time_ns) == (expected.0, expected.1) && close(value, expected.2),
-                "{every:?} {interval:?}: ({id}, {time_ns}, {value}) {expected:?}"
+                "{query:?}: ({id}, {time_ns}, {value}) {expected:?}"
             );
         }
     }

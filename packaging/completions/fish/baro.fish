@@ -182,7 +182,9 @@ complete -c baro -n "__fish_baro_using_subcommand cat" -l data-only -d 'Leave ou
 complete -c baro -n "__fish_baro_using_subcommand cat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand query" -l from -d 'From this time on: 2026-11-21, 21:03, 1h (ago)' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l to -d 'Up to this time, exclusive' -r
-complete -c baro -n "__fish_baro_using_subcommand query" -l every -d 'One value for each step of time, such as 1s or 10m' -r
+complete -c baro -n "__fish_baro_using_subcommand query" -l every -d 'One value for each step of time: 10m, 1d, 1w, 1mo' -r
+complete -c baro -n "__fish_baro_using_subcommand query" -l zone -d 'Zone whose days, weeks, months and years steps are: Europe/Berlin' -r
+complete -c baro -n "__fish_baro_using_subcommand query" -l offset -d 'Steps start so much later: --every 1d --offset 6h' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l agg -d 'What the samples of a step, or of all, become' -r -f -a "mean\t'Arithmetic mean'
 min\t'Least value'
 max\t'Greatest value'

@@ -1,7 +1,7 @@
 //! The full steps: what each runs, which paths it guards, and how long it takes on two processors.
 
 use crate::ci::{Outcome, moved_tests};
-use crate::{boards, deb, dist, lab};
+use crate::{boards, deb, dist, lab, peers};
 
 /// One full step.
 pub(super) struct Step {
@@ -43,6 +43,15 @@ pub(super) const STEPS: &[Step] = &[
             "xtask/src/tiers.rs",
         ],
         run: moved_tests,
+    },
+    Step {
+        name: "peers",
+        what: "lines and selectors as InfluxDB and Prometheus have them",
+        // Of which nearly all starts promtool and baro for each selector.
+        seconds: 500,
+        packages: &["baro-sources", "baro-store"],
+        paths: &["crates/cli/tests/peers", "scripts/peers.sh", "xtask/src/peers.rs"],
+        run: peers::step,
     },
     Step {
         name: "lab",

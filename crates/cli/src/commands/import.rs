@@ -10,14 +10,14 @@
 mod beside;
 mod reading;
 mod report;
+mod turn;
 
 use super::record::stdin::{self, Came};
 use super::text_form::TextArguments;
 use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
-use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value, Waiting};
-use baro_log::{Role, StoreLock};
-use baro_recorder::{Options, Recorder, Retention};
+use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
+use baro_recorder::Recorder;
 use baro_sources::Sample;
 use baro_sources::csv::{self, CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
@@ -172,7 +172,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
     termination::watch()?;
     let waiting = Waiting::default();
-    let recorder = if arguments.dry_run { None } else { own_recorder(&arguments.store)? };
+    let recorder = if arguments.dry_run { None } else { turn::take(&arguments.store)? };
     let target = match &recorder {
         _ if arguments.dry_run => Target::nowhere(&arguments.store)?,
         Some(recorder) => Target::of(recorder, Room::WhileItMoves(&waiting))?,
@@ -197,16 +197,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let report = Report::new(read, failed, closed.as_ref(), arguments);
     report.print(arguments.format == ImportFormat::Json)?;
     report.outcome()
-}
-
-/// The store opened for recording; `None` where another process records into it. Nothing is recycled
-/// that is not settled: who imports waits for that.
-fn own_recorder(store: &Path) -> Result<Option<Recorder>> {
-    let retention = Retention { keep_unsettled: true, ..Retention::default() };
-    Ok(match StoreLock::holder_at(store, Role::Recording)? {
-        Some(_) => None,
-        None => Some(Recorder::open(store, Options { retention, ..Options::default() })?),
-    })
 }
 
 fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
@@ -324,10 +314,10 @@ fn take_sample(
     item: std::result::Result<Sample<'_>, impl std::fmt::Display>,
 ) {
     match item {
-        Ok(Sample { line, time_ns, series, value, mark }) => {
+        Ok(Sample { line, time_ns, series, joint, value, mark }) => {
             let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
             let (value, types) = ((&value).into(), mark.into());
-            reading.take(&Row { line, series: &series, time_ns, value, types });
+            reading.take(&Row { line, series: &series, time_ns, value, types, joint });
         }
         Err(error) => reading.not_understood(&error),
     }
@@ -338,10 +328,10 @@ fn take_influx(
     item: std::result::Result<InfluxSample<'_>, impl std::fmt::Display>,
 ) {
     match item {
-        Ok(InfluxSample { line, time_ns, series, value }) => {
+        Ok(InfluxSample { line, time_ns, series, joint, value }) => {
             let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
-            let (value, types) = ((&value).into(), Types::Exact);
-            reading.take(&Row { line, series, time_ns, value, types });
+            let (value, types, joint) = ((&value).into(), Types::Exact, Some(joint));
+            reading.take(&Row { line, series, time_ns, value, types, joint });
         }
         Err(error) => reading.not_understood(&error),
     }
@@ -350,9 +340,14 @@ fn take_influx(
 fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
     let rows = parquet::import(files::open(path)?, choice, |item| {
         match item {
-            Imported::Sample { row, series, time_ns, value } => {
+            Imported::Sample { row, series, joint, time_ns, value } => {
                 let (value, types) = (value_of(value), Types::Exact);
-                reading.take(&Row { line: row, series, time_ns, value, types });
+                let joint = match joint {
+                    parquet::Joint::None => None,
+                    parquet::Joint::Whole => Some(Joint::WHOLE),
+                    parquet::Joint::Behind(bytes) => Some(Joint::behind(bytes)),
+                };
+                reading.take(&Row { line: row, series, time_ns, value, types, joint });
             }
             Imported::Refused(refusal) => {
                 reading.not_understood(&format_args!("row {}: {}", refusal.row, refusal.reason));

@@ -1,16 +1,20 @@
 //! `baro query`: samples of some series over an interval, or one value for each step of time.
 
 mod output;
+mod steps;
 mod table;
 mod text;
 
-use super::selection;
+use super::{selection, text_form};
 use crate::failure::{Outcome, Result};
-use crate::{size, time};
+use crate::size;
+use crate::time::{self, Moment};
 use baro_export::rows::{self, Rows, Told};
+use baro_sources::Zone;
 use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Selection, Store};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use steps::Length;
 
 pub(crate) use output::{Output, tell};
 
@@ -46,17 +50,27 @@ pub(crate) struct Arguments {
     /// From this time on: 2026-11-21, 21:03, 1h (ago)
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
-    /// with a point or nanoseconds since 1970, now. All in UTC.
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
-    from: Option<i64>,
+    /// with a point or nanoseconds since 1970, now. In UTC, or in --zone.
+    #[arg(long, value_parser = Moment::parse, allow_hyphen_values = true, value_name = "TIME")]
+    from: Option<Moment>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
-    to: Option<i64>,
-    /// One value for each step of time, such as 1s or 10m
+    #[arg(long, value_parser = Moment::parse, allow_hyphen_values = true, value_name = "TIME")]
+    to: Option<Moment>,
+    /// One value for each step of time: 10m, 1d, 1w, 1mo
     ///
-    /// The mean, or what --agg says. Steps start at multiples since 1970.
-    #[arg(long, value_parser = step, value_name = "TIME")]
-    every: Option<u64>,
+    /// The mean, or what --agg says. Steps start at multiples since 1970; weeks (w) on Mondays, months (mo) and
+    /// years (y) on their first day. Also such as 1h30m.
+    #[arg(long, value_parser = steps::length, value_name = "TIME")]
+    every: Option<Length>,
+    /// Zone whose days, weeks, months and years steps are: Europe/Berlin
+    ///
+    /// UTC, +01:00, or a place: a day has 23 or 25 hours there when clocks are set. Also that of --from and
+    /// --to.
+    #[arg(long, value_parser = text_form::zone, allow_hyphen_values = true, hide_short_help = true)]
+    zone: Option<Zone>,
+    /// Steps start so much later: --every 1d --offset 6h
+    #[arg(long, value_parser = size::nanoseconds, requires = "every", value_name = "TIME", hide_short_help = true)]
+    offset: Option<u64>,
     /// What the samples of a step, or of all, become
     ///
     /// Without --every those of the whole interval.
@@ -118,18 +132,14 @@ impl Agg {
     }
 }
 
-/// A step of time; 0 would mean the whole interval, which is asked for by leaving it out.
-fn step(text: &str) -> std::result::Result<u64, String> {
-    match size::nanoseconds(text)? {
-        0 => Err(format!("expected a time above 0 such as 1s, found {text:?}")),
-        step_ns => Ok(step_ns),
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let bound = |option: &str, moment: &Option<Moment>| {
+        let ns = moment.as_ref().map(|moment| moment.ns(arguments.zone)).transpose();
+        ns.map_err(|error| format!("{option}: {error}"))
+    };
     let interval = Interval {
-        from_ns: arguments.from.unwrap_or(i64::MIN),
-        to_ns: arguments.to.unwrap_or(i64::MAX),
+        from_ns: bound("--from", &arguments.from)?.unwrap_or(i64::MIN),
+        to_ns: bound("--to", &arguments.to)?.unwrap_or(i64::MAX),
     };
     if interval.from_ns >= interval.to_ns {
         let (from, to) = (time::show(interval.from_ns), time::show(interval.to_ns));
@@ -137,9 +147,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     // Of a step most want its mean.
     let agg = arguments.agg.or(arguments.every.map(|_| Agg::Mean));
-    let every =
-        agg.map(|agg| Every { step_ns: arguments.every.unwrap_or(0), aggregate: agg.aggregate() });
-    let query = Query { interval, every, last: arguments.last, limit: arguments.limit };
+    let (step_ns, steps) = match arguments.every {
+        Some(length) => length.steps(arguments.zone, arguments.offset.unwrap_or(0))?,
+        None => (0, None),
+    };
+    let every = agg.map(|agg| Every { step_ns, aggregate: agg.aggregate() });
+    let query = Query { interval, every, steps, last: arguments.last, limit: arguments.limit };
     let output = Output::choose(arguments.format, arguments.output.as_deref(), arguments.force)?;
     let store = Store::open(&arguments.store)?;
     let selection = selection::of_values(&store, &arguments.selectors)?;

@@ -101,7 +101,7 @@ const PLACES: &str = "/usr/share/zoneinfo";
 /// More than any of its files has.
 const PLACE_BYTES_MAX: u64 = 1 << 20;
 
-fn zone(text: &str) -> std::result::Result<Zone, String> {
+pub(super) fn zone(text: &str) -> std::result::Result<Zone, String> {
     if let Some(zone_s) = zone_s(text) {
         return Ok(Zone::Ahead(zone_s));
     }

@@ -112,15 +112,20 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn new(random: &mut Random, count: u64) -> Self {
         let keys: Vec<String> = (0..4).map(|_| random.name()).collect();
-        let series: Vec<Series> = (0..60)
-            .map(|_| {
-                let mut labels = BTreeMap::new();
-                for _ in 0..random.below(3) {
-                    labels.insert(random.one_of(&keys).clone(), random.name());
-                }
-                Series { measurement: random.name(), field: random.name(), labels }
-            })
-            .collect();
+        let mut series: Vec<Series> = Vec::new();
+        for _ in 0..60 {
+            let mut labels = BTreeMap::new();
+            for _ in 0..random.below(3) {
+                labels.insert(random.one_of(&keys).clone(), random.name());
+            }
+            let one = Series { measurement: random.name(), field: random.name(), labels };
+            // Two names that are joined to the same are refused, which `tests/text_forms.rs` looks at.
+            let other =
+                |other: &Series| other.name() == one.name() && other.measurement != one.measurement;
+            if !series.iter().any(other) {
+                series.push(one);
+            }
+        }
         let sample = |_| {
             let at = random.below(series.len());
             let value = match series[at].kind() {

@@ -60,6 +60,18 @@ pub enum Value<'a> {
     Text(&'a str),
 }
 
+/// Where the metric of a series was put together from the name in the row and that of a column, in a file
+/// that has both: two pairs can come to one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joint {
+    /// No series of the file is put together.
+    None,
+    /// Others are, this one is not.
+    Whole,
+    /// Behind so many bytes.
+    Behind(usize),
+}
+
 /// A row that is no sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -78,6 +90,8 @@ pub enum Imported<'a> {
         row: u64,
         /// Name of the series.
         series: &'a str,
+        /// Where its name was put together.
+        joint: Joint,
         /// Nanoseconds since the Unix epoch.
         time_ns: i64,
         /// The value.

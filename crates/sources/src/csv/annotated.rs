@@ -15,7 +15,7 @@ use super::{CsvProblem, time_of};
 use crate::form::Kind;
 use crate::lines::quote;
 use crate::number;
-use crate::sample::{Mark, Sample, Scalar};
+use crate::sample::{Joint, Mark, Sample, Scalar};
 use crate::time::Times;
 use baro_ondisk::write_name;
 use std::borrow::Cow;
@@ -24,6 +24,8 @@ use std::collections::BTreeMap;
 const DATATYPE: &str = "#datatype";
 const GROUP: &str = "#group";
 const DEFAULT: &str = "#default";
+/// A tag that Prometheus writes to InfluxDB: the metric, which is the measurement too.
+const METRIC: &str = "__name__";
 /// What an answer says about its query.
 const OF_QUERY: [&str; 5] = ["", "result", "table", "_start", "_stop"];
 
@@ -311,6 +313,13 @@ fn row<'a>(
         }
     };
     let measurement = named(measurement)?;
+    // Prometheus writes the metric here too, see `influx`.
+    let repeated = match tags.remove(METRIC) {
+        Some(metric) if metric != measurement => {
+            return Err(Fault { offset: 0, problem: CsvProblem::Metric { found: quote(&metric) } });
+        }
+        found => found.is_some(),
+    };
     let mut samples = Vec::with_capacity(values.len());
     for (field, value, mark) in values {
         let field = match field {
@@ -319,7 +328,8 @@ fn row<'a>(
         };
         let mut series = String::new();
         write_name(&mut series, &format!("{measurement}_{field}"), tags.iter());
-        samples.push(Sample { line, time_ns, series: Cow::Owned(series), value, mark });
+        let joint = Some(Joint { repeated, ..Joint::behind(measurement.len()) });
+        samples.push(Sample { line, time_ns, series: Cow::Owned(series), joint, value, mark });
     }
     samples.into_iter().for_each(each);
     Ok(())

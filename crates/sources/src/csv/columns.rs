@@ -106,7 +106,7 @@ impl Columns {
         if let (Some((offset, name)), Some((field, said))) = (name, value) {
             let (value, mark) = self.values.read(field, kind.or(said), all_quoted)?;
             let series = self.labelled_name(offset, name, &mut labels)?;
-            each(Sample { line, time_ns, series, value, mark });
+            each(Sample { line, time_ns, series, joint: None, value, mark });
             return Ok(());
         }
         let mut named: Vec<(Cow<'a, str>, Scalar<'a>, Mark)> = Vec::with_capacity(wide.len());
@@ -115,7 +115,7 @@ impl Columns {
             named.push((self.labelled_name(0, series.into(), &mut labels)?, value, mark));
         }
         for (series, value, mark) in named {
-            each(Sample { line, time_ns, series, value, mark });
+            each(Sample { line, time_ns, series, joint: None, value, mark });
         }
         Ok(())
     }

@@ -93,6 +93,11 @@ pub enum CsvProblem {
         /// The label.
         label: String,
     },
+    /// A tag `__name__` that is another than the measurement.
+    Metric {
+        /// What it is.
+        found: String,
+    },
     /// A type that is none.
     Kind {
         /// What it is.
@@ -182,6 +187,11 @@ impl fmt::Display for CsvProblem {
             Self::LabelTwice { label } => write!(
                 formatter,
                 "expected each label once, found {label:?} in the name of the series and in a column"
+            ),
+            Self::Metric { found } => write!(
+                formatter,
+                "expected a tag __name__ that is the measurement, as Prometheus writes it (the name of a \
+                 metric is no label), found {found:?}"
             ),
             Self::Kind { found } => {
                 write!(formatter, "expected f64, i64, u64, bool or text, found {found:?}")

@@ -16,6 +16,7 @@ use super::fields::{Fault, Field, Values, split};
 use crate::form::{Kind, Role, TextForm};
 use crate::lines::quote;
 use crate::time::Times;
+use baro_ondisk::NameParser;
 use std::collections::HashSet;
 
 /// What may stand between fields, in the order in which it is tried.
@@ -123,8 +124,9 @@ pub(super) fn header(text: &str, form: &TextForm) -> Result<Option<Header>, Faul
     Ok(None)
 }
 
+/// Names that are written otherwise and are one series are the same.
 fn distinct(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
-    let mut seen = HashSet::new();
+    let (mut seen, mut parser) = (HashSet::new(), NameParser::new());
     for field in fields {
         if field.text.is_empty() && role(form, "").is_none() {
             let said = "expected a name for each column, found one without (--columns =time or \
@@ -132,7 +134,7 @@ fn distinct(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
             return Err(refused(field.offset, said.into()));
         }
         let (name, _) = marked(&field.text);
-        if !seen.insert(name) {
+        if !seen.insert(parser.canonical(name).to_owned()) {
             let name = quote(name);
             let said = format!("expected each name once, found {name:?} twice");
             return Err(refused(field.offset, said));
@@ -230,10 +232,10 @@ fn held(
         (_, Some((names, _))) if names == at => Ok(Holds::Name),
         (_, Some((_, values))) if values == at => Ok(Holds::Value(kind)),
         (Some(Role::Skip), _) => Ok(Holds::Nothing),
-        (Some(Role::Label), _) => Ok(Holds::Label { sure: true }),
+        (Some(Role::Label), _) => Ok(Holds::Label { sure: label(field)? }),
         (Some(Role::Values(kind)), None) => Ok(Holds::Series(field.text.to_string(), kind)),
         (None, Some(_)) if field.text == VALUE_TYPE => Ok(Holds::Type),
-        (None, Some(_)) => Ok(Holds::Label { sure: false }),
+        (None, Some(_)) => label(field).map(|_| Holds::Label { sure: false }),
         (None, None) => Ok(Holds::Series(bare.to_owned(), kind)),
         (Some(_), _) => {
             let name = quote(&field.text);
@@ -243,6 +245,19 @@ fn held(
             Err(refused(field.offset, said))
         }
     }
+}
+
+/// A series has one metric, and it is no label of it.
+fn label(field: &Field<'_>) -> Result<bool, Fault> {
+    if matches!(&*field.text, "" | "__name__") {
+        let name = quote(&field.text);
+        let said = format!(
+            "expected a name that a label can have, found {name:?} (--columns {name}=series if it names \
+             the series, else {name}=skip)"
+        );
+        return Err(refused(field.offset, said));
+    }
+    Ok(true)
 }
 
 fn two(a: &Field<'_>, b: &Field<'_>) -> Fault {

@@ -18,7 +18,7 @@ enum Item {
 
 fn own(item: Result<Sample<'_>, CsvError>) -> Item {
     match item {
-        Ok(Sample { line, time_ns, series, value, mark: _ }) => {
+        Ok(Sample { line, time_ns, series, value, .. }) => {
             // In quotes: what it is where nothing else is said.
             let value = match &value {
                 Scalar::Quoted(text) => number::scalar(text).unwrap_or(value),
@@ -210,7 +210,7 @@ fn short(form: TextForm, text: &str) -> Vec<String> {
     let mut item = |item: Result<Sample<'_>, CsvError>| {
         found.push(match item {
             Ok(sample) => {
-                let Sample { line, time_ns, series, value, mark } = sample;
+                let Sample { line, time_ns, series, value, mark, .. } = sample;
                 let time = time_ns.map_or("now".to_owned(), |time_ns| time_ns.to_string());
                 format!("{line} {time} {series} {value:?} {mark:?}")
             }

@@ -6,6 +6,7 @@ use super::InfluxValue;
 use super::error::InfluxProblem;
 use crate::lines::quote;
 use crate::number;
+use crate::sample::Joint;
 use crate::time::{TimeFault, Times};
 use baro_ondisk::{is_plain_name, write_name, write_quoted};
 use std::borrow::Cow;
@@ -146,13 +147,15 @@ impl Fields {
     }
 
     /// Hands the name and the value of each field to `each`.
-    pub(super) fn each(&mut self, text: &str, mut each: impl FnMut(&str, InfluxValue<'_>)) {
+    pub(super) fn each(&mut self, text: &str, mut each: impl FnMut(&str, Joint, InfluxValue<'_>)) {
         let Fields { measurement, tags, fields, name, metric, labels, .. } = self;
         labels.clear();
+        let mut repeated = false;
         for (key, value) in tags.iter() {
             let (key, value) = (letters(part(text, key.clone())), part(text, value.clone()));
             // Prometheus writes the metric here too, see `read`.
             if key == METRIC {
+                repeated = true;
                 continue;
             }
             if !labels.is_empty() {
@@ -168,6 +171,7 @@ impl Fields {
         }
         metric.clear();
         metric.extend(unescaped(part(text, measurement.clone())));
+        let joint = Joint { repeated, ..Joint::behind(metric.len()) };
         metric.push('_');
         let measured = metric.len();
         for (key, found) in fields {
@@ -198,7 +202,7 @@ impl Fields {
                     InfluxValue::Text(if escaped { plain_text(text).into() } else { text.into() })
                 }
             };
-            each(name, value);
+            each(name, joint, value);
         }
     }
 }

@@ -7,7 +7,7 @@ fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, unit_ns: i64) -> Vec<St
     let mut parser = InfluxParser::new(unit_ns);
     let mut items = Vec::new();
     let show = |item: Result<InfluxSample<'_>, InfluxError>| match item {
-        Ok(InfluxSample { line, time_ns, series, value }) => {
+        Ok(InfluxSample { line, time_ns, series, value, .. }) => {
             format!("{line} {time_ns:?} {series} {value:?}")
         }
         Err(error) => error.to_string(),

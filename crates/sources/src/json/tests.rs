@@ -8,7 +8,7 @@ fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let mut items = Vec::new();
     let mut item = |item: Result<Sample<'_>, JsonError>| {
         items.push(match item {
-            Ok(Sample { line, time_ns, series, value, mark: _ }) => {
+            Ok(Sample { line, time_ns, series, value, .. }) => {
                 format!("{line} {time_ns:?} {series} {value:?}")
             }
             Err(error) => error.to_string(),

@@ -7,7 +7,7 @@ fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, times: Times) -> (Vec<S
     let mut parser = PrometheusParser::of(times);
     let mut items = Vec::new();
     let show = |item: Result<Sample<'_>, PrometheusError>| match item {
-        Ok(Sample { line, time_ns, series, value, mark }) => {
+        Ok(Sample { line, time_ns, series, value, mark, .. }) => {
             assert_eq!(mark, Mark::As(Type::F64));
             format!("{line} {time_ns:?} {series} {value:?}")
         }

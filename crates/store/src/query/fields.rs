@@ -145,7 +145,7 @@ struct Sink<'a, 'e> {
 
 impl<'a, 'e> Sink<'a, 'e> {
     fn new(selection: &Selection, place: usize, query: &Query, out: &'a mut Emitter<'e>) -> Self {
-        let fold = query.every.map(|every| Fold::new(every, query.interval));
+        let fold = Fold::of(query);
         let mut sink = Sink { form: Form::F64, fold, out };
         sink.next(selection, place);
         sink

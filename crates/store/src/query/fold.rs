@@ -4,8 +4,10 @@
 //! sample and makes mean and sum NaN; min and max pass over it, and are NaN only where there is
 //! nothing else; first and last are what they are.
 
+use super::Query;
 use super::aggregate::{Aggregate, Every};
 use super::emit::{Emitter, Form, number};
+use super::steps::Grid;
 use crate::damage::Damage;
 use crate::interval::Interval;
 use crate::runs::{PageAt, RunFile};
@@ -139,22 +141,11 @@ impl Step {
     }
 }
 
-impl Every {
-    /// Start of the step that a time of the interval lies in.
-    #[must_use]
-    pub fn step_start_ns(&self, time_ns: i64, interval: Interval) -> i64 {
-        match i64::try_from(self.step_ns) {
-            Ok(step_ns @ 1..) => time_ns.saturating_sub(time_ns.rem_euclid(step_ns)),
-            _ => interval.from_ns,
-        }
-    }
-}
-
 /// Folds one series after another.
 #[derive(Debug)]
 pub(super) struct Fold {
     every: Every,
-    interval: Interval,
+    grid: Grid,
     start_ns: i64,
     step: Step,
     /// Of what the samples of the step are.
@@ -165,9 +156,12 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    pub(super) fn new(every: Every, interval: Interval) -> Self {
+    /// `None` where the query folds nothing.
+    pub(super) fn of(query: &Query) -> Option<Self> {
+        let (every, grid) = (query.every?, Grid::of(query));
         let (values, integers) = (Vec::new(), Vec::new());
-        Fold { every, interval, start_ns: 0, step: Step::EMPTY, form: Form::F64, values, integers }
+        let (step, form) = (Step::EMPTY, Form::F64);
+        Some(Fold { every, grid, start_ns: 0, step, form, values, integers })
     }
 
     /// Adds a sample; the step before goes out if it is over.
@@ -177,7 +171,7 @@ impl Fold {
         (form, bits): (Form, u64),
         out: &mut Emitter<'_>,
     ) -> Result<ControlFlow<()>> {
-        let start_ns = self.every.step_start_ns(time_ns, self.interval);
+        let start_ns = self.grid.start_ns(time_ns);
         let mut flow = ControlFlow::Continue(());
         if self.step.count > 0 && start_ns != self.start_ns {
             flow = self.end(out);
@@ -219,24 +213,21 @@ impl Fold {
     ) -> Result<std::result::Result<ControlFlow<()>, Damage>> {
         let from_ns = entry.time_min_ns.max(interval.from_ns);
         let last_ns = entry.time_max_ns.min(interval.to_ns.saturating_sub(1));
-        let start_ns = self.every.step_start_ns(from_ns, self.interval);
+        let start_ns = self.grid.start_ns(from_ns);
         let inside = from_ns == entry.time_min_ns && last_ns == entry.time_max_ns;
         if let Some(aggregate) = run.aggregate(entry).filter(|_| inside)
-            && self.every.step_start_ns(last_ns, self.interval) == start_ns
+            && last_ns < self.grid.end_ns(from_ns)
         {
             // The page is not read at all.
             let step = Step::known(aggregate, self.every.aggregate);
             return Ok(Ok(self.join(start_ns, (form, &step), out)));
         }
-        let (every, whole) = (self.every, self.interval);
+        let every = self.every;
         reader.with(run, entry, |page| {
             let mut at_ns = from_ns;
             loop {
-                let start_ns = every.step_start_ns(at_ns, whole);
-                let next_ns = match i64::try_from(every.step_ns) {
-                    Ok(step_ns @ 1..) => start_ns.saturating_add(step_ns).min(interval.to_ns),
-                    _ => interval.to_ns,
-                };
+                let start_ns = self.grid.start_ns(at_ns);
+                let next_ns = self.grid.end_ns(at_ns).min(interval.to_ns);
                 if let Some(found) = page.aggregate(series, at_ns, next_ns)? {
                     let step = Step::known(&found, every.aggregate);
                     let flow = self.join(start_ns, (form, &step), out);

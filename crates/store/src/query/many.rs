@@ -28,7 +28,7 @@ pub(super) fn series<F: StorageFile>(
     let wanted = Wanted { series: Some(ids), interval: query.interval };
     let mut gather = Gather::new(sources.share_parts(), wanted, PORTION_SAMPLES);
     let mut texts = Texts::new(sources, ids, kind, query);
-    let mut fold = query.every.map(|every| Fold::new(every, query.interval));
+    let mut fold = Fold::of(query);
     let mut portion = Portion::default();
     let mut open: Option<u32> = None;
     let mut flow = ControlFlow::Continue(());

@@ -7,7 +7,8 @@
 //! Invariant: the answer is that of a question which reads everything. Held by `tests/newest.rs` and
 //! `tests/model`.
 
-use super::{Every, Query, Sources};
+use super::steps::Grid;
+use super::{Query, Sources};
 use crate::facts::Wanted;
 use crate::latest::{Latest, Next};
 use crate::unsettled::Known;
@@ -84,10 +85,7 @@ fn back<S: Storage>(
 pub(super) fn behind(time_ns: i64, query: &Query) -> Option<Interval> {
     let from_ns = match query.every {
         None => time_ns.checked_add(1)?,
-        Some(Every { step_ns, .. }) => {
-            let step_ns = i64::try_from(step_ns).ok()?;
-            time_ns.checked_sub(time_ns.rem_euclid(step_ns))?.checked_add(step_ns)?
-        }
+        Some(_) => Some(Grid::of(query).end_ns(time_ns)).filter(|end_ns| *end_ns < i64::MAX)?,
     };
     let interval = Interval { from_ns: from_ns.max(query.interval.from_ns), ..query.interval };
     (interval.from_ns < interval.to_ns).then_some(interval)

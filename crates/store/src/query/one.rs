@@ -4,6 +4,7 @@
 use super::emit::Emitter;
 use super::fold::Fold;
 use super::sources::{Sources, touches};
+use super::steps::Grid;
 use super::stretch::{Stretch, stretches};
 use super::{Aggregate, Query};
 use crate::Result;
@@ -358,17 +359,22 @@ impl<'a, F: StorageFile> One<'a, F> {
         found.sort_by_key(|row| row.0);
         found.dedup_by_key(|row| row.0);
         if let Some(every) = every {
-            let start_ns = |time_ns| every.step_start_ns(time_ns, interval);
-            for step in found.chunk_by(|a, b| start_ns(a.0) == start_ns(b.0)) {
+            let mut grid = Grid::of(query);
+            let mut rest = found.as_slice();
+            while let Some((first_ns, _)) = rest.first() {
+                let (start_ns, end_ns) = (grid.start_ns(*first_ns), grid.end_ns(*first_ns));
+                let (step, later) =
+                    rest.split_at(rest.partition_point(|row| row.0 < end_ns || end_ns == i64::MAX));
                 let of = match every.aggregate {
                     Aggregate::First => step.first(),
                     _ => step.last(),
                 };
-                let Some((time_ns, text)) = of else { continue };
+                let Some((_, text)) = of else { break };
                 let flow = match every.aggregate {
-                    Aggregate::Count => out.step(start_ns(*time_ns), Some(step.len() as u64)),
-                    _ => out.text(start_ns(*time_ns), text),
+                    Aggregate::Count => out.step(start_ns, Some(step.len() as u64)),
+                    _ => out.text(start_ns, text),
                 };
+                rest = later;
                 if flow.is_break() {
                     return Ok(flow);
                 }

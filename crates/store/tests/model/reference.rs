@@ -3,7 +3,7 @@
 use baro_ondisk::Type;
 use baro_store::{
     Aggregate, Batch, Damage, Datum, Error, Every, Interval, Moment, Point, Query, Reading,
-    Selection, Store, Values,
+    Selection, Steps, Store, Values,
 };
 use baro_sys::sim::{Rng, SimDisk};
 use std::collections::{BTreeMap, HashMap};
@@ -256,9 +256,10 @@ fn questions(
         }
         let step_ns = rng.pick(&[0, 700, 10_000, 1 << 40, u64::MAX]);
         let every = Every { step_ns, aggregate: rng.pick(&Aggregate::ALL) };
-        let query = Query::every(interval, every);
+        let steps = i64::try_from(step_ns).ok().filter(|step_ns| *step_ns > 0 && rng.chance(1, 2));
+        let query = Query { steps: steps.map(steps_of), ..Query::every(interval, every) };
         let found = asked(store, &ids, &query).map_err(|e| e.to_string())?;
-        let expected = folded(&expected, interval, every);
+        let expected = folded(&expected, &query, every);
         let same = |(row, (id, time_ns, value)): (&Row, &(u32, i64, f64))| {
             let bits = match &row.2 {
                 Val::Text(text) => of_text(text).to_bits(),
@@ -275,12 +276,28 @@ fn questions(
     Ok(())
 }
 
-fn folded(rows: &[Row], interval: Interval, every: Every) -> Vec<(u32, i64, f64)> {
+/// Steps of all lengths up to twice this: each begins at a multiple or a while later.
+fn around(time_ns: i64, length_ns: i64) -> (i64, i64) {
+    let (time, length) = (i128::from(time_ns), i128::from(length_ns));
+    let begin = |step: i128| step * length + (step * 2_654_435_761).rem_euclid(length);
+    let step = time.div_euclid(length);
+    let step = if begin(step) > time { step - 1 } else { step };
+    let ns = |ns: i128| ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    (ns(begin(step)), ns(begin(step + 1)))
+}
+
+/// The same for a query whose steps have about this length.
+fn steps_of(length_ns: i64) -> Steps {
+    Steps::new(move |time_ns| around(time_ns, length_ns))
+}
+
+fn folded(rows: &[Row], query: &Query, every: Every) -> Vec<(u32, i64, f64)> {
     let mut steps: BTreeMap<(u32, i64), Vec<f64>> = BTreeMap::new();
     for (id, time_ns, value) in rows {
         let start_ns = match i64::try_from(every.step_ns) {
+            Ok(step_ns @ 1..) if query.steps.is_some() => around(*time_ns, step_ns).0,
             Ok(step_ns @ 1..) => time_ns.saturating_sub(time_ns.rem_euclid(step_ns)),
-            _ => interval.from_ns,
+            _ => query.interval.from_ns,
         };
         // A text by its place: of it there are a count, a first and a last.
         let value = match (value, kind(*id)) {

@@ -3,7 +3,7 @@
 
 use super::frame_bytes::{LIMITS, check_frame_bytes};
 use crate::failure::Result;
-use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types, Value};
+use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
 use baro_sources::csv::CsvParser;
@@ -196,25 +196,20 @@ impl Taking<'_> {
         Ok(self.intake.flush(&mut |_| {})?)
     }
 
-    fn take(
-        &mut self,
-        line: u64,
-        time_ns: Option<i64>,
-        series: &str,
-        value: Value<'_>,
-        types: Types,
-    ) {
+    /// Takes a row whose time may be that at which it came.
+    fn take(&mut self, time_ns: Option<i64>, row: Row<'_>) {
         if self.result.is_ok() {
-            let time_ns = time_ns.unwrap_or_else(|| self.intake.line_time_ns(line));
-            let row = Row { line, series, time_ns, value, types };
-            self.result = self.intake.take(&row, &mut |_| {});
+            let time_ns = time_ns.unwrap_or_else(|| self.intake.line_time_ns(row.line));
+            self.result = self.intake.take(&Row { time_ns, ..row }, &mut |_| {});
         }
     }
 
     fn sample(&mut self, item: std::result::Result<Sample<'_>, impl Display>) {
         match item {
-            Ok(Sample { line, time_ns, series, value, mark }) => {
-                self.take(line, time_ns, &series, (&value).into(), mark.into());
+            Ok(Sample { line, time_ns, series, joint, value, mark }) => {
+                let (value, types) = ((&value).into(), mark.into());
+                let row = Row { line, series: &series, time_ns: 0, value, types, joint };
+                self.take(time_ns, row);
             }
             Err(error) => self.intake.fed.complain(|| error.to_string()),
         }
@@ -222,8 +217,9 @@ impl Taking<'_> {
 
     fn field(&mut self, item: std::result::Result<InfluxSample<'_>, impl Display>) {
         match item {
-            Ok(InfluxSample { line, time_ns, series, value }) => {
-                self.take(line, time_ns, series, (&value).into(), Types::Exact);
+            Ok(InfluxSample { line, time_ns, series, joint, value }) => {
+                let (value, types, joint) = ((&value).into(), Types::Exact, Some(joint));
+                self.take(time_ns, Row { line, series, time_ns: 0, value, types, joint });
             }
             Err(error) => self.intake.fed.complain(|| error.to_string()),
         }

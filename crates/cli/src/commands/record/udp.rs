@@ -181,10 +181,10 @@ fn take(
     let mut result = Ok(());
     intake.begin();
     datagram::read_as(bytes, form, |item| match item {
-        Ok(Sample { line, time_ns, series, value, mark }) if result.is_ok() => {
+        Ok(Sample { line, time_ns, series, joint, value, mark }) if result.is_ok() => {
             let time_ns = time_ns.unwrap_or(now_ns);
             let (value, types) = ((&value).into(), mark.into());
-            let row = Row { line, series: &series, time_ns, value, types };
+            let row = Row { line, series: &series, time_ns, value, types, joint };
             result = intake.take(&row, &mut |_| {});
         }
         Ok(_) => {}

@@ -19,19 +19,21 @@ pub(super) struct Composer {
     labels: Vec<(String, String)>,
     suffix: String,
     name: String,
+    base_bytes: usize,
     is_made: bool,
 }
 
 impl Composer {
-    /// The name `base`, with `suffix` behind its metric and these labels, of which the empty are none.
+    /// The name `base`, with `suffix` behind its metric and these labels, of which the empty are none; and
+    /// how many bytes the metric has before the suffix, if there is one.
     pub(super) fn name<'n>(
         &'n mut self,
         base: &'n str,
         suffix: &str,
         labels: &[(&str, Cow<'_, str>)],
-    ) -> Result<&'n str, String> {
+    ) -> Result<(&'n str, usize), String> {
         if suffix.is_empty() && labels.iter().all(|(_, value)| value.is_empty()) {
-            return Ok(base);
+            return Ok((base, 0));
         }
         let given = || labels.iter().map(|(name, value)| (*name, value.as_ref()));
         let bytes: usize = given().map(|(name, value)| name.len() + value.len()).sum();
@@ -49,7 +51,7 @@ impl Composer {
             self.make(base, suffix, labels)?;
             self.is_made = true;
         }
-        Ok(&self.name)
+        Ok((&self.name, self.base_bytes))
     }
 
     fn make(
@@ -59,7 +61,9 @@ impl Composer {
         labels: &[(&str, Cow<'_, str>)],
     ) -> Result<(), String> {
         self.parser.parse(base);
-        let metric = format!("{}{suffix}", self.parser.metric(base));
+        let metric = self.parser.metric(base);
+        self.base_bytes = metric.len();
+        let metric = format!("{metric}{suffix}");
         let own = (0..self.parser.len()).filter_map(|at| self.parser.label_at(base, at));
         let mut all: Vec<(Cow<'_, str>, Cow<'_, str>)> = own.collect();
         for (name, value) in labels.iter().filter(|(_, value)| !value.is_empty()) {

@@ -11,7 +11,8 @@
 use super::cells::{self, Kind};
 use crate::{Error, Result};
 use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
-use std::collections::BTreeSet;
+use baro_ondisk::NameParser;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// How much of a name an error quotes.
@@ -203,6 +204,7 @@ impl Layout {
             let found = format!("columns {}", listed(schema));
             return Err(Error::Layout { found, expected: "a column with values beside the times" });
         }
+        layout.distinct(schema)?;
         layout.labels.sort_by_key(|at| schema.fields().get(*at).map(|field| field.name()));
         let own_series = layout.own_series.iter().map(|(at, _)| *at);
         let read = layout.series.into_iter().chain(own_series);
@@ -267,6 +269,28 @@ impl Layout {
             }
         }
         Ok(())
+    }
+
+    /// No two columns are one series, however their names are written.
+    fn distinct(&self, schema: &Schema) -> Result<()> {
+        let (mut seen, mut parser) = (HashSet::new(), NameParser::new());
+        let mut check = |at: usize, name: &str| match schema.fields().get(at) {
+            Some(field) if !seen.insert(parser.canonical(name).to_owned()) => {
+                let name = shown(field.name());
+                let what = format!(
+                    "columns of different series; leave one out with --columns '{name}=skip', or \
+                     rename it"
+                );
+                Err(refused(field, what))
+            }
+            _ => Ok(()),
+        };
+        self.own_series.iter().try_for_each(|(at, name)| check(*at, name))?;
+        if self.series.is_some() {
+            return Ok(());
+        }
+        let mut wide = self.values.iter().filter_map(|at| Some((*at, schema.fields().get(*at)?)));
+        wide.try_for_each(|(at, field)| check(at, field.name()))
     }
 
     fn label(&mut self, at: usize, field: &Field) -> Result<()> {

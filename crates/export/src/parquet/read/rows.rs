@@ -3,7 +3,7 @@
 use super::cells::{label_of, time_of, value_of};
 use super::compose::Composer;
 use super::layout::Layout;
-use super::{Imported, Refusal, Value};
+use super::{Imported, Joint, Refusal, Value};
 use crate::{Error, Result};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray, cast::AsArray};
 use std::borrow::Cow;
@@ -81,7 +81,14 @@ impl<'a> Columns<'a> {
         let mut hand = |base: &str, suffix: &str, value: std::result::Result<Value<'_>, String>| {
             let named = value.and_then(|value| Ok((composer.name(base, suffix, &labels)?, value)));
             match named {
-                Ok((series, value)) => each(Imported::Sample { row, series, time_ns, value }),
+                Ok(((series, base_bytes), value)) => {
+                    let joint = match (self.own_series.is_empty(), suffix) {
+                        (true, _) => Joint::None,
+                        (false, "") => Joint::Whole,
+                        (false, _) => Joint::Behind(base_bytes),
+                    };
+                    each(Imported::Sample { row, series, joint, time_ns, value })
+                }
                 Err(reason) => each(Imported::Refused(Refusal { row, reason })),
             }
         };

@@ -6,6 +6,7 @@
 
 use super::super::Query;
 use super::super::newest::behind;
+use super::super::steps::Grid;
 use crate::backwards::{Backwards, records_of};
 use crate::index::Index;
 use crate::interval::Interval;
@@ -33,6 +34,7 @@ pub(super) fn interval<S: Storage>(
     }
     // Of each column the latest times that have a row.
     let mut latest: Vec<BTreeSet<i64>> = places.clone().map(|_| BTreeSet::new()).collect();
+    let mut grid = Grid::of(query);
     let mut backwards = Backwards::new(store, index, query.interval)?;
     loop {
         let Some(bound_ns) = backwards.bound_ns() else { return Ok(None) };
@@ -53,7 +55,7 @@ pub(super) fn interval<S: Storage>(
                     let Some(at) = point.place.checked_sub(places.start) else { return };
                     let Some(times) = latest.get_mut(at) else { return };
                     let time_ns = match query.every {
-                        Some(every) => every.step_start_ns(point.time_ns, query.interval),
+                        Some(_) => grid.start_ns(point.time_ns),
                         None => point.time_ns,
                     };
                     times.insert(time_ns);
