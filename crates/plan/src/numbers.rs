@@ -12,6 +12,9 @@ const MIB: f64 = 1_048_576.0;
 const LOG_S: f64 = 3_600.0;
 const LOG_BYTES_MIN: f64 = 64.0 * MIB;
 const LOG_PART: f64 = 0.1;
+/// How a log is divided (`baro init`).
+const SEGMENTS: f64 = 16.0;
+const SEGMENT_MIB_MAX: f64 = 256.0;
 /// A ring takes what comes while the disk stands, and a quarter more.
 const RING_SPARE: f64 = 1.25;
 const RING_BYTES_MIN: f64 = 65_536.0;
@@ -78,7 +81,9 @@ pub fn numbers(inputs: &Inputs) -> Numbers {
         let log = (logged.bytes_per_s * LOG_S).clamp(LOG_BYTES_MIN, most);
         (log, arrivals_per_s * rested.bytes_per_sample * DAY_S)
     };
-    let log_bytes = (log_bytes / MIB).ceil() * MIB;
+    // Whole segments: a log has sixteen, or more of 256 MiB.
+    let segment_bytes = (log_bytes / SEGMENTS / MIB).ceil().clamp(1.0, SEGMENT_MIB_MAX) * MIB;
+    let log_bytes = (log_bytes / segment_bytes).ceil().max(SEGMENTS) * segment_bytes;
     let days = inputs.keep_s / DAY_S;
     let (kept_bytes, days_of_disk) = if inputs.has_frames() {
         ((kept_bytes_per_day * days).max(LOG_BYTES_MIN), fill_bytes / kept_bytes_per_day)

@@ -47,9 +47,9 @@ pub(crate) struct Arguments {
     /// With arrows from each wait to who ended it.
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    /// Try what is advised for the longest call, and tell whether it helps (root)
+    /// Try what is advised, and tell if it helps (root)
     ///
-    /// Records this machine as it is, then with the advised setting, compares the waits of such calls, and
+    /// Of the longest call: records this machine as it is, then with the advised setting, compares the waits of such calls, and
     /// puts the setting back. Ends with 3 if the longest wait is not halved. Only settings of this machine
     /// are tried.
     #[arg(long, conflicts_with_all = ["kernel_log", "html", "perfetto"])]
