@@ -3,8 +3,8 @@
 //!
 //! A plan is a function of its [`Inputs`] and of nothing else, so that each figure can be asked which
 //! inputs move it most: the plan is made again with each of them halved and doubled. The store's side
-//! follows the format and the writer's rhythm ([`log`]) and how runs are merged ([`rest`]); the side of
-//! one file for each sensor follows the paper "sensor-files" ([`files`]). What was measured and not
+//! follows the format and the writer's rhythm (`log.rs`) and how runs are merged (`rest.rs`); the side of
+//! one file for each sensor follows the paper "sensor-files" (`files.rs`). What was measured and not
 //! derived is a constant with its source.
 //!
 //! Invariant: pure, and any inputs within their limits give finite figures. Held by
