@@ -119,7 +119,10 @@ fn merge_with(
     }
     if !faults.is_empty() {
         faults.sort_by_key(|(line, _)| *line);
-        let said = |(line, said): &file::Fault| format!("{}:{line}: {said}", path.display());
+        // A line for each, whatever is in a key or a value.
+        let said = |(line, said): &file::Fault| {
+            baro_show::terminal(&format!("{}:{line}: {said}", path.display()), '?')
+        };
         return Err(faults.iter().map(said).collect::<Vec<_>>().join("\n"));
     }
     let mut merged: Vec<OsString> = typed.iter().take(2).cloned().collect();

@@ -24,10 +24,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     let file = file.or_else(|| std::env::var_os("BARO_CONFIG").map(PathBuf::from));
     let said = faults.iter().map(|(key, said)| {
         let line = file.as_ref().and_then(|file| Some((file, line_of(file, key)?)));
-        match line {
+        let said = match line {
             Some((file, line)) => format!("{}:{line}: {key}: {said}", file.display()),
             None => format!("{key}: {said}"),
-        }
+        };
+        // A line for each, whatever is in a name.
+        baro_show::terminal(&said, '?')
     });
     let said = said.collect::<Vec<_>>().join("\n");
     Err(clap::Error::raw(ErrorKind::ValueValidation, said).into())
@@ -43,7 +45,8 @@ fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
         found.push(("init", error.to_string()));
     }
     let is_there = baro_sys::files::exists(&store.join(baro_log::IDENTITY));
-    if is_there || arguments.init.is_none() {
+    // A plain file is made, and no store needed.
+    if !arguments.plain && (is_there || arguments.init.is_none()) {
         let opened = baro_log::open_folder(store);
         let read = opened.and_then(|folder| baro_log::read_identity(&folder, store).map(drop));
         found.extend(read.err().map(|error| ("store", error.to_string())));
