@@ -105,9 +105,12 @@ impl Written {
         match format {
             Format::Text => {
                 let first = self.files.first().map(|path| path.display().to_string());
-                let count = self.files.len();
+                let count = match self.files.len() {
+                    1 => "1 file".to_owned(),
+                    count => format!("{count} files"),
+                };
                 out!(
-                    "{}: {} in {count} files, {} writes, the longest {}; waited {waited} times for a file",
+                    "{}: {} in {count}, {} writes, the longest {}; waited {waited} times for a file",
                     first.unwrap_or_else(|| "nothing came".to_owned()),
                     show_bytes(self.bytes),
                     self.writes,
