@@ -106,13 +106,6 @@ impl Files {
         ROTATED * self.buffer_bytes * self.count >= FILL * inputs.disk_bytes
     }
 
-    /// The most files, up to one for each sensor, that carry what comes into them.
-    #[must_use]
-    pub fn most(inputs: &Inputs) -> f64 {
-        let wanted = inputs.raw_bytes_per_s();
-        largest(inputs.sensors, |count| Self::of(inputs, count).rate >= wanted)
-    }
-
     /// Sensors that one machine holds in a file each.
     #[must_use]
     pub fn sensors_of_one(inputs: &Inputs) -> f64 {

@@ -59,8 +59,6 @@ pub struct Numbers {
     pub files: Files,
     /// Years with these.
     pub files_life_years: f64,
-    /// The most files that carry what comes.
-    pub files_most: f64,
     /// How many machines.
     pub machines: Machines,
 }
@@ -112,7 +110,6 @@ pub fn numbers(inputs: &Inputs) -> Numbers {
         life_years: years(device_bytes_per_s),
         files,
         files_life_years: years(files.wear * raw_bytes_per_s),
-        files_most: Files::most(inputs),
         machines: Machines::of(inputs, &demand),
     }
 }
