@@ -13,7 +13,7 @@ use crate::waits::{self, WORDS};
 use crate::{PROBES_CPU, load};
 use aya::Ebpf;
 use aya::maps::{Array, Map, MapData, MapError, PerCpuArray, RingBuf};
-use baro_sys::clock;
+use baro_sys::{clock, grace};
 use baro_trace::collect::sleepers;
 use baro_trace::file::CpuLosses;
 use baro_trace::format::{EventHeader, PageHeader};
@@ -163,6 +163,8 @@ impl Probes {
     /// As [`drain`](Self::drain); the programs are gone all the same.
     pub fn finish(mut self, sink: &mut Sink<'_>) -> Result<ProbeSummary, ProbeError> {
         drop(self.ebpf.take());
+        // A record that is being written hides all that are behind it.
+        grace::wait();
         while self.drain(sink)? >= RECORDS_OF_DRAIN as u64 {}
         self.take_counts(clock::monotonic_ns())?;
         self.hand_on(u64::MAX, sink)?;

@@ -15,6 +15,7 @@ mod error;
 pub mod files;
 pub mod footprint;
 pub mod fork;
+pub mod grace;
 pub mod identity;
 pub mod kernel_log;
 pub mod lock;
