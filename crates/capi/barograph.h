@@ -73,7 +73,7 @@
 /* Another process uses the store or the ring. */
 #define BARO_EBUSY (-16)
 
-/* There is a store already. */
+/* There is a store, or a file of this name, already. */
 #define BARO_EEXIST (-17)
 
 /* A path leads to a file, and a store is a folder. */
@@ -82,7 +82,7 @@
 /* An argument is null, of a wrong size, or outside its limits; the text says which. */
 #define BARO_EINVAL (-22)
 
-/* The device, or the catalog, is full. */
+/* The device, the catalog, or a file that was reserved, is full. */
 #define BARO_ENOSPC (-28)
 
 /* The text does not fit into the buffer given. */
@@ -97,7 +97,7 @@
 /* Not in this version of the library. */
 #define BARO_ENOTSUP (-95)
 
-/* The recorder is closed. */
+/* The recorder, or the pool of a file, is closed. */
 #define BARO_ESHUTDOWN (-108)
 
 /* The time is over, or another process has not answered in time. */
@@ -210,6 +210,12 @@
 /* Frames of a channel over an interval. For one thread at a time. */
 typedef struct baro_frames baro_frames;
 
+/* A plain file that is being written. For one thread at a time. */
+typedef struct baro_plain_file baro_plain_file;
+
+/* Files that are reserved and ready, in one folder. For one thread at a time. */
+typedef struct baro_plain_pool baro_plain_pool;
+
 /* Pushes records into one ring. For one thread at a time. */
 typedef struct baro_producer baro_producer;
 
@@ -298,6 +304,16 @@ typedef struct baro_pin_info {
   char reason[1032]; /* Why less than the window is held; else empty. */
 } baro_pin_info;
 #define BARO_PIN_INFO_INIT {sizeof(baro_pin_info), 0, 0, 0, 0, 0, {0}, {0}}
+
+/* How a pool of plain files is made. */
+typedef struct baro_plain_options {
+  uint32_t type_size; /* sizeof(baro_plain_options) */
+  uint32_t ready; /* Files that are kept ready, at most 64; 0: 2. */
+  /* Bytes reserved for each file, at most 16 TiB; 0: 100 MB. What is not written is given back. */
+  uint64_t file_bytes;
+  uint64_t unit_bytes; /* Bytes that are handed to the disk at once, 4 KiB to 1 GiB; 0: 2 MiB. */
+} baro_plain_options;
+#define BARO_PLAIN_OPTIONS_INIT {sizeof(baro_plain_options), 0, 0, 0}
 
 /* A ring's counters at one moment. */
 typedef struct baro_ring_report {
@@ -595,6 +611,54 @@ int32_t baro_pin_release(const struct baro_recorder *recorder, uint64_t id);
  * Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_ENOTDIR, BARO_EBUSY, BARO_EBADMSG, BARO_EACCES,
  * BARO_ETIMEDOUT, BARO_EIO, or errno. */
 int32_t baro_pin_release_store(const char *store, uint64_t id);
+
+/* Makes the first files in `folder`, which must be there, and waits until they are reserved.
+ * Removes what a killed pool has left ready there. Two threads belong to it: they make files,
+ * hand what was written to the disk, and finish files, so that who writes need not wait for
+ * that. `options` may be null.
+ * Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_ENOTDIR, BARO_ENOTSUP, or errno. */
+int32_t baro_plain_open(const char *folder,
+                        const struct baro_plain_options *options,
+                        struct baro_plain_pool **pool);
+
+/* A file that is ready, to be named `name` in the pool's folder. Blocks only if none is ready,
+ * which baro_plain_waits counts.
+ * Returns 0, BARO_EINVAL, BARO_EEXIST, BARO_ESHUTDOWN, or errno. */
+int32_t baro_plain_take(struct baro_plain_pool *pool,
+                        const char *name,
+                        struct baro_plain_file **file);
+
+/* How often baro_plain_take had to wait: if it did, more files should be kept ready.
+ * Returns 0, BARO_EINVAL. */
+int32_t baro_plain_waits(const struct baro_plain_pool *pool, uint64_t *waits);
+
+/* Writes all of `bytes` behind what is written: one pwrite(2), into memory only. Nothing is
+ * durable before baro_plain_finish has been waited for. May block: for a journal that is locked,
+ * and for the dirty pages of all programs together. BARO_ENOSPC: it is more than the file has
+ * room for, and nothing is written. An earlier failure of the threads behind it is told here,
+ * too.
+ * Returns 0, BARO_EINVAL, BARO_ENOSPC, BARO_ESHUTDOWN, or errno. */
+int32_t baro_plain_write(struct baro_plain_file *file,
+                         const void *bytes,
+                         size_t count);
+
+/* Bytes that the file still has room for.
+ * Returns 0, BARO_EINVAL. */
+int32_t baro_plain_room(const struct baro_plain_file *file, uint64_t *bytes);
+
+/* Ends the file: what was not written is cut off, and all is made durable, by a thread of the
+ * pool. The handle is gone in any case. If `bytes` is null it does not wait, and
+ * baro_plain_close tells what has failed; else it blocks until the file is durable, and says how
+ * long it is.
+ * Returns 0, BARO_EINVAL, BARO_ESHUTDOWN, or errno. */
+int32_t baro_plain_finish(struct baro_plain_file *file,
+                          uint64_t *bytes);
+
+/* Waits for what is under way, and removes the files that are ready. The handle is gone in any
+ * case. Files that were taken and not finished stay as long as they were reserved; what is
+ * called on them then is refused. Tells the first failure of what nobody has waited for.
+ * Returns 0, BARO_EINVAL, BARO_ESHUTDOWN, or errno. */
+int32_t baro_plain_close(struct baro_plain_pool *pool);
 
 /* Makes a ring with its producer, for this process. A recorder has at most 64 rings.
  * Returns 0, BARO_EINVAL, BARO_ESHUTDOWN, or errno. */

@@ -24,13 +24,13 @@ pub const BARO_ENOMEM: i32 = -12;
 pub const BARO_EACCES: i32 = -13;
 /// Another process uses the store or the ring.
 pub const BARO_EBUSY: i32 = -16;
-/// There is a store already.
+/// There is a store, or a file of this name, already.
 pub const BARO_EEXIST: i32 = -17;
 /// A path leads to a file, and a store is a folder.
 pub const BARO_ENOTDIR: i32 = -20;
 /// An argument is null, of a wrong size, or outside its limits; the text says which.
 pub const BARO_EINVAL: i32 = -22;
-/// The device, or the catalog, is full.
+/// The device, the catalog, or a file that was reserved, is full.
 pub const BARO_ENOSPC: i32 = -28;
 /// The text does not fit into the buffer given.
 pub const BARO_ERANGE: i32 = -34;
@@ -40,7 +40,7 @@ pub const BARO_EBADMSG: i32 = -74;
 pub const BARO_EMSGSIZE: i32 = -90;
 /// Not in this version of the library.
 pub const BARO_ENOTSUP: i32 = -95;
-/// The recorder is closed.
+/// The recorder, or the pool of a file, is closed.
 pub const BARO_ESHUTDOWN: i32 = -108;
 /// The time is over, or another process has not answered in time.
 pub const BARO_ETIMEDOUT: i32 = -110;
@@ -106,6 +106,21 @@ impl From<Error> for Failure {
             Error::DeclaredOtherwise { .. } => BARO_EINVAL,
             Error::Undeclared { .. } => BARO_EACCES,
             Error::WriterGone => BARO_ESHUTDOWN,
+            _ => BARO_EIO,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+impl From<baro_plain::Error> for Failure {
+    fn from(error: baro_plain::Error) -> Self {
+        use baro_plain::Error::{Closed, Full, Io, Name, Size, Taken};
+        let code = match &error {
+            Size { .. } | Name(_) => BARO_EINVAL,
+            Full { .. } => BARO_ENOSPC,
+            Taken(_) => BARO_EEXIST,
+            Io { errno, .. } => errno.map_or(BARO_EIO, |errno| -errno),
+            Closed => BARO_ESHUTDOWN,
             _ => BARO_EIO,
         };
         Failure::new(code, error.to_string())
@@ -195,15 +210,15 @@ pub extern "C" fn baro_strerror(code: i32) -> *const c_char {
         BARO_ENOMEM => c"no memory",
         BARO_EACCES => c"the pin is refused, or the operating system does not permit it",
         BARO_EBUSY => c"another process uses the store or the ring",
-        BARO_EEXIST => c"there is a store already",
+        BARO_EEXIST => c"there is a store, or a file of this name, already",
         BARO_ENOTDIR => c"the path leads to a file, and a store is a folder",
         BARO_EINVAL => c"an argument is null, of a wrong size, or outside its limits",
-        BARO_ENOSPC => c"the device or the catalog is full",
+        BARO_ENOSPC => c"the device, the catalog, or the reserved file is full",
         BARO_ERANGE => c"the text does not fit into the buffer",
         BARO_EBADMSG => c"what was read is not what the format says",
         BARO_EMSGSIZE => c"the record is larger than the ring takes: it is lost and counted",
         BARO_ENOTSUP => c"not in this version of the library",
-        BARO_ESHUTDOWN => c"the recorder is closed",
+        BARO_ESHUTDOWN => c"the recorder, or the pool of the file, is closed",
         BARO_ETIMEDOUT => c"the time is over",
         BARO_ENOTRECOVERABLE => c"a bug of the library",
         0.. => c"no error",

@@ -381,6 +381,20 @@ pub struct baro_read_report {
     pub blocks_recycled: u64,
 }
 
+/// How a pool of plain files is made.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct baro_plain_options {
+    /// sizeof(baro_plain_options)
+    pub type_size: u32,
+    /// Files that are kept ready, at most 64; 0: 2.
+    pub ready: u32,
+    /// Bytes reserved for each file, at most 16 TiB; 0: 100 MB. What is not written is given back.
+    pub file_bytes: u64,
+    /// Bytes that are handed to the disk at once, 4 KiB to 1 GiB; 0: 2 MiB.
+    pub unit_bytes: u64,
+}
+
 macro_rules! versioned {
     ($($name:ident),*) => {$(
         // SAFETY: `repr(C)`; `tests/abi.rs` finds the fields without gaps; integers, floats and
@@ -403,5 +417,6 @@ versioned!(
     baro_gap,
     baro_event,
     baro_series,
-    baro_read_report
+    baro_read_report,
+    baro_plain_options
 );

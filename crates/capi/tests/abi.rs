@@ -36,6 +36,7 @@ fn sizes_are_those_of_version_0_1() {
         ("baro_event", 32),
         ("baro_series", 16),
         ("baro_read_report", 40),
+        ("baro_plain_options", 24),
     ];
     assert_eq!(found, expected);
 }

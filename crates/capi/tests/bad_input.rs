@@ -96,6 +96,14 @@ fn null_is_told_by_name() {
         told(baro_pin_release_store(null(), 0), "store is null");
         told(baro_sample_get(null(), 8, 0, 0, null_mut()), "payload is null");
         told(baro_gap_get(null(), 32, null_mut()), "payload is null");
+        told(baro_plain_open(x, null(), null_mut()), "pool is null");
+        told(baro_plain_open(null(), null(), &mut null_mut()), "folder is null");
+        told(baro_plain_take(null_mut(), x, null_mut()), "file is null");
+        told(baro_plain_waits(null(), null_mut()), "waits is null");
+        told(baro_plain_write(null_mut(), null(), 1), "file is null");
+        told(baro_plain_room(null(), null_mut()), "bytes is null");
+        told(baro_plain_finish(null_mut(), null_mut()), "file is null");
+        told(baro_plain_close(null_mut()), "pool is null");
         // It has gone on.
         assert_eq!(baro_push_frame(producer, 1, 0, null(), 0, null_mut()), 0);
         assert_eq!(baro_producer_close(producer), 0);

@@ -37,14 +37,23 @@ pub enum Error {
         said: String,
         /// The reason.
         kind: std::io::ErrorKind,
+        /// The kernel's number of it, if it has one.
+        errno: Option<i32>,
     },
     /// The pool's threads are gone.
     Closed,
 }
 
+impl Error {
+    /// A reason of the operating system, with what was tried on which file.
+    pub(crate) fn io(said: String, reason: &std::io::Error) -> Self {
+        Self::Io { said, kind: reason.kind(), errno: reason.raw_os_error() }
+    }
+}
+
 impl From<baro_sys::Error> for Error {
     fn from(error: baro_sys::Error) -> Self {
-        Self::Io { said: error.to_string(), kind: error.kind() }
+        Self::io(error.to_string(), &error.into())
     }
 }
 

@@ -56,10 +56,7 @@ impl Flusher {
         let thread = std::thread::Builder::new()
             .name("plain-flusher".to_owned())
             .spawn(move || work(&receiver))
-            .map_err(|error| Error::Io {
-                said: format!("start a thread: {error}"),
-                kind: error.kind(),
-            })?;
+            .map_err(|error| Error::io(format!("start a thread: {error}"), &error))?;
         Ok(Self { jobs, thread: Some(thread) })
     }
 
@@ -117,10 +114,8 @@ fn work(jobs: &Receiver<Job>) -> Result<()> {
 
 /// Cuts off what was not written, and makes data, length and name durable.
 fn finish(file: &File, path: &Path, length_bytes: u64) -> Result<()> {
-    let told = |error: baro_sys::Error| Error::Io {
-        said: format!("{}: {error}", path.display()),
-        kind: error.kind(),
-    };
+    let told =
+        |error: baro_sys::Error| Error::io(format!("{}: {error}", path.display()), &error.into());
     files::set_length(file, length_bytes).map_err(told)?;
     files::sync(file).map_err(told)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

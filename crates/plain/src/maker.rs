@@ -47,10 +47,7 @@ impl Maker {
         let thread = std::thread::Builder::new()
             .name("plain-maker".to_owned())
             .spawn(move || keep_ready(&folder, sizes, &sender, &stopped))
-            .map_err(|error| Error::Io {
-                said: format!("start a thread: {error}"),
-                kind: error.kind(),
-            })?;
+            .map_err(|error| Error::io(format!("start a thread: {error}"), &error))?;
         Ok(Self { ready, stop, thread: Some(thread) })
     }
 
@@ -97,8 +94,7 @@ fn keep_ready(folder: &Path, sizes: Sizes, sender: &SyncSender<Result<Ready>>, s
 }
 
 fn make(folder: &Path, bytes: u64) -> Result<Ready> {
-    let number = identity::random_u64()
-        .map_err(|error| Error::Io { said: error.to_string(), kind: std::io::ErrorKind::Other })?;
+    let number = identity::random_u64()?;
     let path = folder.join(format!("{BEGINS}{number:016x}{ENDS}"));
     let file = files::create_new(&path)?;
     files::hold(&file);
@@ -107,8 +103,7 @@ fn make(folder: &Path, bytes: u64) -> Result<Ready> {
         Ok(()) => Ok(Ready { file: Arc::new(file), path }),
         Err(error) => {
             let _ = files::remove(&path);
-            let said = format!("{}: {error}", path.display());
-            Err(Error::Io { said, kind: error.kind() })
+            Err(Error::io(format!("{}: {error}", path.display()), &error.into()))
         }
     }
 }

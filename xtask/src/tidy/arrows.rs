@@ -47,7 +47,8 @@ const TABLE: &[Row] = &[
           in_house_tests: &["baro-sources"], third_party: &[PROPTEST] },
     Row { package: "baro-capi",
           // The store for samples over log and runs: a program that asks for none links none of it.
-          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store"],
+          in_house: &["baro-ondisk", "baro-plain", "baro-sys", "baro-log", "baro-plain", "baro-recorder",
+                     "baro-store"],
           in_house_tests: &[], third_party: &[] },
     Row { package: "baro-store",
           in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-runs"],

@@ -149,4 +149,11 @@ checked! {
     fn baro_samples_seek(samples: *mut baro_samples, time_ns: i64);
     fn baro_samples_text(samples: *mut baro_samples, text: *mut *const c_char, bytes: *mut usize);
     fn baro_samples_close(samples: *mut baro_samples);
+    fn baro_plain_open(folder: *const c_char, options: *const baro_plain_options, pool: *mut *mut baro_plain_pool);
+    fn baro_plain_take(pool: *mut baro_plain_pool, name: *const c_char, file: *mut *mut baro_plain_file);
+    fn baro_plain_waits(pool: *const baro_plain_pool, waits: *mut u64);
+    fn baro_plain_write(file: *mut baro_plain_file, bytes: *const c_void, count: usize);
+    fn baro_plain_room(file: *const baro_plain_file, bytes: *mut u64);
+    fn baro_plain_finish(file: *mut baro_plain_file, bytes: *mut u64);
+    fn baro_plain_close(pool: *mut baro_plain_pool);
 }

@@ -60,5 +60,6 @@ pub(crate) fn structures() -> Vec<Structure> {
         baro_event { type_size kind count id state reserved }
         baro_series { type_size id value_type reserved }
         baro_read_report { type_size series records blocks blocks_damaged blocks_recycled }
+        baro_plain_options { type_size ready file_bytes unit_bytes }
     }
 }

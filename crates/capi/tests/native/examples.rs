@@ -150,6 +150,24 @@ fn what_led_up_to_a_limit_is_pinned_from_c() {
 }
 
 #[test]
+fn plain_files_are_written_from_c() {
+    let folder = Folder::new("plain");
+    let Some(plain) = built(&folder, "plain") else { return };
+    let files = folder.path("files");
+    std::fs::create_dir(&files).unwrap();
+    // 61 frames have room in a million bytes.
+    let said = run(&plain, &[files.to_str().unwrap(), "130"]);
+    assert_eq!(said, "3 files, the last of 131072 bytes\n");
+    let found = |number: u32| std::fs::read(files.join(format!("run-{number}.bin"))).unwrap();
+    let whole: Vec<u8> = (0..3).flat_map(found).collect();
+    assert_eq!((found(0).len(), whole.len()), (61 * 16_384, 130 * 16_384));
+    assert!(
+        whole.chunks(16_384).zip(0..).all(|(frame, number)| frame.iter().all(|b| *b == number))
+    );
+    assert_eq!(std::fs::read_dir(&files).unwrap().count(), 3);
+}
+
+#[test]
 fn another_process_pushes_through_the_c_interface() {
     let folder = Folder::new("attach");
     let Some(attach) = built(&folder, "attach") else { return };
