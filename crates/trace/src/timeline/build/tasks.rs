@@ -1,7 +1,8 @@
 //! What tasks do: calls, waits, syncs, throttles, reclaim.
 //!
-//! Invariant: a sleep is not lost with the switch that ended it. Held by
-//! `a_task_that_does_something_has_come`, `every_call_is_told_once`.
+//! Invariant: a sleep is not lost with the switch that ended it; of a page fault that is throttled several
+//! times there is one. Held by `a_task_that_does_something_has_come`, `every_call_is_told_once`,
+//! `a_fault_that_is_throttled_several_times_is_one`.
 
 use super::{At, Builder, Now};
 use crate::record::Name;
@@ -19,6 +20,8 @@ const INTERRUPTIBLE: i64 = 1;
 const STOPS: i64 = 4 | 8;
 /// Dead tasks and zombies.
 const ENDS: i64 = 16 | 32;
+/// Between the event of a throttle and its sleep.
+const THROTTLES_NS: u64 = 1_000_000;
 /// What lies between the event of a call's return and what the kernel does on the way to the program.
 const RETURNS_NS: u64 = 50_000;
 
@@ -119,6 +122,7 @@ impl Builder {
 
     /// Keeps a wait that has ended.
     pub(super) fn waited(&mut self, pid: i32, wait: Wait) {
+        self.fault_lasts(pid, &wait);
         if wait.duration_ns(wait.begin_ns) >= self.limits.min_wait_ns && self.room() {
             self.line.tasks.entry(pid).or_default().waits.push(wait);
         }
@@ -229,6 +233,7 @@ impl Builder {
         if !self.room() {
             return;
         }
+        self.throttled_outside(at, event.paused_ms);
         self.line.tasks.entry(at.pid).or_default().throttles.push(Throttle {
             begin_ns: at.time_ns,
             pause_ms,
@@ -241,6 +246,35 @@ impl Builder {
             task_rate_kbs: event.task_ratelimit_kbs,
             device_rate_kbs: event.dirty_ratelimit_kbs,
         });
+    }
+
+    /// Several sleeps of one page fault: the kernel says how long this throttling has taken so far.
+    fn throttled_outside(&mut self, at: At, paused_ms: u64) {
+        // The probes tell stays in the kernel, and have no switches.
+        if !self.has_switches || self.now.get(&at.pid).is_none_or(|now| now.call.is_some()) {
+            return;
+        }
+        let task = self.line.tasks.entry(at.pid).or_default();
+        if paused_ms == 0 || task.faults.is_empty() {
+            let begin_ns = at.time_ns.saturating_sub(paused_ms.saturating_mul(1_000_000));
+            task.faults.push((begin_ns, at.time_ns));
+        }
+    }
+
+    /// A sleep right behind a throttle is of the page fault that was throttled.
+    fn fault_lasts(&mut self, pid: i32, wait: &Wait) {
+        let end_ns = wait.end_ns.unwrap_or(self.line.end_ns);
+        let Some(task) = self.line.tasks.get_mut(&pid).filter(|_| self.has_switches) else {
+            return;
+        };
+        let throttled_ns = task.throttles.last().map_or(u64::MAX, |one| one.begin_ns);
+        let is_of_it = wait.begin_ns.checked_sub(throttled_ns).is_some_and(|ns| ns < THROTTLES_NS);
+        if let Some((begin_ns, last_ns)) = task.faults.last_mut()
+            && is_of_it
+            && *begin_ns <= throttled_ns
+        {
+            *last_ns = end_ns;
+        }
     }
 
     pub(super) fn reclaimed(&mut self, at: At) {
@@ -258,6 +292,9 @@ impl Builder {
         let end_ns = self.line.end_ns;
         let long = |begin_ns: u64, limit_ns: u64| end_ns.saturating_sub(begin_ns) >= limit_ns;
         let limits = self.limits;
+        if let Some(wait) = &now.wait {
+            self.fault_lasts(pid, wait);
+        }
         let task: &mut Task = self.line.tasks.entry(pid).or_default();
         task.waits.extend(now.wait.filter(|wait| long(wait.begin_ns, limits.min_wait_ns)));
         task.calls.extend(now.call.filter(|call| long(call.begin_ns, limits.min_call_ns)));
@@ -275,20 +312,69 @@ mod tests {
     use crate::schema::Waking;
     use crate::timeline::{Context, Limits};
 
+    fn switch(prev_pid: i32, prev_state: i64, next_pid: i32) -> KernelEvent {
+        KernelEvent::Switch(Switch {
+            prev_comm: Name::new(b"a"),
+            prev_pid,
+            prev_prio: 120,
+            prev_state,
+            next_comm: Name::new(b"b"),
+            next_pid,
+            next_prio: 120,
+        })
+    }
+
+    #[test]
+    fn a_fault_that_is_throttled_several_times_is_one() {
+        const MS: u64 = 1_000_000;
+        let told = |in_a_call: bool| {
+            let mut builder = Builder::new(Limits::default());
+            let mut at = |at_ms: u64, event: KernelEvent| {
+                let at = At { cpu: 0, time_ns: at_ms * MS, pid: 7, context: Context::Task };
+                builder.known(at, &event);
+                builder.line.end_ns = at.time_ns;
+            };
+            if in_a_call {
+                at(1, KernelEvent::SysEnter(SysEnter { number: 1, args: [0; 6] }));
+            }
+            // Of the second fault the end is not in the trace.
+            for (at_ms, paused_ms, end_ms) in
+                [(10, 0, 110), (110, 100, 210), (210, 200, 300), (310, 0, 410), (410, 100, 0)]
+            {
+                let throttle = BalanceDirtyPages {
+                    bdi: Name::new(b"8:0"),
+                    limit: 0,
+                    setpoint: 0,
+                    dirty: 0,
+                    wb_setpoint: 0,
+                    wb_dirty: 0,
+                    dirty_ratelimit_kbs: 0,
+                    task_ratelimit_kbs: 0,
+                    dirtied: 0,
+                    dirtied_pause: 0,
+                    paused_ms,
+                    pause_ms: 100,
+                    period_ms: 100,
+                    think_ms: 0,
+                    cgroup_ino: 1,
+                };
+                at(at_ms, KernelEvent::BalanceDirtyPages(throttle));
+                at(at_ms, switch(7, SLEEPS, 9));
+                if end_ms != 0 {
+                    at(end_ms, switch(9, 0, 7));
+                }
+            }
+            at(600, switch(9, 0, 8));
+            let faults = builder.finish().tasks.remove(&7).unwrap().faults;
+            faults.iter().map(|(from, to)| (from / MS, to / MS)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(false), [(10, 300), (310, 600)]);
+        assert_eq!(told(true), []);
+    }
+
     #[test]
     fn a_task_that_does_something_has_come() {
         const MS: u64 = 1_000_000;
-        let switch = |prev_pid, prev_state, next_pid| {
-            KernelEvent::Switch(Switch {
-                prev_comm: Name::new(b"a"),
-                prev_pid,
-                prev_prio: 120,
-                prev_state,
-                next_comm: Name::new(b"b"),
-                next_pid,
-                next_prio: 120,
-            })
-        };
         let stack = KernelStack { size: 1, frames: Frames::new([7]) };
         let waking = Waking { comm: Name::new(b"a"), pid: 7, prio: 120, target_cpu: 0 };
         let told = |shows: KernelEvent| {

@@ -31,7 +31,7 @@ pub(super) fn expected_ns(task: Task, measured_ns: u64) -> u64 {
     const AROUND_NS: u64 = 1_500_000_000;
     AROUND_NS
         + match task {
-            Task::Pair | Task::Deadline => WARM_UP_NS + measured_ns,
+            Task::Pair | Task::Nested | Task::Deadline => WARM_UP_NS + measured_ns,
             Task::Alone(_) => ALONE_NS + measured_ns,
             Task::Device => S_NS + measured_ns,
             Task::Change => BEFORE_NS + BESIDE_NS + AFTER_NS,
@@ -57,7 +57,7 @@ pub(super) fn measure(
     this.site.lay_out(case.weights.len(), stop)?;
     let measured_ns = this.spec.seconds * S_NS;
     let figures = match case.task {
-        Task::Pair => pair(this, case, measured_ns, stop),
+        Task::Pair | Task::Nested => pair(this, case, measured_ns, stop),
         Task::Alone(group) => alone(this, case, group, measured_ns, stop),
         Task::Device => device(this, case, measured_ns, stop),
         Task::Change => change(this, case, stop),

@@ -15,6 +15,8 @@ const WRITE_MB: [u64; 8] = [1, 4, 8, 10, 15, 20, 30, 100];
 const TWO_TO_ONE: &[u16] = &[2, 1];
 const THREE_TO_TWO: &[u16] = &[3, 2];
 const FOUR: &[u16] = &[3, 2, 2, 1];
+/// The paper's tree (section 2.2) has 1:4:5, and 3:2 within the 5: so these are parts of ten.
+pub(super) const NESTED_WEIGHTS: &[u16] = &[4, 3, 2, 1];
 
 pub(super) fn plan(spec: &ShareSpec) -> Plan {
     let cases = match spec.extent {
@@ -94,6 +96,9 @@ fn default() -> Vec<Case> {
         cases.extend(four(FOUR, setting, &[100]));
     }
     cases.extend(four(THREE_TO_TWO, Auto, &[100]));
+    for setting in [Default, Auto] {
+        cases.push(case(Task::Nested, NESTED_WEIGHTS, setting, Load::direct(Read, 100)));
+    }
     cases.extend(alone(Read, false));
     cases.push(case(Task::Change, TWO_TO_ONE, Auto, Load::direct(Read, 100)));
     for setting in [Default, Auto] {

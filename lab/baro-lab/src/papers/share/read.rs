@@ -49,7 +49,7 @@ impl Repeats<'_> {
 
     /// Of the heaviest group to the lightest, in each repeat; only where both want all that they can get.
     pub(super) fn ratios(&self) -> Vec<f64> {
-        let compared = matches!(self.case.task, Task::Pair | Task::Change);
+        let compared = matches!(self.case.task, Task::Pair | Task::Nested | Task::Change);
         let ratio = |figures: &Figures| match figures.mb_per_s[..] {
             [first, .., last] if last > 0.0 && compared => Some(first / last),
             _ => None,

@@ -73,6 +73,8 @@ impl Load {
 pub(super) enum Task {
     /// All groups have the same load.
     Pair,
+    /// The same, where the groups of [`NESTED`] are within one that has the sum of their weights.
+    Nested,
     /// Only group `0` or `1` of two has a load.
     Alone(usize),
     /// One load without any sharing: the disk's own speed.
@@ -85,8 +87,12 @@ pub(super) enum Task {
     Deadline,
 }
 
-const TASKS: [(&str, Task); 7] = [
+/// Which of the groups of [`Task::Nested`] are within another.
+pub(super) const NESTED: std::ops::Range<usize> = 1..3;
+
+const TASKS: [(&str, Task); 8] = [
     ("pair", Task::Pair),
+    ("nested", Task::Nested),
     ("alone-a", Task::Alone(0)),
     ("alone-b", Task::Alone(1)),
     ("device", Task::Device),

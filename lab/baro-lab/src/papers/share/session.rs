@@ -10,7 +10,7 @@
 
 use super::completed::Completed;
 use super::moment::{Moment, whole};
-use super::row::{Case, Figures, Load};
+use super::row::{Case, Figures, Load, NESTED, Task};
 use super::setting::Setting;
 use super::site::Site;
 use super::{fio, refused};
@@ -53,6 +53,8 @@ pub(super) struct Session<'a> {
     stop: &'a AtomicBool,
     running: Vec<Running>,
     members: Vec<Member>,
+    /// The group that others are within.
+    above: Option<Member>,
     controller: Option<Controller>,
     notes: Vec<String>,
     /// Each tick since the warm-up.
@@ -76,6 +78,7 @@ impl<'a> Session<'a> {
             stop,
             running: Vec::new(),
             members: Vec::new(),
+            above: None,
             controller: None,
             notes: Vec::new(),
             seen: Vec::new(),
@@ -85,16 +88,21 @@ impl<'a> Session<'a> {
         if case.setting.cuts() && interposer.is_none() {
             session.notes.push("nothing was cut: the interposer is not beside baro".to_owned());
         }
-        for (index, weight) in case.weights.iter().enumerate() {
-            let asked = Asked {
-                name: format!("bench-{}-{index}", std::process::id()),
-                weight: kernel_weight(*weight)?,
-                disks: vec![site.disk.clone()],
-                adopted: None,
-                cut: None,
-            };
+        let own = format!("bench-{}", std::process::id());
+        let enter = |name: String, weight: u16| -> Result<Member, BenchError> {
+            let disks = vec![site.disk.clone()];
+            let weight = kernel_weight(weight)?;
+            let asked = Asked { name, weight, disks, adopted: None, cut: None };
             let spec = MemberSpec { asked, interposer: interposer.clone() };
-            session.members.push(Member::enter(site.registry(), spec).map_err(refused)?);
+            Member::enter(site.registry(), spec).map_err(refused)
+        };
+        let nested = if case.task == Task::Nested { NESTED } else { 0..0 };
+        if let Some(within) = case.weights.get(nested.clone()).filter(|within| !within.is_empty()) {
+            session.above = Some(enter(format!("{own}-in"), within.iter().sum())?);
+        }
+        for (index, weight) in case.weights.iter().enumerate() {
+            let above = if nested.contains(&index) { format!("{own}-in/") } else { String::new() };
+            session.members.push(enter(format!("{above}{own}-{index}"), *weight)?);
         }
         let opened = Controller::open(site.registry(), &site.state_dir(), case.setting.policy())
             .map_err(refused)?;
@@ -110,7 +118,7 @@ impl<'a> Session<'a> {
             }
         }
         session.controller = Some(controller);
-        for member in &mut session.members {
+        for member in session.above.iter_mut().chain(&mut session.members) {
             member.make().map_err(refused)?;
         }
         // What the kernel refused without a word would be measured under a wrong name.
@@ -399,6 +407,7 @@ impl Drop for Session<'_> {
             kill(&mut running.child);
         }
         self.members.clear();
+        self.above = None;
         if let Some(controller) = self.controller.take() {
             let report = controller.close();
             if !report.is_clean() {

@@ -184,19 +184,23 @@ fn ours(record: &Record) -> Table {
 
 /// Figures 8 and 9 as numbers: each group's rate in parts of what the lightest got for its weight.
 fn weights(record: &Record) -> Table {
-    let mut cases: BTreeSet<(Vec<u16>, Setting, u64)> =
-        WEIGHTS.iter().map(|(weights, setting, mb, _)| (weights.to_vec(), *setting, *mb)).collect();
+    let mut cases: BTreeSet<(Task, Vec<u16>, Setting, u64)> = WEIGHTS
+        .iter()
+        .map(|(weights, setting, mb, _)| (Task::Pair, weights.to_vec(), *setting, *mb))
+        .collect();
     cases.extend(record.all().filter_map(|repeats| {
         let case = repeats.case;
         let load =
             case.load.filter(|load| *load == Load::direct(Direction::Read, load.block_mb))?;
-        let fits = case.task == Task::Pair && case.weights != TWO_TO_ONE;
-        fits.then(|| (case.weights.clone(), case.setting, load.block_mb))
+        let fits = matches!(case.task, Task::Pair | Task::Nested) && case.weights != TWO_TO_ONE;
+        fits.then(|| (case.task, case.weights.clone(), case.setting, load.block_mb))
     }));
-    let rows = cases.iter().map(|(weights, setting, block_mb)| {
-        let here = record.pair(weights, *setting, Direction::Read, *block_mb);
+    let rows = cases.iter().map(|(task, weights, setting, block_mb)| {
+        let load = Load::direct(Direction::Read, *block_mb);
+        let here = record.task(*task, weights, *setting, load);
         let printed = WEIGHTS
             .iter()
+            .filter(|_| *task == Task::Pair)
             .find(|one| one.0 == weights && one.1 == *setting && one.2 == *block_mb)
             .map(|one| one.3);
         let last = weights.len().saturating_sub(1);
@@ -214,7 +218,8 @@ fn weights(record: &Record) -> Table {
             .collect();
         cells.push(Pair::here(median(here.and_then(|here| here.total()))));
         let asked: Vec<String> = weights.iter().map(u16::to_string).collect();
-        let name = format!("{}, {}, {block_mb} MB", asked.join(":"), setting.name());
+        let within = if *task == Task::Nested { ", B and C within one group" } else { "" };
+        let name = format!("{}{within}, {}, {block_mb} MB", asked.join(":"), setting.name());
         Row { name, cells, missing: None }
     });
     let group = |name: &str| Column::new(name, 2);

@@ -2,6 +2,7 @@
 //! costs the exit code.
 
 use super::{TWO_TO_ONE, UNMEASURED, player};
+use crate::papers::share::plan::NESTED_WEIGHTS;
 use crate::papers::share::read::{Record, Repeats, Spread};
 use crate::papers::share::row::{Direction, Load, Task};
 use crate::papers::share::setting::Setting;
@@ -17,13 +18,20 @@ const SETTLED_S: f64 = 5.0;
 pub(super) fn claims(record: &Record) -> Vec<Claim> {
     vec![
         two_to_one(record),
-        other(record, &[3, 2], 0.03, "auto-3-2", "3:2 holds within 3 %"),
+        other(record, (Task::Pair, &[3, 2]), 0.03, "auto-3-2", "3:2 holds within 3 %"),
         other(
             record,
-            &[3, 2, 2, 1],
+            (Task::Pair, &[3, 2, 2, 1]),
             0.05,
             "auto-four",
             "each of 3:2:2:1 gets its share within 5 %",
+        ),
+        other(
+            record,
+            (Task::Nested, NESTED_WEIGHTS),
+            0.05,
+            "auto-nested",
+            "each of 4:5:1 with 3:2 within the 5 gets its share of the whole within 5 %",
         ),
         throughput(record),
         alone(record),
@@ -97,10 +105,16 @@ fn two_to_one(record: &Record) -> Claim {
     by_repeats(claim, &cases, &texts.join("; "), "each repeat of each from 1.94 to 2.06")
 }
 
-fn other(record: &Record, weights: &[u16], within: f64, id: &str, says: &str) -> Claim {
+fn other(
+    record: &Record,
+    (task, weights): (Task, &[u16]),
+    within: f64,
+    id: &str,
+    says: &str,
+) -> Claim {
     let fits = |repeats: &Repeats<'_>| {
         let case = repeats.case;
-        case.task == Task::Pair && case.weights == weights && case.setting == Setting::Auto
+        case.task == task && case.weights == weights && case.setting == Setting::Auto
     };
     let found: Vec<Repeats<'_>> = record.all().filter(fits).collect();
     let (mut texts, mut cases) = (Vec::new(), Vec::new());
@@ -117,7 +131,11 @@ fn other(record: &Record, weights: &[u16], within: f64, id: &str, says: &str) ->
         let shown: Vec<String> = shown.map(|part| part.shown(3)).collect();
         texts.push(format!("{}: {} of what was asked", name(repeats), shown.join(", ")));
     }
-    let paper = if weights.len() == 2 { "2.94:2" } else { "2.47:1.85:2.09:1" };
+    let paper = match (task, weights.len()) {
+        (Task::Nested, _) => "not measured; shares of nested groups are called bad",
+        (_, 2) => "2.94:2",
+        _ => "2.47:1.85:2.09:1",
+    };
     let rule = format!("each repeat within {:.0} % of what was asked", within * 100.0);
     by_repeats(claim(id, says, paper), &cases, &texts.join("; "), &rule)
 }

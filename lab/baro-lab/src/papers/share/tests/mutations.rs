@@ -62,13 +62,14 @@ fn settled_after(all: &mut Measurement, seconds: [f64; 3]) {
 const TWO: &[u16] = &[2, 1];
 const THREE: &[u16] = &[3, 2];
 const FOUR: &[u16] = &[3, 2, 2, 1];
+const NESTED: &[u16] = &[4, 3, 2, 1];
 use Setting::{Auto, Default, FifoExpire, Fixed, MaxBudget, StrictGuarantees};
 
 /// A claim, what refutes it, what leaves it open.
 type Mutation = (&'static str, fn(&mut Measurement), fn(&mut Measurement));
 
 #[rustfmt::skip]
-const MUTATIONS: [Mutation; 19] = [
+const MUTATIONS: [Mutation; 20] = [
     ("small-reads", |m| lost(m, Default, Read, 1), |m| uneven(m, Default, Read, 1)),
     ("large-reads", |m| kept(m, Default, Read, 100), |m| uneven(m, Default, Read, 100)),
     ("large-writes", |m| kept(m, Default, Write, 100), |m| uneven(m, Default, Write, 100)),
@@ -90,6 +91,9 @@ const MUTATIONS: [Mutation; 19] = [
     ("auto-four", |m| put(m, Task::Pair, (FOUR, Auto, Read, 100), &[1.0; 4]),
                   |m| put_each(m, Task::Pair, (FOUR, Auto, Read, 100),
                                [10.0, 11.0, 20.0].map(|mb| rates(&[30.0, 20.0, 20.0, mb])))),
+    ("auto-nested", |m| put(m, Task::Nested, (NESTED, Auto, Read, 100), &[1.0; 4]),
+                    |m| put_each(m, Task::Nested, (NESTED, Auto, Read, 100),
+                                 [10.0, 11.0, 20.0].map(|mb| rates(&[40.0, 30.0, 20.0, mb])))),
     ("auto-total", |m| put(m, Task::Pair, (TWO, Auto, Read, 100), &[8.0, 4.0]),
                    |m| put_each(m, Task::Pair, (TWO, Auto, Read, 100),
                                 [[8.0, 4.0], [80.0, 40.0], [800.0, 400.0]].map(|pair| rates(&pair)))),
