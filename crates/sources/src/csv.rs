@@ -18,7 +18,8 @@
 //! `nan` and `inf` are floats, `true` and `false` truth values, others are texts and stand in quotes.
 //! Any field may be in quotes, and then holds separators, line breaks, and quotes written twice; so a
 //! number in quotes is a number unless the series is of texts or the type is said. A name or text behind
-//! a `'` that keeps it from being a formula in a spreadsheet, as an export writes it, is read without it.
+//! a `'` that keeps it from being a formula in a spreadsheet, as an export writes it, is read without it;
+//! where other such names have none, the second kind is refused.
 //! Blanks around a field do not count. Blank lines and lines that start with `#` are skipped, and so is
 //! a byte order mark at the very beginning.
 //!
@@ -29,6 +30,7 @@ mod annotated;
 mod columns;
 mod error;
 mod fields;
+mod guards;
 mod header;
 
 use crate::form::{Kind, TextForm};
@@ -38,7 +40,8 @@ use crate::sample::Sample;
 use crate::time::Times;
 use annotated::Annotated;
 use columns::Columns;
-use fields::{Fault, Field, Values, field, is_value, unguarded};
+use fields::{Fault, Field, Values, field, is_value};
+use guards::Guards;
 use header::Header;
 
 pub use error::{CsvError, CsvProblem};
@@ -112,6 +115,7 @@ impl CsvParser {
         let CsvParser { records, reader } = self;
         records.finish(|number, line, attempt| reader.line(number, line, attempt, &mut item));
         (reader.state, reader.ended, reader.bare) = (State::Unknown, false, false);
+        reader.guards = Guards::default();
     }
 }
 
@@ -142,11 +146,12 @@ pub(crate) struct Reader {
     ended: bool,
     /// The last line was a header.
     bare: bool,
+    guards: Guards,
 }
 
 impl Reader {
     pub(crate) fn of(form: TextForm) -> Self {
-        Reader { form, state: State::Unknown, ended: false, bare: false }
+        Reader { form, state: State::Unknown, ended: false, bare: false, guards: Guards::default() }
     }
 
     /// `None`: the line was too long.
@@ -232,7 +237,9 @@ impl Reader {
             if columns.is_same(text) {
                 return self.again(bare);
             }
-            let Err(fault) = columns.row(line, text, &mut |sample| item(Ok(sample))) else {
+            let Err(fault) =
+                columns.row(line, text, &mut self.guards, &mut |sample| item(Ok(sample)))
+            else {
                 return Ok(());
             };
             // Files get put together: another header says what comes behind it.
@@ -244,7 +251,7 @@ impl Reader {
             return Ok(());
         }
         let named = matches!(self.state, State::Rows { header: true });
-        match parse_row(line, text, named, &self.form) {
+        match parse_row(line, text, named, &self.form, &mut self.guards) {
             Ok(Some(sample)) => {
                 if let State::Unknown = self.state {
                     self.state = State::Rows { header: false };
@@ -300,6 +307,7 @@ fn parse_row<'a>(
     text: &'a str,
     header: bool,
     form: &TextForm,
+    guards: &mut Guards,
 ) -> Result<Option<Sample<'a>>, Fault> {
     let time = field::<','>(text, 0)?;
     let missing = |field| Fault { offset: text.len(), problem: CsvProblem::FieldMissing { field } };
@@ -331,7 +339,7 @@ fn parse_row<'a>(
     let all_quoted = time.quoted && series.quoted;
     let values = Values { decimal_comma: form.decimal_comma };
     let (value, mark) = values.read(value, kind, all_quoted)?;
-    let series = unguarded(series.text);
+    let series = guards.name(line, series.offset, series.text)?;
     Ok(Some(Sample { line, time_ns, series, joint: None, value, mark }))
 }
 

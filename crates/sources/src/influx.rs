@@ -9,7 +9,8 @@
 //! forms with capitals are truth values, text is in quotes. Time: an integer in the unit the parser
 //! is made with, or none, which means now. Blank lines and those that start with `#` are skipped, and so
 //! are those that start with `CREATE DATABASE `, which a dump of InfluxDB has at its beginning. A line is
-//! taken whole or is one error. A text may hold line breaks.
+//! taken whole or is one error. A text may hold line breaks: a point has the number of the line in which it
+//! begins, and so has what is wrong with it, unless another point begins in one of its lines.
 //!
 //! Nothing is copied but names, which are put together in one buffer, and text with escapes.
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
@@ -79,14 +80,38 @@ struct Reader {
     ended: bool,
 }
 
-/// An odd number of quotes without a backslash closes what is open.
+/// Whether a text that is open before a line is closed in it and no other is open behind it. Only a quote
+/// at the begin of a value opens one: within a name it is a letter. Where something follows that no record
+/// has, nothing more can belong to it.
 fn closes(line: &[u8]) -> bool {
-    let (mut quotes, mut escaped) = (0, false);
-    for byte in line {
-        quotes += u64::from(*byte == b'"' && !escaped);
-        escaped = *byte == b'\\' && !escaped;
+    #[derive(PartialEq)]
+    enum Place {
+        Text,
+        Behind,
+        Key,
+        Begin,
+        Value,
     }
-    quotes % 2 == 1
+    let (mut place, mut escaped) = (Place::Text, false);
+    for byte in line {
+        if std::mem::take(&mut escaped) {
+            continue;
+        }
+        place = match (place, byte) {
+            (place @ (Place::Text | Place::Key), b'\\') => {
+                escaped = true;
+                place
+            }
+            (Place::Text, b'"') => Place::Behind,
+            (Place::Text, _) | (Place::Begin, b'"') => Place::Text,
+            (Place::Behind | Place::Begin | Place::Value, b',') => Place::Key,
+            (Place::Key, b'=') => Place::Begin,
+            (Place::Behind, _) | (Place::Key, b',') | (_, b' ') => return true,
+            (Place::Key, _) => Place::Key,
+            (Place::Begin | Place::Value, _) => Place::Value,
+        };
+    }
+    place != Place::Text
 }
 
 impl InfluxParser {
@@ -166,9 +191,18 @@ impl Reader {
             }
             Err((_, InfluxProblem::QuoteOpen)) if attempt != Attempt::Alone => Verdict::Open,
             // A quote that was forgotten makes several lines one that is none.
-            Err(_) if attempt == Attempt::Joined => Verdict::Open,
+            Err(_) if attempt == Attempt::Joined && self.has_points(text) => Verdict::Open,
             Err((offset, problem)) => fault(mark_bytes + offset + 1, problem),
         }
+    }
+
+    /// Whether a point begins in one of the lines behind the first: then they are no text.
+    fn has_points(&mut self, text: &str) -> bool {
+        text.split('\n').skip(1).any(|line| {
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let read = self.fields.read(line, &self.times);
+            matches!(read, Ok(_) | Err((_, InfluxProblem::QuoteOpen)))
+        })
     }
 }
 

@@ -243,22 +243,12 @@ fn has_other_names(line: &str) -> bool {
 }
 
 /// What we refuse on purpose: letters behind a text, a second = or a tab, of which InfluxDB makes something;
-/// a field that comes twice; a text with a line break in a line with a quote in a
-/// name, since one that was forgotten looks like this.
+/// a field that comes twice.
 fn refused_here(line: &str, why: &str) -> bool {
-    let names = line.split(' ').next().unwrap_or_default();
-    let quotes = line.matches('"').count() % 2 == 1 || names.contains('"') || line.contains("\"=");
     why.contains("twice")
         || why.contains("behind the value")
         || line.contains('\t')
         || has_other_names(line)
-        || line.contains('\n') && (quotes || is_twice(line))
-}
-
-/// Whether a field comes twice; of several lines that is not what is told.
-fn is_twice(line: &str) -> bool {
-    let joined: String = line.replace('\n', "");
-    ours(&joined).is_err_and(|why| why.contains("twice"))
 }
 
 /// What we take on purpose: integers without a sign, and a sign before a number.

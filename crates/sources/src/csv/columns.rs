@@ -4,7 +4,8 @@
 //! a time there would make a series for good with each value. Held by
 //! `tests::a_long_header_may_have_any_order_and_labels`.
 
-use super::fields::{Fault, Values, is_value, split, unguarded};
+use super::fields::{Fault, Values, is_value, split};
+use super::guards::Guards;
 use super::header::{Holds, Layout, time_unit_ns};
 use super::{CsvProblem, time_of};
 use crate::form::Kind;
@@ -53,6 +54,7 @@ impl Columns {
         &mut self,
         line: u64,
         text: &'a str,
+        guards: &mut Guards,
         each: &mut impl FnMut(Sample<'a>),
     ) -> Result<(), Fault>
     where
@@ -76,7 +78,7 @@ impl Columns {
                 Holds::Name if field.text.is_empty() => {
                     return Err(Fault { offset, problem: CsvProblem::SeriesEmpty });
                 }
-                Holds::Name => name = Some((offset, unguarded(field.text))),
+                Holds::Name => name = Some((offset, field.text)),
                 Holds::Value(said) => value = Some((field, *said)),
                 Holds::Type => {
                     let Some(found) = Kind::of_name(&field.text) else {
@@ -105,6 +107,7 @@ impl Columns {
         }
         if let (Some((offset, name)), Some((field, said))) = (name, value) {
             let (value, mark) = self.values.read(field, kind.or(said), all_quoted)?;
+            let name = guards.name(line, offset, name)?;
             let series = self.labelled_name(offset, name, &mut labels)?;
             each(Sample { line, time_ns, series, joint: None, value, mark });
             return Ok(());

@@ -110,6 +110,15 @@ pub enum CsvProblem {
         /// What is wrong there.
         problem: Box<CsvProblem>,
     },
+    /// A name that begins as a formula with a `'` before it, where another has none, or the reverse.
+    Guard {
+        /// What it is.
+        found: String,
+        /// The line of the first such name.
+        first_line: u64,
+        /// Whether that one had a `'`.
+        first_guarded: bool,
+    },
     /// The series has no name.
     SeriesEmpty,
     /// The value is no number and no truth value.
@@ -197,6 +206,15 @@ impl fmt::Display for CsvProblem {
                 write!(formatter, "expected f64, i64, u64, bool or text, found {found:?}")
             }
             Self::Within { column, problem } => write!(formatter, "column {column:?}: {problem}"),
+            Self::Guard { found, first_line, first_guarded } => {
+                let (first, this) = if *first_guarded { ("a", "none") } else { ("no", "one") };
+                write!(
+                    formatter,
+                    "expected a ' before all names that begin as a formula, as an export has it, or \
+                     before none: line {first_line} has {first} ', found {this} before {found:?}; \
+                     rename one, so that both do not become one series"
+                )
+            }
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
             Self::Value { found } => write!(
                 formatter,

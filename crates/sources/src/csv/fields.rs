@@ -1,6 +1,7 @@
 //! A line of CSV cut into fields, and what a field says.
 
 use super::CsvProblem;
+use super::guards::unguarded;
 use crate::form::Kind;
 use crate::lines::quote;
 use crate::number::{self, NumberFault};
@@ -103,28 +104,6 @@ pub(super) fn split(text: &str, separator: char) -> Result<Vec<Field<'_>>, Fault
         fields.push(field(text, next)?);
     }
     Ok(fields)
-}
-
-/// A name or text without the `'` that an export puts before one that a spreadsheet would take for a
-/// formula: `baro_export::csv` has the other half.
-pub(super) fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
-    if !name.starts_with('\'') {
-        return name;
-    }
-    let begin = name.trim_start_matches('\'');
-    let first = begin.trim_start_matches(' ').chars().next();
-    let formula = matches!(
-        first,
-        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n' | '＝' | '＋' | '－' | '＠')
-    );
-    match (formula, name) {
-        (true, Cow::Borrowed(name)) => name.strip_prefix('\'').unwrap_or(name).into(),
-        (true, Cow::Owned(mut name)) => {
-            name.remove(0);
-            name.into()
-        }
-        (false, name) => name,
-    }
 }
 
 /// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.

@@ -186,6 +186,36 @@ fn errors_quote_little() {
 }
 
 #[test]
+fn names_with_and_without_what_keeps_them_from_being_formulas_are_not_mixed() {
+    let refused = |found: &[String], line: u64, said: &str| {
+        let begin = format!("line {line}, column 3: expected a ' before all names");
+        assert!(found.iter().any(|one| one.starts_with(&begin) && one.contains(said)), "{found:?}");
+    };
+    for header in ["", "time,series,value\n", "time,sensor,value\n"] {
+        let first = header.lines().count() as u64 + 1;
+        let found = plain(&format!("{header}1,'=x,1\n2,=x,2\n3,'=y,3\n4,x,4\n"));
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found[0].contains(" =x ") && found[2].contains(" =y "), "{found:?}");
+        refused(&found, first + 1, &format!("line {first} has a ', found none before \"=x\""));
+        let found = plain(&format!("{header}1,=x,1\n2,'=x,2\n3,' +y,3\n4,'x,4\n"));
+        assert_eq!(found.len(), 4, "{found:?}");
+        refused(&found, first + 1, &format!("line {first} has no ', found one before \"'=x\""));
+        refused(&found, first + 2, "found one before \"' +y\"");
+        assert!(found[3].contains(" 'x "), "{found:?}");
+    }
+    // Another input is another matter.
+    let mut parser = CsvParser::new();
+    let mut names = Vec::new();
+    for text in ["1,'=x,1\n", "1,=x,1\n"] {
+        let mut item =
+            |item: Result<Sample<'_>, CsvError>| names.push(item.unwrap().series.into_owned());
+        parser.feed(text.as_bytes(), &mut item);
+        parser.finish(&mut item);
+    }
+    assert_eq!(names, ["=x", "=x"]);
+}
+
+#[test]
 fn a_name_that_was_kept_from_being_a_formula_is_read_without_that() {
     for (written, series) in [
         ("'=1+1", "=1+1"),
@@ -473,7 +503,7 @@ proptest! {
         // Debug prints every float with a point, an exponent, or as inf or NaN.
         // An export puts a `'` where the reader takes one away.
         let guarded = format!("'{series}");
-        let name = if unguarded(guarded.as_str().into()) == series { guarded } else { series.clone() };
+        let name = if guards::unguarded(guarded.as_str().into()) == series { guarded } else { series.clone() };
         let line = format!("{time_ns},\"{}\",{value:?}\n", name.replace('"', "\"\""));
         let got = items([line.as_bytes()]);
         let expected = Item::Sample(1, Some(time_ns), series, "f", value.to_bits());

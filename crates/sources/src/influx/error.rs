@@ -10,9 +10,9 @@ use std::fmt;
 /// A line that was skipped because of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InfluxError {
-    /// Line of the input, from 1.
+    /// Line of the input in which the point begins, from 1.
     pub line: u64,
-    /// Byte of the line, from 1.
+    /// Byte of the point, from 1; line breaks in its texts count.
     pub column: usize,
     /// What is wrong there.
     pub problem: InfluxProblem,

@@ -134,6 +134,38 @@ fn texts_may_have_line_breaks_and_a_forgotten_quote_costs_its_line() {
 }
 
 #[test]
+fn a_point_with_line_breaks_is_told_by_the_line_in_which_it_begins() {
+    // A quote in a name is a letter, before the text and behind it.
+    let text = "a b=1 1\nm\"x,t=\"o f\"=\"x\ny\",g\"h=\"z\n\\\"\",i\"=2i 5\nc d=1 7\n";
+    assert_eq!(
+        of(text),
+        [
+            "1 Some(1) a_b Float(1.0)".to_owned(),
+            r#"2 Some(5) {"m\"x_f\"",t="\"o"} Text("x\ny")"#.to_owned(),
+            r#"2 Some(5) {"m\"x_g\"h",t="\"o"} Text("z\n\"")"#.to_owned(),
+            r#"2 Some(5) {"m\"x_i\"",t="\"o"} Integer(2)"#.to_owned(),
+            "5 Some(7) c_d Float(1.0)".to_owned(),
+        ]
+    );
+    for (point, said) in [
+        ("m f=\"x\ny\",g=zz 5", "line 2, column 13: expected a number"),
+        ("m f\"g=\"x\ny\",g\"=zz 5", "line 2, column 16: expected a number"),
+        ("m f=\"x\ny\" 5 6", "line 2, column 11: expected a time as an integer"),
+        ("m f=\"x\ny\",f=1 5", "line 2, column 11: expected each field once"),
+        ("m f=\"x\ny\"z 5", "line 2, column 10: expected a comma or a blank"),
+    ] {
+        let found = of(&format!("a b=1 1\n{point}\nc d=1 7\n"));
+        assert_eq!(found.len(), 3, "{point}: {found:?}");
+        assert!(found[1].starts_with(said), "{point}: {found:?}");
+        assert_eq!(found[2], "4 Some(7) c_d Float(1.0)");
+    }
+    // Where a point begins in one of the lines, a quote was forgotten in the first.
+    let found = of("m d=\"x 6\nm e=\"y\" 7\nm g=1 8\n");
+    assert!(found[0].starts_with("line 1, column 5: expected a closing quote"), "{found:?}");
+    assert_eq!(found[1..], ["2 Some(7) m_e Text(\"y\")", "3 Some(8) m_g Float(1.0)"]);
+}
+
+#[test]
 fn a_dump_and_a_byte_order_mark_are_read() {
     let dump = "\u{feff}# DDL\nCREATE DATABASE telegraf WITH NAME autogen\n# DML\n\
                 # CONTEXT-DATABASE:telegraf\nm f=1 5\n";
