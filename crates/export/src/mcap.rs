@@ -18,6 +18,7 @@ use mcap::{WriteOptions, Writer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Seek, Write};
+use std::rc::Rc;
 
 /// Ids of channels are 16 bits; one is for the notes.
 const CHANNELS_MAX: usize = 65_000;
@@ -69,13 +70,11 @@ pub fn export<S: Storage, W: Write + Seek>(
 }
 
 /// What an id becomes.
-#[derive(Clone)]
 struct Topic {
     channel: u16,
     form: Form,
 }
 
-#[derive(Clone)]
 enum Form {
     /// `{"value":..}`
     Value,
@@ -89,7 +88,6 @@ enum Form {
 type Key = (u32, bool);
 
 /// A member of an object of fields.
-#[derive(Clone)]
 struct Member {
     /// As JSON, quotes included.
     key: String,
@@ -100,7 +98,7 @@ struct Member {
 struct Messages<'a, W: Write + Seek> {
     writer: Writer<W>,
     selection: &'a Selection,
-    topics: HashMap<Key, Topic>,
+    topics: HashMap<Key, Rc<Topic>>,
     notes: Option<u16>,
     /// Messages of each channel so far.
     sequences: HashMap<u16, u32>,
@@ -187,9 +185,9 @@ impl<W: Write + Seek> Messages<'_, W> {
     }
 
     /// Of an id; made at its first record, so that what was not recorded is not listed.
-    fn topic(&mut self, key: Key) -> Result<Topic> {
+    fn topic(&mut self, key: Key) -> Result<Rc<Topic>> {
         if let Some(found) = self.topics.get(&key) {
-            return Ok(found.clone());
+            return Ok(Rc::clone(found));
         }
         let (id, as_frame) = key;
         let columns = self.selection.columns_of(id);
@@ -211,17 +209,22 @@ impl<W: Write + Seek> Messages<'_, W> {
             let channel = self.channel(name, &json!({"value": value}), unit)?;
             Topic { channel, form: Form::Value }
         };
-        self.topics.insert(key, topic.clone());
+        let topic = Rc::new(topic);
+        self.topics.insert(key, Rc::clone(&topic));
         Ok(topic)
     }
 
     /// Writes the message that has been made.
     fn write(&mut self, channel: u16, time_ns: u64) -> Result<()> {
+        let header = self.header(channel, time_ns);
+        Ok(self.writer.write_to_known_channel(&header, &self.text)?)
+    }
+
+    fn header(&mut self, channel: u16, time_ns: u64) -> MessageHeader {
         let sequence = self.sequences.entry(channel).or_default();
         *sequence = sequence.wrapping_add(1);
         let (log_time, publish_time, sequence) = (time_ns, time_ns, *sequence);
-        let header = MessageHeader { channel_id: channel, sequence, log_time, publish_time };
-        Ok(self.writer.write_to_known_channel(&header, &self.text)?)
+        MessageHeader { channel_id: channel, sequence, log_time, publish_time }
     }
 
     /// A field of the frame whose message is being made.
@@ -283,12 +286,13 @@ impl<W: Write + Seek> Sink for Messages<'_, W> {
             return Ok(());
         };
         let topic = self.topic((point.id, matches!(point.value, Datum::Frame(_))))?;
-        self.text.clear();
-        match &point.value {
-            Datum::Frame(bytes) => self.text.extend_from_slice(bytes),
-            value => write!(self.text, "{{\"value\":{}}}", number(value))?,
-        }
         exported.rows += 1;
+        if let Datum::Frame(bytes) = &point.value {
+            let header = self.header(topic.channel, time_ns);
+            return Ok(self.writer.write_to_known_channel(&header, bytes)?);
+        }
+        self.text.clear();
+        write!(self.text, "{{\"value\":{}}}", number(&point.value))?;
         self.write(topic.channel, time_ns)
     }
 

@@ -59,7 +59,17 @@ impl Store<Disk> {
     /// It is no store, or its identity is damaged (then see [`Store::salvage`]), or the operating
     /// system refuses. Any other damage is in [`Store::damage`].
     pub fn open(path: &Path) -> Result<Self> {
-        Store::open_in(open_folder(path)?, path, Access::ReadDirect)
+        Store::open_as(path, Access::ReadDirect)
+    }
+
+    /// As [`Store::open`]; with [`Access::Read`] through the page cache, which is quicker for who reads
+    /// much from its begin to its end, and only for a store that nobody records into: the kernel reads
+    /// ahead of us.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_as(path: &Path, access: Access) -> Result<Self> {
+        Store::open_in(open_folder(path)?, path, access)
     }
 
     /// Opens what is left of a store whose identity is damaged or missing: the geometry is taken

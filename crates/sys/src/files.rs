@@ -21,7 +21,7 @@ pub use folder::{
     remove_tree,
 };
 pub use paced::PacedOutput;
-pub use range::{allocate, has_data, write_back};
+pub use range::{allocate, has_data, start_write_back, write_back};
 pub use text::{read_text, remove_durable, write, write_durable, write_setting};
 
 use crate::{Error, Result};

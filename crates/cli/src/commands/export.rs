@@ -10,6 +10,7 @@ use crate::size::{self, show_bytes};
 use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
+use baro_sys::storage::Access;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::io::BufWriter;
@@ -91,7 +92,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let output = form(arguments)?;
-    let store = Store::open(&arguments.store)?;
+    let beside = is_recorded(&arguments.store)?;
+    let access = if beside { Access::ReadDirect } else { Access::Read };
+    let store = Store::open_as(&arguments.store, access)?;
     let selection = if arguments.series.is_empty() {
         // MCAP has a place for both; an incident without the sensor's own bytes is half of it.
         match output {
@@ -101,8 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     } else {
         selection::named(&store, &arguments.series)?
     };
-    let beside = is_recorded(&arguments.store)?.then_some(RATE_BESIDE_RECORDER);
-    let bytes_per_s = arguments.rate.or(beside);
+    let bytes_per_s = arguments.rate.or(beside.then_some(RATE_BESIDE_RECORDER));
     let request = Request {
         interval: window(arguments, &store)?,
         selection,

@@ -3,8 +3,11 @@
 //! Half a file looks like a whole one. So it has another name until it is finished, in the same folder,
 //! and that name is gone with it when it is given up.
 //!
-//! Invariant: at most two windows are dirty and not yet under way to the device; under its own name the
-//! file is whole and durable, or what was there before. Held by `a_file_is_there_whole_or_not_at_all`.
+//! A window goes to the device while the next one is made: who makes it waits for the device only where
+//! that is the slower of both.
+//!
+//! Invariant: beside what one call writes at most two windows are dirty or under way to the device; under
+//! its own name the file is whole and durable, or what was there before. Held by `a_file_is_there_whole_or_not_at_all`.
 
 use super::{Result, exists};
 use crate::{Error, identity};
@@ -23,7 +26,7 @@ pub struct PacedOutput {
     temporary: PathBuf,
     /// What has its name may be replaced.
     replaces: bool,
-    /// Bytes up to here are being written back.
+    /// Bytes up to here are being written back, and are written but for the last window.
     started: u64,
     /// Furthest byte written.
     end: u64,
@@ -111,9 +114,12 @@ impl Write for PacedOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.end = self.end.max(self.file.stream_position()?);
-        while self.end - self.started >= 2 * WINDOW_BYTES {
+        while self.end - self.started >= WINDOW_BYTES {
             // Only a courtesy: where it is refused the kernel writes back when it likes.
-            let _ = super::write_back(&self.file, self.started, WINDOW_BYTES);
+            let _ = super::start_write_back(&self.file, self.started, WINDOW_BYTES);
+            if let Some(before) = self.started.checked_sub(WINDOW_BYTES) {
+                let _ = super::write_back(&self.file, before, WINDOW_BYTES);
+            }
             self.started += WINDOW_BYTES;
         }
         Ok(written)

@@ -35,6 +35,19 @@ pub fn write_back(file: &File, offset_bytes: u64, length_bytes: u64) -> Result<(
     done.map_err(|error| Error::new(format!("write back {length_bytes} bytes"), "", error))
 }
 
+/// Has the dirty pages of a range on their way to the device, without waiting for those: for
+/// [`write_back`] to find them there later.
+///
+/// # Errors
+/// Those of sync_file_range(2).
+pub fn start_write_back(file: &File, offset_bytes: u64, length_bytes: u64) -> Result<()> {
+    let (offset, length) = (offset(offset_bytes)?, offset(length_bytes)?);
+    let flags = libc::SYNC_FILE_RANGE_WRITE;
+    // SAFETY: no memory is passed; the descriptor is open as long as `file` is borrowed.
+    let done = repeat(|| unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) });
+    done.map_err(|error| Error::new(format!("write back {length_bytes} bytes"), "", error))
+}
+
 /// Whether anything was ever written into the file: blocks that are only [reserved](allocate) are no
 /// data. Where the file system cannot tell them apart, all is data.
 ///
@@ -86,6 +99,7 @@ mod tests {
         }
         write_at(&file, &[7; 8192], 4096).expect("written");
         assert!(has_data(&file).expect("looked"));
+        start_write_back(&file, 4096, 8192).expect("on its way");
         write_back(&file, 4096, 8192).expect("written back");
         let mut read = [0_u8; 8192];
         read_at(&file, &mut read, 4096).expect("readable");
