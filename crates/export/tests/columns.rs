@@ -181,6 +181,87 @@ fn a_column_that_is_not_understood_refuses_the_file() {
 }
 
 #[test]
+fn an_index_of_pandas_is_the_time_or_numbers_of_rows() {
+    let index = "__index_level_0__";
+    let wide = |index_column: ArrayRef, time: &str| {
+        file(vec![("a", floats(&[1.5])), (time, times(&[7])), (index, index_column)])
+    };
+    // A time without a name, as a frame that is indexed by it has it.
+    let bytes = file(vec![("a", floats(&[1.5])), (index, times(&[7]))]);
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), ["7 a 1.5"]);
+    // Numbers of rows, which are left when some rows were taken out.
+    let bytes = wide(integers(&[3]), "time");
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), ["7 a 1.5"]);
+    let asked = lines(&bytes, said(&[(index, Role::Value)])).unwrap();
+    assert_eq!(asked, ["7 a 1.5", "7 __index_level_0__ 3"]);
+    let long = file(vec![
+        ("time", times(&[7])),
+        ("series", all("k", 1)),
+        ("value", floats(&[1.5])),
+        (index, integers(&[3])),
+    ]);
+    assert_eq!(lines(&long, Choice::default()).unwrap(), ["7 k 1.5"]);
+    let error = lines(&wide(all("k", 1), "time"), Choice::default()).unwrap_err();
+    assert!(error.contains("column __index_level_0__: "), "{error}");
+    // Nothing else without a name of a time is one.
+    let error = lines(&wide(integers(&[3]), "t"), Choice::default()).unwrap_err();
+    assert!(error.contains("expected a column time"), "{error}");
+}
+
+#[test]
+fn a_second_time_and_a_column_without_a_name_refuse_the_file() {
+    let bytes = file(vec![
+        ("time", times(&[7])),
+        ("timestamp", integers(&[1_700_000_000_000_000_000])),
+        ("a", floats(&[1.5])),
+    ]);
+    let error = lines(&bytes, Choice::default()).unwrap_err();
+    assert!(error.contains("column timestamp: expected one column of times"), "{error}");
+    let skipped = lines(&bytes, said(&[("timestamp", Role::Skip)])).unwrap();
+    assert_eq!(skipped, ["7 a 1.5"]);
+    let chosen = lines(&bytes, said(&[("timestamp", Role::Time), ("time", Role::Skip)])).unwrap();
+    assert_eq!(chosen, ["1700000000000000000 a 1.5"]);
+    let bytes = file(vec![("time", times(&[7])), ("", floats(&[2.5])), ("a", floats(&[1.5]))]);
+    let error = lines(&bytes, Choice::default()).unwrap_err();
+    assert!(error.contains("expected a name for each column"), "{error}");
+    assert_eq!(lines(&bytes, said(&[("", Role::Skip)])).unwrap(), ["7 a 1.5"]);
+}
+
+/// What fastparquet says of its columns of numbers: a length of 64.
+#[test]
+fn a_length_that_is_said_of_numbers_is_no_matter() {
+    use parquet::basic::{Repetition, Type as Physical};
+    use parquet::data_type::{DoubleType, Int64Type};
+    use parquet::schema::types::Type;
+    let column = |name: &str, physical, length| {
+        let built = Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_length(length);
+        Arc::new(built.build().unwrap())
+    };
+    let fields = vec![column("time", Physical::INT64, -1), column("a", Physical::DOUBLE, 64)];
+    let schema = Type::group_type_builder("schema").with_fields(fields).build().unwrap();
+    let mut bytes = Vec::new();
+    let writer = parquet::file::writer::SerializedFileWriter::new(
+        &mut bytes,
+        Arc::new(schema),
+        Arc::default(),
+    );
+    let mut writer = writer.unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut values = group.next_column().unwrap().unwrap();
+    let time = [1_700_000_000_000_000_000];
+    values.typed::<Int64Type>().write_batch(&time, None, None).unwrap();
+    values.close().unwrap();
+    let mut values = group.next_column().unwrap().unwrap();
+    values.typed::<DoubleType>().write_batch(&[1.5], None, None).unwrap();
+    values.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), ["1700000000000000000 a 1.5"]);
+}
+
+#[test]
 fn texts_in_a_wide_file_are_labels_or_series_as_is_said() {
     let bytes = file(vec![
         ("timestamp", times(&[1, 1])),

@@ -43,6 +43,7 @@ use columns::Columns;
 use fields::{Fault, Field, Values, field, is_value};
 use guards::Guards;
 use header::Header;
+pub(crate) use header::time_unit_ns;
 
 pub use error::{CsvError, CsvProblem};
 
@@ -119,6 +120,14 @@ impl CsvParser {
     }
 }
 
+/// What Excel writes first of all: `sep=;`. The header shows it too.
+fn is_separator(content: &[u8]) -> bool {
+    matches!(
+        content.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(content),
+        b"sep=;" | b"sep=," | b"sep=\t"
+    )
+}
+
 fn too_long(line: u64) -> CsvError {
     let problem = CsvProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
     CsvError { line, column: LINE_BYTES_MAX + 1, problem, unknown_form: false }
@@ -193,7 +202,10 @@ impl Reader {
             State::Columns(columns) => columns.has_comments(),
             State::Unknown | State::Rows { .. } | State::Annotated(_) => !annotation,
         };
-        if first.is_none() || first == Some(&b'#') && comments {
+        if first.is_none()
+            || first == Some(&b'#') && comments
+            || number == 1 && is_separator(content)
+        {
             return Verdict::Done;
         }
         let read = match lines::utf8(content) {

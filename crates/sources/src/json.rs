@@ -13,17 +13,29 @@
 //! `{"metric":{"__name__":"up","job":"a"},"values":[1,0],"timestamps":[1700000000000,..]}`, whose times
 //! are milliseconds.
 //!
+//! A fourth is what Telegraf writes, one metric or a batch of them:
+//! `{"fields":{"usage":1.5},"name":"cpu","tags":{"host":"a"},"timestamp":1700000000}`, whose series are named
+//! as those of the line protocol.
+//!
+//! An input that begins with a bracket is an array of such objects, in one line or many (`elements`).
+//! Where there is no `time`, a key that CSV would take for one is it (`timestamp`, `ts_ms` ..), but for
+//! `epoch`, which counts rounds of training more often.
+//!
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
 //! a few [`LINE_BYTES_MAX`]. Held by `tests::any_cutting_gives_the_same_items`.
 
+mod elements;
 mod error;
+mod telegraf;
 
+use crate::csv::time_unit_ns;
 use crate::form::Kind;
 use crate::lines::{self, LineCutter, Unreadable, quote};
 use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
 use crate::time::{TimeFault, Times};
 use baro_ondisk::{NameParser, write_name};
+use elements::Elements;
 pub use error::{JsonError, JsonProblem};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -39,10 +51,26 @@ pub const LINE_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub struct JsonParser {
     lines: LineCutter,
+    place: Place,
     times: Times,
     /// Nothing more of the input can be read.
     ended: bool,
 }
+
+/// Where the input is.
+#[derive(Debug)]
+enum Place {
+    /// Only blanks came, and so many bytes of a mark.
+    Begin {
+        line: u64,
+        mark_bytes: usize,
+    },
+    Array(Elements),
+    Lines,
+}
+
+/// What may stand before all text.
+const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
 impl Default for JsonParser {
     fn default() -> Self {
@@ -60,26 +88,75 @@ impl JsonParser {
     /// A parser at line 1 that reads times so.
     #[must_use]
     pub fn of(times: Times) -> Self {
-        JsonParser { lines: LineCutter::new(LINE_BYTES_MAX), times, ended: false }
+        let place = Place::Begin { line: 1, mark_bytes: 0 };
+        JsonParser { lines: LineCutter::new(LINE_BYTES_MAX), place, times, ended: false }
     }
 
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
     /// of the lines.
     pub fn feed(&mut self, bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, JsonError>)) {
-        let JsonParser { lines, times, ended } = self;
-        lines.feed(bytes, |number, line| {
+        let JsonParser { lines, place, times, ended } = self;
+        let mut each = |number: u64, line: Option<&[u8]>| {
             *ended = *ended || !parse_line(number, line, times, &mut item);
-        });
+        };
+        let bytes = begin(place, lines, bytes, &mut each);
+        let rest = match place {
+            Place::Begin { .. } => return,
+            Place::Array(elements) => match elements.feed(bytes, &mut each) {
+                Some(read) => {
+                    lines.go_on_at(elements.line());
+                    *place = Place::Lines;
+                    bytes.get(read..).unwrap_or_default()
+                }
+                None => return,
+            },
+            Place::Lines => bytes,
+        };
+        lines.feed(rest, each);
     }
 
     /// Ends the input: a last line without newline counts. The parser starts anew at line 1.
     pub fn finish(&mut self, mut item: impl FnMut(Result<Sample<'_>, JsonError>)) {
-        let JsonParser { lines, times, ended } = self;
-        lines.finish(|number, line| {
+        let JsonParser { lines, place, times, ended } = self;
+        let mut each = |number: u64, line: Option<&[u8]>| {
             *ended = *ended || !parse_line(number, line, times, &mut item);
-        });
-        *ended = false;
+        };
+        if let Place::Array(elements) = place {
+            elements.finish(&mut each);
+        }
+        lines.finish(each);
+        (*place, *ended) = (Place::Begin { line: 1, mark_bytes: 0 }, false);
     }
+}
+
+/// Finds out whether the input begins with an array; what is to be read on of these bytes.
+fn begin<'b>(
+    place: &mut Place,
+    lines: &mut LineCutter,
+    bytes: &'b [u8],
+    each: &mut impl FnMut(u64, Option<&[u8]>),
+) -> &'b [u8] {
+    let Place::Begin { line, mark_bytes } = place else { return bytes };
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'\n' => *line += 1,
+            b' ' | b'\t' | b'\r' => {}
+            b'[' => {
+                *place = Place::Array(Elements::new(LINE_BYTES_MAX, *line));
+                return bytes.get(at + 1..).unwrap_or_default();
+            }
+            byte if *line == 1 && MARK.get(*mark_bytes) == Some(byte) => *mark_bytes += 1,
+            _ => {
+                // A mark that was none, and blanks of its line, are no matter of ours.
+                let mark = MARK.get(..*mark_bytes).unwrap_or_default();
+                lines.go_on_at(*line);
+                *place = Place::Lines;
+                lines.feed(mark, each);
+                return bytes.get(at..).unwrap_or_default();
+            }
+        }
+    }
+    &[]
 }
 
 /// The members of an object in their order, values unread.
@@ -147,6 +224,20 @@ pub(crate) fn parse_line(
             return true;
         }
     };
+    match telegraf::read(&members, times) {
+        Ok(None) => {}
+        Ok(Some(found)) => {
+            for (time_ns, series, joint, value) in found {
+                let (series, joint) = (Cow::Owned(series), Some(joint));
+                item(Ok(Sample { line, time_ns, series, joint, value, mark: Mark::None }));
+            }
+            return true;
+        }
+        Err(problem) => {
+            item(Err(JsonError { line, problem }));
+            return true;
+        }
+    }
     if members.iter().any(|(key, _)| key == "metric") && members.len() == 3 {
         match metric(&members) {
             Ok(Some((series, values))) => {
@@ -238,6 +329,21 @@ fn reason(error: &serde_json::Error) -> String {
     quote(&text[..end])
 }
 
+/// The key that is the time where none is called `time` or `time_ns`.
+fn other_time<'a>(members: &'a [(String, &RawValue)]) -> Result<Option<&'a str>, JsonProblem> {
+    let keys = || members.iter().map(|(key, _)| key.as_str());
+    if keys().any(|key| matches!(key, "time" | "time_ns")) {
+        return Ok(None);
+    }
+    let is_round =
+        |key: &str| key.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case("epoch"));
+    let mut found = keys().filter(|key| time_unit_ns(key).is_some() && !is_round(key));
+    match (found.next(), found.next()) {
+        (Some(a), Some(b)) => Err(JsonProblem::Times { a: quote(a), b: quote(b) }),
+        (first, _) => Ok(first),
+    }
+}
+
 type Values<'a> = Vec<(Cow<'a, str>, Scalar<'a>, Mark)>;
 
 fn samples<'a>(
@@ -245,10 +351,12 @@ fn samples<'a>(
     times: &Times,
 ) -> Result<(Option<i64>, Values<'a>), JsonProblem> {
     let mut time_ns = None;
+    let other_time = other_time(members)?;
+    let is_time = |key: &str| matches!(key, "time" | "time_ns") || other_time == Some(key);
     let mut seen: HashSet<Cow<'_, str>> = HashSet::with_capacity(members.len());
     let mut names = NameParser::new();
     for (key, value) in members {
-        let is_time = matches!(key.as_str(), "time" | "time_ns");
+        let is_time = is_time(key);
         // Names that are written otherwise and are one series are the same.
         let name = match key.as_str() {
             _ if is_time => "time".into(),
@@ -259,12 +367,16 @@ fn samples<'a>(
             return Err(JsonProblem::Twice { key: quote(key) });
         }
         if is_time {
-            // This name says the unit.
-            let named = Times::default();
-            time_ns = time(value, if key == "time_ns" { &named } else { times })?;
+            // A name may say the unit.
+            let named = match time_unit_ns(key) {
+                _ if key == "time_ns" => Times::default(),
+                Some(unit_ns @ 1..) => times.of_unit(unit_ns),
+                _ => *times,
+            };
+            time_ns = time(value, &named)?;
         }
     }
-    let rest = members.iter().filter(|(key, _)| !matches!(key.as_str(), "time" | "time_ns"));
+    let rest = members.iter().filter(|(key, _)| !is_time(key));
     // What `baro cat --format json` writes beside samples: a note is none, and a frame cannot be one.
     if members.len() == 2 && seen.contains("note") && seen.contains("time") {
         return Ok((None, Vec::new()));

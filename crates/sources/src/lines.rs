@@ -107,6 +107,11 @@ impl LineCutter {
         }
     }
 
+    /// The next byte is one of this line.
+    pub(crate) fn go_on_at(&mut self, line: u64) {
+        self.lines = line.saturating_sub(1);
+    }
+
     /// Ends the input: a last line without newline counts. Starts anew at line 1.
     pub(crate) fn finish(&mut self, mut line: impl FnMut(u64, Option<&[u8]>)) {
         line(self.lines + 1, Some(&self.pending));

@@ -1,5 +1,5 @@
 //! Text of Prometheus and OpenMetrics, from bytes that come in any pieces: what exporters show, and what
-//! `promtool tsdb dump-openmetrics` prints.
+//! `promtool tsdb dump-openmetrics` and `promtool tsdb dump` print.
 //!
 //! `up{job="a"} 1 1700000000.123`: a name with labels, a value, a time. The name is that of the series, with its
 //! labels in canonical form; all values are f64, as Prometheus has no others. A time with a point is
@@ -248,7 +248,7 @@ impl Reader {
             Ok(Row { series, value, time_ns, exemplar }) => {
                 self.exemplars += u64::from(exemplar);
                 let (value, mark) = (Scalar::Float(value), Mark::As(Type::F64));
-                let series = Cow::Borrowed(self.names.canonical(series));
+                let series = Cow::Borrowed(self.names.canonical(&series));
                 item(Ok(Sample { line, time_ns, series, joint: None, value, mark }));
             }
             Err((offset, problem)) => fail(mark_bytes + offset, problem),
@@ -257,10 +257,35 @@ impl Reader {
 }
 
 struct Row<'a> {
-    series: &'a str,
+    series: Cow<'a, str>,
     value: f64,
     time_ns: Option<i64>,
     exemplar: bool,
+}
+
+/// `{job="a", __name__="up"}`, as `promtool tsdb dump` prints a series, with the metric in front:
+/// `{"up",job="a"}`.
+fn with_metric_in_front(series: &str) -> Option<String> {
+    let inner = series.strip_prefix('{')?.strip_suffix('}')?;
+    let (mut quoted, mut escaped) = (false, false);
+    let labels = inner.split(|letter| {
+        let was_escaped = escaped;
+        escaped = quoted && !was_escaped && letter == '\\';
+        quoted ^= letter == '"' && !was_escaped;
+        letter == ',' && !quoted
+    });
+    let metric_of = |label: &str| {
+        let value = label.trim_start().strip_prefix("__name__")?.trim_start().strip_prefix('=')?;
+        Some(value.trim().to_owned())
+    };
+    let (mut metric, mut others) = (None, String::new());
+    for label in labels {
+        match metric_of(label) {
+            Some(found) if metric.is_none() => metric = Some(found),
+            _ => others.extend([",", label]),
+        }
+    }
+    Some(format!("{{{}{others}}}", metric?))
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -307,8 +332,12 @@ fn row<'a>(
     let no_series = |()| (start, PrometheusProblem::Series { found: found() });
     let end = end.filter(|end| *end > start).ok_or(()).map_err(no_series)?;
     let series = text.get(start..end).unwrap_or_default();
+    let series = match metric_end == start && series.contains("__name__") {
+        true => with_metric_in_front(series).map_or(Cow::Borrowed(series), Cow::Owned),
+        false => Cow::Borrowed(series),
+    };
     // `{}` alone is the name of nothing, and a number that of a value without its name.
-    if !names.parse(series) || number::scalar(series).is_ok() {
+    if !names.parse(&series) || number::scalar(&series).is_ok() {
         return Err(no_series(()));
     }
     let (at, found) = word(text, end);

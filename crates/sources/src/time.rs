@@ -18,6 +18,8 @@ use std::fmt;
 
 /// 1980-01-01 and 2100-01-01 in seconds: what is outside is hardly meant.
 const PLAUSIBLE_S: std::ops::Range<i64> = 315_532_800..4_102_444_800;
+/// The same in days as a spreadsheet counts them, from the end of 1899 on.
+const SHEET_DAYS: std::ops::Range<i64> = 29_221..73_051;
 const SECOND_NS: i64 = 1_000_000_000;
 /// The units that an integer may be in, by what an option calls them.
 const UNITS: [(&str, i64); 4] = [("s", SECOND_NS), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
@@ -88,6 +90,10 @@ impl Times {
             .and_then(|whole| whole.parse().ok())
             .filter(|seconds| *seconds < 1 << 64)
             .ok_or(TimeFault::Range)?;
+        let days = i128::from(SHEET_DAYS.start)..i128::from(SHEET_DAYS.end);
+        if self.checked && self.unit_ns.is_none() && !self.milliseconds && days.contains(&seconds) {
+            return Err(TimeFault::SheetDay);
+        }
         let nanoseconds = seconds * 1_000_000_000 + i128::from(fraction_ns(fraction)?);
         let signed = if digits.len() < bytes.len() { -nanoseconds } else { nanoseconds };
         i64::try_from(signed).map_err(|_| TimeFault::Range)
@@ -98,10 +104,25 @@ impl Times {
         match self.unit_ns {
             Some(unit_ns) => count.checked_mul(unit_ns).ok_or(TimeFault::Range),
             None if self.milliseconds => plausible(count, 1_000_000),
+            None if self.checked && is_date(count) => Err(TimeFault::Digits),
             None if self.checked => plausible(count, 1),
             None => Ok(count),
         }
     }
+}
+
+/// Whether an integer is a date as digits, `20260102` or `20260102030405`: as nanoseconds it would be 1970.
+fn is_date(count: i64) -> bool {
+    let (date, clock) = match count {
+        19_800_101..=20_991_231 => (count, 0),
+        19_800_101_000_000..=20_991_231_235_959 => (count / 1_000_000, count % 1_000_000),
+        _ => return false,
+    };
+    let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
+    let (hour, minute, second) = (clock / 10_000, clock / 100 % 100, clock % 100);
+    (1..=12).contains(&month)
+        && (1..=month_days(year, month)).contains(&day)
+        && (hour <= 23 && minute <= 59 && second <= 59)
 }
 
 /// An integer in units of `unit_ns`, unless it can only be meant otherwise. One that is no plausible time
@@ -136,6 +157,10 @@ pub enum TimeFault {
     },
     /// An integer that is after 2100.
     Far,
+    /// An integer that is a date written as digits.
+    Digits,
+    /// A number with a point that is a day as spreadsheets count them.
+    SheetDay,
     /// A date without a zone.
     Zone,
     /// A time that no clock of the zone showed.
@@ -161,6 +186,14 @@ impl fmt::Display for TimeFault {
                 );
             }
             TimeFault::Far => "a time in nanoseconds before 2100 (--precision ns if it is right)",
+            TimeFault::Digits => {
+                "a date such as 2026-01-02T03:04:05Z, not in digits alone (--precision ns if it is \
+                 nanoseconds since 1970)"
+            }
+            TimeFault::SheetDay => {
+                "a date such as 2026-01-02 03:04:05, not a spreadsheet's number of a day (--precision s \
+                 if it is seconds since 1970)"
+            }
             TimeFault::Zone => {
                 "a time with Z or an offset such as +01:00 (--zone says that of times without)"
             }
@@ -305,6 +338,23 @@ mod tests {
     use super::*;
 
     const SECOND: i64 = SECOND_NS;
+
+    #[test]
+    fn what_a_spreadsheet_or_digits_alone_say_is_no_time_of_1970() {
+        let checked = Times::checked();
+        for text in ["20260102", "19800101", "20991231", "20260102030405", "20240229235959"] {
+            assert_eq!(checked.read(text), Err(TimeFault::Digits), "{text}");
+            assert_eq!(checked.of_unit(1).read(text).map(|ns| ns.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["20261302", "20260230", "20260102246000", "1026"] {
+            assert_eq!(checked.read(text).map(|ns| ns.to_string()), Ok(text.to_owned()));
+        }
+        assert_eq!(checked.read("46023.5"), Err(TimeFault::SheetDay));
+        assert_eq!(checked.of_unit(SECOND_NS).read("46023.5"), Ok(46_023_500_000_000));
+        assert_eq!(checked.read("29220.9"), Ok(29_220_900_000_000));
+        assert_eq!(checked.read("1700000000.5"), Ok(1_700_000_000_500_000_000));
+        assert_eq!(parse("46023.5"), Ok(46_023_500_000_000));
+    }
 
     #[test]
     fn integers_are_nanoseconds_and_fractions_seconds() {

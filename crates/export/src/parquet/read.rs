@@ -147,7 +147,9 @@ fn read(
         let column = schema.column(*leaf);
         let is_decimal = column.converted_type() == parquet::basic::ConvertedType::DECIMAL;
         let is_text = column.physical_type() == parquet::basic::Type::BYTE_ARRAY;
-        if column.type_length() > FIXED_BYTES_MAX || (is_decimal && is_text) {
+        // Other types have a length of their own, whatever is said: fastparquet says one of numbers.
+        let is_fixed = column.physical_type() == parquet::basic::Type::FIXED_LEN_BYTE_ARRAY;
+        if is_fixed && column.type_length() > FIXED_BYTES_MAX || (is_decimal && is_text) {
             return Err(Error::Column {
                 column: column.name().chars().take(60).collect(),
                 expected: "values of a fixed number of at most 32 bytes; leave it out with \

@@ -4,7 +4,7 @@
 //! a time there would make a series for good with each value. Held by
 //! `tests::a_long_header_may_have_any_order_and_labels`.
 
-use super::fields::{Fault, Values, is_value, split};
+use super::fields::{Fault, Field, Values, is_value, split};
 use super::guards::Guards;
 use super::header::{Holds, Layout, time_unit_ns};
 use super::{CsvProblem, time_of};
@@ -74,6 +74,11 @@ impl Columns {
             let offset = field.offset;
             match holds {
                 Holds::Nothing => {}
+                Holds::RowNumber if field.text.bytes().all(|byte| byte.is_ascii_digit()) => {}
+                Holds::RowNumber => {
+                    let problem = CsvProblem::RowNumber { found: quote(&field.text) };
+                    return Err(Fault { offset, problem });
+                }
                 Holds::Time => time_ns = time_of(&field, &self.layout.times)?,
                 Holds::Name if field.text.is_empty() => {
                     return Err(Fault { offset, problem: CsvProblem::SeriesEmpty });
@@ -97,10 +102,16 @@ impl Columns {
                     }
                     labels.insert(column.to_owned(), field.text.into_owned());
                 }
-                Holds::Series(..) if field.text.is_empty() && !field.quoted => {}
+                Holds::Series(_, kind) if is_nothing(&field, *kind, all_quoted) => {}
                 Holds::Series(series, kind) => {
                     let read = self.values.read(field, *kind, all_quoted);
-                    let (value, mark) = read.map_err(|fault| within(fault, series))?;
+                    let (value, mark) = read.map_err(|fault| match fault.problem {
+                        CsvProblem::Value { found } if kind.is_none() => {
+                            let problem = CsvProblem::Cell { column: quote(series), found };
+                            Fault { offset, problem }
+                        }
+                        problem => within(Fault { offset: fault.offset, problem }, series),
+                    })?;
                     wide.push((series.clone(), value, mark));
                 }
             }
@@ -145,6 +156,20 @@ impl Columns {
         let mut text = String::new();
         write_name(&mut text, &self.parser.metric(&name), labels.iter());
         Ok(text.into())
+    }
+}
+
+/// What programs write into a cell that has no value, where nothing else is meant by it.
+const NOTHING: [&str; 5] = ["NA", "N/A", "NULL", "None", "\\N"];
+
+/// Whether a cell of numbers has none: it is empty, or says so. A text may be any of these, and an empty
+/// one in quotes, unless quotes stand around everything.
+fn is_nothing(field: &Field<'_>, kind: Option<Kind>, all_quoted: bool) -> bool {
+    let quoted = field.quoted && !all_quoted;
+    let is_text = kind == Some(Kind::Text);
+    match &*field.text {
+        "" => !field.quoted || all_quoted && !is_text,
+        text => !quoted && !is_text && NOTHING.iter().any(|one| one.eq_ignore_ascii_case(text)),
     }
 }
 

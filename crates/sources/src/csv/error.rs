@@ -103,6 +103,18 @@ pub enum CsvProblem {
         /// What it is.
         found: String,
     },
+    /// Something else than a number of a row in the column of these.
+    RowNumber {
+        /// What it is.
+        found: String,
+    },
+    /// A word in a column of which nobody has said that it holds texts.
+    Cell {
+        /// The column.
+        column: String,
+        /// What it is.
+        found: String,
+    },
     /// Something in a column that is named.
     Within {
         /// The column.
@@ -205,6 +217,16 @@ impl fmt::Display for CsvProblem {
             Self::Kind { found } => {
                 write!(formatter, "expected f64, i64, u64, bool or text, found {found:?}")
             }
+            Self::RowNumber { found } => write!(
+                formatter,
+                "expected the number of the row in the column without a name, found {found:?} (--columns \
+                 =skip leaves the column out, =time takes it as the time)"
+            ),
+            Self::Cell { column, found } => write!(
+                formatter,
+                "column {column:?}: expected a number, true or false, or text in quotes, found {found:?} \
+                 (--columns {column}=text takes texts without quotes)"
+            ),
             Self::Within { column, problem } => write!(formatter, "column {column:?}: {problem}"),
             Self::Guard { found, first_line, first_guarded } => {
                 let (first, this) = if *first_guarded { ("a", "none") } else { ("no", "one") };

@@ -7,6 +7,8 @@
 //! names, `value` is a value. `:i64` and the like behind a name of values says their type, and so does a
 //! column `value_type` in a long file, for each row.
 //!
+//! A first column without a name has numbers of rows, as pandas and R write them: it is passed over.
+//!
 //! Nothing is guessed: where two readings are possible the header is refused, and a label whose value
 //! is a number or a time too, since each value of it would make a series for good.
 
@@ -39,6 +41,8 @@ pub(super) enum Holds {
         sure: bool,
     },
     Nothing,
+    /// Numbers of rows, which say nothing.
+    RowNumber,
     /// Values of a series of this name.
     Series(String, Option<Kind>),
 }
@@ -48,7 +52,7 @@ fn is_word(words: &[&str], name: &str) -> bool {
 }
 
 /// Nanoseconds of a unit that a time's name says; 0 if it says none. `None` if it is no time's name.
-pub(super) fn time_unit_ns(name: &str) -> Option<i64> {
+pub(crate) fn time_unit_ns(name: &str) -> Option<i64> {
     if is_word(&TIMES, name) {
         return Some(0);
     }
@@ -108,6 +112,13 @@ pub(super) fn header(text: &str, form: &TextForm) -> Result<Option<Header>, Faul
         if fields.len() < 2 || !fields.iter().any(is_time) {
             continue;
         }
+        // Else all of the file would be names of columns, and no row.
+        if let Some(field) = fields.iter().find(|field| !field.quoted && field.text.contains('\r'))
+        {
+            let said = "expected lines that end with LF, or with CR and LF, found CR alone (as old \
+                        Macintosh programs write it; convert it with: tr '\\r' '\\n')";
+            return Err(refused(field.offset, said.into()));
+        }
         let names =
             |names: &[&str]| fields.iter().map(|field| &*field.text).eq(names.iter().copied());
         if separator == ','
@@ -127,8 +138,8 @@ pub(super) fn header(text: &str, form: &TextForm) -> Result<Option<Header>, Faul
 /// Names that are written otherwise and are one series are the same.
 fn distinct(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
     let (mut seen, mut parser) = (HashSet::new(), NameParser::new());
-    for field in fields {
-        if field.text.is_empty() && role(form, "").is_none() {
+    for (at, field) in fields.iter().enumerate() {
+        if field.text.is_empty() && role(form, "").is_none() && at > 0 {
             let said = "expected a name for each column, found one without (--columns =time or \
                         =skip says what it is)";
             return Err(refused(field.offset, said.into()));
@@ -234,6 +245,7 @@ fn held(
         (Some(Role::Skip), _) => Ok(Holds::Nothing),
         (Some(Role::Label), _) => Ok(Holds::Label { sure: label(field)? }),
         (Some(Role::Values(kind)), None) => Ok(Holds::Series(field.text.to_string(), kind)),
+        (None, _) if at == 0 && field.text.is_empty() => Ok(Holds::RowNumber),
         (None, Some(_)) if field.text == VALUE_TYPE => Ok(Holds::Type),
         (None, Some(_)) => label(field).map(|_| Holds::Label { sure: false }),
         (None, None) => Ok(Holds::Series(bare.to_owned(), kind)),

@@ -186,6 +186,43 @@ fn errors_quote_little() {
 }
 
 #[test]
+fn what_others_write_beside_the_values_is_understood() {
+    // Numbers of rows in a column without a name.
+    for (header, one, two) in
+        [(",time,a", "0,5,1.5", "17,6,2.5"), ("\"\",time,a", "\"1\",5,1.5", "\"2\",6,2.5")]
+    {
+        let found = plain(&format!("{header}\n{one}\n{two}\nx,7,3.5\n"));
+        assert_eq!(found[..2], ["2 5 a Float(1.5) None", "3 6 a Float(2.5) None"]);
+        assert!(found[2].contains("line 4, column 1: expected the number of the row"), "{found:?}");
+    }
+    assert_eq!(plain(",time,name,value\n0,5,a,1.5\n"), ["2 5 a Float(1.5) None"]);
+    assert!(plain("time,a,\n5,1.5,\n")[0].contains("expected a name for each column"));
+    // Words and quotes that say that there is no value.
+    for nothing in ["", "NA", "n/a", "NULL", "none", "\\N"] {
+        let found = plain(&format!("time,a,b:f64,t:text\n5,{nothing},{nothing},x\n"));
+        assert_eq!(found, ["2 5 t Text(\"x\") As(Text)"], "{nothing}");
+    }
+    assert_eq!(plain("\"time\",\"a\",\"b\"\n\"5\",\"\",\"1\"\n").len(), 1);
+    assert_eq!(plain("time,t:text\n5,NA\n"), ["2 5 t Text(\"NA\") As(Text)"]);
+    assert_eq!(plain("time,a,b\n5,\"NA\",1\n")[0], "2 5 a Quoted(\"NA\") None");
+    let found = plain("time,say\n5,hello\n");
+    assert!(found[0].contains("--columns say=text takes texts without quotes"), "{found:?}");
+    // What Excel says of the separator.
+    for first in ["sep=;", "\"sep=;\"", "\u{feff}sep=;"] {
+        assert_eq!(plain(&format!("{first}\r\ntime;a\r\n5;1.5\r\n")), ["3 5 a Float(1.5) None"]);
+    }
+}
+
+#[test]
+fn lines_that_end_with_cr_alone_are_told_and_not_taken_for_a_header() {
+    for text in ["time,a\r5,1.5\r", "time,series,value\r5,a,1.5\r"] {
+        let found = plain(text);
+        assert!(found.len() == 1 && found[0].contains("found CR alone"), "{text:?}: {found:?}");
+    }
+    assert_eq!(plain("time,\"a\rb\"\r\n5,1.5\r\n"), ["2 5 a\rb Float(1.5) None"]);
+}
+
+#[test]
 fn names_with_and_without_what_keeps_them_from_being_formulas_are_not_mixed() {
     let refused = |found: &[String], line: u64, said: &str| {
         let begin = format!("line {line}, column 3: expected a ' before all names");
@@ -267,7 +304,7 @@ fn a_wide_header_makes_a_series_of_each_column() {
             "2 1 on Boolean(true) None",
             "3 2 hum Integer(41) As(I64)",
             "line 6, column 3: column \"temp\": expected a number, true or false, or text in quotes, \
-             found \"x\"",
+             found \"x\" (--columns temp=text takes texts without quotes)",
         ]
     );
     let found = plain("Date;\"room temp\";p{site=\"\"a\"\"}\n2026-01-02T00:00:00Z;1;2.5\n");

@@ -40,6 +40,18 @@ pub enum JsonProblem {
         /// The key.
         key: String,
     },
+    /// Two keys that may be the time.
+    Times {
+        /// One.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// A metric of Telegraf that is none.
+    Telegraf {
+        /// What of it.
+        found: String,
+    },
     /// The time is none.
     Time {
         /// What it is.
@@ -104,6 +116,14 @@ impl fmt::Display for JsonProblem {
                 write!(formatter, "column {column}: expected one JSON object, found: {reason}")
             }
             Self::Twice { key } => write!(formatter, "expected each key once, found {key:?} twice"),
+            Self::Times { a, b } => {
+                write!(formatter, "expected one time, found {a:?} and {b:?} (call it \"time\")")
+            }
+            Self::Telegraf { found } => write!(
+                formatter,
+                "expected a metric of Telegraf (fields, name, tags, timestamp; a tag __name__ is no \
+                 label), found {found}"
+            ),
             Self::Time { found, fault } => write!(formatter, "expected {fault}, found {found}"),
             Self::Metric { found } => write!(
                 formatter,

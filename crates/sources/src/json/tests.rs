@@ -98,6 +98,100 @@ fn a_line_that_is_too_long_is_one_error() {
     assert_eq!(expected.remove(1), "2 None a Integer(1)");
 }
 
+#[test]
+fn an_array_is_read_in_one_line_or_many() {
+    let expected = ["1 Some(5) a Float(1.5)", "1 Some(6) a Float(2.5)"];
+    let one = "[{\"time\":5,\"a\":1.5},{\"time\":6,\"a\":2.5}]";
+    assert_eq!(items([one.as_bytes()]), expected);
+    assert_eq!(items([format!("\u{feff} {one}\r\n").as_bytes()]), expected);
+    // As pandas and DuckDB indent it, with brackets and commas in texts.
+    let many = "\n[\n  {\n    \"time\":5,\n    \"a\":\"]},{\\\"\"\n  },\n\t{\"time\":6,\"a\":2.5},\n\n]\n\
+                {\"time\":7,\"a\":3.5}\n";
+    assert_eq!(
+        items([many.as_bytes()]),
+        ["3 Some(5) a Text(\"]},{\\\"\")", "7 Some(6) a Float(2.5)", "10 Some(7) a Float(3.5)"]
+    );
+    // Far longer than a line may be.
+    let long = format!("[{}]", vec!["{\"time\":5,\"a\":1.5}"; 100_000].join(","));
+    assert!(long.len() > LINE_BYTES_MAX);
+    assert_eq!(items([long.as_bytes()]).len(), 100_000);
+    // What is broken costs itself alone.
+    for (broken, line) in [
+        ("[\n{\"time\":5,\n{\"time\":6,\"a\":2.5}\n]", 3),
+        ("[\n{\"time\":5,\"a\":\"x\n{\"time\":6,\"a\":2.5}\n]", 3),
+        ("[{\"time\":5,\"a\":},{\"time\":6,\"a\":2.5}]", 1),
+        ("[[1,{\"a\":2}],{\"time\":6,\"a\":2.5}", 1),
+        ("[7,{\"time\":6,\"a\":2.5}", 1),
+    ] {
+        let found = items([broken.as_bytes()]);
+        assert!(found.len() == 2 && found[0].contains("expected one JSON object"), "{found:?}");
+        assert_eq!(found[1], format!("{line} Some(6) a Float(2.5)"), "{broken}");
+    }
+    let mut input = b"[{\"a\":\"".to_vec();
+    input.resize(3 * LINE_BYTES_MAX, b'x');
+    input.extend(b"\"},\n{\"a\":1}]");
+    let found = items([input.as_slice()]);
+    assert!(found[0].contains("longer than 1048576 bytes"), "{found:?}");
+    assert_eq!(found[1..], ["2 None a Integer(1)"]);
+    assert_eq!(items([&b"[]"[..]]).len(), 0);
+    let found = items([&b"[\0{\0\"\0a\0"[..]]);
+    assert!(found.len() == 1 && found[0].contains("found UTF-16"), "{found:?}");
+}
+
+#[test]
+fn a_time_under_another_name_is_the_time() {
+    for (key, value) in [
+        ("timestamp", "1700000000123456789"),
+        ("ts", "\"2023-11-14T22:13:20.123456789Z\""),
+        ("Timestamp_ns", "1700000000123456789"),
+        ("_time", "1700000000.123456789"),
+        ("datetime", "\"2023-11-14 22:13:20.123456789+00\""),
+    ] {
+        let found = only(&format!("{{\"{key}\":{value},\"a\":1}}"));
+        assert_eq!(found, "1 Some(1700000000123456789) a Integer(1)", "{key}");
+    }
+    assert_eq!(
+        only("{\"ts_ms\":1700000000123,\"series\":\"a\",\"value\":1}"),
+        "1 Some(1700000000123000000) a Integer(1)"
+    );
+    // A time that is called so goes first; rounds of training are no times.
+    let both = items([&b"{\"time\":5,\"timestamp\":6}\n{\"epoch\":3,\"loss\":0.5}"[..]]);
+    assert_eq!(
+        both,
+        ["1 Some(5) timestamp Integer(6)", "2 None epoch Integer(3)", "2 None loss Float(0.5)"]
+    );
+    let two = only("{\"ts\":5,\"date\":6,\"a\":1}");
+    assert!(two.contains("expected one time, found \"ts\" and \"date\""), "{two}");
+    assert!(only("{\"timestamp\":true,\"a\":1}").contains("expected a time"));
+}
+
+#[test]
+fn metrics_of_telegraf_are_series() {
+    let one = "{\"fields\":{\"usage\":1.5,\"n\":3,\"on\":true,\"say\":\"x\"},\"name\":\"cpu\",\
+               \"tags\":{\"host\":\"a b\",\"cpu\":\"0\",\"none\":\"\"},\"timestamp\":1700000000000000000}";
+    let labels = "{cpu=\"0\",host=\"a b\"}";
+    let expected = [
+        format!("1 Some(1700000000000000000) cpu_usage{labels} Float(1.5)"),
+        format!("1 Some(1700000000000000000) cpu_n{labels} Integer(3)"),
+        format!("1 Some(1700000000000000000) cpu_on{labels} Boolean(true)"),
+        format!("1 Some(1700000000000000000) cpu_say{labels} Text(\"x\")"),
+    ];
+    assert_eq!(items([one.as_bytes()]), expected);
+    let batch = format!("{{\"metrics\":[{one},{one}]}}");
+    assert_eq!(items([batch.as_bytes()]), [&expected[..], &expected[..]].concat());
+    for (line, said) in [
+        (one.replace("\"x\"", "[1]"), "series \"say\""),
+        (one.replace("\"a b\"", "7"), "expected a metric of Telegraf"),
+        (one.replace("\"n\":3", "\"usage\":3"), "\"usage\" twice"),
+        (one.replace("\"cpu\":\"0\"", "\"__name__\":\"x\""), "a tag __name__ is no label"),
+        (batch.replace("},{", "},7,{"), "expected a metric of Telegraf"),
+    ] {
+        assert!(only(&line).contains(said), "{line}: {}", only(&line));
+    }
+    // Others may have such keys.
+    assert_eq!(items([&b"{\"fields\":1,\"name\":2,\"tags\":3,\"timestamp\":4}"[..]]).len(), 3);
+}
+
 fn near_json() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(b"{\"time\":1,".to_vec()),
@@ -105,6 +199,10 @@ fn near_json() -> impl Strategy<Value = Vec<u8>> {
         Just(b"\"value\":2}".to_vec()),
         Just(b"{\"a\":1.5,\"b\":true}".to_vec()),
         Just(b"\n".to_vec()),
+        Just(b"[".to_vec()),
+        Just(b",\n{\"a\":\"]\",".to_vec()),
+        Just(b"]".to_vec()),
+        Just(vec![0xef, 0xbb, 0xbf]),
         prop::collection::vec(any::<u8>(), 0..4),
     ];
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())

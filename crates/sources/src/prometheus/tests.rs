@@ -49,6 +49,27 @@ fn what_promtool_prints_becomes_series() {
 }
 
 #[test]
+fn a_metric_within_the_braces_is_that_of_the_series() {
+    let text = "{__name__=\"up\", job=\"a\"} 1 1700000000123\n\
+                {Zone=\"x,}\\\"\", __name__=\"my \\\"metric\"} 2 1700000000123\n\
+                {__name__=\"alone\"} 3 1700000000123\n\
+                {__name__=\"a\", __name__=\"b\"} 4 1700000000123\n\
+                up{__name__=\"a\"} 5 1700000000123\n";
+    let found = of(text);
+    let time = "Some(1700000000123000000)";
+    assert_eq!(
+        found[..3],
+        [
+            format!("1 {time} up{{job=\"a\"}} Float(1.0)"),
+            format!("2 {time} {{\"my \\\"metric\",Zone=\"x,}}\\\"\"}} Float(2.0)"),
+            format!("3 {time} alone Float(3.0)"),
+        ]
+    );
+    assert!(found[3].contains("line 4, column 1: expected the name of a series"), "{found:?}");
+    assert!(found[4].contains("line 5, column 1: expected the name of a series"), "{found:?}");
+}
+
+#[test]
 fn an_integer_is_milliseconds_unless_that_is_hardly_meant() {
     assert_eq!(of("up 1 1700000000123"), ["1 Some(1700000000123000000) up Float(1.0)"]);
     assert_eq!(of("up 1 -5"), ["1 Some(-5000000) up Float(1.0)"]);

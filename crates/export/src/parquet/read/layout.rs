@@ -20,6 +20,8 @@ const SHOWN_CHARS_MAX: usize = 60;
 
 const TIMES: [&str; 5] = ["time", "timestamp", "ts", "datetime", "date"];
 const NAMES: [&str; 5] = ["series", "name", "metric", "measurement", "__name__"];
+/// What pandas calls the index of a table, if it has no name.
+const INDEX: &str = "__index_level_0__";
 const VALUE: &str = "value";
 /// Values by type, as an export of several types has them.
 const TYPED: [(&str, Kind); 5] = [
@@ -145,6 +147,32 @@ impl<'a> Columns<'a> {
         self.all().filter(move |(_, field)| self.chosen(field) == Some(role))
     }
 
+    /// The index of a table of pandas that has no name.
+    fn index(&self) -> Option<(usize, &'a Field)> {
+        self.all().find(|(_, field)| field.name() == INDEX && self.chosen(field).is_none())
+    }
+
+    /// Whether these are numbers of rows, which say nothing.
+    fn is_row_number(&self, field: &Field) -> bool {
+        self.chosen(field).is_none() && field.name() == INDEX && field.data_type().is_integer()
+    }
+
+    /// Refuses a second column that is called as times are: it is no series.
+    fn one_time(&self, time: usize) -> Result<()> {
+        let is_named =
+            |field: &Field| TIMES.iter().any(|name| field.name().eq_ignore_ascii_case(name));
+        let mut others =
+            self.all().filter(|(at, field)| *at != time && self.chosen(field).is_none());
+        others.find(|(_, field)| is_named(field)).map_or(Ok(()), |(_, field)| {
+            let name = shown(field.name());
+            let what = format!(
+                "one column of times; say which it is with --columns '{name}=time', or leave this one \
+                 out with '{name}=skip'"
+            );
+            Err(refused(field, what))
+        })
+    }
+
     /// The only one of a role, or the first of these names that nobody says anything of.
     fn only(&self, role: Role, names: &[&str]) -> Result<Option<(usize, &'a Field)>> {
         let mut chosen = self.with(role);
@@ -170,7 +198,12 @@ impl Layout {
             let found = format!("none of the name {} ({})", shown(name), listed(schema));
             return Err(Error::Layout { found, expected: "the columns that a choice names" });
         }
-        let Some((time, field)) = columns.only(Role::Time, &TIMES)? else {
+        let time = columns.only(Role::Time, &TIMES)?.or_else(|| {
+            columns
+                .index()
+                .filter(|(_, field)| matches!(field.data_type(), DataType::Timestamp(..)))
+        });
+        let Some((time, field)) = time else {
             let found = format!("columns {}", listed(schema));
             let expected = "a column time (timestamp, ts, datetime, date; or one that is chosen), \
                             with series and value, or with one column for each series";
@@ -205,6 +238,7 @@ impl Layout {
             return Err(Error::Layout { found, expected: "a column with values beside the times" });
         }
         layout.distinct(schema)?;
+        columns.one_time(time)?;
         layout.labels.sort_by_key(|at| schema.fields().get(*at).map(|field| field.name()));
         let own_series = layout.own_series.iter().map(|(at, _)| *at);
         let read = layout.series.into_iter().chain(own_series);
@@ -229,6 +263,7 @@ impl Layout {
                 }
                 _ if values.contains(&at) => self.values.push(known(field).map(|_| at)?),
                 None if *field.data_type() == DataType::Null => {}
+                None if columns.is_row_number(field) => {}
                 None if of_value.is_some() && Kind::of(field.data_type()).is_some() => {
                     self.own_series.push((at, format!("_{}", of_value.unwrap_or_default())));
                 }
@@ -253,7 +288,13 @@ impl Layout {
             match columns.chosen(field) {
                 _ if at == self.time => {}
                 Some(Role::Skip) => {}
+                None if columns.is_row_number(field) => {}
                 Some(Role::Label) => self.label(at, field)?,
+                _ if field.name().is_empty() => {
+                    let what =
+                        "a name for each column; leave it out with --columns =skip".to_owned();
+                    return Err(refused(field, what));
+                }
                 Some(_) => self.values.push(known(field).map(|_| at)?),
                 None if *field.data_type() == DataType::Null => self.values.push(at),
                 None if cells::is_text(field.data_type()) => {
