@@ -221,7 +221,8 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
                 let file = reading.file();
                 Err(format!(
                     "{file}: {error}; nothing of this file is taken: its first line must be a row of \
-                     time,series,value, or the names of its columns, one of them that of the time"
+                     time,series,value, or the names of its columns, one of them that of the time \
+                     (--columns NAME=time says which; =time if that has no name)"
                 )
                 .into())
             })
