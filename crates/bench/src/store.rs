@@ -8,10 +8,12 @@
 //! Invariant: nothing is reported of a run that lost a sample or gave a wrong answer. Held by
 //! `tests.rs`.
 
+mod fill;
 pub mod generate;
 pub mod ingest;
 pub mod queries;
 pub mod report;
+pub mod state;
 pub mod steady;
 #[cfg(test)]
 mod tests;
@@ -20,12 +22,12 @@ pub mod yardsticks;
 use crate::BenchError;
 use crate::push::Memory;
 use baro_log::RUNS;
-use baro_recorder::Recorder;
 use baro_store::Store;
-use baro_sys::{clock, disk, files, footprint, identity};
+use baro_sys::{disk, files, footprint, identity};
 use generate::Data;
 use queries::{Kind, Questions, timed};
-use report::{DeviceBytes, StoreReport};
+use report::StoreReport;
+use state::State;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -42,6 +44,12 @@ pub struct StoreSpec {
     pub order: &'static str,
     /// When samples are taken.
     pub times: &'static str,
+    /// What its values are.
+    pub values: &'static str,
+    /// Samples of 100 that come late.
+    pub late_percent: u32,
+    /// In which state the store is asked.
+    pub state: State,
     /// Time for each kind of question: less often asked if it takes longer.
     pub budget_ns: u64,
 }
@@ -109,6 +117,9 @@ pub fn run(
         data: spec.data.clone(),
         order: spec.order,
         times: spec.times,
+        values: spec.values,
+        late_percent: spec.late_percent,
+        state: spec.state.name(),
         seed: spec.seed,
         ring_bytes: ingest::RING_BYTES as u64,
         device_shared: identity::alone_on_file_system(scratch.path()).map(|alone| !alone),
@@ -116,7 +127,7 @@ pub fn run(
         ..StoreReport::default()
     };
     report.log_append_per_s.push(yardsticks::log_append_per_s(scratch.path(), data)?);
-    let first_id = fill(&path, data, spec, &mut report, stop)?;
+    let first_id = fill::fill(&path, data, spec, &mut report, stop)?;
     for _ in 0..2 {
         report.log_append_per_s.push(yardsticks::log_append_per_s(scratch.path(), data)?);
     }
@@ -129,69 +140,6 @@ pub fn run(
         *timing = questions.time_files(&files, kind, spec.budget_ns, stop)?;
     }
     Ok(report)
-}
-
-/// Makes the store, and fills it until everything is settled.
-fn fill(
-    path: &Path,
-    data: &dyn Data,
-    spec: &StoreSpec,
-    report: &mut StoreReport,
-    stop: &AtomicBool,
-) -> Result<u32, BenchError> {
-    let folder = path.parent().unwrap_or(path);
-    let before_init = device_bytes(folder)?;
-    let log_bytes = spec.log_bytes.unwrap_or_else(|| ingest::log_bytes_for(data.samples()));
-    ingest::make(path, log_bytes, data.series(), baro_ondisk::WhenFull::Stop)?;
-    let before_registration = device_bytes(path)?;
-    let recorder = Recorder::open(path, ingest::options()).map_err(BenchError::Recorder)?;
-    let started_ns = clock::monotonic_ns();
-    let first_id = ingest::register(&recorder, data)?;
-    report.registration_ns = clock::monotonic_ns() - started_ns;
-    let mut producer = recorder.producer().map_err(BenchError::Recorder)?;
-    let before_push = device_bytes(path)?;
-    let done = ingest::ingest(&recorder, &mut producer, data, first_id, stop)?;
-    let closed = recorder.close();
-    drop(producer);
-    ingest::check_counters(&closed)?;
-    if done.samples != data.samples() {
-        let text = format!("expected {} samples pushed, found {}", data.samples(), done.samples);
-        return Err(BenchError::Lost(text));
-    }
-    let durable = device_bytes(path)?;
-    let synced_ns = clock::monotonic_ns();
-    let settled = ingest::settle(path)?;
-    // Looking at the device between durable and settled is not part of either.
-    let settled_ns = clock::monotonic_ns() - synced_ns + done.durable_ns;
-    report.peak_rss_ingest_bytes = Memory::now().peak_bytes;
-    (report.pushed_ns, report.durable_ns, report.waits) =
-        (done.pushed_ns, done.durable_ns, done.waits);
-    report.log_bytes = closed.status.device_bytes + closed.status.other_bytes;
-    report.device = DeviceBytes {
-        init: since(before_registration, before_init),
-        registration: since(before_push, before_registration),
-        durable: since(durable, before_push),
-        settled: None,
-    };
-    match settled {
-        Some(settled) if settled.samples != data.samples() => {
-            let (all, found) = (data.samples(), settled.samples);
-            return Err(BenchError::Lost(format!("{found} of {all} samples are in runs")));
-        }
-        Some(_) => {
-            report.settled_ns = Some(settled_ns);
-            report.device.settled = since(device_bytes(path)?, before_push);
-            let runs = path.join("runs");
-            report.runs_bytes =
-                Some(footprint::allocated_bytes(&runs).map_err(BenchError::System)?);
-        }
-        None => report.missing.push("this store does not settle into runs".to_owned()),
-    }
-    if before_push.is_none() {
-        report.missing.push("no block device below counts what is written to it".to_owned());
-    }
-    report.catalog_bytes = catalog_bytes(path)?;
-    Ok(first_id)
 }
 
 /// Allocated bytes of the files and folders of the catalog.
@@ -229,8 +177,11 @@ fn ask(
         *timing = questions.time(&store, kind, spec.budget_ns, stop)?;
     }
     report.peak_rss_bytes = Memory::now().peak_bytes;
-    for kind in Kind::ALL {
-        report.rows_checked += questions.check(&store, kind)?;
+    report.runs = store.pages_read().count() as u64;
+    for (kind, cost) in Kind::ALL.into_iter().zip(&mut report.costs) {
+        let checked = questions.check(&store, kind)?;
+        report.rows_checked += checked.rows;
+        *cost = Some(checked.cost);
     }
     Ok(())
 }

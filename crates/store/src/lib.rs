@@ -64,6 +64,7 @@ pub use query::{Aggregate, Batch, Every, Query, QueryNotes, Steps, Target, Texts
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use read_pace::ReadPace;
 pub use recover::{Recovered, recover, recover_in};
+pub use runs::PagesRead;
 pub use segments::SegmentFile;
 pub use selection::{Column, Datum, Point, Selection, UnknownName};
 pub use selector::{Selector, SelectorError};

@@ -5,8 +5,11 @@
 //! manifest is read again. A run that is open stays readable after its name has gone.
 
 mod page;
+mod reads;
 
 pub(crate) use page::{PageAt, RunPart};
+pub use reads::PagesRead;
+pub(crate) use reads::Reads;
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
@@ -26,6 +29,8 @@ pub(crate) struct RunFile<F> {
     pub(crate) file: Arc<F>,
     /// What of it has been deleted.
     pub(crate) mask: Option<Mask>,
+    /// What was read of it.
+    pub(crate) reads: Arc<Reads>,
 }
 
 impl<F> RunFile<F> {
@@ -158,7 +163,8 @@ impl<F: StorageFile> Runs<F> {
                 let known = before.iter().find(|run| run.entry == *entry);
                 if let Some(run) = known {
                     let (index, file) = (Arc::clone(&run.index), Arc::clone(&run.file));
-                    let again = RunFile { entry: *entry, index, file, mask: None };
+                    let reads = Arc::clone(&run.reads);
+                    let again = RunFile { entry: *entry, index, file, mask: None, reads };
                     let again = again.masked(&found.deletions);
                     let same = again.mask == run.mask;
                     found.files.push(if same { Arc::clone(run) } else { Arc::new(again) });
@@ -279,5 +285,5 @@ fn open_run<S: Storage>(
         return Err(damaged(Source::Format(source)));
     }
     let (index, file) = (Arc::new(index), Arc::new(file));
-    Ok(RunFile { entry: *entry, index, file, mask: None })
+    Ok(RunFile { entry: *entry, index, file, mask: None, reads: <_>::default() })
 }

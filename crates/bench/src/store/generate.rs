@@ -7,6 +7,7 @@
 //! the same to the bit. Held by `tests.rs`.
 
 mod bursty;
+mod late;
 mod proc;
 mod recorded;
 mod shuffled;
@@ -14,11 +15,13 @@ mod shuffled;
 mod tests;
 mod ticks;
 mod timed;
+mod values;
 mod walk;
 
 pub use proc::record_proc;
 pub use recorded::Recorded;
 pub use timed::{Timed, Times};
+pub use values::Values;
 pub use walk::{Walk, WalkSpec};
 
 use baro_ondisk::Type;

@@ -12,7 +12,7 @@ mod push;
 
 pub use push::{payload_bytes, push};
 
-use super::generate::{Batch, Data};
+use super::generate::{Batch, Data, Feed};
 use crate::BenchError;
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
@@ -37,7 +37,7 @@ const DECLARATION_BYTES: u64 = 96;
 const MIB: u64 = 1 << 20;
 
 /// How fast samples went in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ingested {
     /// Samples pushed.
     pub samples: u64,
@@ -49,11 +49,15 @@ pub struct Ingested {
     pub waits: u64,
 }
 
-/// How long settling took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What settling has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Samples in runs.
+    /// Samples in runs made of the log.
     pub samples: u64,
+    /// Runs made of runs.
+    pub merged: u64,
+    /// Runs dropped because of their age.
+    pub dropped: u64,
 }
 
 /// Bytes of a log that holds `samples` as they are pushed, with some room.
@@ -116,22 +120,21 @@ pub fn register(recorder: &Recorder, data: &dyn Data) -> Result<u32, BenchError>
     Ok(first_id.unwrap_or(0))
 }
 
-/// Pushes all samples of `data`, waiting for room, and waits until the last is durable. `stop` ends
-/// it early, with an error.
+/// Pushes at least `most` samples of a feed, or what it has, waiting for room, and waits until the last is
+/// durable. `stop` ends it early, with an error.
 ///
 /// # Errors
 /// A push is refused for another reason than room, or the device does not make it durable.
 pub fn ingest(
     recorder: &Recorder,
     producer: &mut Producer,
-    data: &dyn Data,
-    first_id: u32,
+    feed: &mut dyn Feed,
+    most: u64,
     stop: &AtomicBool,
 ) -> Result<Ingested, BenchError> {
-    let mut feed = data.feed(first_id);
     let (mut batch, mut samples, mut waits) = (Batch::default(), 0, 0);
     let started_ns = clock::monotonic_ns();
-    while feed.next(&mut batch) {
+    while samples < most && feed.next(&mut batch) {
         let needed = payload_bytes(&batch);
         if stop.load(Ordering::Relaxed) {
             return Err(BenchError::Lost("stopped before the last sample".to_owned()));
@@ -176,22 +179,31 @@ pub fn check_counters(closed: &Closed) -> Result<(), BenchError> {
     )))
 }
 
-/// Settles what the log of the closed store at `path` holds;
-/// Blocks until it is durable in runs.
+/// Settles what the log of the closed store at `path` holds. Blocks until it is durable in runs.
 ///
 /// # Errors
 /// The device fails.
-pub fn settle(path: &Path) -> Result<Option<Settled>, BenchError> {
-    let mut settler = Settler::open(path, SettleOptions::default()).map_err(BenchError::Store)?;
-    let mut samples = 0;
+pub fn settle(path: &Path) -> Result<Settled, BenchError> {
+    settle_as(path, SettleOptions::default())
+}
+
+/// The same in another way.
+///
+/// # Errors
+/// As there.
+pub fn settle_as(path: &Path, options: SettleOptions) -> Result<Settled, BenchError> {
+    let mut settler = Settler::open(path, options).map_err(BenchError::Store)?;
+    let mut settled = Settled::default();
     loop {
         let done = settler.step(Extent::All).map_err(BenchError::Store)?;
         if let Some(damage) = done.damage.first() {
             return Err(BenchError::WrongAnswer(damage.to_string()));
         }
-        samples += if done.runs > 0 { done.samples } else { 0 };
+        settled.samples += if done.runs > 0 { done.samples } else { 0 };
+        settled.merged += u64::from(done.merged);
+        settled.dropped += u64::from(done.dropped.runs);
         if !done.more {
-            return Ok(Some(Settled { samples }));
+            return Ok(settled);
         }
     }
 }

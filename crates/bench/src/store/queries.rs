@@ -8,6 +8,10 @@
 //! Invariant: a wrong, missing or surplus row is an error. Held by `tests.rs`, which tampers with
 //! what is expected.
 
+mod cost;
+
+pub use cost::Cost;
+
 use super::generate::Data;
 use crate::BenchError;
 use baro_store::{Aggregate, Batch, Every, Interval, Query, Store, Target, Values};
@@ -69,6 +73,15 @@ impl std::fmt::Debug for dyn Data + '_ {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} series", self.series())
     }
+}
+
+/// What came of checking a kind of question.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked {
+    /// Rows compared.
+    pub rows: u64,
+    /// What a question read, in the mean.
+    pub cost: Cost,
 }
 
 /// Median and 99th percentile of some runs.
@@ -289,12 +302,12 @@ impl<'a> Questions<'a> {
         Err(BenchError::WrongAnswer(text))
     }
 
-    /// Asks again and compares every row; returns how many there were.
+    /// Asks again and compares every row; returns how many there were, and what a question took.
     ///
     /// # Errors
     /// An answer is not what was pushed, or the store cannot be read.
-    pub fn check(&self, store: &Store, kind: Kind) -> Result<u64, BenchError> {
-        let mut rows = 0;
+    pub fn check(&self, store: &Store, kind: Kind) -> Result<Checked, BenchError> {
+        let (mut rows, mut meter) = (0, cost::Meter::new(store));
         for number in 0..kind.runs().1 as u64 {
             let question = self.question(kind, number);
             let ids = self.select(&question.sensors);
@@ -317,9 +330,10 @@ impl<'a> Questions<'a> {
                 store.query_ids(&ids, query, take)
             };
             asked.map_err(BenchError::Store)?;
+            meter.question(store);
             rows += answer.finish(kind, number)?;
         }
-        Ok(rows)
+        Ok(Checked { rows, cost: meter.mean() })
     }
 }
 

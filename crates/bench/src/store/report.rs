@@ -3,7 +3,7 @@
 //! Invariant: the keys that results are judged by come first, in their order, and a figure that
 //! was not measured is [`Field::Missing`], never zero. Held by `tests.rs`.
 
-use super::queries::Timing;
+use super::queries::{Cost, Timing};
 
 /// One value of the report.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +57,12 @@ pub struct StoreReport {
     pub order: &'static str,
     /// When samples were taken.
     pub times: &'static str,
+    /// What its values were.
+    pub values: &'static str,
+    /// Samples of 100 that came late.
+    pub late_percent: u32,
+    /// In which state the store was asked.
+    pub state: &'static str,
     /// Seed.
     pub seed: u64,
     /// The yardstick's runs.
@@ -73,6 +79,12 @@ pub struct StoreReport {
     pub waits: u64,
     /// Declaring the series.
     pub registration_ns: u64,
+    /// Runs in the end.
+    pub runs: u64,
+    /// Runs made of runs.
+    pub runs_merged: u64,
+    /// Runs dropped because of their age.
+    pub runs_dropped: u64,
     /// Allocated bytes of runs and their indexes.
     pub runs_bytes: Option<u64>,
     /// Allocated bytes of the catalog.
@@ -95,6 +107,8 @@ pub struct StoreReport {
     pub open_warm: Option<Timing>,
     /// q1 to q4.
     pub queries: [Option<Timing>; 4],
+    /// What one of them read, in the mean.
+    pub costs: [Option<Cost>; 4],
     /// The same put to one file per sensor; q4 is not.
     pub files: [Option<Timing>; 4],
     /// Number of those files.
@@ -128,6 +142,7 @@ impl StoreReport {
     pub fn fields(&self) -> Vec<(&'static str, Field)> {
         let mut fields = self.judged();
         fields.extend(self.beside());
+        fields.extend(self.counted());
         fields
     }
 
@@ -212,6 +227,33 @@ impl StoreReport {
             ("rows_checked", Field::Count(self.rows_checked)),
             ("missing", Field::Text(self.missing.join("; "))),
         ]
+    }
+}
+
+impl StoreReport {
+    /// State and counts: they do not depend on how busy the machine is.
+    fn counted(&self) -> Vec<(&'static str, Field)> {
+        const KEYS: [[&str; 3]; 4] = [
+            ["q1_pages", "q1_page_bytes", "q1_runs_read"],
+            ["q2_pages", "q2_page_bytes", "q2_runs_read"],
+            ["q3_pages", "q3_page_bytes", "q3_runs_read"],
+            ["q4_pages", "q4_page_bytes", "q4_runs_read"],
+        ];
+        let mut fields = vec![
+            ("values", Field::Text(self.values.to_owned())),
+            ("late_percent", Field::Count(u64::from(self.late_percent))),
+            ("state", Field::Text(self.state.to_owned())),
+            ("runs", Field::Count(self.runs)),
+            ("runs_merged", Field::Count(self.runs_merged)),
+            ("runs_dropped", Field::Count(self.runs_dropped)),
+        ];
+        for (keys, cost) in KEYS.into_iter().zip(self.costs) {
+            let [pages, bytes, runs] = keys;
+            fields.push((pages, cost.map(|cost| cost.pages).into()));
+            fields.push((bytes, cost.map(|cost| cost.page_bytes).into()));
+            fields.push((runs, cost.map(|cost| cost.runs).into()));
+        }
+        fields
     }
 }
 

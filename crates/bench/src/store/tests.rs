@@ -1,6 +1,6 @@
 //! Small runs from end to end, in every order; and data that claims to be other than what was pushed.
 
-use super::generate::{Feed, Order, Timed, Times, Walk, WalkSpec};
+use super::generate::{Feed, Order, Timed, Times, Values, Walk, WalkSpec};
 use super::report::Field;
 use super::*;
 use baro_ondisk::Type;
@@ -31,6 +31,9 @@ fn spec(order: Order) -> StoreSpec {
         data: "walk".to_owned(),
         order: order.name(),
         times: "grid",
+        values: "walk",
+        late_percent: 0,
+        state: State::Fresh,
         budget_ns: 1,
     }
 }
@@ -64,6 +67,46 @@ fn a_small_store_is_asked_and_checked_at_all_times() {
         let report = run(&folder.0, &data, &spec, &AtomicBool::new(false)).unwrap();
         assert_eq!((report.samples, report.times), (10_000, times.name()));
         assert!(report.rows_checked > 2_000, "{times:?}: {}", report.rows_checked);
+    }
+}
+
+/// Every how many of the combinations is taken, no divisor of how many there are: few with each push,
+/// more in the full tier and where nothing is said, all of them with `BARO_COMBINATIONS=1`.
+fn every() -> usize {
+    let push = std::env::var("BARO_TEST_TIER").is_ok_and(|tier| tier == "push");
+    let said = std::env::var("BARO_COMBINATIONS").ok().and_then(|every| every.parse().ok());
+    said.unwrap_or(if push { 11 } else { 5 })
+}
+
+#[test]
+fn times_values_late_samples_and_states_all_answer_as_what_was_pushed() {
+    let mut combinations = Vec::new();
+    for times in Times::ALL {
+        for values in Values::ALL {
+            for state in State::ALL {
+                combinations.extend([0, 7].map(|late| (times, values, late, state)));
+            }
+        }
+    }
+    for (times, values, late_percent, state) in combinations.into_iter().step_by(every()) {
+        let named = format!("{}-{}-{late_percent}-{}", times.name(), values.name(), state.name());
+        let folder = Folder::new(&named);
+        let walk = Walk::new(WalkSpec::about(120, 6_000, 5, Order::Ticks).unwrap());
+        let data = Timed::new(walk, times).unwrap().with_values(values);
+        let data = data.with_late(late_percent).unwrap();
+        let (times, values) = (times.name(), values.name());
+        let spec = StoreSpec { times, values, late_percent, state, ..spec(Order::Ticks) };
+        let report = run(&folder.0, &data, &spec, &AtomicBool::new(false))
+            .unwrap_or_else(|error| panic!("{named}: {error}"));
+        assert!(report.rows_checked > 2_000, "{named}: {}", report.rows_checked);
+        assert_eq!(report.settled_ns.is_some(), state != State::Half, "{named}");
+        let aged = state == State::Aged;
+        assert_eq!((report.runs_merged > 0, report.runs_dropped > 0), (aged, aged), "{named}");
+        assert_eq!(report.runs, if aged { 4 } else { 1 }, "{named}");
+        let [q1, .., q4] = report.costs.map(Option::unwrap);
+        assert!(q1.pages >= 1.0 && q1.page_bytes > 100.0, "{named}: {q1:?}");
+        // The middle of the range of so few Poisson arrivals is behind them.
+        assert!(times == "poisson" || q4.runs >= 1.0, "{named}: {q4:?}");
     }
 }
 
@@ -149,11 +192,12 @@ fn a_wrong_and_a_missing_answer_are_found() {
         let path = folder.0.join("store");
         let mut report = StoreReport::default();
         let first =
-            fill(&path, &walk, &spec(Order::Ticks), &mut report, &AtomicBool::new(false)).unwrap();
+            fill::fill(&path, &walk, &spec(Order::Ticks), &mut report, &AtomicBool::new(false))
+                .unwrap();
         let (right, wrong) = (Questions::new(&walk, first, 5), Questions::new(&data, first, 5));
         let store = Store::open(&path).unwrap();
         for kind in Kind::ALL {
-            assert!(right.check(&store, kind).unwrap() > 0, "{kind:?}");
+            assert!(right.check(&store, kind).unwrap().rows > 0, "{kind:?}");
             let found = wrong.check(&store, kind).is_err();
             assert!(found || kind == Kind::Q2, "{kind:?} {surplus}");
         }

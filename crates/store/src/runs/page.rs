@@ -4,6 +4,7 @@ use super::RunFile;
 use crate::Result;
 use crate::columns::Columns;
 use crate::damage::{Damage, Loss, Source};
+use crate::interval::Interval;
 use crate::mask::Mask;
 use crate::merge::{Part, Piece};
 use baro_log::run_name;
@@ -171,6 +172,7 @@ impl PageAt {
         each: impl FnOnce(&mut Page<'_>) -> Decoded<T>,
     ) -> Result<std::result::Result<T, Damage>> {
         self.bytes.resize(entry.bytes as usize, 0);
+        run.reads.add(u64::from(entry.bytes));
         let damage = |source| Damage {
             file: run_name(run.entry.id),
             offset: entry.offset,
@@ -193,6 +195,8 @@ pub(crate) struct RunPart<F> {
     run: Arc<RunFile<F>>,
     /// Places in the index.
     pages: Vec<u32>,
+    /// What is read of them.
+    interval: Interval,
     page: PageAt,
     /// Pages that could not be decoded; their samples are left out.
     pub(crate) damage: Vec<Damage>,
@@ -201,10 +205,15 @@ pub(crate) struct RunPart<F> {
 impl<F> RunPart<F> {
     /// The pages of a range of the index that hold numbers.
     pub(crate) fn new(run: Arc<RunFile<F>>, range: Range<usize>) -> Self {
+        Self::within(run, range, Interval::ALL)
+    }
+
+    /// The same, of which nothing but an interval is read.
+    pub(crate) fn within(run: Arc<RunFile<F>>, range: Range<usize>, interval: Interval) -> Self {
         let index = run.index.pages();
         let numbers = |at: &usize| index.get(*at).is_some_and(|page| page.kind != Type::Text);
         let pages = range.filter(numbers).map(|at| at as u32).collect();
-        RunPart { run, pages, page: PageAt::new(), damage: Vec::new() }
+        RunPart { run, pages, interval, page: PageAt::new(), damage: Vec::new() }
     }
 
     fn entry(&self, at: usize) -> Option<&PageEntry> {
@@ -232,8 +241,9 @@ impl<F: StorageFile> Part for RunPart<F> {
         let entry = self.pages.get(at).and_then(|at| run.index.pages().get(*at as usize));
         let Some(entry) = entry else { return Ok(()) };
         let before = to.len();
+        let Interval { from_ns, to_ns } = self.interval;
         let done = self.page.with(&run, entry, |page| {
-            page.read_all(i64::MIN, i64::MAX, |series, times_ns, bits| {
+            page.read_all(from_ns, to_ns, |series, times_ns, bits| {
                 to.append(series, times_ns, bits);
             })
         })?;

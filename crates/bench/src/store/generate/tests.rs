@@ -90,6 +90,28 @@ fn each_clock_has_the_samples_of_the_walk_at_its_own_times() {
 }
 
 #[test]
+fn values_of_each_kind_and_late_samples_are_those_that_are_expected() {
+    for (values, late_percent) in Values::ALL.into_iter().zip([0, 30, 100, 5]) {
+        for times in Times::ALL {
+            let data = Timed::new(walk(103, 10_300, 7, Order::Ticks), times).unwrap();
+            let data = data.with_values(values).with_late(late_percent).unwrap();
+            let (mut found, model) = (arrivals(&data, 3), expected(&data));
+            // Poisson arrivals of neighbours are in no order of time either way.
+            let in_order = found.is_sorted_by_key(|(_, time, _)| *time / 1_000_000_000);
+            assert!(times == Times::Poisson || in_order == (late_percent == 0), "{values:?}");
+            found.sort_unstable();
+            assert!(found == model, "{values:?} at {times:?}, {late_percent} late");
+            assert_eq!(data.declaration(0).1, values.kind());
+            let rise = |two: &[(u32, i64, u64)]| two[0].0 < two[1].0 || two[0].2 <= two[1].2;
+            assert!(values != Values::Counter || model.windows(2).all(rise));
+            assert!(values != Values::State || model.iter().all(|(.., bits)| *bits < 5));
+        }
+    }
+    let data = Timed::new(walk(1, 1, 7, Order::Ticks), Times::Grid).unwrap();
+    assert!(data.with_late(101).is_err());
+}
+
+#[test]
 fn poisson_arrivals_have_gaps_of_any_length() {
     let data = Timed::new(walk(1, 100_000, 3, Order::Ticks), Times::Poisson).unwrap();
     let times: Vec<i64> = expected(&data).into_iter().map(|(_, time, _)| time).collect();

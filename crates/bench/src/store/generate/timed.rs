@@ -1,5 +1,5 @@
-//! Data whose series have clocks of their own: the same samples in the same order of arrival, at
-//! other times than those of one common grid.
+//! Data whose series have clocks and values of their own: the samples of a walk in the same order of
+//! arrival, at other times than those of one common grid, of another kind, some of them late.
 //!
 //! A time is a function of seed, series and tick, but for that of Poisson arrivals, which is a sum
 //! along the series: there each series keeps its last time, and has to arrive in its order.
@@ -7,8 +7,10 @@
 //! Invariant: a series' times rise strictly, and what is handed out is what is expected. Held by
 //! `tests.rs`.
 
+use super::late::Late;
+use super::values::thousandths;
 use super::walk::mix;
-use super::{Batch, Data, Feed, Order, Walk};
+use super::{Batch, Data, Feed, Order, Values, Walk};
 use crate::BenchError;
 use baro_ondisk::Type;
 use baro_store::Interval;
@@ -51,6 +53,8 @@ impl Times {
 pub struct Timed {
     walk: Walk,
     times: Times,
+    values: Values,
+    late_percent: u32,
 }
 
 impl Timed {
@@ -64,7 +68,25 @@ impl Timed {
             let (field, expected) = ("order of poisson", "0 (ticks) or 2 (bursty)");
             return Err(BenchError::Specification { field, found: order as u64, expected });
         }
-        Ok(Timed { walk, times })
+        Ok(Timed { walk, times, values: Values::Walk, late_percent: 0 })
+    }
+
+    /// The same with such values.
+    #[must_use]
+    pub fn with_values(self, values: Values) -> Self {
+        Timed { values, ..self }
+    }
+
+    /// The same with so many of 100 samples late by up to a tenth of the range.
+    ///
+    /// # Errors
+    /// More than all.
+    pub fn with_late(self, late_percent: u32) -> Result<Self, BenchError> {
+        if late_percent > 100 {
+            let (field, found) = ("late samples of 100", u64::from(late_percent));
+            return Err(BenchError::Specification { field, found, expected: "0 to 100" });
+        }
+        Ok(Timed { late_percent, ..self })
     }
 
     /// How long after its tick a sample is taken; of Poisson arrivals, after the one before.
@@ -83,6 +105,12 @@ impl Timed {
         }
     }
 
+    /// The tick of a time of the walk.
+    fn tick(&self, time_ns: i64) -> u32 {
+        let spec = self.walk.spec();
+        ((time_ns - spec.start_ns) / spec.step_ns.max(1)) as u32
+    }
+
     /// Walks along a series: its next time, by that of the sample before.
     fn next_ns(&self, series: u32, tick: u32, last_ns: i64) -> i64 {
         match self.times {
@@ -93,7 +121,8 @@ impl Timed {
 
     fn feed_of<'a>(&self, inner: Box<dyn Feed + 'a>, first_id: u32) -> Box<dyn Feed + 'a> {
         let last_ns = match self.times {
-            Times::Grid => return inner,
+            Times::Grid if self.values == Values::Walk => return inner,
+            Times::Grid => Vec::new(),
             Times::Poisson => vec![self.walk.spec().start_ns; self.walk.spec().series as usize],
             Times::Offset | Times::Jitter => Vec::new(),
         };
@@ -109,18 +138,44 @@ struct TimedFeed<'a> {
     last_ns: Vec<i64>,
 }
 
+impl TimedFeed<'_> {
+    /// Of a walk's values, at a walk's times.
+    fn make_values(&self, batch: &mut Batch) {
+        let integers = self.timed.values.kind() == Type::I64;
+        for at in 0..batch.len() {
+            let series = batch.series[at] - self.first_id;
+            let thousandths = thousandths(batch.values[at]);
+            let tick = self.timed.tick(batch.time_at(at));
+            let bits = self.timed.values.bits(series, tick, thousandths);
+            if integers {
+                batch.integers.push(bits as i64);
+            } else {
+                batch.values[at] = f64::from_bits(bits);
+            }
+        }
+        if integers {
+            batch.values.clear();
+        }
+    }
+}
+
 impl Feed for TimedFeed<'_> {
     fn next(&mut self, batch: &mut Batch) -> bool {
         if !self.inner.next(batch) {
             return false;
         }
+        if self.timed.values != Values::Walk {
+            self.make_values(batch);
+        }
+        if self.timed.times == Times::Grid {
+            return true;
+        }
         if let Some(time_ns) = batch.time_ns.take() {
             batch.times_ns.resize(batch.series.len(), time_ns);
         }
-        let spec = *self.timed.walk.spec();
         for (id, time_ns) in batch.series.iter().zip(&mut batch.times_ns) {
             let series = id - self.first_id;
-            let tick = ((*time_ns - spec.start_ns) / spec.step_ns.max(1)) as u32;
+            let tick = self.timed.tick(*time_ns);
             match self.last_ns.get_mut(series as usize) {
                 Some(last_ns) => {
                     *last_ns = self.timed.next_ns(series, tick, *last_ns);
@@ -143,7 +198,7 @@ impl Data for Timed {
     }
 
     fn declaration(&self, series: u32) -> (String, Type) {
-        self.walk.declaration(series)
+        (self.walk.declaration(series).0, self.values.kind())
     }
 
     fn range(&self) -> Interval {
@@ -157,7 +212,12 @@ impl Data for Timed {
     }
 
     fn feed(&self, first_id: u32) -> Box<dyn Feed + '_> {
-        self.feed_of(self.walk.feed(first_id), first_id)
+        let feed = self.feed_of(self.walk.feed(first_id), first_id);
+        if self.late_percent == 0 {
+            return feed;
+        }
+        let (all, seed) = ((first_id, self.samples()), self.walk.spec().seed);
+        Box::new(Late::new(feed, all, self.late_percent, seed))
     }
 
     fn in_order(&self) -> Box<dyn Feed + '_> {
@@ -168,10 +228,11 @@ impl Data for Timed {
         let (mut tick, mut last_ns) = (0, self.walk.spec().start_ns);
         self.walk.expected(series, Interval::ALL, &mut |_, bits| {
             last_ns = self.next_ns(series, tick, last_ns);
-            tick += 1;
             if (interval.from_ns..interval.to_ns).contains(&last_ns) {
-                each(last_ns, bits);
+                let thousandths = thousandths(f64::from_bits(bits));
+                each(last_ns, self.values.bits(series, tick, thousandths));
             }
+            tick += 1;
         });
     }
 }

@@ -4,9 +4,10 @@ use crate::commands::Format;
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_bench::store::generate::{
-    Data, Order, Recorded, Timed, Times, Walk, WalkSpec, record_proc,
+    Data, Order, Recorded, Timed, Times, Values, Walk, WalkSpec, record_proc,
 };
 use baro_bench::store::report::{self, Field};
+use baro_bench::store::state::State;
 use baro_bench::store::steady::{self, SteadySpec};
 use baro_bench::store::{StoreSpec, run as measure};
 use baro_recorder::Retention;
@@ -43,6 +44,16 @@ pub(crate) struct Arguments {
     /// When the samples of the walk are taken
     #[arg(long, value_enum, default_value_t)]
     times: TimesName,
+    /// What the values of the walk are made into
+    #[arg(long, value_enum, default_value_t)]
+    values: ValuesName,
+    /// Of 100 samples of the walk so many come late, by up to a tenth of the range; 0, of an aged
+    /// store 1
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    late: Option<u32>,
+    /// In which state the store is asked
+    #[arg(long, value_enum, default_value_t)]
+    state: StateName,
     /// What is pushed: walk, proc (kernel counters, recorded first), or a file with lines of
     /// time,series,value
     #[arg(long, default_value = "walk")]
@@ -130,6 +141,60 @@ impl From<TimesName> for Times {
     }
 }
 
+/// [`Values`] as an option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ValuesName {
+    /// Three decimals
+    #[default]
+    Walk,
+    /// Floats whose every bit counts
+    Float,
+    /// Integers that rise
+    Counter,
+    /// One of five, each kept for a while
+    State,
+}
+
+impl From<ValuesName> for Values {
+    fn from(name: ValuesName) -> Self {
+        match name {
+            ValuesName::Walk => Values::Walk,
+            ValuesName::Float => Values::Float,
+            ValuesName::Counter => Values::Counter,
+            ValuesName::State => Values::State,
+        }
+    }
+}
+
+/// [`State`] as an option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum StateName {
+    /// All settled at once
+    #[default]
+    Fresh,
+    /// The first half settled, the other one in the log
+    Half,
+    /// Settled in ten portions, with late samples, merged; what was before is dropped
+    Aged,
+}
+
+impl From<StateName> for State {
+    fn from(name: StateName) -> Self {
+        match name {
+            StateName::Fresh => State::Fresh,
+            StateName::Half => State::Half,
+            StateName::Aged => State::Aged,
+        }
+    }
+}
+
+impl Arguments {
+    /// Of 100 samples so many are late.
+    fn late_percent(&self) -> u32 {
+        self.late.unwrap_or(u32::from(self.data == WALK && self.state == StateName::Aged))
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
     let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -188,6 +253,9 @@ fn run_until(arguments: &Arguments, stop: &AtomicBool) -> Result<Outcome> {
         data: name,
         order,
         times: if name_is_walk { Times::from(arguments.times).name() } else { "recorded" },
+        values: if name_is_walk { Values::from(arguments.values).name() } else { "recorded" },
+        late_percent: if name_is_walk { arguments.late_percent() } else { 0 },
+        state: arguments.state.into(),
         budget_ns: arguments.budget,
     };
     let report = measure(&arguments.dir, data.as_ref(), &spec, stop)?;
@@ -205,6 +273,8 @@ fn data(arguments: &Arguments, stop: &AtomicBool) -> Result<(Box<dyn Data>, Stri
             let samples = arguments.samples.unwrap_or(20_000_000);
             let spec = WalkSpec::about(arguments.series, samples, arguments.seed, order)?;
             let data = Timed::new(Walk::new(spec), arguments.times.into())?;
+            let data = data.with_values(arguments.values.into());
+            let data = data.with_late(arguments.late_percent())?;
             (Box::new(data), WALK.to_owned(), order.name())
         }
         "proc" => {
