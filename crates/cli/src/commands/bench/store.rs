@@ -45,14 +45,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     times: TimesName,
     /// What the values of the walk are made into
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     values: ValuesName,
     /// Of 100 samples of the walk so many come late, by up to a tenth of the range; 0, of an aged
     /// store 1
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", hide_short_help = true,
+          value_parser = clap::value_parser!(u32).range(0..=100))]
     late: Option<u32>,
     /// In which state the store is asked
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     state: StateName,
     /// What is pushed: walk, proc (kernel counters, recorded first), or a file with lines of
     /// time,series,value
