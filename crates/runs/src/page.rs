@@ -3,7 +3,7 @@
 //! **Invariant:** nothing is decoded before the page's CRC, which is seeded with run and place, is
 //! found right; held by `tests/damage.rs`.
 
-use crate::aggregate::{Aggregate, Known};
+use crate::aggregate::{Aggregate, Known, Sum};
 use crate::domain::Patch;
 use crate::grid::{FirstsKept, Grid};
 use crate::head::{CRC_BYTES, Head, Shape};
@@ -298,11 +298,51 @@ impl Page<'_> {
         if kind == Type::Text {
             return Ok(());
         }
+        if self.sums_are_exact() {
+            return self.sum_ragged(from_ns, to_ns, each);
+        }
         self.read_all(from_ns, to_ns, |id, times, bits| {
             if let Some(aggregate) = Aggregate::of(kind, times, bits) {
                 each(id, Known::floats(&aggregate));
             }
         })
+    }
+
+    /// Sums up integers, which stand for the values exactly; of tiles of other times no values are
+    /// decoded.
+    fn sum_ragged(
+        &mut self,
+        from_ns: i64,
+        to_ns: i64,
+        mut each: impl FnMut(u32, Known<'_>),
+    ) -> Result<(), Error> {
+        let Page { source, head, body: Body::Ragged(ragged, _), buffers } = self else {
+            return Ok(());
+        };
+        let mut ids = head.ids.iter();
+        let mut tile = std::mem::take(&mut buffers.tile);
+        for index in 0..buffers.tiles.len() {
+            ragged.load_times(index, source, buffers, &mut tile)?;
+            let mut loaded = false;
+            for place in tile.series..tile.series + tile.ends.len() {
+                let range = within(&tile, place, from_ns, to_ns);
+                let Some(id) = ids.next() else { break };
+                if range.is_empty() {
+                    continue;
+                }
+                if !std::mem::replace(&mut loaded, true) {
+                    ragged.load_values(index, source, buffers, &mut tile)?;
+                }
+                let times = tile.times.get(range.clone()).unwrap_or(&[]);
+                let integers = tile.integers.get(range).unwrap_or(&[]);
+                let ends = times.first().copied().zip(times.last().copied());
+                if let (Some(sum), Some(ends)) = (Sum::of(integers), ends) {
+                    each(id, Known::exact(&sum, head.kind, head.domain, ends));
+                }
+            }
+        }
+        buffers.tile = tile;
+        Ok(())
     }
 
     /// What is known of the samples of `series` in `from_ns..to_ns`; `None` if there are none, or

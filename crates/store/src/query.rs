@@ -14,6 +14,7 @@ mod many;
 mod newest;
 mod one;
 mod parallel;
+mod regions;
 mod sources;
 mod steps;
 mod stretch;
@@ -66,9 +67,6 @@ impl Query {
         Query { interval, every: Some(every), steps: None, last: None, limit: None }
     }
 }
-
-/// Pieces of a part of the log that one series costs about as much as.
-const STRIPS_PER_PART: usize = 4;
 
 /// What a query met beside what it handed out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -203,14 +201,14 @@ impl<S: Storage> Store<S> {
         mut out: Emitter<'_>,
     ) -> Result<(QueryNotes, Vec<Damage>)> {
         let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
+        let many = sources.are_fewer_than(ids.len());
         let total = query.every.filter(|every| {
-            every.step_ns == 0 && every.aggregate != Aggregate::P99 && sources.apart()
+            let joins = every.step_ns == 0 && every.aggregate != Aggregate::P99;
+            joins && (many || sources.apart())
         });
-        let pages = sources.runs.iter().map(|run| run.index.pages().len()).sum::<usize>();
-        let strips = sources.parts.len() * STRIPS_PER_PART;
         let damage = if let Some(every) = total {
             totals::rows(sources, ids, &kind, query, every, &mut out)?
-        } else if ids.len() > pages + strips {
+        } else if many {
             many::series(sources, ids, &kind, query, &mut out)?
         } else if query.every.is_none() && query.last.is_none() && ids.len() >= few::MIN {
             few::series(sources, ids, &kind, query, &self.spare, &mut out)?
@@ -249,7 +247,8 @@ impl<S: Storage> Store<S> {
             each(rows)
         };
         let sources = Sources::of(self, &self.wanted(ids, interval))?;
-        if aggregate != Aggregate::P99 && sources.apart() {
+        let many = sources.are_fewer_than(ids.len());
+        if aggregate != Aggregate::P99 && (many || sources.apart()) {
             let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
             let damage = totals::series(&sources, ids, &kind, &query, aggregate, &mut counted)?;
             notes.read = notes_with(sources.notes, damage);

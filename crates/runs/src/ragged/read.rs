@@ -2,9 +2,9 @@
 
 use super::TILE_SAMPLES;
 use crate::cursor::{Cursor, Plane};
-use crate::grid::Firsts;
+use crate::grid::{Firsts, FirstsKept};
 use crate::head::Head;
-use crate::numbers::{Section, Source, Wide, with_tile};
+use crate::numbers::{Scratch, Section, Source, Wide, with_tile};
 use crate::page::Buffers;
 use crate::{Error, PageEntry};
 
@@ -102,10 +102,21 @@ impl<'a> Ragged<'a> {
         buffers: &mut Buffers,
         kept: &mut TileKept,
     ) -> Result<(), Error> {
-        let Buffers { scratch, firsts, starts, tiles, .. } = buffers;
+        self.load_times(index, source, buffers, kept)?;
+        self.load_values(index, source, buffers, kept)
+    }
+
+    /// Decodes the times of tile `index`: with them it is known whether its values are wanted.
+    pub(crate) fn load_times(
+        &self,
+        index: usize,
+        source: &Source<'a>,
+        buffers: &mut Buffers,
+        kept: &mut TileKept,
+    ) -> Result<(), Error> {
+        let Buffers { scratch, starts, tiles, .. } = buffers;
         let Some(tile) = tiles.get(index).copied() else { return Ok(()) };
         let end = tiles.get(index + 1).map_or(self.series, |next| next.series);
-        let count = tile.numbers + end - tile.series;
         kept.series = tile.series;
         kept.samples = tile.samples;
         kept.ends.clear();
@@ -114,41 +125,80 @@ impl<'a> Ragged<'a> {
             behind += self.counts.get(series) as usize + 1;
             kept.ends.push(behind);
         }
-        for (section, first_section, firsts, all, scale, base) in [
-            (&self.times, &self.starts, starts, &mut kept.times, self.divisor as i64, self.start),
-            (&self.values, &self.firsts, firsts, &mut kept.integers, 1, 0),
-        ] {
-            all.clear();
-            // A place for each first value, the differences behind it; then they are summed up.
-            all.reserve(count);
-            match section.as_ref().filter(|_| tile.numbers > 0) {
-                Some(section) => {
-                    let at = section.tile_at(tile.index);
-                    let decoded =
-                        section.decode(source, at, tile.numbers, tile.numbers, scratch)?;
-                    with_tile!(decoded, numbers => {
-                        let mut rest = numbers;
-                        let mut start = 0;
-                        for end in &kept.ends {
-                            let (own, others) = rest.split_at((end - start - 1).min(rest.len()));
-                            all.push(0);
-                            all.extend(own.iter().map(|number| number.wide()));
-                            (rest, start) = (others, *end);
-                        }
-                    });
-                }
-                None => all.resize(count, 0),
+        let times = Column {
+            differences: self.times.as_ref(),
+            firsts: &self.starts,
+            scale: self.divisor as i64,
+            base: self.start,
+        };
+        times.load(tile, &kept.ends, source, (starts, scratch), &mut kept.times)
+    }
+
+    /// Decodes the values of tile `index`, whose times are in `kept`.
+    pub(crate) fn load_values(
+        &self,
+        index: usize,
+        source: &Source<'a>,
+        buffers: &mut Buffers,
+        kept: &mut TileKept,
+    ) -> Result<(), Error> {
+        let Buffers { scratch, firsts, tiles, .. } = buffers;
+        let Some(tile) = tiles.get(index).copied() else { return Ok(()) };
+        let values =
+            Column { differences: self.values.as_ref(), firsts: &self.firsts, scale: 1, base: 0 };
+        values.load(tile, &kept.ends, source, (firsts, scratch), &mut kept.integers)
+    }
+}
+
+/// Times or values of the series of a page.
+struct Column<'a, 'b> {
+    differences: Option<&'b Section<'a>>,
+    firsts: &'b Firsts<'a>,
+    scale: i64,
+    base: i64,
+}
+
+impl<'a> Column<'a, '_> {
+    /// Decodes a tile whose series end at `ends`.
+    fn load(
+        &self,
+        tile: TileAt,
+        ends: &[usize],
+        source: &Source<'a>,
+        (kept, scratch): (&mut FirstsKept, &mut Scratch),
+        all: &mut Vec<i64>,
+    ) -> Result<(), Error> {
+        let (scale, base) = (self.scale, self.base);
+        let count = tile.numbers + ends.len();
+        all.clear();
+        // A place for each first value, the differences behind it; then they are summed up.
+        all.reserve(count);
+        match self.differences.filter(|_| tile.numbers > 0) {
+            Some(section) => {
+                let at = section.tile_at(tile.index);
+                let decoded = section.decode(source, at, tile.numbers, tile.numbers, scratch)?;
+                with_tile!(decoded, numbers => {
+                    let mut rest = numbers;
+                    let mut start = 0;
+                    for end in ends {
+                        let (own, others) = rest.split_at((end - start - 1).min(rest.len()));
+                        all.push(0);
+                        all.extend(own.iter().map(|number| number.wide()));
+                        (rest, start) = (others, *end);
+                    }
+                });
             }
-            let mut start = 0;
-            for (series, end) in (tile.series..).zip(&kept.ends) {
-                let first = first_section.get(series, source, firsts, scratch)?;
-                let mut value = base.wrapping_add(first.wrapping_mul(scale));
-                for place in all.get_mut(start..*end).unwrap_or(&mut []) {
-                    value = value.wrapping_add(place.wrapping_mul(scale));
-                    *place = value;
-                }
-                start = *end;
+            None => all.resize(count, 0),
+        }
+        let mut start = 0;
+        for (series, end) in (tile.series..).zip(ends) {
+            let first = self.firsts.get(series, source, kept, scratch)?;
+            let mut value = base.wrapping_add(first.wrapping_mul(scale));
+            for place in all.get_mut(start..*end).unwrap_or(&mut []) {
+                value = value.wrapping_add(place.wrapping_mul(scale));
+                *place = value;
             }
+            start = *end;
         }
         Ok(())
     }

@@ -14,6 +14,9 @@ use baro_ondisk::Type;
 use baro_sys::storage::{Storage, StorageFile};
 use std::sync::Arc;
 
+/// Pieces of a part of the log that one series costs about as much as.
+const STRIPS_PER_PART: usize = 4;
+
 /// See the module. Of several samples of one series and time that of the later source counts, and
 /// the log comes after the runs.
 #[derive(Debug)]
@@ -58,6 +61,12 @@ impl<F: StorageFile> Sources<F> {
             texts: texts.cloned().collect(),
             notes: unsettled.notes.clone(),
         }
+    }
+
+    /// Whether to read all there is once costs less than to look for each of so many series.
+    pub(super) fn are_fewer_than(&self, series: usize) -> bool {
+        let pages: usize = self.runs.iter().map(|run| run.index.pages().len()).sum();
+        series > pages + self.parts.len() * STRIPS_PER_PART
     }
 
     /// Whether no two sources have times in common, so that what is known of each may be put

@@ -1,5 +1,7 @@
 //! One value of each series over the whole interval, from aggregates as far as pages and tiles
-//! have them. Sources must lie apart in time; what each knows of a series is joined in time order.
+//! have them. Where a source has its times for itself it is asked for aggregates; where several have
+//! samples these are merged, so that of equal times the last recorded counts. What each region of time
+//! has of a series is joined in time order.
 //!
 //! Series are worked off in ranges, several at once on the processors there are; memory is that
 //! of the ranges under way.
@@ -8,16 +10,20 @@ use super::emit::{Emitter, Form};
 use super::fold::Step;
 use super::many::Texts;
 use super::parallel::{in_order, workers};
+use super::regions::{Region, regions};
 use super::sources::{AnyPart, Sources, touches};
 use super::{Aggregate, Every, Query, Target, Totals};
 use crate::damage::Damage;
+use crate::interval::Interval;
 use crate::merge::{Gather, Portion, Wanted};
-use crate::runs::{PageAt, RunFile};
+use crate::runs::{PageAt, RunFile, RunPart};
 use crate::{Error, Result};
 use baro_ondisk::Type;
+use baro_runs::PageEntry;
 use baro_sys::memory;
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Pages of the largest run that are one range of series: few enough that what is known of it stays
 /// in the processor's cache, enough that a worker seldom wakes another thread.
@@ -190,13 +196,15 @@ struct Work<'a, F> {
     sources: &'a Sources<F>,
     asked: Asked<'a>,
     reader: PageAt,
-    /// Of each source its earliest time and the steps, sorted by series.
+    /// Of each region its earliest time and the steps, sorted by series.
     found: Vec<(i64, Vec<(u32, Step)>)>,
+    /// Times of each run and of the log.
+    spans: Vec<Option<(i64, i64)>>,
 }
 
 impl<'a, F: StorageFile> Work<'a, F> {
     fn new(sources: &'a Sources<F>, asked: Asked<'a>) -> Self {
-        Work { sources, asked, reader: PageAt::new(), found: Vec::new() }
+        Work { sources, asked, reader: PageAt::new(), found: Vec::new(), spans: Vec::new() }
     }
 
     /// The rows of a range of ids.
@@ -215,18 +223,22 @@ impl<'a, F: StorageFile> Work<'a, F> {
             }
             used - 1
         };
-        for run in &sources.runs {
-            let place = next(&mut self.found, run.entry.time_min_ns);
-            if let Some((_, steps)) = self.found.get_mut(place) {
-                of_run(run, ids, asked, &mut self.reader, steps, damage)?;
-            }
-        }
-        let start_ns = sources.parts.iter().map(|part| part.times_ns().0).min();
-        if let Some(start_ns) = start_ns {
-            let parts = sources.parts.iter().map(|part| AnyPart::<F>::Log(part.share())).collect();
-            let place = next(&mut self.found, start_ns);
-            if let Some((_, steps)) = self.found.get_mut(place) {
-                damage.extend(of_log(parts, ids, asked, steps)?);
+        self.spans.clear();
+        self.spans.extend(sources.runs.iter().map(|run| span(run, ids, asked.query.interval)));
+        let log = sources.parts.iter().map(|part| part.times_ns());
+        self.spans.push(log.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))));
+        for Region { interval, sources: of } in regions(&self.spans, asked.query.interval) {
+            let place = next(&mut self.found, interval.from_ns);
+            let Some((_, steps)) = self.found.get_mut(place) else { continue };
+            match of.as_slice() {
+                [run] if *run < sources.runs.len() => {
+                    let Some(run) = sources.runs.get(*run) else { continue };
+                    of_run(run, ids, interval, asked, &mut self.reader, steps, damage)?;
+                }
+                several => {
+                    let parts = parts(sources, several, ids, interval);
+                    damage.extend(of_merged(parts, ids, interval, asked, steps)?);
+                }
             }
         }
         let found = self.found.get_mut(..used).unwrap_or(&mut []);
@@ -294,21 +306,59 @@ fn add(to: &mut Vec<(u32, Step)>, id: u32, step: &Step, aggregate: Aggregate) {
     }
 }
 
+/// Pages of a run that can hold one of the ids, and are of numbers.
+fn pages<'a, F>(run: &'a RunFile<F>, ids: &[u32]) -> (usize, &'a [PageEntry]) {
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return (0, &[]) };
+    let range = run.index.find(*first).start..run.index.find(*last).end;
+    (range.start, run.index.pages().get(range).unwrap_or(&[]))
+}
+
+/// Earliest and latest time of what a run has of the ids near the interval.
+fn span<F>(run: &RunFile<F>, ids: &[u32], interval: Interval) -> Option<(i64, i64)> {
+    let times = |page: &PageEntry| (page.time_min_ns, page.time_max_ns);
+    let near = |page: &&PageEntry| page.kind != Type::Text && touches(times(page), interval);
+    let near = pages(run, ids).1.iter().filter(near).map(times);
+    near.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// What of the sources at these places is merged, the oldest first.
+fn parts<F: StorageFile>(
+    sources: &Sources<F>,
+    places: &[usize],
+    ids: &[u32],
+    interval: Interval,
+) -> Vec<AnyPart<F>> {
+    let mut parts = Vec::new();
+    for place in places {
+        match sources.runs.get(*place) {
+            Some(run) => {
+                let (start, pages) = pages(run, ids);
+                let part = RunPart::within(Arc::clone(run), start..start + pages.len(), interval);
+                parts.push(AnyPart::Run(Box::new(part)));
+            }
+            None => {
+                let log = sources.parts.iter().filter(|p| touches(p.times_ns(), interval));
+                parts.extend(log.map(|part| AnyPart::Log(part.share())));
+            }
+        }
+    }
+    parts
+}
+
 fn of_run<F: StorageFile>(
     run: &RunFile<F>,
     ids: &[u32],
+    interval: Interval,
     asked: Asked<'_>,
     reader: &mut PageAt,
     steps: &mut Vec<(u32, Step)>,
     damage: &mut Vec<Damage>,
 ) -> Result<()> {
-    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(()) };
-    let Asked { query, aggregate, .. } = asked;
-    let (from_ns, to_ns) = (query.interval.from_ns, query.interval.to_ns);
-    let range = run.index.find(*first).start..run.index.find(*last).end;
-    for entry in run.index.pages().get(range).unwrap_or(&[]) {
+    let aggregate = asked.aggregate;
+    let Interval { from_ns, to_ns } = interval;
+    for entry in pages(run, ids).1 {
         let times = (entry.time_min_ns, entry.time_max_ns);
-        if entry.kind == Type::Text || !touches(times, query.interval) {
+        if entry.kind == Type::Text || !touches(times, interval) {
             continue;
         }
         let start = ids.partition_point(|id| *id < entry.first_series);
@@ -355,13 +405,14 @@ fn of_run<F: StorageFile>(
     Ok(())
 }
 
-fn of_log<F: StorageFile>(
+fn of_merged<F: StorageFile>(
     parts: Vec<AnyPart<F>>,
     ids: &[u32],
+    interval: Interval,
     asked: Asked<'_>,
     steps: &mut Vec<(u32, Step)>,
 ) -> Result<Vec<Damage>> {
-    let wanted = Wanted { series: Some(ids), interval: asked.query.interval };
+    let wanted = Wanted { series: Some(ids), interval };
     let mut gather = Gather::new(parts, wanted, PORTION_SAMPLES);
     let mut portion = Portion::default();
     while gather.next(&mut portion)? {

@@ -1,7 +1,7 @@
 //! What has been read of the pages of runs: the cost of a question that does not depend on how busy
 //! the machine is.
 //!
-//! Invariant: each page that is read counts once for each time. Held by `tests/runs.rs`.
+//! Invariant: each page that is read counts once for each time. Held by `tests/overlap.rs`.
 
 use crate::Store;
 use baro_sys::storage::Storage;
