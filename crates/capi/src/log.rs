@@ -11,8 +11,8 @@ mod deleted;
 
 use baro_log::{
     Blocks, Catalog, Error, Extent, Found, FoundHeader, KEPT, Pins, Proof, Result, Segments, Walk,
-    judge, kept_epochs, kept_name, open_folder, read_deletions, read_identity, rebuild,
-    segment_name,
+    closed_end, dead_from, judge, kept_epochs, kept_name, open_folder, read_deletions,
+    read_identity, rebuild, segment_name,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
@@ -152,7 +152,12 @@ impl LogReader {
             for (at, started) in session.iter().enumerate().rev() {
                 // What is two segments behind the session's end was durable before it went on.
                 let proven = at + 2 < session.len();
-                let known = proof.of(&started.header, &segments.ends, &segments.dead);
+                let mut known = proof.of(&started.header, &segments.ends, &segments.dead);
+                if at + 1 == session.len() && !started.name.starts_with(KEPT) {
+                    let dead_from = dead_from(&segments.dead, started.header.epoch);
+                    let file = self.disk.open(&started.name, Access::ReadDirect)?;
+                    known = known.max(closed_end(&file, &started.header)?.min(dead_from));
+                }
                 let (part, extent) = match self.extent(
                     &mut blocks,
                     started,

@@ -21,6 +21,7 @@
 //! ```
 
 mod catalog;
+mod closed;
 mod deleted;
 mod error;
 mod init;
@@ -39,6 +40,7 @@ mod switch;
 mod walk;
 
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
+pub use closed::closed_end;
 pub use deleted::{read_deletions, tell_deletions};
 pub use error::{Error, Result};
 pub use init::{Geometry, blank_header, init, init_growing};

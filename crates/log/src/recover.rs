@@ -3,6 +3,7 @@
 //! Bounded: one unit of every segment, and the blocks of at most two segments, because a segment is
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
+use super::closed::closed_end;
 use super::names::{IDENTITY, segment_name};
 use super::rebuilt::rebuild;
 use super::session::{Extent, Proof, dead_from, judge};
@@ -234,7 +235,11 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let (mut superseded_from, mut proof) = (u64::MAX, Proof::default());
     for (header, crc) in tail {
         let dead_from = superseded_from.min(dead_from(&recovery.dead, header.epoch));
-        let known = proof.of(&header, &recovery.segments.ends, &recovery.dead);
+        let mut known = proof.of(&header, &recovery.segments.ends, &recovery.dead);
+        if tails.is_empty() {
+            let file = storage.open(&segment_name(header.index), Access::ReadDirect)?;
+            known = known.max(closed_end(&file, &header)?.min(dead_from));
+        }
         let tail = read_tail(storage, &mut blocks, header, crc, (dead_from, known))?;
         proof.pass(&tail.extent);
         tails.push(tail);
@@ -320,6 +325,7 @@ fn read_tail<S: Storage>(
     walk.set_durable(known);
     let mut damaged = false;
     let mut summary = Some(Summary::new(header.epoch, header.first_block));
+    let first_offset = walk.scan().offset();
     loop {
         let offset = walk.scan().offset();
         let block = match walk.next_block()? {
@@ -359,6 +365,11 @@ fn read_tail<S: Storage>(
     let (epoch, first_block) = (header.epoch, header.first_block);
     let durable = durable.max(known);
     let extent = Extent { epoch, first_block, end: walk.scan().sequence(), durable };
+    let nothing = walk.scan().offset() == first_offset && known <= first_block;
+    if nothing && end_earlier_life(&file, &direct)? {
+        bytes += UNIT_BYTES;
+        padding_bytes += UNIT_BYTES;
+    }
     Ok(Tail {
         index: header.index,
         extent,
@@ -370,4 +381,28 @@ fn read_tail<S: Storage>(
         producers,
         summary,
     })
+}
+
+/// Of a segment without a block of its own: takes away what is where its first block would be,
+/// durably; whether there was anything.
+///
+/// The header is durable, so the segment's earlier life has been given up. But blocks of this life
+/// may have been on their way and lie over parts of the earlier one. The segment is started again, at
+/// once or later. Should a crash tear the header that is written for that, only blocks tell what the
+/// segment was (see [`rebuild`]), and the earlier life would come back in shreds, told as damage. With
+/// zeros in place of a first block nothing comes back. A crash before that leaves the header, which
+/// tells that there is nothing.
+///
+/// All other segments have a whole life behind their header: before the two of the tail each block
+/// was durable, or is of a segment that failed, whose end headers tell.
+fn end_earlier_life<F: StorageFile>(file: &F, direct: &F) -> Result<bool> {
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    let read = direct.read_at(UNIT_BYTES as u64, &mut unit)?;
+    if unit.iter().take(read).all(|byte| *byte == 0) {
+        return Ok(false);
+    }
+    unit.fill(0);
+    file.write_at(UNIT_BYTES as u64, &unit)?;
+    file.sync_data()?;
+    Ok(true)
 }

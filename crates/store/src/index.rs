@@ -15,7 +15,7 @@ use crate::damage::{Damage, Loss, Source};
 use crate::facts::SampleBlock;
 use crate::segments::{SegmentFile, SegmentRef, Segments};
 use crate::told;
-use baro_log::{Blocks, Extent, FoundHeader, Proof, Verdict, judge};
+use baro_log::{Blocks, Extent, FoundHeader, Proof, Verdict, closed_end, dead_from, judge};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, SegmentHeader, Summary,
@@ -154,7 +154,12 @@ impl<S: Storage> Indexer<'_, S> {
             };
             let entry = match entry {
                 Some(entry) => Some(entry),
-                None => self.segment(segment, (known, later), &mut unproven)?,
+                None => {
+                    let closed = if later.is_none() { self.closed_end(&segment)? } else { 0 };
+                    let dead_from = dead_from(dead, segment.header.epoch);
+                    let known = known.max(closed.min(dead_from));
+                    self.segment(segment, (known, later), &mut unproven)?
+                }
             };
             if let Some(entry) = entry {
                 later = Some(entry.1.first_block);
@@ -181,6 +186,14 @@ impl<S: Storage> Indexer<'_, S> {
             }
         }
         Ok(())
+    }
+
+    /// Blocks of the segment below this were durable when its session was closed in order; 0 if nothing
+    /// tells.
+    fn closed_end(&self, segment: &SegmentRef) -> Result<u64> {
+        let SegmentFile::Log(_) = segment.file else { return Ok(0) };
+        let file = self.storage.open(&segment.file.name(), self.access)?;
+        Ok(closed_end(&file, &segment.header)?)
     }
 
     /// Reports blocks that should be before this segment.

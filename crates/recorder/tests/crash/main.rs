@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub, reason = "a test")]
 
 mod device;
+mod earlier;
 mod failing;
 mod ledger;
 mod making;
@@ -145,6 +146,13 @@ fn many_lives() {
 fn no_block_reaches_a_reused_segment_before_its_header_is_durable() {
     // A kill and a power cut found the old header over overwritten blocks.
     lives(50_335, false).unwrap();
+}
+
+#[test]
+fn an_earlier_life_whose_blocks_were_written_over_does_not_come_back() {
+    // A kill while the first block of a recycled segment was on its way, and a power cut while the
+    // segment was started again in place: the first block of the earlier life was told as damage.
+    lives(539, false).unwrap();
 }
 
 #[test]

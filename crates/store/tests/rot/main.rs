@@ -12,6 +12,7 @@
 mod common;
 mod lives;
 mod memory;
+mod pairs;
 mod stores;
 
 use baro_ondisk::Kind;
