@@ -6,13 +6,15 @@ use crate::targets::payloads;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, DeadTail, Encoded, Gap, Identity, Kind,
-    Pin, PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, WhenFull, crc32c, text,
+    Pin, PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, Summary, Wear, WhenFull,
+    crc32c, text,
 };
+use std::hint::black_box;
 
 pub(crate) const SEGMENT: Target = Target {
     name: "segment",
     fuzz_one: segment,
-    seeds: || vec![image(SegmentKind::Log), image(SegmentKind::Catalog)],
+    seeds: || vec![image(SegmentKind::Log), image(SegmentKind::Catalog), told()],
     fix_up,
 };
 
@@ -71,6 +73,12 @@ fn segment(bytes: &[u8]) {
     let Ok((header, crc)) = SegmentHeader::decode(bytes) else { return };
     assert_eq!(SegmentHeader::decode(&header.encode().0).map(|(h, _)| h), Ok(header));
     assert!(SegmentHeader::dead_tails(bytes).count() <= DeadTail::MAX);
+    let dead: Vec<DeadTail> = SegmentHeader::dead_tails(bytes).collect();
+    let (wear, told) = (Wear::of(bytes), SegmentHeader::summary(bytes));
+    let (unit, _) = header.encode_with(&dead, &wear, told.as_ref());
+    assert_eq!(SegmentHeader::summary(&unit), told);
+    assert_eq!(Wear::of(&unit), wear);
+    let mut summary = told.unwrap_or(Summary::new(header.epoch, header.first_block));
     let mut scan = Scan::new(header, crc);
     loop {
         let offset = scan.offset();
@@ -78,6 +86,11 @@ fn segment(bytes: &[u8]) {
         match scan.step(rest) {
             Step::Block(block) => {
                 assert!(scan.offset() > offset, "a block must move the scan on");
+                if block.header.sequence < u64::MAX {
+                    summary.add(offset, &block.header);
+                }
+                black_box((block.header.is_end_mark(), block.header.link));
+                black_box(summary.link(scan.offset(), block.header.time_min_ns));
                 records(&block);
             }
             Step::Need(needed) => {
@@ -178,6 +191,28 @@ fn image(kind: SegmentKind) -> Vec<u8> {
         block.truncate(finished.block_bytes());
         bytes.extend(block);
     }
+    bytes
+}
+
+/// A segment whose header tells what another one holds.
+pub(crate) fn told() -> Vec<u8> {
+    let mut bytes = image(SegmentKind::Log);
+    let Ok((header, _)) = SegmentHeader::decode(&bytes) else { return bytes };
+    let summary = Summary {
+        epoch: 3,
+        end: 100,
+        times_ns: (5, 900),
+        sample_times_ns: (7, 800),
+        last_samples: 2,
+        end_unit: 7,
+    };
+    let dead = [DeadTail { epoch: 3, end: 100, index: 1, end_only: true }];
+    let wear = Wear { log_bytes: 1 << 20, padding_bytes: 9, payload_bytes: 700, other_bytes: 5 };
+    let (unit, _) = header.encode_with(&dead, &wear, Some(&summary));
+    if let Some(room) = bytes.get_mut(..UNIT_BYTES) {
+        room.copy_from_slice(&unit);
+    }
+    fix_up(&mut bytes);
     bytes
 }
 

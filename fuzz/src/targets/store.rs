@@ -1,19 +1,23 @@
 //! All files of a store at once, where each may be right by itself and none fits another: manifest and
 //! runs, catalog and dictionary, log and settled end. The store is opened, verified, asked for
-//! everything, settled and merged on top of what is there, and asked again.
+//! everything and for the newest rows, settled and merged on top of what is there, and asked again. At
+//! last a recorder recovers it, as far as its files let it.
 //!
 //! An input has for each file the length of its name, its name, its length and its bytes. The seed is a
 //! store of the fixtures without the zeros behind what was written.
 
 use super::{dictionary, manifest, runs, segment};
 use crate::Target;
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{BlockHeader, Identity, SegmentHeader, Summary, Wear, WhenFull};
 use baro_store::{Extent, Interval, Query, SettleOptions, Settler, Store, verify};
 use baro_sys::sim::SimDisk;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
-pub(crate) const STORE: Target = Target { name: "store", fuzz_one: store, seeds: Vec::new, fix_up };
+pub(crate) const STORE: Target =
+    Target { name: "store", fuzz_one: store, seeds: || vec![of_two_segments()], fix_up };
 
 /// Files at most, and steps of settling.
 const FILES_MAX: usize = 16;
@@ -61,6 +65,48 @@ fn store(bytes: &[u8]) {
     if let Ok(store) = open() {
         ask(&store);
     }
+    if baro_log::recover(&disk, Path::new("fuzz")).is_ok() {
+        let again = baro_log::recover(&disk, Path::new("fuzz"));
+        assert!(again.is_ok(), "recovered once, and then: {again:?}");
+    }
+}
+
+/// A store whose second segment tells what the first one holds; with a catalog and without a run.
+fn of_two_segments() -> Vec<u8> {
+    let first = segment::told();
+    let Ok((header, _)) = SegmentHeader::decode(&first) else { return first };
+    let identity = Identity {
+        store: header.store,
+        created_ns: 5,
+        segment_bytes: header.segment_bytes,
+        segments: 2,
+        when_full: WhenFull::Recycle,
+        init_segments: 2,
+    };
+    let mut summary = Summary::new(header.epoch, header.first_block);
+    let mut offset = UNIT_BYTES;
+    while let Ok(block) = BlockHeader::decode(first.get(offset..).unwrap_or(&[])) {
+        summary.add(offset as u64, &block);
+        offset += block.block_bytes();
+    }
+    let (epoch, index, first_block) = (header.epoch + 1, 1, summary.end);
+    let next = SegmentHeader { epoch, index, first_block, ..header };
+    let (next, _) = next.encode_with(&[], &Wear::default(), Some(&summary));
+    let catalog = (segment::SEGMENT.seeds)().swap_remove(1);
+    let mut bytes = Vec::new();
+    let files: [(&str, &[u8]); 4] = [
+        ("store", &identity.encode()),
+        ("catalog", &catalog),
+        ("log/00000000.seg", &first),
+        ("log/00000001.seg", &next),
+    ];
+    for (name, file) in files {
+        bytes.push(name.len() as u8);
+        bytes.extend(name.as_bytes());
+        bytes.extend((file.len() as u32).to_le_bytes());
+        bytes.extend(file);
+    }
+    bytes
 }
 
 fn ask(store: &Store<SimDisk>) {
@@ -70,6 +116,8 @@ fn ask(store: &Store<SimDisk>) {
         assert!(!batch.times_ns.is_empty(), "a batch of nothing");
         ControlFlow::Continue(())
     });
+    let newest = Query { last: Some(2), ..Query::raw(Interval::ALL) };
+    let _ = store.query_ids(&[1, 5], &newest, |_| ControlFlow::Continue(()));
 }
 
 /// Each file by what it is.
