@@ -557,6 +557,14 @@ complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcomm
 offset\t'Each series at its own place within the tick'
 jitter\t'At the tick, later by up to a millisecond'
 poisson\t'Independent of each other; with the orders ticks and bursty'"
+complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from store" -l values -d 'What the values of the walk are made into' -r -f -a "walk\t'Three decimals'
+float\t'Floats whose every bit counts'
+counter\t'Integers that rise'
+state\t'One of five, each kept for a while'"
+complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from store" -l late -d 'Of 100 samples of the walk so many come late, by up to a tenth of the range; 0, of an aged store 1' -r
+complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from store" -l state -d 'In which state the store is asked' -r -f -a "fresh\t'All settled at once'
+half\t'The first half settled, the other one in the log'
+aged\t'Settled in ten portions, with late samples, merged; what was before is dropped'"
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from store" -l data -d 'What is pushed: walk, proc (kernel counters, recorded first), or a file with lines of time,series,value' -r
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from store" -l record -d 'How long proc is recorded' -r
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from store" -l interval -d 'Time from one reading of proc to the next' -r

@@ -137,7 +137,7 @@ fn try_pair(files: &Memory, sound: &Contents, (one, two): &(Place, Place), total
 fn two_flipped_bits_are_named_or_harmless() {
     let push = std::env::var("BARO_TEST_TIER").is_ok_and(|tier| tier == "push");
     let seed = number("BARO_ROT_SEED").unwrap_or(1);
-    let pairs = number("BARO_ROT_PAIRS").unwrap_or(if push { 400 } else { 4000 });
+    let pairs = number("BARO_ROT_PAIRS").unwrap_or(if push { 120 } else { 4000 });
     let mut totals = Totals::default();
     for (kind, name) in stores::KINDS.into_iter().enumerate() {
         let files = stores::make(kind);
