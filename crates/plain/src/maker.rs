@@ -9,8 +9,7 @@ use baro_sys::{files, identity};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
 const BEGINS: &str = ".baro-ready-";
@@ -26,7 +25,8 @@ pub(crate) struct Ready {
 #[derive(Debug)]
 pub(crate) struct Maker {
     ready: Receiver<Result<Ready>>,
-    stop: Arc<AtomicBool>,
+    /// A word for each file that was taken: so there are never more than are to be kept ready.
+    wanted: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -35,29 +35,33 @@ impl Maker {
     pub(crate) fn start(folder: &Path, sizes: Sizes) -> Result<Self> {
         let first: Vec<Ready> =
             (0..sizes.ready).map(|_| make(folder, sizes.file_bytes)).collect::<Result<_>>()?;
-        // As many as are kept ready; the thread holds one more in its hand.
-        let (sender, ready) = sync_channel(sizes.ready);
+        let (sender, ready) = channel();
         for one in first {
             if sender.send(Ok(one)).is_err() {
                 return Err(Error::Closed);
             }
         }
-        let (folder, stop) = (folder.to_owned(), Arc::new(AtomicBool::new(false)));
-        let stopped = Arc::clone(&stop);
+        let (wanted, words) = channel();
+        let folder = folder.to_owned();
         let thread = std::thread::Builder::new()
             .name("plain-maker".to_owned())
-            .spawn(move || keep_ready(&folder, sizes, &sender, &stopped))
+            .spawn(move || keep_ready(&folder, sizes, &words, &sender))
             .map_err(|error| Error::io(format!("start a thread: {error}"), &error))?;
-        Ok(Self { ready, stop, thread: Some(thread) })
+        Ok(Self { ready, wanted: Some(wanted), thread: Some(thread) })
     }
 
     /// The next file, and whether it was waited for.
     pub(crate) fn take(&self) -> Result<(Ready, bool)> {
-        match self.ready.try_recv() {
-            Ok(made) => Ok((made?, false)),
-            Err(TryRecvError::Empty) => Ok((self.ready.recv().map_err(|_| Error::Closed)??, true)),
-            Err(TryRecvError::Disconnected) => Err(Error::Closed),
+        let (made, waited) = match self.ready.try_recv() {
+            Ok(made) => (made, false),
+            Err(TryRecvError::Empty) => (self.ready.recv().map_err(|_| Error::Closed)?, true),
+            Err(TryRecvError::Disconnected) => return Err(Error::Closed),
+        };
+        // One that could not be made is tried again for the next that is taken.
+        if let Some(wanted) = &self.wanted {
+            wanted.send(()).map_err(|_| Error::Closed)?;
         }
+        Ok((made?, waited))
     }
 
     pub(crate) fn end(mut self) -> Result<()> {
@@ -65,7 +69,7 @@ impl Maker {
     }
 
     fn stop(&mut self) -> Result<()> {
-        self.stop.store(true, Ordering::Relaxed);
+        self.wanted = None;
         let mut ended = Ok(());
         if let Some(thread) = self.thread.take() {
             // Until the thread has ended: it may be about to hand out one more.
@@ -84,8 +88,8 @@ impl Drop for Maker {
     }
 }
 
-fn keep_ready(folder: &Path, sizes: Sizes, sender: &SyncSender<Result<Ready>>, stop: &AtomicBool) {
-    while !stop.load(Ordering::Relaxed) {
+fn keep_ready(folder: &Path, sizes: Sizes, words: &Receiver<()>, sender: &Sender<Result<Ready>>) {
+    while words.recv().is_ok() {
         // Whoever takes no more takes what is left, too.
         if sender.send(make(folder, sizes.file_bytes)).is_err() {
             return;

@@ -3,6 +3,7 @@
 use crate::place::Place;
 use crate::{durable, faster, has_done, judged, record};
 use baro_log::IDENTITY;
+use baro_ondisk::limits::UNIT_BYTES;
 use baro_store::{LiveBlock, SegmentFile, Store};
 use lab_load::Statement;
 use lab_load::content::PORTION;
@@ -93,10 +94,18 @@ fn what_is_missing_wrong_or_not_promised_is_found() {
     recorded.found("damage: expected no loss", |store, _| {
         change(&store.join(last_file), *last, *last_bytes, zero);
     });
-    // For the product that is what a crash leaves and no damage: only the promise tells.
-    recorded.found("durable records of producer", |store, _| {
+    // Without the mark the segment's last unit shows it.
+    let both_zero = |store: &Path| {
         change(&store.join(mark_file), *mark, *mark_bytes, zero);
         change(&store.join(last_file), *last, *last_bytes, zero);
+    };
+    recorded.found("damage: expected no loss", |store, _| both_zero(store));
+    // Without both it is for the product what a crash leaves, and no damage: only the promise tells.
+    recorded.found("durable records of producer", |store, _| {
+        both_zero(store);
+        let segment = store.join(mark_file);
+        let end = fs::metadata(&segment).unwrap().len();
+        change(&segment, end - UNIT_BYTES as u64, UNIT_BYTES, zero);
     });
     recorded.found("durable records of producer 0", |_, said| said.slots[0].durable = end + 1);
     recorded.found("record 0/100: expected refused, found there", |_, said| {
