@@ -10,12 +10,17 @@ use baro_store::{Filter, Interval, Reading, RecordRef, Store};
 use baro_sys::disk::Disk;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
 pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("baro-store-{name}-{}", std::process::id()));
+        // Tests of one program run side by side, and may ask for the same name.
+        let own = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("baro-store-{name}-{own}"));
         let _ = std::fs::remove_dir_all(&path);
         Folder(path)
     }
