@@ -267,7 +267,9 @@ fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>) -> (SchemaRe
         let unit = units.next().unwrap_or("");
         let is_count = every.is_some_and(|every| every.aggregate == Aggregate::Count);
         if !unit.is_empty() && !is_count && units.all(|other| other == unit) {
-            let metadata = HashMap::from([("unit".to_owned(), unit.to_owned())]);
+            let rate = every.is_some_and(|every| every.aggregate == Aggregate::Rate);
+            let unit = if rate { format!("{unit}/s") } else { unit.to_owned() };
+            let metadata = HashMap::from([("unit".to_owned(), unit)]);
             field = field.with_metadata(metadata);
         }
         fields.push(field);
@@ -287,7 +289,7 @@ fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>) -> (SchemaRe
     let mut metadata = HashMap::new();
     metadata.insert(SERIES_KEY.to_owned(), serde_json::Value::Array(series).to_string());
     if let Some(every) = every {
-        metadata.insert("barograph:aggregate".to_owned(), every.aggregate.name().to_owned());
+        metadata.insert("barograph:aggregate".to_owned(), every.aggregate.name().into_owned());
         metadata.insert("barograph:every_ns".to_owned(), every.step_ns.to_string());
     }
     (Arc::new(Schema::new_with_metadata(fields, metadata)), untold)

@@ -2,8 +2,9 @@
 //! table of types says, and samples go together into records.
 //!
 //! There are two manners. As they come: what one read has brought is pushed before the next, since
-//! nobody knows when that comes, and a record has the samples of one time. Together: many are held
-//! back, and a record has samples of many times. In both all new series that are held are declared at
+//! nobody knows when that comes. Many samples of one time are a record; what has times of its own goes
+//! together, since the head of a record costs as many bytes of the log as a sample. Together: many are
+//! held back, and a record has samples of many times. In both all new series that are held are declared at
 //! once, since each declaration waits for the device; who sends names pays for the bytes, not for a
 //! sync of each. A value that does not fit its series is refused, never guessed, and with it all of its
 //! line, whose values were taken together.
@@ -27,6 +28,10 @@ use std::collections::HashMap;
 
 /// Samples of one time that go into one record.
 const ONE_TIME_MAX: usize = 4096;
+/// So many samples of one time are a record of their own: then its head costs less than their times.
+const ONE_TIME_MIN: usize = 32;
+/// Samples of several times that go into one record: few, since a full ring refuses them together.
+const TIMED_MAX: usize = 1024;
 /// Bytes of a name that is looked up at most: longer than any can be that is declared, whatever spaces
 /// and escapes it is written with.
 const NAME_LOOKED_UP_BYTES_MAX: usize = 4 * NAME_BYTES_MAX;
@@ -375,29 +380,47 @@ impl<'a> Intake<'a> {
 
     fn push_all(&mut self, held: &[HeldSample], texts: &mut u64) -> Result<()> {
         self.columns.clear();
-        let mut last_ns = None;
-        for one in held {
-            let Some(id) = self.names.id(one.slot) else { continue };
-            let other_time = last_ns.replace(one.time_ns).is_some_and(|last| last != one.time_ns);
-            if self.manner.gather == Gather::AsTheyCome
-                && (other_time || self.columns.len() >= ONE_TIME_MAX)
-            {
-                self.target.push_at_once(&mut self.fed, &self.columns)?;
-                self.columns.clear();
+        for of_one_time in held.chunk_by(|one, next| one.time_ns == next.time_ns) {
+            let alone =
+                self.manner.gather == Gather::AsTheyCome && of_one_time.len() >= ONE_TIME_MIN;
+            if alone {
+                self.push_columns()?;
             }
-            match one.held {
-                Held::Word(word) => self.columns.push(one.time_ns, id, word, one.line),
-                Held::Text { start, end } => {
-                    let text = self.texts.get(start..end).unwrap_or_default();
-                    self.target.push_text(&mut self.fed, (one.time_ns, one.line), id, text)?;
-                    *texts += 1;
+            for one in of_one_time {
+                let Some(id) = self.names.id(one.slot) else { continue };
+                match one.held {
+                    Held::Word(word) => self.columns.push(one.time_ns, id, word, one.line),
+                    Held::Text { start, end } => {
+                        let text = self.texts.get(start..end).unwrap_or_default();
+                        self.target.push_text(&mut self.fed, (one.time_ns, one.line), id, text)?;
+                        *texts += 1;
+                    }
+                }
+                let most = match self.manner.gather {
+                    Gather::AsTheyCome if alone => ONE_TIME_MAX,
+                    Gather::AsTheyCome => TIMED_MAX,
+                    Gather::Together => usize::MAX,
+                };
+                if self.columns.len() >= most {
+                    self.push_columns()?;
                 }
             }
+            if alone {
+                self.push_columns()?;
+            }
         }
-        match self.manner.gather {
-            Gather::AsTheyCome => self.target.push_at_once(&mut self.fed, &self.columns),
-            Gather::Together => self.target.push_timed(&mut self.fed, &self.columns),
+        self.push_columns()
+    }
+
+    /// Pushes what is in the columns, and empties them.
+    fn push_columns(&mut self) -> Result<()> {
+        if self.manner.gather == Gather::AsTheyCome && self.columns.is_of_one_time() {
+            self.target.push_at_once(&mut self.fed, &self.columns)?;
+        } else {
+            self.target.push_timed(&mut self.fed, &self.columns)?;
         }
+        self.columns.clear();
+        Ok(())
     }
 
     /// Declares all new series at once; where all are refused, by halves, to know which.

@@ -74,6 +74,11 @@ impl Columns {
         self.series.len()
     }
 
+    /// Whether all, if there are any, are of one time.
+    pub(crate) fn is_of_one_time(&self) -> bool {
+        self.times_ns.windows(2).all(|pair| pair.first() == pair.last())
+    }
+
     pub(crate) fn clear(&mut self) {
         self.times_ns.clear();
         self.series.clear();

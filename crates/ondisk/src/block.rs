@@ -4,7 +4,7 @@ use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::expect;
 use crate::limits::{BLOCK_BYTES_MAX, CHUNKS_MAX, UNIT_BYTES, round_up_to_unit};
 use crate::record::Records;
-use crate::{Error, Link, Section, StoreId, What, crc32c};
+use crate::{Error, Kind, Link, Samples, Section, StoreId, What, crc32c};
 
 /// Bytes of a block's header.
 pub const BLOCK_HEADER_BYTES: usize = 128;
@@ -187,7 +187,8 @@ impl BlockHeader {
     }
 
     /// Whether a body may hold samples, which may be of any time.
-    fn may_be_loose(&self) -> bool {
+    #[must_use]
+    pub fn may_be_loose(&self) -> bool {
         self.records > 0 && !self.no_samples
     }
 
@@ -288,6 +289,28 @@ impl<'a> Block<'a> {
     #[must_use]
     pub fn section_bytes(&self) -> &'a [u8] {
         self.section
+    }
+
+    /// Samples in the block: those of its section, and numbers and texts in its records.
+    ///
+    /// # Errors
+    /// A record or the section is not what the format asks for.
+    pub fn samples(&self) -> Result<u64, Error> {
+        let mut samples = self.section()?.map_or(0, |section| section.samples() as u64);
+        if !self.header.may_be_loose() && !self.header.may_have_texts() {
+            return Ok(samples);
+        }
+        for chunk in self.chunks() {
+            for record in chunk?.records() {
+                let record = record?;
+                samples += match record.kind {
+                    Kind::Samples => Samples::decode(record.payload, record.time_ns)?.len() as u64,
+                    Kind::Text => 1,
+                    _ => 0,
+                };
+            }
+        }
+        Ok(samples)
     }
 
     /// Where the section is in the block.

@@ -190,6 +190,14 @@ impl<'a> Section<'a> {
         Ok(Section { directory, strips, samples: samples as usize })
     }
 
+    /// How many samples the section has whose first bytes these are; `None` if they are too few or
+    /// no section begins so. What follows is not looked at.
+    #[must_use]
+    pub fn samples_told(head: &[u8]) -> Option<u32> {
+        let samples = u32_at(head.get(..HEAD_BYTES)?, 0);
+        (1..=SECTION_SAMPLES_MAX as u32).contains(&samples).then_some(samples)
+    }
+
     /// Samples in all strips, at most [`SECTION_SAMPLES_MAX`].
     #[must_use]
     pub fn samples(&self) -> usize {

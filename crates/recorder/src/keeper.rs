@@ -26,7 +26,7 @@ pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
 
 use crate::Result;
 use crate::writer::{Event, Now, PinStart, Retention, Trigger};
-use baro_log::{Making, MakingStep, PIECE_BYTES, Pins, Recovery};
+use baro_log::{Held, Making, MakingStep, PIECE_BYTES, Pins, Recovery};
 use baro_ondisk::{Identity, Pin, SegmentHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
@@ -72,14 +72,14 @@ pub enum Tell {
     Settled(Settled),
     /// Whether unsettled segments yield to new records from now on.
     UnsettledYield(bool),
-    /// An earlier session has left so many records in this segment.
+    /// An earlier session has left so much in this segment.
     Holds {
         /// Its epoch.
         epoch: u64,
         /// Its file.
         index: u32,
-        /// Records of its blocks.
-        records: u64,
+        /// What its blocks hold.
+        held: Held,
     },
     /// Somebody has taken this segment away, cut it or written over it.
     Lost {

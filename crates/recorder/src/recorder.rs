@@ -15,7 +15,7 @@ use crate::writer::{
     WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
-use baro_log::{Catalog, Declared, Recovery, Role, StoreLock, open_folder, recover};
+use baro_log::{Catalog, Declared, Held, Recovery, Role, StoreLock, open_folder, recover};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
 use baro_sys::memory::SharedMemory;
@@ -90,6 +90,8 @@ pub struct Closed {
     /// Records that were durable and are not there any more: recycled before they were settled, or in
     /// files that somebody removed, cut or replaced; as far as that is known.
     pub lost_durable: u64,
+    /// Samples in them.
+    pub lost_durable_samples: u64,
     /// What was found wrong with the store while recording, in sentences; empty if nothing was.
     pub damage: Vec<String>,
 }
@@ -421,20 +423,26 @@ impl Recorder {
     /// Records that were durable and are not there any more: see [`Closed::lost_durable`].
     #[must_use]
     pub fn lost_durable(&self) -> u64 {
+        self.gone().records
+    }
+
+    /// What was durable and is not there any more.
+    fn gone(&self) -> Held {
         let (published, findings) = (self.writer.published(), self.keeper.kept().findings);
+        let sum = |each: &mut dyn Iterator<Item = Held>| each.fold(Held::default(), Held::plus);
         let stored = published.stored.iter();
         let taken = if findings.all {
-            published.durable_records.max(stored.map(|stored| stored.records).sum())
+            let (all, now) = (published.durable, sum(&mut stored.map(|stored| stored.held)));
+            if now.records > all.records { now } else { all }
         } else {
             let lost = |stored: &Stored| {
-                let gone = findings.gone.iter().find(|gone| gone.epoch == stored.epoch);
-                gone.map_or(0, |gone| {
-                    stored.records.saturating_sub(gone.readable_below(stored.end))
-                })
+                let gone = findings.gone.iter().find(|gone| gone.epoch == stored.epoch)?;
+                Some(stored.held.without(gone.readable_below(stored.end)))
             };
-            stored.map(lost).sum()
+            sum(&mut stored.filter_map(lost))
         };
-        taken + published.status.records_lost_unsettled
+        let Status { records_lost_unsettled, samples_lost_unsettled, .. } = published.status;
+        taken.plus(Held { records: records_lost_unsettled, samples: samples_lost_unsettled })
     }
 
     /// Records of this recorder that are lost so far: refused or given up, or durable and not there any
@@ -487,6 +495,7 @@ impl Recorder {
             let left = left.map_or(0, |left| left.records);
             left_before += before.map_or(0, |before| before.left.min(left));
         }
+        let gone = self.gone();
         Closed {
             left_before,
             refused_before: unlogged,
@@ -495,7 +504,8 @@ impl Recorder {
             status: published.status,
             rings: published.rings,
             left: published.left,
-            lost_durable: self.lost_durable(),
+            lost_durable: gone.records,
+            lost_durable_samples: gone.samples,
             damage: self.keeper.kept().findings.said,
         }
     }

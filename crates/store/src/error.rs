@@ -44,6 +44,11 @@ pub enum Error {
         /// Most samples of one step.
         limit: usize,
     },
+    /// Between two samples are more empty steps than are filled.
+    Filled {
+        /// Most steps.
+        limit: u64,
+    },
     /// Another process settles the store.
     Settling {
         /// The store.
@@ -178,6 +183,11 @@ impl fmt::Display for Error {
                 f,
                 "a percentile: expected at most {limit} samples in a step, found more; ask for \
                  shorter steps"
+            ),
+            Error::Filled { limit } => write!(
+                f,
+                "filling empty steps: expected at most {limit} of them in a row, found more; ask \
+                 for longer steps or a shorter interval"
             ),
             Error::Settling { path, pid } => {
                 write!(f, "{}: expected nobody who settles it, found ", path.display())?;

@@ -60,7 +60,9 @@ pub use follow::Follow;
 pub use index::Tail;
 pub use info::{Info, SessionInfo};
 pub use interval::{Filter, Interval, Reading};
-pub use query::{Aggregate, Batch, Every, Query, QueryNotes, Steps, Target, Texts, Totals, Values};
+pub use query::{
+    Aggregate, Batch, Every, Fill, Query, QueryNotes, Steps, Target, Texts, Totals, Values,
+};
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use read_pace::ReadPace;
 pub use recover::{Recovered, recover, recover_in};

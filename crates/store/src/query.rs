@@ -6,6 +6,8 @@
 
 mod aggregate;
 mod batch;
+mod before;
+mod each;
 mod emit;
 mod few;
 mod fields;
@@ -22,10 +24,11 @@ mod totals;
 
 pub(crate) use few::Spare;
 
-pub use aggregate::{Aggregate, Every};
+pub use aggregate::{Aggregate, Every, Fill};
 pub use batch::{Batch, Target, Texts, Totals, Values};
 pub use steps::Steps;
 
+use self::before::Before;
 use self::emit::Emitter;
 use self::fold::Fold;
 use self::one::One;
@@ -48,6 +51,8 @@ pub struct Query {
     /// Where its steps begin and end; `None`: at multiples of [`Every::step_ns`]. With these that is about
     /// their length, and not 0.
     pub steps: Option<Steps>,
+    /// What steps without a sample have; `None`: no row.
+    pub fill: Option<Fill>,
     /// At most so many of the newest samples (or steps) of each series.
     pub last: Option<usize>,
     /// At most so many rows in all.
@@ -58,13 +63,13 @@ impl Query {
     /// All samples of an interval.
     #[must_use]
     pub fn raw(interval: Interval) -> Self {
-        Query { interval, every: None, steps: None, last: None, limit: None }
+        Query { interval, every: None, steps: None, fill: None, last: None, limit: None }
     }
 
     /// One value for each step of time; see [`Every`].
     #[must_use]
     pub fn every(interval: Interval, every: Every) -> Self {
-        Query { interval, every: Some(every), steps: None, last: None, limit: None }
+        Query { every: Some(every), ..Query::raw(interval) }
     }
 }
 
@@ -162,8 +167,11 @@ impl<S: Storage> Store<S> {
             None => (Sources::of(self, &wanted)?, query.interval),
         };
         let query = Query { interval, ..query.clone() };
-        let (notes, damage) = self.query_sources(&sources, ids, &query, &mut each)?;
-        Ok(QueryNotes { read: notes_with(sources.notes, damage), ..notes })
+        let (before, mut notes) = Before::of_ids(self, ids, &query)?;
+        let out = Emitter::new(&query, &mut each);
+        let (found, damage) = self.fill(&sources, ids, &query, &before, out)?;
+        notes.add(QueryNotes { read: notes_with(sources.notes, damage), ..found });
+        Ok(notes)
     }
 
     /// What of the log is wanted for these series.
@@ -190,7 +198,7 @@ impl<S: Storage> Store<S> {
         query: &Query,
         each: &mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<(QueryNotes, Vec<Damage>)> {
-        self.fill(sources, ids, query, Emitter::new(query, each))
+        self.fill(sources, ids, query, &Before::default(), Emitter::new(query, each))
     }
 
     fn fill(
@@ -198,25 +206,30 @@ impl<S: Storage> Store<S> {
         sources: &Sources<S::File>,
         ids: &[u32],
         query: &Query,
+        before: &Before,
         mut out: Emitter<'_>,
     ) -> Result<(QueryNotes, Vec<Damage>)> {
         let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
         let many = sources.are_fewer_than(ids.len());
         let total = query.every.filter(|every| {
-            let joins = every.step_ns == 0 && every.aggregate != Aggregate::P99;
+            let joins = every.step_ns == 0 && every.aggregate.joins() && query.fill.is_none();
             joins && (many || sources.apart())
         });
         let damage = if let Some(every) = total {
             totals::rows(sources, ids, &kind, query, every, &mut out)?
         } else if many {
-            many::series(sources, ids, &kind, query, &mut out)?
+            many::series(sources, ids, &kind, query, before, &mut out)?
         } else if query.every.is_none() && query.last.is_none() && ids.len() >= few::MIN {
             few::series(sources, ids, &kind, query, &self.spare, &mut out)?
         } else {
             let mut one = One::new(sources, self.spare.take());
+            let mut fold = Fold::of(query, before.clone());
             for (place, id) in ids.iter().enumerate() {
-                out.series(Target { id: *id, place }, kind(*id).into());
-                let mut fold = Fold::of(query);
+                let target = Target { id: *id, place };
+                out.series(target, kind(*id).into());
+                if let Some(fold) = &mut fold {
+                    fold.begin(target, kind(*id).into(), &out);
+                }
                 if one.series(*id, kind(*id), query, fold.as_mut(), &mut out)?.is_break() {
                     break;
                 }
@@ -248,7 +261,7 @@ impl<S: Storage> Store<S> {
         };
         let sources = Sources::of(self, &self.wanted(ids, interval))?;
         let many = sources.are_fewer_than(ids.len());
-        if aggregate != Aggregate::P99 && (many || sources.apart()) {
+        if aggregate.joins() && (many || sources.apart()) {
             let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
             let damage = totals::series(&sources, ids, &kind, &query, aggregate, &mut counted)?;
             notes.read = notes_with(sources.notes, damage);
@@ -276,11 +289,13 @@ impl<S: Storage> Store<S> {
         };
         let mut out = Emitter::new(&query, &mut take);
         out.floats = true;
-        let (_, damage) = self.fill(&sources, ids, &query, out)?;
+        let (before, before_notes) = Before::of_ids(self, ids, &query)?;
+        let (_, damage) = self.fill(&sources, ids, &query, &before, out)?;
         if held > 0 && flow.is_continue() {
             let _ = counted(&rows.totals());
         }
         notes.read = notes_with(sources.notes, damage);
+        notes.add(before_notes);
         Ok(notes)
     }
 

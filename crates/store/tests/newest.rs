@@ -8,7 +8,7 @@ use baro_log::{Geometry, init};
 use baro_ondisk::{Layout, StoreId, Type, WhenFull};
 use baro_recorder::{Options, Producer, Recorder};
 use baro_store::{
-    Aggregate, Every, Extent, Interval, Query, QueryNotes, Selection, SettleOptions, Settler,
+    Aggregate, Every, Extent, Fill, Interval, Query, QueryNotes, Selection, SettleOptions, Settler,
     Steps, Store,
 };
 use baro_sys::disk::Disk;
@@ -250,14 +250,16 @@ fn the_last_rows_are_those_of_a_full_answer() {
                 1 => Interval { from_ns, to_ns: i64::MAX },
                 _ => Interval::ALL,
             };
-            let aggregate = Aggregate::ALL[random.below(8) as usize];
+            let aggregate = Aggregate::ALL[random.below(Aggregate::ALL.len() as u64) as usize];
             let step_ns = [0, 1, 700, 5000][random.below(4) as usize];
             let query = match random.below(2) {
                 0 => Query::raw(interval),
                 _ => {
                     let any = step_ns > 0 && random.below(2) == 0;
                     let steps = any.then(|| steps(step_ns as i64));
-                    Query { steps, ..Query::every(interval, Every { step_ns, aggregate }) }
+                    let fill = [None, Some(Fill::Previous), Some(Fill::Zero)];
+                    let fill = fill[random.below(3) as usize];
+                    Query { steps, fill, ..Query::every(interval, Every { step_ns, aggregate }) }
                 }
             };
             let store = Store::open(&folder.0).unwrap();

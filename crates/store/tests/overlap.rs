@@ -133,7 +133,8 @@ fn expected(model: &Model, interval: Interval, aggregate: Aggregate) -> BTreeMap
         Aggregate::Max => values.into_iter().fold(f64::NAN, f64::max),
         Aggregate::Count => values.len() as f64,
         Aggregate::First => values[0],
-        Aggregate::Last | Aggregate::P99 => values[values.len() - 1],
+        Aggregate::Last => values[values.len() - 1],
+        other => panic!("{other:?} is not asked here"),
     };
     of.into_iter().map(|(id, values)| (id, one(values))).collect()
 }
@@ -158,7 +159,7 @@ fn check(store: &Store, model: &Model, random: &mut Random, what: &str) {
         intervals.push(Interval { from_ns, to_ns });
     }
     for interval in intervals {
-        let of = Aggregate::ALL.into_iter().filter(|of| *of != Aggregate::P99);
+        let of = Aggregate::ALL.into_iter().take(7);
         for (ids, aggregate) in of.flat_map(|of| [(&all, of), (&some, of)]) {
             let what = format!("{what}, {aggregate:?} of {} in {interval:?}", ids.len());
             let mut expected = expected(model, interval, aggregate);

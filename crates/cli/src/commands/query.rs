@@ -1,5 +1,6 @@
 //! `baro query`: samples of some series over an interval, or one value for each step of time.
 
+mod agg;
 mod output;
 mod steps;
 mod table;
@@ -11,7 +12,9 @@ use crate::size;
 use crate::time::{self, Moment};
 use baro_export::rows::{self, Rows, Told};
 use baro_sources::Zone;
-use baro_store::{Aggregate, Batch, Column, Every, Interval, Query, QueryNotes, Selection, Store};
+use baro_store::{
+    Aggregate, Batch, Column, Every, Fill, Interval, Query, QueryNotes, Selection, Store,
+};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use steps::Length;
@@ -74,8 +77,13 @@ pub(crate) struct Arguments {
     /// What the samples of a step, or of all, become
     ///
     /// Without --every those of the whole interval.
-    #[arg(long, value_enum)]
-    agg: Option<Agg>,
+    #[arg(long, value_parser = agg::Parser, value_name = "NAME")]
+    agg: Option<Aggregate>,
+    /// What a step without a sample has; without it no row
+    ///
+    /// From --from, or the first sample, to --to, or the last sample. Texts are not filled.
+    #[arg(long, value_enum, value_name = "WITH", hide_short_help = true)]
+    fill: Option<Empty>,
     /// Only the last N rows of each series
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1")]
     last: Option<usize>,
@@ -95,39 +103,20 @@ pub(crate) struct Arguments {
     force: bool,
 }
 
-/// Names of aggregates on the command line.
+/// What a step without a sample has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Agg {
-    /// Arithmetic mean
-    #[value(alias = "avg", alias = "average")]
-    Mean,
-    /// Least value
-    Min,
-    /// Greatest value
-    Max,
-    /// Sum
-    Sum,
-    /// Number of samples
-    Count,
-    /// Value of the earliest sample
-    First,
-    /// Value of the latest sample
-    Last,
-    /// 99th percentile
-    P99,
+enum Empty {
+    /// The value before it, also from before --from
+    Previous,
+    /// Zero
+    Zero,
 }
 
-impl Agg {
-    fn aggregate(self) -> Aggregate {
-        match self {
-            Agg::Mean => Aggregate::Mean,
-            Agg::Min => Aggregate::Min,
-            Agg::Max => Aggregate::Max,
-            Agg::Sum => Aggregate::Sum,
-            Agg::Count => Aggregate::Count,
-            Agg::First => Aggregate::First,
-            Agg::Last => Aggregate::Last,
-            Agg::P99 => Aggregate::P99,
+impl From<Empty> for Fill {
+    fn from(empty: Empty) -> Self {
+        match empty {
+            Empty::Previous => Fill::Previous,
+            Empty::Zero => Fill::Zero,
         }
     }
 }
@@ -146,13 +135,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Err(format!("expected --to behind --from, found {from} to {to}").into());
     }
     // Of a step most want its mean.
-    let agg = arguments.agg.or(arguments.every.map(|_| Agg::Mean));
+    let agg = arguments.agg.or(arguments.every.map(|_| Aggregate::Mean));
+    if arguments.fill.is_some() && agg.is_none() {
+        return Err("--fill: expected --every or --agg beside it, which make steps".into());
+    }
     let (step_ns, steps) = match arguments.every {
         Some(length) => length.steps(arguments.zone, arguments.offset.unwrap_or(0))?,
         None => (0, None),
     };
-    let every = agg.map(|agg| Every { step_ns, aggregate: agg.aggregate() });
-    let query = Query { interval, every, steps, last: arguments.last, limit: arguments.limit };
+    let every = agg.map(|agg| Every { step_ns, aggregate: agg });
+    let Arguments { last, limit, .. } = *arguments;
+    let fill = arguments.fill.map(Fill::from);
+    let query = Query { interval, every, steps, fill, last, limit };
     let output = Output::choose(arguments.format, arguments.output.as_deref(), arguments.force)?;
     let store = Store::open(&arguments.store)?;
     let selection = selection::of_values(&store, &arguments.selectors)?;

@@ -388,12 +388,11 @@ impl Recording {
         refused + left.saturating_sub(*left_before) + lost_durable
     }
 
-    /// Samples in them, as far as that is known: not of records that rings of other processes refused,
-    /// nor of those of earlier runs.
+    /// Samples in them, as far as that is known: not of records that rings of other processes refused.
     pub(crate) fn lost_samples(&self) -> u64 {
         let refused: u64 = self.fed.iter().map(|fed| fed.refused_samples).sum();
         let left: u64 = self.closed.left_in.iter().map(|left| left.samples).sum();
-        refused + left + self.closed.status.samples_lost_unsettled
+        refused + left + self.closed.lost_durable_samples
     }
 
     /// Samples of a source that were pushed and made durable.

@@ -51,10 +51,10 @@ fn a_small_log_loses_nothing_at_a_takeover() {
             assert!(warned.contains("has to wait for settling"), "{warned}");
             let there = count(&store).unwrap();
             let waiting = report["left_in_rings"].as_u64().unwrap();
-            let lost = report["lost_durable"].as_u64().unwrap();
+            let lost = report["lost_durable_samples"].as_u64().unwrap();
             let said = format!("seed {seed}: {shown} shown, {there} there: {report:#}");
             assert!(there >= shown || (lost >= shown - there && code == 3), "{said}");
-            assert!(lost == 0 || report["lost"].as_u64().unwrap() >= lost, "{said}");
+            assert!(lost == 0 || report["lost_samples"].as_u64().unwrap() >= lost, "{said}");
             let taken = report["records_taken_over"].as_u64().unwrap();
             assert!(there + lost + waiting >= shown + taken, "{said}");
             first = next;

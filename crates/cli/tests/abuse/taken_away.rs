@@ -175,7 +175,7 @@ fn abuse(seed: u64) -> Option<&'static str> {
     }
     // A source that found it first has no report of its own.
     let taken = source["samples"].as_u64().unwrap_or(0);
-    let lost = report["lost"].as_u64().unwrap();
+    let lost = report["lost_samples"].as_u64().unwrap();
     let verified = run(&["verify", &store]);
     let whole = verified.status.code() == Some(0);
     let Some(there) = count(&store) else {

@@ -6,6 +6,7 @@ use super::flush::Flushes;
 use super::status::{Status, Trouble};
 use crate::keeper::{KeeperCommand, Tell};
 use crate::ring::{RingReader, RingReport};
+use baro_log::Held;
 use baro_sys::{clock, schedule};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,8 +58,8 @@ pub(crate) struct Published {
     pub(crate) left_in: Vec<LeftInRing>,
     /// What the segments in use hold.
     pub(crate) stored: Vec<Stored>,
-    /// Records that this session has made durable.
-    pub(crate) durable_records: u64,
+    /// What this session has made durable.
+    pub(crate) durable: Held,
 }
 
 /// How the thread is scheduled.
@@ -200,10 +201,9 @@ fn publish(engine: &Engine, shared: &Mutex<Published>) {
     published.status.clone_from(engine.status());
     published.rings.clear();
     published.rings.extend(engine.rings().iter().map(RingReader::report));
-    if published.durable_records != engine.durable_records()
-        || published.stored.len() != engine.stored().len()
+    if published.durable != engine.durable_held() || published.stored.len() != engine.stored().len()
     {
-        published.durable_records = engine.durable_records();
+        published.durable = engine.durable_held();
         published.stored.clear();
         published.stored.extend_from_slice(engine.stored());
     }

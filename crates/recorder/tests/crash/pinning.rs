@@ -546,6 +546,7 @@ fn what_is_recycled_unsettled_is_counted() {
         let status = started(&world);
         assert_eq!(status.segments_lost_unsettled, 1, "{status:?}");
         assert!((1..before).contains(&status.records_lost_unsettled), "{status:?} of {before}");
+        assert!(status.samples_lost_unsettled > 0, "{status:?}");
     }
 }
 

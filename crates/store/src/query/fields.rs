@@ -7,9 +7,10 @@
 
 mod newest;
 
+use super::before::{Before, Found};
 use super::emit::{Emitter, Form};
 use super::fold::Fold;
-use super::{Query, Target};
+use super::{Batch, Query, Target};
 use crate::index::Index;
 use crate::interval::{Interval, Reading};
 use crate::read::Notes;
@@ -61,6 +62,8 @@ pub(super) fn columns<S: Storage>(
     let index = if query.last.is_some() { store.near()? } else { store.index()? };
     let newest = newest::interval(store, index, selection, places.clone(), query)?;
     let interval = newest.unwrap_or(query.interval);
+    let query = &Query { interval, ..query.clone() };
+    let before = before(store, selection, places.clone(), query)?;
     let (mut notes, mut short) = (Notes::default(), 0);
     let most = rows_held.unwrap_or(ROWS_HELD);
     let mut first = places.start;
@@ -69,7 +72,7 @@ pub(super) fn columns<S: Storage>(
         let mut waiting: VecDeque<Waiting> =
             (first..places.end).map(|_| Waiting::default()).collect();
         let mut held = 0;
-        let mut sink = Sink::new(selection, first, query, out);
+        let mut sink = Sink::new(selection, first, query, (&before, out));
         let mut flow = ControlFlow::Continue(());
         let mut failed = None;
         let (read, missing) = frame_points(store, index, interval, selection, |point| {
@@ -102,7 +105,7 @@ pub(super) fn columns<S: Storage>(
                 flow = sink.take(column, 0)?;
             }
             if flow.is_continue() {
-                flow = sink.end();
+                flow = sink.end()?;
             }
             first += 1;
             sink.next(selection, first);
@@ -112,6 +115,24 @@ pub(super) fn columns<S: Storage>(
         }
     }
     Ok((notes, short))
+}
+
+/// The latest value of each column before the interval. Damage there is that of the log, which the
+/// query itself tells of where it reads it.
+fn before<S: Storage>(
+    store: &Store<S>,
+    selection: &Selection,
+    places: Range<usize>,
+    query: &Query,
+) -> Result<Before> {
+    let Some(query) = Before::query(query) else { return Ok(Before::default()) };
+    let mut found = Found::default();
+    let mut take = |batch: &Batch<'_>| {
+        found.take(batch.target.place, batch.times_ns, &batch.values);
+        ControlFlow::Continue(())
+    };
+    columns(store, selection, places, &query, &mut Emitter::new(&query, &mut take), None)?;
+    Ok(found.into())
 }
 
 /// Calls `each` with the points of frames, in time order, until it breaks.
@@ -144,8 +165,13 @@ struct Sink<'a, 'e> {
 }
 
 impl<'a, 'e> Sink<'a, 'e> {
-    fn new(selection: &Selection, place: usize, query: &Query, out: &'a mut Emitter<'e>) -> Self {
-        let fold = Fold::of(query);
+    fn new(
+        selection: &Selection,
+        place: usize,
+        query: &Query,
+        (before, out): (&Before, &'a mut Emitter<'e>),
+    ) -> Self {
+        let fold = Fold::of(query, before.clone());
         let mut sink = Sink { form: Form::F64, fold, out };
         sink.next(selection, place);
         sink
@@ -160,7 +186,11 @@ impl<'a, 'e> Sink<'a, 'e> {
             "bool" => Form::Bool,
             _ => Form::F64,
         };
-        self.out.series(Target { id: column.id, place }, self.form);
+        let target = Target { id: column.id, place };
+        self.out.series(target, self.form);
+        if let Some(fold) = &mut self.fold {
+            fold.begin(target, self.form, self.out);
+        }
     }
 
     /// Takes all rows of a column but the last `keep`.
@@ -185,11 +215,13 @@ impl<'a, 'e> Sink<'a, 'e> {
         Ok(flow)
     }
 
-    fn end(&mut self) -> ControlFlow<()> {
-        if let Some(fold) = &mut self.fold {
-            fold.end(self.out)?;
+    fn end(&mut self) -> Result<ControlFlow<()>> {
+        if let Some(fold) = &mut self.fold
+            && fold.end(self.out)?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
         }
-        self.out.end()
+        Ok(self.out.end())
     }
 }
 

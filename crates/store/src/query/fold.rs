@@ -4,10 +4,12 @@
 //! sample and makes mean and sum NaN; min and max pass over it, and are NaN only where there is
 //! nothing else; first and last are what they are.
 
-use super::Query;
-use super::aggregate::{Aggregate, Every};
+use super::aggregate::{Aggregate, Every, Fill};
+use super::before::Before;
+use super::each::{Each, Sample};
 use super::emit::{Emitter, Form, number};
 use super::steps::Grid;
+use super::{Query, Target};
 use crate::damage::Damage;
 use crate::interval::Interval;
 use crate::runs::{PageAt, RunFile};
@@ -16,8 +18,8 @@ use baro_runs::PageEntry;
 use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
-/// Most samples of a step of which a percentile is taken: they are held in memory.
-pub(super) const PERCENTILE_SAMPLES_MAX: usize = 4 << 20;
+/// Most steps between two samples that are filled.
+const FILLED_MAX: u64 = 1 << 24;
 
 /// Samples of a tile in a page of one series: below that a step gains nothing by aggregates.
 const TILE_SAMPLES: u64 = 2048;
@@ -79,7 +81,7 @@ impl Step {
         self.exact = aggregate.join(self.exact, later.exact);
     }
 
-    /// The value asked for in the form of [`Form::folded`], of samples of a form; not for percentiles,
+    /// The value asked for in the form of [`Form::folded`], of samples of a form; for those that join,
     /// and none if it is too large.
     pub(super) fn bits(&self, form: Form, aggregate: Aggregate) -> Option<u64> {
         match (form.folded(aggregate), aggregate) {
@@ -89,7 +91,7 @@ impl Step {
         }
     }
 
-    /// The value asked for; not for percentiles.
+    /// The value asked for, of those that join.
     pub(super) fn value(&self, aggregate: Aggregate) -> f64 {
         match aggregate {
             Aggregate::Mean => self.sum / self.count as f64,
@@ -98,7 +100,7 @@ impl Step {
             Aggregate::Sum => self.sum,
             Aggregate::Count => self.count as f64,
             Aggregate::First => self.first,
-            Aggregate::Last | Aggregate::P99 => self.last,
+            _ => self.last,
         }
     }
 }
@@ -127,7 +129,7 @@ impl Step {
             Aggregate::Sum => integers.sum,
             Aggregate::First => integers.first.into(),
             Aggregate::Last => integers.last.into(),
-            Aggregate::Mean | Aggregate::Count | Aggregate::P99 => 0,
+            _ => 0,
         });
         Step {
             exact,
@@ -145,23 +147,75 @@ impl Step {
 #[derive(Debug)]
 pub(super) struct Fold {
     every: Every,
+    fill: Option<Fill>,
     grid: Grid,
+    interval: Interval,
     start_ns: i64,
     step: Step,
     /// Of what the samples of the step are.
     form: Form,
-    values: Vec<f64>,
-    /// Of integers instead, so that their order is that of what they stand for.
-    integers: Vec<i128>,
+    /// For what does not join.
+    each: Option<Each>,
+    /// Samples of each series before the interval.
+    before: Before,
+    filled: Filled,
+}
+
+/// How far rows of a series have gone out, where empty steps are filled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filled {
+    /// Where the next step begins; none before the first one.
+    next_ns: Option<i64>,
+    /// What an empty one has, in the form of the rows.
+    bits: Option<u64>,
 }
 
 impl Fold {
     /// `None` where the query folds nothing.
-    pub(super) fn of(query: &Query) -> Option<Self> {
-        let (every, grid) = (query.every?, Grid::of(query));
-        let (values, integers) = (Vec::new(), Vec::new());
-        let (step, form) = (Step::EMPTY, Form::F64);
-        Some(Fold { every, grid, start_ns: 0, step, form, values, integers })
+    pub(super) fn of(query: &Query, before: Before) -> Option<Self> {
+        let (every, grid, interval) = (query.every?, Grid::of(query), query.interval);
+        let each = (!every.aggregate.joins()).then(|| Each::new(every.aggregate));
+        let (step, form, filled) = (Step::EMPTY, Form::F64, Filled::default());
+        let (fill, start_ns) = (query.fill, 0);
+        Some(Fold { every, fill, grid, interval, start_ns, step, form, each, before, filled })
+    }
+
+    /// Whether a series without a sample may have rows.
+    pub(super) fn fills(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    /// What follows is of another series.
+    pub(super) fn begin(&mut self, target: Target, form: Form, out: &Emitter<'_>) {
+        let before = self.before.get(target.place);
+        (self.form, self.step, self.filled) = (form, Step::EMPTY, Filled::default());
+        if let Some(each) = &mut self.each {
+            each.begin(form, before);
+        }
+        let Some(fill) = self.fill else { return };
+        let first_ns = self.interval.from_ns;
+        match (fill, before) {
+            (Fill::Previous, None) => {}
+            (Fill::Previous, Some(before)) => {
+                let bits = self.held(before, out);
+                self.filled = Filled { next_ns: Some(self.grid.start_ns(first_ns)), bits };
+            }
+            (Fill::Zero, _) => {
+                let next_ns = (first_ns > i64::MIN).then(|| self.grid.start_ns(first_ns));
+                // The same bits in all forms.
+                self.filled = Filled { next_ns, bits: Some(0) };
+            }
+        }
+    }
+
+    /// A sample that holds, in the form of the rows.
+    fn held(&self, sample: Sample, out: &Emitter<'_>) -> Option<u64> {
+        let mut step = Step::EMPTY;
+        step.add_bits(self.form, sample.bits, Aggregate::Last);
+        match (out.floats, self.form.folded(self.every.aggregate)) {
+            (false, Form::I64 | Form::U64) => self.form.bits(step.exact),
+            _ => Some(step.last.to_bits()),
+        }
     }
 
     /// Adds a sample; the step before goes out if it is over.
@@ -174,25 +228,19 @@ impl Fold {
         let start_ns = self.grid.start_ns(time_ns);
         let mut flow = ControlFlow::Continue(());
         if self.step.count > 0 && start_ns != self.start_ns {
-            flow = self.end(out);
+            flow = self.end_step(out)?;
         }
         (self.start_ns, self.form) = (start_ns, form);
         self.step.add_bits(form, bits, self.every.aggregate);
-        if self.every.aggregate == Aggregate::P99 {
-            if self.values.len() + self.integers.len() >= PERCENTILE_SAMPLES_MAX {
-                return Err(Error::Percentile { limit: PERCENTILE_SAMPLES_MAX });
-            }
-            match form {
-                Form::F64 | Form::Bool => self.values.push(number(form, bits)),
-                Form::I64 | Form::U64 => self.integers.push(form.integer(bits)),
-            }
+        if let Some(each) = &mut self.each {
+            each.add(start_ns.max(self.interval.from_ns), form, Sample { time_ns, bits })?;
         }
         Ok(flow)
     }
 
     /// Whether aggregates can be put together to what is asked for.
     pub(super) fn joins(&self) -> bool {
-        self.every.aggregate != Aggregate::P99
+        self.each.is_none()
     }
 
     /// Whether asking a page for its steps costs less than reading it: a step has tiles inside.
@@ -220,17 +268,21 @@ impl Fold {
         {
             // The page is not read at all.
             let step = Step::known(aggregate, self.every.aggregate);
-            return Ok(Ok(self.join(start_ns, (form, &step), out)));
+            return self.join(start_ns, (form, &step), out).map(Ok);
         }
         let every = self.every;
-        reader.with(run, entry, |page| {
+        let mut failed = None;
+        let done = reader.with(run, entry, |page| {
             let mut at_ns = from_ns;
             loop {
                 let start_ns = self.grid.start_ns(at_ns);
                 let next_ns = self.grid.end_ns(at_ns).min(interval.to_ns);
                 if let Some(found) = page.aggregate(series, at_ns, next_ns)? {
                     let step = Step::known(&found, every.aggregate);
-                    let flow = self.join(start_ns, (form, &step), out);
+                    let flow = self.join(start_ns, (form, &step), out).unwrap_or_else(|error| {
+                        failed = Some(error);
+                        ControlFlow::Break(())
+                    });
                     if flow.is_break() {
                         return Ok(flow);
                     }
@@ -240,7 +292,11 @@ impl Fold {
                 }
                 at_ns = next_ns;
             }
-        })
+        })?;
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(done),
+        }
     }
 
     /// Adds what is known of later samples, all in one step.
@@ -249,41 +305,72 @@ impl Fold {
         start_ns: i64,
         (form, later): (Form, &Step),
         out: &mut Emitter<'_>,
-    ) -> ControlFlow<()> {
+    ) -> Result<ControlFlow<()>> {
         let mut flow = ControlFlow::Continue(());
         if self.step.count > 0 && start_ns != self.start_ns {
-            flow = self.end(out);
+            flow = self.end_step(out)?;
         }
         (self.start_ns, self.form) = (start_ns, form);
         self.step.join(later, self.every.aggregate);
-        flow
+        Ok(flow)
     }
 
-    /// The series, or the step, is over.
-    pub(super) fn end(&mut self, out: &mut Emitter<'_>) -> ControlFlow<()> {
-        if self.step.count == 0 {
-            return ControlFlow::Continue(());
+    /// The series is over.
+    pub(super) fn end(&mut self, out: &mut Emitter<'_>) -> Result<ControlFlow<()>> {
+        let flow = self.end_step(out)?;
+        if flow.is_break() || self.interval.to_ns == i64::MAX {
+            return Ok(flow);
         }
-        let at = |values: usize| (values * 99).div_ceil(100).max(1) - 1;
-        let bits = if self.every.aggregate != Aggregate::P99 {
-            match out.floats {
-                true => Some(self.step.value(self.every.aggregate).to_bits()),
-                false => self.step.bits(self.form, self.every.aggregate),
-            }
-        } else if self.integers.is_empty() {
-            let at = at(self.values.len());
-            Some(self.values.select_nth_unstable_by(at, f64::total_cmp).1.to_bits())
-        } else {
-            let at = at(self.integers.len());
-            let integer = *self.integers.select_nth_unstable(at).1;
-            match out.floats {
-                true => Some((integer as f64).to_bits()),
-                false => self.form.bits(integer),
-            }
+        self.fill_until(self.interval.to_ns, out)
+    }
+
+    /// The step is over.
+    fn end_step(&mut self, out: &mut Emitter<'_>) -> Result<ControlFlow<()>> {
+        if self.step.count == 0 {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let (aggregate, end_ns) = (self.every.aggregate, self.grid.end_ns(self.start_ns));
+        let bits = match &mut self.each {
+            Some(each) => each.end(end_ns.min(self.interval.to_ns), out.floats),
+            None if out.floats => Some(Some(self.step.value(aggregate).to_bits())),
+            None => Some(self.step.bits(self.form, aggregate)),
         };
-        self.values.clear();
-        self.integers.clear();
         self.step = Step::EMPTY;
-        out.step(self.start_ns, bits)
+        // One that has nothing to say is filled like an empty one.
+        if self.fill.is_some() && bits.is_some() {
+            let flow = self.fill_until(self.start_ns, out)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+            let latest = self.each.as_ref().and_then(Each::latest);
+            let previous = match latest.filter(|_| aggregate == Aggregate::TimeMean) {
+                Some(latest) => self.held(latest, out),
+                None => bits.flatten(),
+            };
+            let bits = if self.fill == Some(Fill::Zero) { Some(0) } else { previous };
+            self.filled = Filled { next_ns: Some(end_ns), bits };
+        }
+        Ok(match bits {
+            Some(bits) => out.step(self.start_ns, bits),
+            None => ControlFlow::Continue(()),
+        })
+    }
+
+    /// Empty steps that begin before this time go out.
+    fn fill_until(&mut self, until_ns: i64, out: &mut Emitter<'_>) -> Result<ControlFlow<()>> {
+        let Filled { next_ns: Some(mut next_ns), bits: Some(bits) } = self.filled else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        for _ in 0..FILLED_MAX {
+            if next_ns >= until_ns {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if out.step(next_ns, Some(bits)).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            next_ns = self.grid.end_ns(next_ns);
+            self.filled.next_ns = Some(next_ns);
+        }
+        Err(Error::Filled { limit: FILLED_MAX })
     }
 }

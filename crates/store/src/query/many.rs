@@ -2,6 +2,7 @@
 
 use super::Query;
 use super::Target;
+use super::before::Before;
 use super::emit::Emitter;
 use super::fold::Fold;
 use super::one::One;
@@ -11,7 +12,7 @@ use crate::damage::Damage;
 use crate::merge::{Gather, Portion, Wanted};
 use baro_ondisk::Type;
 use baro_sys::storage::StorageFile;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// Samples merged at once.
 const PORTION_SAMPLES: usize = 128 << 10;
@@ -23,28 +24,33 @@ pub(super) fn series<F: StorageFile>(
     ids: &[u32],
     kind: &dyn Fn(u32) -> Type,
     query: &Query,
+    before: &Before,
     out: &mut Emitter<'_>,
 ) -> Result<Vec<Damage>> {
     let wanted = Wanted { series: Some(ids), interval: query.interval };
     let mut gather = Gather::new(sources.share_parts(), wanted, PORTION_SAMPLES);
     let mut texts = Texts::new(sources, ids, kind, query);
-    let mut fold = Fold::of(query);
+    let mut fold = Fold::of(query, before.clone());
     let mut portion = Portion::default();
-    let mut open: Option<u32> = None;
+    let (mut open, mut next): (Option<u32>, usize) = (None, 0);
     let mut flow = ControlFlow::Continue(());
     while flow.is_continue() && gather.next(&mut portion)? {
         let samples = portion.samples();
         for (series, range) in portion.groups() {
             if open != Some(series) {
-                flow = end(open, &mut fold, out);
+                flow = end(open, &mut fold, out)?;
+                let place = ids.partition_point(|id| *id < series);
+                if flow.is_continue() {
+                    flow = without(next..place, (ids, kind), &mut fold, &mut texts, out)?;
+                }
                 if flow.is_continue() {
                     flow = texts.hand_out(Some(series), out)?;
                 }
                 if flow.is_break() {
                     break;
                 }
-                let place = ids.partition_point(|id| *id < series);
-                out.series(Target { id: series, place }, kind(series).into());
+                next = place + 1;
+                begin(Target { id: series, place }, kind, &mut fold, out);
                 open = Some(series);
             }
             let times_ns = samples.times_ns.get(range.clone()).unwrap_or(&[]);
@@ -68,7 +74,10 @@ pub(super) fn series<F: StorageFile>(
             }
         }
     }
-    if flow.is_continue() && end(open, &mut fold, out).is_continue() {
+    if flow.is_continue()
+        && end(open, &mut fold, out)?.is_continue()
+        && without(next..ids.len(), (ids, kind), &mut fold, &mut texts, out)?.is_continue()
+    {
         let _ = texts.hand_out(None, out)?;
     }
     let damage = gather.into_parts().flat_map(AnyPart::into_damage);
@@ -119,12 +128,58 @@ impl<'a, F: StorageFile> Texts<'a, F> {
     }
 }
 
-fn end(open: Option<u32>, fold: &mut Option<Fold>, out: &mut Emitter<'_>) -> ControlFlow<()> {
-    if open.is_none() {
-        return ControlFlow::Continue(());
-    }
+fn begin(
+    target: Target,
+    kind: &dyn Fn(u32) -> Type,
+    fold: &mut Option<Fold>,
+    out: &mut Emitter<'_>,
+) {
+    let form = kind(target.id).into();
+    out.series(target, form);
     if let Some(fold) = fold {
-        fold.end(out)?;
+        fold.begin(target, form, out);
     }
-    out.end()
+}
+
+/// Series in between that have no sample in the interval: they have rows where empty steps are filled.
+fn without<F: StorageFile>(
+    places: Range<usize>,
+    (ids, kind): (&[u32], &dyn Fn(u32) -> Type),
+    fold: &mut Option<Fold>,
+    texts: &mut Texts<'_, F>,
+    out: &mut Emitter<'_>,
+) -> Result<ControlFlow<()>> {
+    if !fold.as_ref().is_some_and(Fold::fills) {
+        return Ok(ControlFlow::Continue(()));
+    }
+    for place in places {
+        let Some(id) = ids.get(place).copied() else { break };
+        if matches!(kind(id), Type::Text | Type::Channel) {
+            continue;
+        }
+        if texts.hand_out(Some(id), out)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        begin(Target { id, place }, kind, fold, out);
+        if end(Some(id), fold, out)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+fn end(
+    open: Option<u32>,
+    fold: &mut Option<Fold>,
+    out: &mut Emitter<'_>,
+) -> Result<ControlFlow<()>> {
+    if open.is_none() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    if let Some(fold) = fold
+        && fold.end(out)?.is_break()
+    {
+        return Ok(ControlFlow::Break(()));
+    }
+    Ok(out.end())
 }

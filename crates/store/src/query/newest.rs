@@ -22,6 +22,8 @@ pub(super) const SERIES_MAX: usize = 64;
 /// Whether it is a question about the last rows of a few series.
 pub(super) fn asks_newest(ids: &[u32], query: &Query) -> Option<usize> {
     let by_time = query.every.is_none_or(|every| every.is_steps());
+    // Where empty steps are filled from depends on what is before.
+    let by_time = by_time && query.fill.is_none();
     query.last.filter(|_| by_time && !ids.is_empty() && ids.len() <= SERIES_MAX)
 }
 

@@ -123,7 +123,7 @@ impl<'a, F: StorageFile> One<'a, F> {
             return Ok(ControlFlow::Break(()));
         }
         if let Some(fold) = fold
-            && fold.end(out).is_break()
+            && fold.end(out)?.is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
@@ -172,7 +172,7 @@ impl<'a, F: StorageFile> One<'a, F> {
                 return Ok(flow);
             }
         }
-        if fold.end(out).is_break() {
+        if fold.end(out)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         Ok(out.end())

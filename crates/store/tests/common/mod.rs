@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 pub mod counted;
+pub mod steps;
 
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};

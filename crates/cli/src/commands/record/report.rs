@@ -204,8 +204,10 @@ fn print_text(recording: &Recording) {
     }
     if recording.closed.lost_durable > 0 {
         out!(
-            "{} of the lost records had been durable: they are not in the store any more",
-            recording.closed.lost_durable
+            "{} of the lost records, with {} samples, had been durable: they are not in the store any \
+             more",
+            recording.closed.lost_durable,
+            recording.closed.lost_durable_samples
         );
     }
     out!(
@@ -373,6 +375,7 @@ fn as_json(
     report["left_by_earlier_runs"] = json!(recording.closed.left_before);
     report["records_misfit"] = json!(status.records_misfit);
     report["lost_durable"] = json!(recording.closed.lost_durable);
+    report["lost_durable_samples"] = json!(recording.closed.lost_durable_samples);
     report["damage"] = json!(recording.closed.damage);
     report
 }

@@ -6,7 +6,7 @@
 
 use super::NAMES_MAX;
 use crate::keeper::holding::readable_in;
-use baro_log::{Recovery, segment_name};
+use baro_log::{Held, Recovery, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{SegmentHeader, StoreId};
 use baro_sys::disk::{Disk, Found};
@@ -19,19 +19,16 @@ use std::collections::BTreeMap;
 pub(crate) struct Gone {
     pub(crate) epoch: u64,
     pub(crate) index: u32,
-    /// Sequence and records of each block that can still be read of it; also of those that were not
-    /// durable when they were found, and count for nothing then.
-    pub(crate) readable: Vec<(u64, u64)>,
+    /// Sequence of each block that can still be read of it, and what it holds; also of those that were
+    /// not durable when they were found, and count for nothing then.
+    pub(crate) readable: Vec<(u64, Held)>,
 }
 
 impl Gone {
-    /// Records that can be read in blocks below `end`.
-    pub(crate) fn readable_below(&self, end: u64) -> u64 {
-        self.readable
-            .iter()
-            .filter(|(sequence, _)| *sequence < end)
-            .map(|(_, records)| records)
-            .sum()
+    /// What can be read in blocks below `end`.
+    pub(crate) fn readable_below(&self, end: u64) -> Held {
+        let below = self.readable.iter().filter(|(sequence, _)| *sequence < end);
+        below.fold(Held::default(), |sum, (_, held)| sum.plus(*held))
     }
 }
 
@@ -196,8 +193,8 @@ impl Segments {
         }
     }
 
-    /// Blocks with their records that are still there of the epoch that was written.
-    fn readable(&self, disk: &Disk, index: u32, epoch: u64) -> Vec<(u64, u64)> {
+    /// Blocks that are still there of the epoch that was written, and what they hold.
+    fn readable(&self, disk: &Disk, index: u32, epoch: u64) -> Vec<(u64, Held)> {
         match read_header(disk, index) {
             Some((header, crc)) if header.store == self.store && header.epoch == epoch => {
                 readable_in(disk, header, crc)

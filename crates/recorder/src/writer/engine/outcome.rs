@@ -6,6 +6,7 @@ use crate::ring::{RingReader, Waits};
 use crate::writer::device::{Completion, is_foreign};
 use crate::writer::flight::Logged;
 use crate::writer::status::{Status, Trouble};
+use baro_log::Held;
 use baro_ondisk::DeadTail;
 
 impl Engine {
@@ -65,9 +66,10 @@ impl Engine {
                 self.durable_crc = flight.crc;
                 self.durable_segment = Some(flight.segment);
                 self.durable_epoch = flight.epoch;
-                let more = flight.logged.records - self.logged_durable.records;
-                let samples = flight.logged.samples - self.logged_durable.samples;
-                let held = (more, samples);
+                let held = Held {
+                    records: flight.logged.records - self.logged_durable.records,
+                    samples: flight.logged.samples - self.logged_durable.samples,
+                };
                 self.note_stored(flight.epoch, flight.segment, held, flight.next_block);
                 if self.rings.iter().any(|ring| ring.waits() != Waits::Not) {
                     let reached = flight.positions.iter().map(|position| position.sequence);

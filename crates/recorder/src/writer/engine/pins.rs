@@ -203,9 +203,9 @@ impl Engine {
                 self.nobody_settles = yields;
                 self.choice.set_unsettled_yield(yields || self.start.retention.unsettled_yield);
             }
-            Tell::Holds { epoch, index, records } => {
+            Tell::Holds { epoch, index, held } => {
                 // Of an earlier session: what has been recovered of it is durable.
-                self.note_stored(epoch, index, (records, 0), u64::MAX);
+                self.note_stored(epoch, index, held, u64::MAX);
             }
             Tell::Lost { index, why } => self.lose_segment(index, &why),
             Tell::Stop(why) => self.stop(&why),

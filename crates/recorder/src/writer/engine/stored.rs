@@ -7,47 +7,37 @@
 //! `whatever_is_done_to_a_store_in_use_is_told_and_counted`.
 
 use super::Engine;
+use crate::writer::flight::Logged;
 use crate::writer::status::Trouble;
+use baro_log::Held;
 
 /// What is known of a segment in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) epoch: u64,
     pub(crate) index: u32,
-    /// Durable records.
-    pub(crate) records: u64,
-    /// Samples in them, as far as this session has written them.
-    pub(crate) samples: u64,
+    /// Durable records, and samples in them.
+    pub(crate) held: Held,
     /// Behind the last durable block; what was written behind it has been written again elsewhere.
     pub(crate) end: u64,
 }
 
 impl Engine {
-    /// So many more records of this epoch, and samples in them, are durable, in blocks below `end`.
-    pub(super) fn note_stored(
-        &mut self,
-        epoch: u64,
-        index: u32,
-        (records, samples): (u64, u64),
-        end: u64,
-    ) {
+    /// So much more of this epoch is durable, in blocks below `end`.
+    pub(super) fn note_stored(&mut self, epoch: u64, index: u32, more: Held, end: u64) {
         match self.stored.iter_mut().rev().find(|stored| stored.epoch == epoch) {
             Some(stored) => {
-                stored.records += records;
-                stored.samples += samples;
+                stored.held = stored.held.plus(more);
                 stored.end = end;
             }
-            None => self.stored.push(Stored { epoch, index, records, samples, end }),
+            None => self.stored.push(Stored { epoch, index, held: more, end }),
         }
     }
 
     /// A segment is started anew: what it held is given up. `unsettled`: though it was in no run.
     pub(super) fn forget_stored(&mut self, index: u32, unsettled: bool) {
-        let held = self.stored.iter().filter(|stored| stored.index == index);
-        let (mut records, mut samples) = (0, 0);
-        for stored in held {
-            (records, samples) = (records + stored.records, samples + stored.samples);
-        }
+        let stored = self.stored.iter().filter(|stored| stored.index == index);
+        let held = stored.fold(Held::default(), |sum, stored| sum.plus(stored.held));
         self.stored.retain(|stored| stored.index != index);
         let reached = self.reached.remove(&index).unwrap_or_default();
         if unsettled || !self.start.retention.keep_unsettled {
@@ -56,8 +46,8 @@ impl Engine {
             }
         }
         if unsettled {
-            self.status.records_lost_unsettled += records;
-            self.status.samples_lost_unsettled += samples;
+            self.status.records_lost_unsettled += held.records;
+            self.status.samples_lost_unsettled += held.samples;
         }
     }
 
@@ -66,9 +56,10 @@ impl Engine {
         &self.stored
     }
 
-    /// Records that this session has made durable.
-    pub(crate) fn durable_records(&self) -> u64 {
-        self.logged_durable.records
+    /// What this session has made durable.
+    pub(crate) fn durable_held(&self) -> Held {
+        let Logged { records, samples, .. } = self.logged_durable;
+        Held { records, samples }
     }
 
     /// Somebody has taken this segment away or written over it: nothing more goes to it.

@@ -4,9 +4,9 @@
 //!
 //! Held by `tests/newest.rs`.
 
-use super::super::Query;
 use super::super::newest::behind;
 use super::super::steps::Grid;
+use super::super::{Every, Query};
 use crate::backwards::{Backwards, records_of};
 use crate::index::Index;
 use crate::interval::Interval;
@@ -27,7 +27,9 @@ pub(super) fn interval<S: Storage>(
     places: Range<usize>,
     query: &Query,
 ) -> Result<Option<Interval>> {
-    let steps = query.every.is_none_or(|every| every.is_steps());
+    // A step that is compared with what is before may have no row.
+    let has_row = |every: Every| every.is_steps() && !every.aggregate.looks_back();
+    let steps = query.every.is_none_or(has_row) && query.fill.is_none();
     let Some(rows) = query.last.filter(|rows| steps && *rows > 0) else { return Ok(None) };
     if rows.saturating_mul(places.len()) > ROWS_MAX {
         return Ok(None);
