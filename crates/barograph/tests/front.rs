@@ -199,3 +199,33 @@ fn times_are_those_of_the_standard_library() {
     assert_eq!(Time::MIN.before(MINUTE), Time::MIN);
     assert_eq!(Time::from(0).before(MINUTE).ns(), -60_000_000_000);
 }
+
+/// A block whose very head is rotten is met before any sample is read, and told like all others.
+#[test]
+fn damage_is_told_wherever_it_is_met() {
+    let folder = Folder::new("damage");
+    let recorder = Recorder::create_or_open(folder.store()).size(8 << 20).recycle().open().unwrap();
+    let level = recorder.series::<f64>("level", "").unwrap();
+    let mut push = recorder.producer().unwrap();
+    for n in 0..6_i64 {
+        push.sample(level, n, n as f64).unwrap();
+        push.wait_durable(MINUTE).unwrap();
+    }
+    drop(push);
+    recorder.close();
+    let rows = || {
+        let store = Store::open(folder.store()).unwrap();
+        let mut columns = store.query("level").columns().unwrap();
+        let rows: usize = columns.by_ref().map(|column| column.unwrap().rows().count()).sum();
+        (rows, columns.damage().map(str::to_owned))
+    };
+    assert_eq!(rows(), (6, None));
+    let segment = folder.store().join("log/00000000.seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let is_block = |at: &usize| bytes[*at..].starts_with(b"BBLK");
+    let third = (0..bytes.len()).step_by(4096).filter(is_block).nth(2).unwrap();
+    bytes[third] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let (left, damage) = rows();
+    assert!(left < 6 && damage.is_some_and(|said| said.contains("00000000.seg")), "{left}");
+}

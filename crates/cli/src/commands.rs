@@ -3,6 +3,7 @@
 mod bench;
 mod blk;
 mod cat;
+mod damaged;
 mod delete;
 mod demo;
 mod du;

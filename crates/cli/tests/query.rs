@@ -261,7 +261,9 @@ fn mistakes_are_told() {
     for usage in [
         &["--every", "0s", "--agg", "mean"][..],
         &["--every", "1x", "--agg", "mean"],
-        &["--agg", "median"],
+        &["--agg", "mode"],
+        &["--agg", "p100.5"],
+        &["--agg", "mean", "--fill", "linear"],
         &["--last", "temp"],
         &["--from", "tomorrow"],
         &["--from", "1700000000"],
@@ -315,7 +317,7 @@ fn damage_is_named_and_costs_the_exit_code() {
     let segment = folder.0.join("store/log/00000000.seg");
     let mut bytes = std::fs::read(&segment).unwrap();
     // Blocks end with zeros where the writer was in a hurry; those are nobody's.
-    *bytes[100_000..].iter_mut().find(|byte| **byte != 0).unwrap() ^= 1;
+    *bytes[12_000..].iter_mut().find(|byte| **byte != 0).unwrap() ^= 1;
     std::fs::write(&segment, bytes).unwrap();
     for arguments in [
         &["query", &store, "--format", "csv"][..],
@@ -580,4 +582,70 @@ fn a_question_reads_no_blank_log() {
     }
     let read = read_bytes(&["cat", &store, "temp", "--last", "3"]);
     assert!(read < most, "{read} bytes");
+}
+
+/// A counter that was set back once, and a level that is told rarely: what each aggregate makes of them,
+/// also of what is before the interval.
+#[test]
+fn counters_levels_and_empty_steps_come_to_what_the_page_says() {
+    let folder = Folder::new("aggregates");
+    let store = folder.path("store");
+    let minute = 60 * SECOND;
+    // An hour begins.
+    let at = |seconds: i64| START + 2_800 * SECOND + seconds * SECOND;
+    assert_eq!(at(0) % (60 * minute), 0);
+    let mut lines = String::new();
+    for (seconds, count) in [(-30, 90), (30, 100), (90, 5), (150, 20), (350, 60)] {
+        writeln!(lines, "{},wheel,{count}", at(seconds)).unwrap();
+    }
+    for (seconds, level) in [(-600, 4.0), (90, 10.0), (105, 2.0)] {
+        writeln!(lines, "{},level,{level}", at(seconds)).unwrap();
+    }
+    record(&store, &["wheel:i64", "level:f64"], &lines);
+    let (from, to) = (at(0).to_string(), at(300).to_string());
+    let rows = |series: &str, more: &[&str]| -> Vec<(i64, Value)> {
+        let asked = ["query", &store, series, "--from", &from, "--to", &to, "--format", "json"];
+        let rows: Value = serde_json::from_str(&ok(&[&asked[..], more].concat())).unwrap();
+        let row = |row: &Value| {
+            ((row["time_ns"].as_i64().unwrap() - at(0)) / minute, row["value"].clone())
+        };
+        rows.as_array().unwrap().iter().map(row).collect()
+    };
+    let steps = |series: &str, agg: &str, fill: &[&str]| {
+        rows(series, &[&["--every", "1m", "--agg", agg], fill].concat())
+    };
+    // 90, 100 | 5 | 20: set back between the first two minutes, and never told how far it came.
+    let of = |values: [i64; 3]| (0..).zip(values.map(Value::from)).collect::<Vec<_>>();
+    assert_eq!(steps("wheel", "increase", &[]), of([10, 5, 15]));
+    assert_eq!(steps("wheel", "delta", &[]), of([10, -95, 15]));
+    let rates = [(0, json!(10.0 / 60.0)), (1, json!(5.0 / 60.0)), (2, json!(0.25))];
+    assert_eq!(steps("wheel", "rate", &[]), rates);
+    assert_eq!(rows("wheel", &["--agg", "increase"]), [(0, json!(30))]);
+    let filled = steps("wheel", "increase", &["--fill", "zero"]);
+    assert_eq!(filled, [of([10, 5, 15]), vec![(3, json!(0)), (4, json!(0))]].concat());
+    // 4 held for 90 s, then 10 for 15 s, then 2.
+    let means = [(1, json!((4.0 * 30.0 + 10.0 * 15.0 + 2.0 * 15.0) / 60.0))];
+    assert_eq!(steps("level", "time-mean", &[]), means);
+    let held =
+        [(0, json!(4.0)), means[0].clone(), (2, json!(2.0)), (3, json!(2.0)), (4, json!(2.0))];
+    assert_eq!(steps("level", "time-mean", &["--fill", "previous"]), held);
+    let last = [4.0, 2.0, 2.0, 2.0, 2.0].map(Value::from);
+    let last: Vec<_> = (0..).zip(last).collect();
+    assert_eq!(steps("level", "last", &["--fill", "previous"]), last);
+    for (agg, value) in [("median", 6.0), ("p50", 2.0), ("p50.1", 10.0), ("stddev", 4.0)] {
+        assert_eq!(rows("level", &["--agg", agg]), [(0, json!(value))], "{agg}");
+    }
+    // A day before, nothing but what holds.
+    let (from, to) = (at(-500).to_string(), at(-400).to_string());
+    let held = ok(&[
+        "query", &store, "level", "--from", &from, "--to", &to, "--agg", "last", "--fill",
+        "previous", "--format", "csv",
+    ]);
+    assert_eq!(held.lines().nth(1), Some(format!("{from},level,4").as_str()));
+    let said = fails(&["query", &store, "level", "--agg", "p101"], 2);
+    assert!(said.contains("'p101'") && said.contains("time-mean"), "{said}");
+    let said = fails(&["query", &store, "level", "--fill", "zero"], 1);
+    assert!(said.contains("--every or --agg"), "{said}");
+    let said = fails(&["query", &store, "level", "--every", "1ns", "--fill", "zero"], 1);
+    assert!(said.contains("16777216") && said.contains("longer steps"), "{said}");
 }

@@ -138,7 +138,7 @@ fn a_full_disk_stops_settling_and_recording_goes_on() {
     }
     let small = Small(&folder.0);
     let store = folder.store();
-    text(&run(&["init", &store, "--size", "8M", "--recycle"]), 0);
+    text(&run(&["init", &store, "--size", "4M", "--recycle"]), 0);
     let first = ["record", &store, "--stdin", "csv", "--no-settle"];
     text(&feed(&first, lines(0, 1000).as_bytes()), 0);
     settle(&store, 0);

@@ -146,7 +146,13 @@ impl<S: Storage> Store<S> {
                 break;
             }
         }
-        Ok(notes)
+        Ok(self.with_headers(notes))
+    }
+
+    /// Damage that was met where it was looked for what there is to read counts too.
+    fn with_headers(&self, mut notes: QueryNotes) -> QueryNotes {
+        self.damage_so_far().into_iter().for_each(|damage| notes.read.take_damage(damage));
+        notes
     }
 
     /// The same of series by their ids, sorted and each once; the place of a target is that in
@@ -171,7 +177,7 @@ impl<S: Storage> Store<S> {
         let out = Emitter::new(&query, &mut each);
         let (found, damage) = self.fill(&sources, ids, &query, &before, out)?;
         notes.add(QueryNotes { read: notes_with(sources.notes, damage), ..found });
-        Ok(notes)
+        Ok(self.with_headers(notes))
     }
 
     /// What of the log is wanted for these series.
@@ -265,7 +271,7 @@ impl<S: Storage> Store<S> {
             let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
             let damage = totals::series(&sources, ids, &kind, &query, aggregate, &mut counted)?;
             notes.read = notes_with(sources.notes, damage);
-            return Ok(notes);
+            return Ok(self.with_headers(notes));
         }
         // Sample by sample, gathered into columns.
         let (mut rows, mut held, mut flow) =
@@ -296,7 +302,7 @@ impl<S: Storage> Store<S> {
         }
         notes.read = notes_with(sources.notes, damage);
         notes.add(before_notes);
-        Ok(notes)
+        Ok(self.with_headers(notes))
     }
 
     /// Name, unit and type of what a batch is of.

@@ -185,14 +185,22 @@ complete -c baro -n "__fish_baro_using_subcommand query" -l to -d 'Up to this ti
 complete -c baro -n "__fish_baro_using_subcommand query" -l every -d 'One value for each step of time: 10m, 1d, 1w, 1mo' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l zone -d 'Zone whose days, weeks, months and years steps are: Europe/Berlin' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l offset -d 'Steps start so much later: --every 1d --offset 6h' -r
-complete -c baro -n "__fish_baro_using_subcommand query" -l agg -d 'What the samples of a step, or of all, become' -r -f -a "mean\t'Arithmetic mean'
+complete -c baro -n "__fish_baro_using_subcommand query" -l agg -d 'What the samples of a step, or of all, become: max, p99.9, rate' -r -f -a "mean\t'Arithmetic mean'
 min\t'Least value'
 max\t'Greatest value'
 sum\t'Sum'
 count\t'Number of samples'
 first\t'Value of the earliest sample'
 last\t'Value of the latest sample'
-p99\t'99th percentile'"
+median\t'Middle one of the values by size'
+p99\t'99th percentile; any from p0 to p100, such as p99.9'
+stddev\t'Standard deviation'
+increase\t'How much a counter has risen; what falls was set back to zero'
+rate\t'The same by second'
+delta\t'Difference to the sample before the step'
+time-mean\t'Mean over time: a value holds until the next one'"
+complete -c baro -n "__fish_baro_using_subcommand query" -l fill -d 'What a step without a sample has; without it no row' -r -f -a "previous\t'The value before it, also from before --from'
+zero\t'Zero'"
 complete -c baro -n "__fish_baro_using_subcommand query" -l last -d 'Only the last N rows of each series' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l limit -d 'At most N rows in all' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l format -d 'Form of the rows' -r -f -a "table\t'Aligned columns, for people'

@@ -3,7 +3,7 @@
 mod follow;
 
 use super::query::tell_nothing;
-use super::selection;
+use super::{damaged, selection};
 use crate::failure::{Outcome, Result};
 use crate::time;
 use baro_command::{Lines, Stdout, json_line};
@@ -134,10 +134,9 @@ fn told(store: &Store, damage: &[Damage], recycled: u64) -> Outcome {
     if recycled > 0 {
         say!("note: {recycled} blocks were recycled by the recorder before they were read");
     }
-    let headers = store.damage_so_far();
-    let all = || headers.iter().chain(damage);
-    all().for_each(|damage| say!("damage: {damage}"));
-    Outcome::lost_if(all().any(Damage::is_loss) || recycled > 0)
+    let all = damaged::all(store, damage);
+    all.iter().for_each(|damage| say!("damage: {damage}"));
+    Outcome::lost_if(all.iter().any(Damage::is_loss) || recycled > 0)
 }
 
 impl Printer<BufWriter<Stdout>> {

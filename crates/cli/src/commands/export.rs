@@ -4,7 +4,7 @@ mod columns;
 
 use super::making::NewFile;
 use super::query::tell_nothing;
-use super::{Format, RATE_BESIDE_RECORDER, is_recorded, pin, print_json, selection};
+use super::{Format, RATE_BESIDE_RECORDER, damaged, is_recorded, pin, print_json, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let file = NewFile::create(&arguments.file, arguments.force)?;
     let (exported, bytes) = write(&store, &request, output, file)?;
-    print(arguments, &exported, bytes)?;
+    print(arguments, &exported, bytes, damaged::told(&store, &exported.notes.damage))?;
     tell_pin(arguments, request.interval, exported.rows);
     Ok(told(&store, &exported))
 }
@@ -197,7 +197,12 @@ fn write(
     Ok((exported, file.finish()?))
 }
 
-fn print(arguments: &Arguments, exported: &Exported, bytes: u64) -> Result<()> {
+fn print(
+    arguments: &Arguments,
+    exported: &Exported,
+    bytes: u64,
+    damage: Vec<String>,
+) -> Result<()> {
     if arguments.format == Format::Json {
         return print_json(&json!({
             "path": arguments.file,
@@ -208,7 +213,7 @@ fn print(arguments: &Arguments, exported: &Exported, bytes: u64) -> Result<()> {
             "before_1970": exported.before_1970,
             "records_lost": exported.lost,
             "blocks_recycled": exported.notes.blocks_recycled,
-            "damage": exported.notes.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "damage": damage,
         }));
     }
     out!("{}: {} rows, {}", arguments.file.display(), exported.rows, show_bytes(bytes));
@@ -229,9 +234,8 @@ fn told(store: &Store, exported: &Exported) -> Outcome {
             say!("note: {count} {what}");
         }
     }
-    let headers = store.damage_so_far();
-    let damage = || headers.iter().chain(&notes.damage);
-    damage().for_each(|damage| say!("damage: {damage}"));
-    let damaged = damage().any(baro_store::Damage::is_loss);
+    let damage = damaged::all(store, &notes.damage);
+    damage.iter().for_each(|damage| say!("damage: {damage}"));
+    let damaged = damage.iter().any(baro_store::Damage::is_loss);
     Outcome::lost_if(damaged || exported.lost > 0 || notes.blocks_recycled > 0)
 }

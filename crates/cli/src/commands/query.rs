@@ -6,7 +6,7 @@ mod steps;
 mod table;
 mod text;
 
-use super::{selection, text_form};
+use super::{damaged, selection, text_form};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use crate::time::{self, Moment};
@@ -74,10 +74,13 @@ pub(crate) struct Arguments {
     /// Steps start so much later: --every 1d --offset 6h
     #[arg(long, value_parser = size::nanoseconds, requires = "every", value_name = "TIME", hide_short_help = true)]
     offset: Option<u64>,
-    /// What the samples of a step, or of all, become
+    /// What the samples of a step, or of all, become: max, p99.9, rate
     ///
-    /// Without --every those of the whole interval.
-    #[arg(long, value_parser = agg::Parser, value_name = "NAME")]
+    /// Without --every those of the whole interval. mean, min, max, sum, count, first, last; median, and
+    /// percentiles from p0 to p100; stddev; increase and rate (by second) of a counter, which was set back
+    /// to zero where it falls; delta, the difference to the sample before the step; time-mean, where a
+    /// value holds until the next one.
+    #[arg(long, value_parser = agg::Parser, value_name = "NAME", hide_possible_values = true)]
     agg: Option<Aggregate>,
     /// What a step without a sample has; without it no row
     ///
@@ -239,9 +242,8 @@ pub(crate) fn met(store: &Store, notes: &QueryNotes) -> Outcome {
             say!("note: {count} {what}");
         }
     }
-    let headers = store.damage_so_far();
-    let damage = || headers.iter().chain(&notes.read.damage);
-    damage().for_each(|damage| say!("damage: {damage}"));
+    let damage = damaged::all(store, &notes.read.damage);
+    damage.iter().for_each(|damage| say!("damage: {damage}"));
     let left_out = recycled > 0 || notes.sums_left_out > 0;
-    Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || left_out)
+    Outcome::lost_if(damage.iter().any(baro_store::Damage::is_loss) || left_out)
 }

@@ -115,6 +115,13 @@ impl Aggregate {
         matches!(self, Increase | Rate | Delta | TimeMean)
     }
 
+    /// Whether what it makes is a value of the series, so that one that was before may stand for it.
+    #[must_use]
+    pub(super) fn is_value(self) -> bool {
+        use Aggregate::{Count, Delta, Increase, Rate, Stddev, Sum};
+        !matches!(self, Count | Sum | Stddev | Increase | Rate | Delta)
+    }
+
     /// Place of the percentile among so many values, sorted; 0 of none.
     pub(super) fn place(self, values: usize) -> usize {
         let Aggregate::Percentile(millionths) = self else { return values / 2 };
@@ -188,7 +195,8 @@ impl Every {
 /// sample if it has none, to its end, or the last sample. Texts are not filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// The row before it; before the first row the sample before the interval, if there is one. Of
+    /// The row before it; before the first row the sample before the interval, if there is one, and if
+    /// the aggregate is a value of the series: no count, for instance, is made of it. Of
     /// [`Aggregate::TimeMean`] the sample before it, which holds.
     Previous,
     /// Zero.

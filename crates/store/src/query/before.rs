@@ -25,7 +25,8 @@ impl Before {
     /// The question about it; `None` if it is of no use, or there can be none.
     pub(super) fn query(of: &Query) -> Option<Query> {
         let every = of.every?;
-        let wanted = every.aggregate.looks_back() || of.fill == Some(Fill::Previous);
+        let holds = of.fill == Some(Fill::Previous) && every.aggregate.is_value();
+        let wanted = every.aggregate.looks_back() || holds;
         let to_ns = of.interval.from_ns;
         let interval = Interval { from_ns: i64::MIN, to_ns };
         (wanted && to_ns > i64::MIN).then(|| Query { last: Some(1), ..Query::raw(interval) })

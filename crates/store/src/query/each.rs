@@ -141,7 +141,7 @@ impl Each {
             Aggregate::Rate => {
                 let (base, latest) = (self.base?, self.latest?);
                 let over_ns = latest.time_ns.abs_diff(base.time_ns);
-                (over_ns > 0).then(|| Some((self.rise()? / (over_ns as f64 * 1e-9)).to_bits()))
+                (over_ns > 0).then(|| Some((self.rise()? / (over_ns as f64 / 1e9)).to_bits()))
             }
             _ => {
                 let latest = self.latest?;

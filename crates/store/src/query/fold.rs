@@ -195,11 +195,11 @@ impl Fold {
         let Some(fill) = self.fill else { return };
         let first_ns = self.interval.from_ns;
         match (fill, before) {
-            (Fill::Previous, None) => {}
-            (Fill::Previous, Some(before)) => {
+            (Fill::Previous, Some(before)) if self.every.aggregate.is_value() => {
                 let bits = self.held(before, out);
                 self.filled = Filled { next_ns: Some(self.grid.start_ns(first_ns)), bits };
             }
+            (Fill::Previous, _) => {}
             (Fill::Zero, _) => {
                 let next_ns = (first_ns > i64::MIN).then(|| self.grid.start_ns(first_ns));
                 // The same bits in all forms.

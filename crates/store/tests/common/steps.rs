@@ -53,7 +53,9 @@ pub fn rows(all: &[Sample], asked: &Asked<'_>) -> Vec<Row> {
     // What empty steps have, from which step on.
     let mut filled = match fill {
         Fill::Zero => (from_ns > i64::MIN).then(|| ((asked.step_of)(from_ns).0, Some((0.0, 0.0)))),
-        Fill::Previous => earlier.map(|one| ((asked.step_of)(from_ns).0, Some((one.float, 0.0)))),
+        Fill::Previous => earlier
+            .filter(|_| asked.is_value())
+            .map(|one| ((asked.step_of)(from_ns).0, Some((one.float, 0.0)))),
     };
     let mut rows = Vec::new();
     let fill_until =
@@ -81,6 +83,11 @@ pub fn rows(all: &[Sample], asked: &Asked<'_>) -> Vec<Row> {
 }
 
 impl Asked<'_> {
+    fn is_value(&self) -> bool {
+        use Aggregate::{Count, Delta, Increase, Rate, Stddev, Sum};
+        !matches!(self.aggregate, Count | Sum | Stddev | Increase | Rate | Delta)
+    }
+
     fn looks_back(&self) -> bool {
         use Aggregate::{Delta, Increase, Rate, TimeMean};
         matches!(self.aggregate, Increase | Rate | Delta | TimeMean)

@@ -5,6 +5,7 @@
 //! them are whole.
 
 use super::{Arguments, Output as Form};
+use crate::commands::damaged;
 use crate::commands::making::NewFolder;
 use crate::commands::query::{Output, RowsFormat, met, tell};
 use crate::commands::{Format, print_json};
@@ -55,7 +56,7 @@ pub(super) fn export(
         one(store, request, request.interval, &output, &mut written)?;
     }
     if arguments.file != Path::new("-") {
-        print(arguments, &written, frames)?;
+        print(store, arguments, &written, frames)?;
     }
     if frames > 0 {
         say!("note: frames of {frames} channels left out: these columns have no place for them");
@@ -117,7 +118,7 @@ fn one(
     Ok(())
 }
 
-fn print(arguments: &Arguments, written: &Written, frames: usize) -> Result<()> {
+fn print(store: &Store, arguments: &Arguments, written: &Written, frames: usize) -> Result<()> {
     let Written { files, bytes, notes, .. } = written;
     let path: &PathBuf = &arguments.file;
     if arguments.format == Format::Json {
@@ -129,7 +130,7 @@ fn print(arguments: &Arguments, written: &Written, frames: usize) -> Result<()> 
             "channels_left_out": frames,
             "fields_missing": notes.fields_missing,
             "blocks_recycled": notes.read.blocks_recycled,
-            "damage": notes.read.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "damage": damaged::told(store, &notes.read.damage),
         }));
     }
     let (rows, bytes) = (notes.rows, show_bytes(*bytes));

@@ -4,6 +4,7 @@ use baro_store::Aggregate;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
+use std::borrow::Cow;
 use std::ffi::OsStr;
 
 /// Each with what it is.
@@ -63,7 +64,11 @@ impl TypedValueParser for Parser {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let value = |(aggregate, help): &(Aggregate, &'static str)| {
-            PossibleValue::new(aggregate.name().into_owned()).help(*help)
+            let name = match aggregate.name() {
+                Cow::Borrowed(name) => name,
+                Cow::Owned(_) => "p99",
+            };
+            PossibleValue::new(name).help(*help)
         };
         Some(Box::new(NAMES.iter().map(value)))
     }
