@@ -7,6 +7,7 @@
 //! them.
 
 pub mod failure;
+pub mod listen;
 mod format;
 mod lines;
 pub mod size;

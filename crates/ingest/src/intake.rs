@@ -18,10 +18,12 @@ use crate::ledger::{Ledger, Unkept};
 use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Undeclared};
 use crate::refusal::{Reason, Refusal, Tell};
-use crate::target::{Columns, Target};
-use crate::types::{Fit, Word, fit};
+use crate::target::{Columns, Room, Target};
+use crate::types::{Fit, Misfit, Word, fit, fit_exactly};
+use crate::value::Value;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
+use baro_recorder::RingView;
 use baro_sys::clock;
 use std::collections::HashMap;
 
@@ -250,12 +252,16 @@ impl<'a> Intake<'a> {
         if bytes == 0 {
             return Err(Reason::NoName);
         }
-        fit(kind, row.value).map(drop).map_err(Reason::Misfit)
+        self.fits(kind, row.value).map(drop).map_err(Reason::Misfit)
+    }
+
+    fn fits<'v>(&self, kind: Type, value: Value<'v>) -> std::result::Result<Fit<'v>, Misfit<'v>> {
+        if self.manner.exact { fit_exactly(kind, value) } else { fit(kind, value) }
     }
 
     /// Holds a sample of a series of the type `kind`, if it fits.
     fn fit(&mut self, row: &Row<'_>, slot: u32, kind: Type, tell: &mut Tell<'_>) -> Result<()> {
-        let fit = match fit(kind, row.value) {
+        let fit = match self.fits(kind, row.value) {
             Ok(fit) => fit,
             Err(misfit) => {
                 let reason = Reason::Misfit(misfit);
@@ -309,6 +315,32 @@ impl<'a> Intake<'a> {
         self.texts.truncate(self.begin.texts);
         self.names.end_line(false);
         self.new_left = self.new_left.saturating_add(self.names.forget_new(self.begin.new));
+    }
+
+    /// Forgets all that is held, and the new series in it: nothing of that is pushed.
+    pub fn give_up(&mut self) {
+        self.held.clear();
+        self.texts.clear();
+        self.names.end_line(false);
+        self.new_left = self.new_left.saturating_add(self.names.forget_new(0));
+        self.begin = LineBegin { held: 0, texts: 0, new: 0, ..self.begin };
+    }
+
+    /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most.
+    pub fn wait_at_most(&mut self, most_ns: u64) {
+        self.target.wait_as(Room::AtMost(most_ns));
+    }
+
+    /// The ring as other threads see it; `None` where nothing is written.
+    #[must_use]
+    pub fn view(&self) -> Option<RingView> {
+        self.target.view()
+    }
+
+    /// What was pushed so far has sequences below this one: it is durable when the ring is so far.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        self.target.next_sequence()
     }
 
     /// Pushes a frame of the channel `channel`, which is declared.

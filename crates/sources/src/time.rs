@@ -35,6 +35,8 @@ pub struct Times {
     checked: bool,
     /// Integers are milliseconds where nobody has said another unit, and must be plausible.
     milliseconds: bool,
+    /// The unit of an integer is told by how large it is.
+    by_size: bool,
 }
 
 impl Times {
@@ -54,6 +56,13 @@ impl Times {
     #[must_use]
     pub(crate) fn of_milliseconds(self) -> Self {
         Times { milliseconds: true, ..self }
+    }
+
+    /// The unit of an integer is told by how large it is, as InfluxDB 3 does where nobody says a precision:
+    /// seconds below 5e9, milliseconds below 5e12, microseconds below 5e15, else nanoseconds.
+    #[must_use]
+    pub fn by_size() -> Self {
+        Times { by_size: true, ..Times::default() }
     }
 
     /// Times without a zone are those of a clock in this one.
@@ -103,6 +112,15 @@ impl Times {
     pub(crate) fn count(&self, count: i64) -> Result<i64, TimeFault> {
         match self.unit_ns {
             Some(unit_ns) => count.checked_mul(unit_ns).ok_or(TimeFault::Range),
+            None if self.by_size => {
+                let unit_ns = match count.unsigned_abs() {
+                    ..5_000_000_000 => SECOND_NS,
+                    ..5_000_000_000_000 => 1_000_000,
+                    ..5_000_000_000_000_000 => 1_000,
+                    _ => 1,
+                };
+                count.checked_mul(unit_ns).ok_or(TimeFault::Range)
+            }
             None if self.milliseconds => plausible(count, 1_000_000),
             None if self.checked && is_date(count) => Err(TimeFault::Digits),
             None if self.checked => plausible(count, 1),
@@ -374,6 +392,21 @@ mod tests {
         {
             assert_eq!(parse(text), Err(TimeFault::Form), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_unit_is_told_by_the_size_where_that_is_asked_for() {
+        let times = Times::by_size();
+        let now_ns = 1_700_000_000_123_456_789_i64;
+        for unit_ns in [1_000_000_000, 1_000_000, 1_000, 1] {
+            let count = now_ns / unit_ns;
+            assert_eq!(times.count(count), Ok(count * unit_ns));
+            assert_eq!(times.count(-count), Ok(-count * unit_ns));
+        }
+        assert_eq!(times.count(4_999_999_999), Ok(4_999_999_999 * SECOND));
+        assert_eq!(times.count(5_000_000_000), Ok(5_000_000_000 * 1_000_000));
+        assert_eq!(times.count(i64::MIN), Ok(i64::MIN));
+        assert_eq!(times.of_unit(1).count(5), Ok(5));
     }
 
     #[test]

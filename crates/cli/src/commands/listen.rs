@@ -1,0 +1,158 @@
+//! `baro listen` and `baro token`: done by `baro-listen`, which lies beside this program. So nothing of the
+//! network is linked here, and a listener is a process of its own wherever it is started.
+
+use crate::failure::{Outcome, Result};
+use baro_command::listen::{Listen, TokenCommand};
+use baro_sys::{clock, files, termination};
+use clap::Args;
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const PROGRAM: &str = "baro-listen";
+/// Where packages put it, if not beside this program.
+const FOLDER: &str = "/usr/lib/barograph";
+/// SIGTERM.
+const TERMINATE: i32 = 15;
+/// Requests that are under way have 5 s, and then it ends.
+const STOP_NS: u64 = 8_000_000_000;
+/// One that has ended by itself is started again after this.
+const AGAIN_NS: u64 = 1_000_000_000;
+/// Rings that a listener pushes into side by side.
+const LANES: u8 = 2;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: baro listen /data/s --http 127.0.0.1:8086")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    listen: Listen,
+}
+
+fn program() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let beside = own.parent().unwrap_or(Path::new(".")).to_owned();
+    let found = [beside.clone(), FOLDER.into()].map(|folder| folder.join(PROGRAM));
+    found.into_iter().find(|file| files::exists(file)).ok_or_else(|| {
+        format!("expected {PROGRAM} in {} or {FOLDER}, found none: it is built with baro", beside.display())
+            .into()
+    })
+}
+
+/// Becomes the listener, with what was typed behind the verb.
+fn become_it(verb: &str) -> Result<Outcome> {
+    let typed = std::env::args_os().skip(2);
+    let error = Command::new(program()?).arg(verb).args(typed).exec();
+    Err(format!("{PROGRAM} cannot be started: {error}").into())
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    // All that was parsed is parsed again there, by the same definition.
+    let _ = &arguments.listen;
+    become_it("listen")
+}
+
+pub(crate) fn token(_: &TokenCommand) -> Result<Outcome> {
+    become_it("token")
+}
+
+/// What `baro record` is told of a listener beside it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Http {
+    /// Take line protocol and remote write over HTTP
+    ///
+    /// At this address and port, by a process of its own that ends with this one. May be repeated.
+    #[arg(long, value_name = "ADDRESS", value_parser = baro_command::listen::address)]
+    http: Vec<SocketAddr>,
+    /// File of tokens for --http, made by `baro token`
+    #[arg(long, value_name = "FILE", default_value = baro_command::listen::TOKENS, requires = "http", hide_short_help = true)]
+    http_tokens: PathBuf,
+    /// Ask for a token at addresses of this machine too
+    #[arg(long, requires = "http", hide_short_help = true)]
+    http_require_token: bool,
+    /// Let --http listen to other machines without encryption
+    #[arg(long, requires = "http", hide_short_help = true)]
+    http_insecure_without_tls: bool,
+}
+
+/// A listener beside a recorder.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    command: Command,
+    child: Option<Child>,
+    again_ns: u64,
+}
+
+impl Http {
+    /// Rings that the recorder has to offer for it.
+    pub(crate) fn rings(&self) -> u8 {
+        if self.http.is_empty() { 0 } else { LANES }
+    }
+
+    /// Starts it, if that was asked for.
+    pub(crate) fn start(&self, store: &Path, rings: Option<&Path>) -> Result<Option<Beside>> {
+        if self.http.is_empty() {
+            return Ok(None);
+        }
+        let mut command = Command::new(program()?);
+        command.arg("listen").arg(store).arg("--end-with-parent");
+        command.arg("--lanes").arg(LANES.to_string()).arg("--tokens").arg(&self.http_tokens);
+        for address in &self.http {
+            command.arg("--http").arg(address.to_string());
+        }
+        if let Some(rings) = rings {
+            command.arg("--rings").arg(rings);
+        }
+        for (flag, is_set) in [
+            ("--require-token", self.http_require_token),
+            ("--insecure-without-tls", self.http_insecure_without_tls),
+        ] {
+            if is_set {
+                command.arg(flag);
+            }
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().map_err(|error| format!("{PROGRAM} cannot be started: {error}"))?;
+        Ok(Some(Beside { command, child: Some(child), again_ns: 0 }))
+    }
+}
+
+impl Beside {
+    /// A few times a second: one that has ended is started again.
+    pub(crate) fn look(&mut self) {
+        let now_ns = clock::monotonic_ns();
+        match &mut self.child {
+            Some(child) => {
+                if let Ok(Some(status)) = child.try_wait() {
+                    say!("{PROGRAM} has ended ({status}); it is started again");
+                    self.child = None;
+                    self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                }
+            }
+            None if now_ns >= self.again_ns => {
+                self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                self.child = self.command.spawn().ok();
+            }
+            None => {}
+        }
+    }
+
+    /// Ends it, after the requests that are under way.
+    pub(crate) fn stop(&mut self) {
+        let Some(child) = &mut self.child else { return };
+        let _ = termination::send(child.id(), TERMINATE);
+        let end_ns = clock::monotonic_ns().saturating_add(STOP_NS);
+        while matches!(child.try_wait(), Ok(None)) && clock::monotonic_ns() < end_ns {
+            clock::sleep_ns(10_000_000);
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        self.child = None;
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
