@@ -7,9 +7,9 @@
 //! them.
 
 pub mod failure;
-pub mod listen;
 mod format;
 mod lines;
+pub mod listen;
 pub mod size;
 mod status;
 

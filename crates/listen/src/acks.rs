@@ -49,7 +49,12 @@ impl Acks {
     }
 
     /// Waits until all below `sequence` of a ring is durable, at most for `timeout_ns`.
-    pub(crate) fn wait(&self, ring: &RingView, sequence: u64, timeout_ns: u64) -> Result<(), Unsure> {
+    pub(crate) fn wait(
+        &self,
+        ring: &RingView,
+        sequence: u64,
+        timeout_ns: u64,
+    ) -> Result<(), Unsure> {
         let end_ns = clock::monotonic_ns().saturating_add(timeout_ns);
         if ring.durable() >= sequence {
             return Ok(());

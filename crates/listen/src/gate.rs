@@ -71,7 +71,10 @@ impl Gate {
         };
         if !may {
             let (has, wanted) = (token.access.name(), wanted.name());
-            return Err((403, format!("expected a token that allows to {wanted}, found one for {has}")));
+            return Err((
+                403,
+                format!("expected a token that allows to {wanted}, found one for {has}"),
+            ));
         }
         Ok(Pass { prefix: token.prefix.clone() })
     }

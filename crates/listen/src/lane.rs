@@ -120,7 +120,8 @@ impl Lanes {
     pub(crate) fn choose(&self, wanted: usize) -> usize {
         let count = self.lanes.len();
         let mut order = (0..count).map(|step| (wanted + step) % count);
-        let has_ring = |index: &usize| self.lanes.get(*index).is_some_and(|lane| lane.lock().view.is_some());
+        let has_ring =
+            |index: &usize| self.lanes.get(*index).is_some_and(|lane| lane.lock().view.is_some());
         order.find(has_ring).unwrap_or(wanted % count)
     }
 
@@ -155,9 +156,10 @@ impl Lanes {
                 return None;
             }
             (state.intake, state.view) = (None, None);
-            state.why = "the recorder has ended: what was not acknowledged is to be sent again when \
+            state.why =
+                "the recorder has ended: what was not acknowledged is to be sent again when \
                          another one runs"
-                .to_owned();
+                    .to_owned();
             state.again_ns = clock::monotonic_ns().saturating_add(AGAIN_NS);
             return Some(state.why.clone());
         }

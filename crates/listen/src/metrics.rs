@@ -48,27 +48,101 @@ pub(crate) fn text(app: &App) -> String {
         }
     };
     let plain = |value: u64| [(String::new(), value)];
-    one("baro_listen_samples_total", "counter", "Samples pushed into the recorder's ring.", &plain(metrics.samples.load(Relaxed)));
-    one("baro_listen_lines_refused_total", "counter", "Lines, or series of remote write, that were refused whole or in part.", &plain(metrics.lines_refused.load(Relaxed)));
-    let requests: Vec<_> = lock(&metrics.requests).iter().map(|((endpoint, status), count)| {
-        (format!("{{endpoint=\"{endpoint}\",status=\"{status}\"}}"), *count)
-    }).collect();
+    one(
+        "baro_listen_samples_total",
+        "counter",
+        "Samples pushed into the recorder's ring.",
+        &plain(metrics.samples.load(Relaxed)),
+    );
+    one(
+        "baro_listen_lines_refused_total",
+        "counter",
+        "Lines, or series of remote write, that were refused whole or in part.",
+        &plain(metrics.lines_refused.load(Relaxed)),
+    );
+    let requests: Vec<_> = lock(&metrics.requests)
+        .iter()
+        .map(|((endpoint, status), count)| {
+            (format!("{{endpoint=\"{endpoint}\",status=\"{status}\"}}"), *count)
+        })
+        .collect();
     one("baro_listen_requests_total", "counter", "Requests by what became of them.", &requests);
-    let overloads: Vec<_> = lock(&metrics.overloads).iter().map(|(reason, count)| {
-        (format!("{{reason=\"{reason}\"}}"), *count)
-    }).collect();
-    one("baro_listen_overload_total", "counter", "Requests that were told to come again (503).", &overloads);
-    one("baro_listen_tokens_refused_total", "counter", "Requests without a token that is known.", &plain(app.gate.refused()));
-    one("baro_listen_connections_total", "counter", "Connections that were taken.", &plain(http.connections));
-    one("baro_listen_connections_refused_total", "counter", "Connections that were told to come again: all were in use.", &plain(http.connections_refused));
-    one("baro_listen_connections_given_up_total", "counter", "Idle connections that were closed for new ones.", &plain(http.connections_given_up));
+    let overloads: Vec<_> = lock(&metrics.overloads)
+        .iter()
+        .map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), *count))
+        .collect();
+    one(
+        "baro_listen_overload_total",
+        "counter",
+        "Requests that were told to come again (503).",
+        &overloads,
+    );
+    one(
+        "baro_listen_tokens_refused_total",
+        "counter",
+        "Requests without a token that is known.",
+        &plain(app.gate.refused()),
+    );
+    one(
+        "baro_listen_connections_total",
+        "counter",
+        "Connections that were taken.",
+        &plain(http.connections),
+    );
+    one(
+        "baro_listen_connections_refused_total",
+        "counter",
+        "Connections that were told to come again: all were in use.",
+        &plain(http.connections_refused),
+    );
+    one(
+        "baro_listen_connections_given_up_total",
+        "counter",
+        "Idle connections that were closed for new ones.",
+        &plain(http.connections_given_up),
+    );
     one("baro_listen_connections", "gauge", "Connections now.", &plain(http.open));
-    one("baro_listen_received_bytes_total", "counter", "Bytes that came.", &plain(http.received_bytes));
-    one("baro_listen_bad_requests_total", "counter", "Requests whose head was refused.", &plain(http.bad_heads));
-    one("baro_listen_slow_total", "counter", "Requests whose head took too long.", &plain(http.slow));
-    one("baro_listen_faults_total", "counter", "Requests that met a fault of the listener.", &plain(http.panics));
-    one("baro_listen_in_flight_bytes", "gauge", "Memory of requests that are under way.", &plain(app.flight.used_bytes()));
-    one("baro_listen_in_flight_bytes_max", "gauge", "What they may take.", &plain(app.flight.max_bytes()));
-    one("baro_listen_rings", "gauge", "Rings that it pushes into now.", &plain(app.lanes.attached() as u64));
+    one(
+        "baro_listen_received_bytes_total",
+        "counter",
+        "Bytes that came.",
+        &plain(http.received_bytes),
+    );
+    one(
+        "baro_listen_bad_requests_total",
+        "counter",
+        "Requests whose head was refused.",
+        &plain(http.bad_heads),
+    );
+    one(
+        "baro_listen_slow_total",
+        "counter",
+        "Requests whose head took too long.",
+        &plain(http.slow),
+    );
+    one(
+        "baro_listen_faults_total",
+        "counter",
+        "Requests that met a fault of the listener.",
+        &plain(http.panics),
+    );
+    one(
+        "baro_listen_in_flight_bytes",
+        "gauge",
+        "Memory of requests that are under way.",
+        &plain(app.flight.used_bytes()),
+    );
+    one(
+        "baro_listen_in_flight_bytes_max",
+        "gauge",
+        "What they may take.",
+        &plain(app.flight.max_bytes()),
+    );
+    one(
+        "baro_listen_rings",
+        "gauge",
+        "Rings that it pushes into now.",
+        &plain(app.lanes.attached() as u64),
+    );
     text
 }

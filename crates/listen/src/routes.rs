@@ -108,7 +108,9 @@ impl App {
         match (request.method.as_str(), request.path.as_str()) {
             ("POST", "/write") => ("/write", self.write(Dialect::V1, request, body)),
             ("POST", "/api/v2/write") => ("/api/v2/write", self.write(Dialect::V2, request, body)),
-            ("POST", "/api/v3/write_lp") => ("/api/v3/write_lp", self.write(Dialect::V3, request, body)),
+            ("POST", "/api/v3/write_lp") => {
+                ("/api/v3/write_lp", self.write(Dialect::V3, request, body))
+            }
             ("POST", "/api/v1/write") => ("/api/v1/write", self.remote_write(request, body)),
             ("POST" | "GET", "/query") => ("/query", self.create(request, body)),
             ("GET" | "HEAD", "/ping") => ("/ping", Response::empty(204)),
@@ -120,8 +122,8 @@ impl App {
             }
             (
                 _,
-                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/query" | "/ping"
-                | "/health" | "/ready" | "/metrics",
+                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/query"
+                | "/ping" | "/health" | "/ready" | "/metrics",
             ) => {
                 let said = format!("expected another method than {} here", request.method);
                 ("other", Response::error(405, &said).with("Allow", "GET, HEAD, POST"))
@@ -140,7 +142,8 @@ impl Service for App {
         let (endpoint, response) = self.route(request, body);
         self.metrics.answered(endpoint, response.status);
         // Clients look for these two.
-        let response = response.with("X-Influxdb-Version", concat!("barograph-", env!("CARGO_PKG_VERSION")));
+        let response =
+            response.with("X-Influxdb-Version", concat!("barograph-", env!("CARGO_PKG_VERSION")));
         response.with("X-Influxdb-Build", "barograph")
     }
 }

@@ -37,7 +37,12 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     let server = Server::bind(http, limits)?;
     let asks = options.require_token || !http.iter().all(is_loopback);
     let app = App {
-        lanes: Lanes::new(store, options.rings.as_deref(), usize::from(options.lanes), options.new_series),
+        lanes: Lanes::new(
+            store,
+            options.rings.as_deref(),
+            usize::from(options.lanes),
+            options.new_series,
+        ),
         acks: Acks::default(),
         flight: Flight::new(options.in_flight),
         gate: Gate::new(&options.tokens, asks),

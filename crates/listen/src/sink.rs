@@ -72,13 +72,19 @@ impl Faults {
         self.piece.dedup();
         self.lines += self.piece.len() as u64;
         self.piece.clear();
-        let mut at = (line, [carried, bytes.get(..bytes.len().min(SHOWN_BYTES)).unwrap_or_default()].concat());
+        let mut at = (
+            line,
+            [carried, bytes.get(..bytes.len().min(SHOWN_BYTES)).unwrap_or_default()].concat(),
+        );
         let mut rest = bytes;
         for fault in self.first.iter_mut().skip(self.resolved) {
             while at.0 < fault.line {
                 let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
                 rest = rest.get(end + 1..).unwrap_or_default();
-                at = (at.0 + 1, rest.get(..rest.len().min(SHOWN_BYTES)).unwrap_or_default().to_vec());
+                at = (
+                    at.0 + 1,
+                    rest.get(..rest.len().min(SHOWN_BYTES)).unwrap_or_default().to_vec(),
+                );
             }
             if at.0 == fault.line {
                 fault.begins = shown(&at.1);
@@ -95,7 +101,8 @@ fn shown(bytes: &[u8]) -> String {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match str::from_utf8(line) {
         Ok(text) => text.to_owned(),
-        Err(error) => String::from_utf8_lossy(line.get(..error.valid_up_to()).unwrap_or_default()).into_owned(),
+        Err(error) => String::from_utf8_lossy(line.get(..error.valid_up_to()).unwrap_or_default())
+            .into_owned(),
     }
 }
 
@@ -222,8 +229,8 @@ impl<'a> Sink<'a> {
         intake.came_at(clock::realtime_ns());
         let before = intake.fed.samples;
         let faults = &mut self.faults;
-        let result = work(intake, faults)
-            .and_then(|()| intake.flush(&mut |refusal| faults.refuse(refusal)));
+        let result =
+            work(intake, faults).and_then(|()| intake.flush(&mut |refusal| faults.refuse(refusal)));
         self.samples += intake.fed.samples.saturating_sub(before);
         self.pushed = Some((view, generation, intake.next_sequence()));
         result.map_err(|error| Overload::Ring(error.to_string()))
@@ -258,7 +265,8 @@ mod tests {
                 lines.for_each(|line| sink.faults.add(line, || "x".to_owned()));
                 assert!(sink.piece(bytes, |_, _| Ok(())).is_err(), "there is no ring");
             }
-            let begins: Vec<&str> = sink.faults.first.iter().map(|fault| fault.begins.as_str()).collect();
+            let begins: Vec<&str> =
+                sink.faults.first.iter().map(|fault| fault.begins.as_str()).collect();
             let expected = ["one 1", "two two two two two ", "three", "éééééééééé", "five"];
             assert_eq!(begins, expected, "cut at {cut}");
             assert_eq!(sink.faults.lines, 5);

@@ -68,9 +68,10 @@ pub(crate) fn run(command: &TokenCommand) -> Result<Outcome> {
             let file = TokenFile::at(&place.tokens);
             let Some(token) = file.change(|tokens| tokens.remove(id))? else {
                 let path = place.tokens.display();
-                return Err(
-                    format!("expected the id of a token in {path} (baro token list), found {id:?}").into()
-                );
+                return Err(format!(
+                    "expected the id of a token in {path} (baro token list), found {id:?}"
+                )
+                .into());
             };
             match place.format {
                 Format::Text => say!("token {} is revoked", token.id),

@@ -72,7 +72,11 @@ impl<'w, 's> Body<'w, 's> {
         let read = read.and_then(|count| {
             self.unpacked = self.unpacked.saturating_add(count as u64);
             let too_large = self.unpacked > self.limit_bytes;
-            if too_large { Err(BodyError::TooLarge { limit_bytes: self.limit_bytes }) } else { Ok(count) }
+            if too_large {
+                Err(BodyError::TooLarge { limit_bytes: self.limit_bytes })
+            } else {
+                Ok(count)
+            }
         });
         read.inspect_err(|error| self.failed = Some(error.clone()))
     }

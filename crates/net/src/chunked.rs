@@ -89,7 +89,9 @@ impl Chunks {
         };
         self.place = match self.place {
             Place::Behind if line.is_empty() => Place::Size,
-            Place::Behind => return Err("expected the end of a chunk, found more bytes than it has"),
+            Place::Behind => {
+                return Err("expected the end of a chunk, found more bytes than it has");
+            }
             Place::Trailer if line.is_empty() => Place::End,
             Place::Trailer => {
                 self.trailers += 1;
@@ -117,7 +119,8 @@ fn size(line: &[u8]) -> Result<u64, &'static str> {
     // Some write spaces before the semicolon.
     let digits = if extension.is_empty() { digits } else { digits.trim_ascii_end() };
     let clean = extension.iter().all(|byte| *byte == b'\t' || (*byte >= b' ' && *byte != 127));
-    if digits.is_empty() || digits.len() > 16 || !digits.iter().all(u8::is_ascii_hexdigit) || !clean {
+    if digits.is_empty() || digits.len() > 16 || !digits.iter().all(u8::is_ascii_hexdigit) || !clean
+    {
         return Err(wrong);
     }
     let text = str::from_utf8(digits).map_err(|_| wrong)?;

@@ -60,9 +60,8 @@ pub(crate) fn serve(place: &Place, shared: &Shared<'_>, service: &dyn Service) {
 /// The next request.
 fn next(place: &Place, wire: &mut Wire<'_>, shared: &Shared<'_>) -> Result<Request, NoRequest> {
     let Limits { head_ns, idle_ns, headers, .. } = *shared.limits;
-    let refused = |status, said: &str| {
-        NoRequest::Refused(Refusal { status, said: said.to_owned() })
-    };
+    let refused =
+        |status, said: &str| NoRequest::Refused(Refusal { status, said: said.to_owned() });
     if wire.buffered().is_empty() {
         place.is_idle();
         if shared.stop.load(Relaxed) {
@@ -90,12 +89,18 @@ fn next(place: &Place, wire: &mut Wire<'_>, shared: &Shared<'_>) -> Result<Reque
         let left_ns = end_ns.saturating_sub(clock::monotonic_ns());
         match wire.fill(left_ns) {
             _ if left_ns == 0 => {
-                return Err(refused(408, "expected the whole head of a request, found a part of it"));
+                return Err(refused(
+                    408,
+                    "expected the whole head of a request, found a part of it",
+                ));
             }
             Ok(0) => return Err(NoRequest::End),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::TimedOut => {
-                return Err(refused(408, "expected the whole head of a request, found a part of it"));
+                return Err(refused(
+                    408,
+                    "expected the whole head of a request, found a part of it",
+                ));
             }
             Err(_) => return Err(NoRequest::End),
         }
@@ -119,14 +124,16 @@ fn answer(
     let response = match too_large {
         true => {
             let limit = shared.limits.body_bytes;
-            let said = format!("expected a body of at most {limit} bytes, found more: send it in parts");
+            let said =
+                format!("expected a body of at most {limit} bytes, found more: send it in parts");
             Response::error(413, &said).closing()
         }
         // A fault of ours costs this request, and no other one.
         false => catch_unwind(AssertUnwindSafe(|| service.answer(request, &mut body)))
             .unwrap_or_else(|_| {
                 shared.counters.panics.fetch_add(1, Relaxed);
-                Response::error(500, "a fault of the server; nothing of this is acknowledged").closing()
+                Response::error(500, "a fault of the server; nothing of this is acknowledged")
+                    .closing()
             }),
     };
     let whole = !response.closes && body.read_over();

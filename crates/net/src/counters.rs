@@ -43,7 +43,8 @@ pub struct Counted {
 
 impl Counters {
     pub(crate) fn answered(&self, status: u16) {
-        *self.answers.lock().unwrap_or_else(PoisonError::into_inner).entry(status).or_default() += 1;
+        *self.answers.lock().unwrap_or_else(PoisonError::into_inner).entry(status).or_default() +=
+            1;
     }
 
     /// The counters now.

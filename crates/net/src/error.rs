@@ -44,7 +44,10 @@ impl fmt::Display for BodyError {
             BodyError::Malformed(said) => f.write_str(said),
             BodyError::Stalled { waited_ns } => {
                 let seconds = waited_ns / 1_000_000_000;
-                write!(f, "expected the rest of the body, found nothing or too little for {seconds} s")
+                write!(
+                    f,
+                    "expected the rest of the body, found nothing or too little for {seconds} s"
+                )
             }
             BodyError::Gone => {
                 f.write_str("expected the rest of the body, found the end of the connection")

@@ -8,7 +8,10 @@ use std::io::{self, BufRead, ErrorKind, Read};
 pub(crate) type Unpacking<R> = MultiGzDecoder<R>;
 
 /// The next unpacked bytes; 0 at the end.
-pub(crate) fn read<R: BufRead>(from: &mut Unpacking<R>, into: &mut [u8]) -> Result<usize, BodyError> {
+pub(crate) fn read<R: BufRead>(
+    from: &mut Unpacking<R>,
+    into: &mut [u8],
+) -> Result<usize, BodyError> {
     loop {
         match from.read(into) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -125,14 +125,21 @@ fn of(
     headers: Vec<(String, String)>,
 ) -> Result<Request, Refusal> {
     let all = |name: &'static str| {
-        headers.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+        headers
+            .iter()
+            .filter(move |(own, _)| own.eq_ignore_ascii_case(name))
+            .map(|(_, v)| v.as_str())
     };
     match all("host").count() {
         0 if is_1_1 => return refused(400, "expected a header Host, found none"),
         0 | 1 => {}
         _ => return refused(400, "expected one header Host, found several"),
     }
-    let framing = framing(is_1_1, &all("content-length").collect::<Vec<_>>(), &all("transfer-encoding").collect::<Vec<_>>())?;
+    let framing = framing(
+        is_1_1,
+        &all("content-length").collect::<Vec<_>>(),
+        &all("transfer-encoding").collect::<Vec<_>>(),
+    )?;
     // Of a target with a scheme the host is passed over.
     let target = match target.split_once("://") {
         Some((scheme, rest)) if !scheme.contains('/') => {
@@ -145,7 +152,9 @@ fn of(
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let has = |name: &'static str, word: &str| {
-        all(name).flat_map(|value| value.split(',')).any(|one| one.trim().eq_ignore_ascii_case(word))
+        all(name)
+            .flat_map(|value| value.split(','))
+            .any(|one| one.trim().eq_ignore_ascii_case(word))
     };
     let keeps_alive = match is_1_1 {
         true => !has("connection", "close"),
@@ -196,7 +205,9 @@ fn framing(is_1_1: bool, lengths: &[&str], codings: &[&str]) -> Result<Framing, 
             let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
             match length.parse() {
                 Ok(bytes) if digits => Ok(Framing::Length(bytes)),
-                _ => refused(400, "expected Content-Length as one plain number, found another text"),
+                _ => {
+                    refused(400, "expected Content-Length as one plain number, found another text")
+                }
             }
         }
         _ => refused(400, "expected one header Content-Length, found several"),
@@ -233,7 +244,10 @@ mod tests {
         assert!(found.keeps_alive && found.expects_continue);
         let old = read("GET http://a:1/x HTTP/1.0\r\n\r\n").unwrap();
         assert_eq!((old.path.as_str(), old.keeps_alive), ("/x", false));
-        assert_eq!(read("GET /x HTTP/1.1\r\nHost: a\r\nConnection: a, Close\r\n\r\n").unwrap().keeps_alive, false);
+        assert_eq!(
+            read("GET /x HTTP/1.1\r\nHost: a\r\nConnection: a, Close\r\n\r\n").unwrap().keeps_alive,
+            false
+        );
     }
 
     #[test]
@@ -264,10 +278,15 @@ mod tests {
         ] {
             assert_eq!(status(lines), 400, "{lines:?}");
         }
-        for lines in ["Transfer-Encoding: gzip", "Transfer-Encoding: chunked, chunked", "Transfer-Encoding: xchunked"] {
+        for lines in [
+            "Transfer-Encoding: gzip",
+            "Transfer-Encoding: chunked, chunked",
+            "Transfer-Encoding: xchunked",
+        ] {
             assert_eq!(status(lines), 501, "{lines:?}");
         }
-        for text in ["GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\n", "\nGET /"] {
+        for text in ["GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\n", "\nGET /"]
+        {
             assert_eq!(end(text.as_bytes(), 0).unwrap_err().status, 400, "{text:?}");
         }
         let other = |text: &str| read(text).map(|_| 200).unwrap_or_else(|refusal| refusal.status);
@@ -276,7 +295,10 @@ mod tests {
         assert_eq!(other("GET / HTTP/3.0\r\nHost: a\r\n\r\n"), 505);
         assert_eq!(other("PRI * HTTP/2.0\r\n\r\n"), 505);
         assert_eq!(other("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
-        assert_eq!(other(&format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(8))), 431);
+        assert_eq!(
+            other(&format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(8))),
+            431
+        );
         assert_eq!(status("Expect: 200"), 417);
         assert_eq!(status("Content-Encoding: gzip\r\nContent-Encoding: br"), 415);
     }

@@ -63,7 +63,8 @@ impl Places {
             let now_ns = clock::monotonic_ns();
             let idle = taken.1.values().filter_map(|place| {
                 let since_ns = place.idle_ns.load(Relaxed);
-                (since_ns > 0 && now_ns.saturating_sub(since_ns) > IDLE_NS).then_some((since_ns, place.id))
+                (since_ns > 0 && now_ns.saturating_sub(since_ns) > IDLE_NS)
+                    .then_some((since_ns, place.id))
             });
             let Some((_, id)) = idle.min() else { return Entered::Full(tcp) };
             if let Some(place) = taken.1.remove(&id) {

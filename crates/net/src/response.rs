@@ -65,8 +65,7 @@ impl Response {
     pub(crate) fn bytes(&self, without_body: bool, closes: bool) -> Vec<u8> {
         let status = self.status;
         let now_s = clock::realtime_ns().div_euclid(1_000_000_000);
-        let mut head =
-            format!("HTTP/1.1 {status} {}\r\nDate: {}\r\n", reason(status), date(now_s));
+        let mut head = format!("HTTP/1.1 {status} {}\r\nDate: {}\r\n", reason(status), date(now_s));
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -137,7 +136,7 @@ mod tests {
         let text = String::from_utf8(answer.bytes(false, true)).unwrap();
         assert!(text.starts_with("HTTP/1.1 400 Bad Request\r\nDate: "), "{text}");
         assert!(text.contains("X-Said: a  X: b\r\n"), "{text}");
-        assert!(text.contains("Content-Length: 29\r\nConnection: close\r\n"), "{text}");
+        assert!(text.contains("Content-Length: 28\r\nConnection: close\r\n"), "{text}");
         assert!(text.ends_with("\r\n\r\n{\"error\":\"a \\\"b\\\"\\n\\u0001\"}\n"), "{text}");
         assert!(answer.bytes(true, false).ends_with(b"\r\n\r\n"));
         let none = String::from_utf8(Response::empty(204).bytes(false, false)).unwrap();

@@ -97,7 +97,10 @@ pub struct TokenFault {
 impl fmt::Display for TokenFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TokenFault { line, expected } = self;
-        write!(f, "line {line}: expected {expected}, found another text (the file is written by baro token)")
+        write!(
+            f,
+            "line {line}: expected {expected}, found another text (the file is written by baro token)"
+        )
     }
 }
 
@@ -146,7 +149,8 @@ impl Tokens {
             let mut next = |expected| fields.next().ok_or(fault(expected));
             let id = next("an id")?;
             let access = next("write, read or admin")?;
-            let made_s = next("seconds since 1970")?.parse().map_err(|_| fault("seconds since 1970"))?;
+            let made_s =
+                next("seconds since 1970")?.parse().map_err(|_| fault("seconds since 1970"))?;
             let hash = unhex(next("a hash")?).ok_or(fault("64 hexadecimal digits"))?;
             let (prefix, name) = (next("a prefix")?, next("a name")?);
             let access = Access::ALL.into_iter().find(|one| one.name() == access);
@@ -206,7 +210,10 @@ impl Tokens {
     pub fn find(&self, secret: &str) -> Option<&Token> {
         let hash: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
         // All are looked at, whichever it is.
-        self.tokens.iter().fold(None, |found, token| if is_same(&token.hash, &hash) { Some(token) } else { found })
+        self.tokens.iter().fold(
+            None,
+            |found, token| if is_same(&token.hash, &hash) { Some(token) } else { found },
+        )
     }
 
     /// All of them.

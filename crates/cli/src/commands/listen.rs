@@ -34,8 +34,11 @@ fn program() -> Result<PathBuf> {
     let beside = own.parent().unwrap_or(Path::new(".")).to_owned();
     let found = [beside.clone(), FOLDER.into()].map(|folder| folder.join(PROGRAM));
     found.into_iter().find(|file| files::exists(file)).ok_or_else(|| {
-        format!("expected {PROGRAM} in {} or {FOLDER}, found none: it is built with baro", beside.display())
-            .into()
+        format!(
+            "expected {PROGRAM} in {} or {FOLDER}, found none: it is built with baro",
+            beside.display()
+        )
+        .into()
     })
 }
 
@@ -112,7 +115,8 @@ impl Http {
             }
         }
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.spawn().map_err(|error| format!("{PROGRAM} cannot be started: {error}"))?;
+        let child =
+            command.spawn().map_err(|error| format!("{PROGRAM} cannot be started: {error}"))?;
         Ok(Some(Beside { command, child: Some(child), again_ns: 0 }))
     }
 }

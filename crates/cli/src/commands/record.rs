@@ -269,7 +269,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         _ => frame_bytes,
     };
     let mut options = arguments.tuning.options(record_bytes);
-    let yields = arguments.attach.is_some() || arguments.http.rings() > 0 || feeds.iter().any(|feed| !feed.can_wait());
+    let yields = arguments.attach.is_some()
+        || arguments.http.rings() > 0
+        || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
     let mut settles = Settles::start(&arguments.store, arguments.keeping.run_retention())?;

@@ -33,7 +33,9 @@ impl Dialect {
                 };
                 Response::json(status, json!({ "code": code, "message": said }).to_string())
             }
-            Dialect::V3 => Response::json(status, json!({ "error": said, "data": null }).to_string()),
+            Dialect::V3 => {
+                Response::json(status, json!({ "error": said, "data": null }).to_string())
+            }
         };
         if status == 503 { response.with("Retry-After", "1") } else { response }
     }
@@ -56,7 +58,9 @@ impl Dialect {
         let limit = faults.no_more >= bad && bad > 0;
         match self {
             Dialect::V1 => self.error(400, &format!("partial write: {said}; {of}; dropped={bad}")),
-            Dialect::V2 => self.error(400, &format!("partial write: {said}; {of}, {bad} lines dropped")),
+            Dialect::V2 => {
+                self.error(400, &format!("partial write: {said}; {of}, {bad} lines dropped"))
+            }
             Dialect::V3 => {
                 let data = faults.first.iter().map(|fault| {
                     json!({
@@ -71,7 +75,8 @@ impl Dialect {
                     false => "parsing failed for write_lp endpoint",
                 };
                 let status = if limit { 422 } else { 400 };
-                let body = json!({ "error": error, "data": data, "message": of, "lines_refused": bad });
+                let body =
+                    json!({ "error": error, "data": data, "message": of, "lines_refused": bad });
                 Response::json(status, body.to_string())
             }
         }

@@ -8,8 +8,8 @@ use crate::routes::App;
 use crate::sink::{Faults, Overload, Sink};
 use baro_ingest::{Intake, Row, Types};
 use baro_net::{Body, BodyError, Encoding, Request, Response};
-use baro_sources::influx::{InfluxError, InfluxParser, InfluxSample, LINE_BYTES_MAX};
 use baro_sources::Times;
+use baro_sources::influx::{InfluxError, InfluxParser, InfluxSample, LINE_BYTES_MAX};
 
 /// A piece of the body: a few hundred lines, which go into a record together.
 const PIECE_BYTES: usize = 32 << 10;
@@ -150,7 +150,10 @@ fn take(
     if !series.starts_with(&pass.prefix) {
         faults.add(*line, || {
             let found: String = series.chars().take(100).collect();
-            format!("expected a series that begins with {:?}, as the token says, found {found}", pass.prefix)
+            format!(
+                "expected a series that begins with {:?}, as the token says, found {found}",
+                pass.prefix
+            )
         });
         return Ok(());
     }
@@ -161,7 +164,13 @@ fn take(
 }
 
 /// Takes the lines of a request, and answers.
-pub(crate) fn answer(app: &App, pass: &Pass, how: How, request: &Request, body: &mut Body<'_, '_>) -> Response {
+pub(crate) fn answer(
+    app: &App,
+    pass: &Pass,
+    how: How,
+    request: &Request,
+    body: &mut Body<'_, '_>,
+) -> Response {
     if let Encoding::Other(other) = &request.encoding {
         let said = format!("expected Content-Encoding gzip or identity, found {other}");
         return how.dialect.error(415, &said);

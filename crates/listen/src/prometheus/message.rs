@@ -115,7 +115,12 @@ fn check(series: &[u8]) -> Result<(), Malformed> {
     Ok(())
 }
 
-fn fill(series: &mut Series, message: &[u8], version: Version, symbols: &[&[u8]]) -> Result<(), Wrong> {
+fn fill(
+    series: &mut Series,
+    message: &[u8],
+    version: Version,
+    symbols: &[&[u8]],
+) -> Result<(), Wrong> {
     series.name.clear();
     series.samples.clear();
     series.beside = Beside::default();
@@ -154,7 +159,8 @@ fn name(labels: &mut [(&str, &str)], out: &mut String) -> Result<(), &'static st
     if labels.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
         return Err("expected each label once, found one of them twice");
     }
-    let metric = labels.iter().find(|(label, _)| *label == "__name__").map_or("", |(_, value)| *value);
+    let metric =
+        labels.iter().find(|(label, _)| *label == "__name__").map_or("", |(_, value)| *value);
     if metric.is_empty() {
         return Err("expected a label __name__, found none");
     }
@@ -193,7 +199,9 @@ fn referred<'a>(
     };
     while let Some(first) = list.packed() {
         let second = list.packed();
-        let Some(second) = second else { return Ok(Err("expected pairs of labels, found half of one")) };
+        let Some(second) = second else {
+            return Ok(Err("expected pairs of labels, found half of one"));
+        };
         match symbol(first?).zip(symbol(second?)) {
             Some(_) if labels.len() > LABELS_MAX => return Ok(Ok(())),
             Some(label) => labels.push(label),
@@ -254,16 +262,27 @@ mod tests {
         ];
         let second = [label_field("job", "x"), sample_field(7, 2.0)];
         let third = [label_field("__name__", "h"), bytes_field(4, b""), bytes_field(3, b"")];
-        [bytes_field(1, &first.concat()), bytes_field(3, b"\x08\x01"), bytes_field(1, &second.concat()), bytes_field(1, &third.concat())]
-            .concat()
+        [
+            bytes_field(1, &first.concat()),
+            bytes_field(3, b"\x08\x01"),
+            bytes_field(1, &second.concat()),
+            bytes_field(1, &third.concat()),
+        ]
+        .concat()
     }
 
     fn two() -> Vec<u8> {
-        let symbols = ["", "__name__", "up", "job", "a"].map(|text| bytes_field(4, text.as_bytes()));
+        let symbols =
+            ["", "__name__", "up", "job", "a"].map(|text| bytes_field(4, text.as_bytes()));
         let series = [bytes_field(1, &[3, 4, 1, 2]), sample_field(5, 1.5), bytes_field(3, b"")];
         let bad = [bytes_field(1, &[1, 9]), sample_field(5, 1.5)];
         let half = [bytes_field(1, &[1])];
-        let parts = [symbols.concat(), bytes_field(5, &series.concat()), bytes_field(5, &bad.concat()), bytes_field(5, &half.concat())];
+        let parts = [
+            symbols.concat(),
+            bytes_field(5, &series.concat()),
+            bytes_field(5, &bad.concat()),
+            bytes_field(5, &half.concat()),
+        ];
         parts.concat()
     }
 
@@ -272,7 +291,8 @@ mod tests {
         read::<()>(message, version, |number, series| {
             found.push(match series {
                 Ok(Series { name, samples, beside }) => {
-                    let samples: Vec<_> = samples.iter().map(|(time, value)| (*time, value.to_bits())).collect();
+                    let samples: Vec<_> =
+                        samples.iter().map(|(time, value)| (*time, value.to_bits())).collect();
                     let Beside { histograms, exemplars } = beside;
                     format!("{number} {name} {samples:x?} {histograms} {exemplars}")
                 }

@@ -31,7 +31,9 @@ fn version(request: &Request) -> Result<Version, String> {
     match (kind.eq_ignore_ascii_case(CONTENT_TYPE), proto) {
         (true, None | Some("prometheus.WriteRequest")) => Ok(Version::One),
         (true, Some(PROTO_2)) => Ok(Version::Two),
-        _ => Err(format!("expected Content-Type {CONTENT_TYPE}, also with proto={PROTO_2}, found {said:?}")),
+        _ => Err(format!(
+            "expected Content-Type {CONTENT_TYPE}, also with proto={PROTO_2}, found {said:?}"
+        )),
     }
 }
 
@@ -60,7 +62,12 @@ struct Counts {
     exemplars: u64,
 }
 
-pub(crate) fn answer(app: &App, pass: &Pass, request: &Request, body: &mut Body<'_, '_>) -> Response {
+pub(crate) fn answer(
+    app: &App,
+    pass: &Pass,
+    request: &Request,
+    body: &mut Body<'_, '_>,
+) -> Response {
     let version = match version(request) {
         Ok(version) => version,
         Err(said) => return refused(415, &said),
@@ -80,24 +87,36 @@ pub(crate) fn answer(app: &App, pass: &Pass, request: &Request, body: &mut Body<
         }
         Err(Ended::Refused(status, said)) => answered(status, &said, 0),
         Ok(()) => {
-            let mut said: Vec<String> = sink.faults.first.iter().take(FAULTS_TOLD).map(|fault| {
-                format!("series {}: {}", fault.line, fault.said)
-            }).collect();
+            let mut said: Vec<String> = sink
+                .faults
+                .first
+                .iter()
+                .take(FAULTS_TOLD)
+                .map(|fault| format!("series {}: {}", fault.line, fault.said))
+                .collect();
             let more = sink.faults.lines.saturating_sub(said.len() as u64);
             if more > 0 {
                 said.push(format!("{more} series more were refused"));
             }
             let Counts { series, histograms, exemplars } = counts;
             if histograms > 0 {
-                said.push(format!("{histograms} native histograms were refused: a store has no place for them"));
+                said.push(format!(
+                    "{histograms} native histograms were refused: a store has no place for them"
+                ));
             }
             if exemplars > 0 && version == Version::Two {
-                said.push(format!("{exemplars} exemplars were refused: a store has no place for them"));
+                said.push(format!(
+                    "{exemplars} exemplars were refused: a store has no place for them"
+                ));
             }
             if said.is_empty() {
                 return answered(204, "", sink.samples);
             }
-            let text = format!("{}; {} samples of {series} series are kept", said.join("; "), sink.samples);
+            let text = format!(
+                "{}; {} samples of {series} series are kept",
+                said.join("; "),
+                sink.samples
+            );
             answered(400, &text, sink.samples)
         }
     }
@@ -124,7 +143,8 @@ fn take(
 ) -> Result<(), Ended> {
     let said = body.said_bytes().unwrap_or(PACKED_BYTES_MAX as u64).min(PACKED_BYTES_MAX as u64);
     let mut share = app.flight.take(said).map_err(Overload::from)?;
-    let too_large = |bytes: usize| Ended::Refused(413, format!("expected at most {bytes} bytes, found more"));
+    let too_large =
+        |bytes: usize| Ended::Refused(413, format!("expected at most {bytes} bytes, found more"));
     let packed = match body.read_whole(PACKED_BYTES_MAX) {
         Ok(packed) => packed,
         Err(error) => return Err(Ended::Refused(error.status(), error.to_string())),
@@ -158,17 +178,23 @@ fn take(
             counts.exemplars += series.beside.exemplars;
             if !series.name.starts_with(&pass.prefix) {
                 faults.add(number, || {
-                    format!("expected a series that begins with {:?}, as the token says", pass.prefix)
+                    format!(
+                        "expected a series that begins with {:?}, as the token says",
+                        pass.prefix
+                    )
                 });
                 return Ok(());
             }
             for (time_ms, value) in &series.samples {
                 let Some(time_ns) = time_ms.checked_mul(NS_PER_MS) else {
-                    faults.add(number, || "expected a time from 1677 to 2262, found another".to_owned());
+                    faults.add(number, || {
+                        "expected a time from 1677 to 2262, found another".to_owned()
+                    });
                     continue;
                 };
                 let (value, types) = (Value::Float(*value), Types::As(Type::F64));
-                let row = Row { line: number, series: &series.name, time_ns, value, types, joint: None };
+                let row =
+                    Row { line: number, series: &series.name, time_ns, value, types, joint: None };
                 intake.take(&row, &mut |refusal| faults.refuse(refusal))?;
             }
             intake.push_if_much(&mut |refusal| faults.refuse(refusal)).map(drop)

@@ -53,7 +53,8 @@ impl Client {
         }
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let answer = Answer { status, head, body: String::new() };
-        let length: usize = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        let length: usize =
+            answer.header("content-length").map_or(0, |length| length.parse().unwrap());
         let mut body = vec![0; length];
         self.reader.read_exact(&mut body).ok()?;
         Some(Answer { body: String::from_utf8(body).unwrap(), ..answer })
@@ -63,7 +64,9 @@ impl Client {
     pub(crate) fn ask(&mut self, line: &str, headers: &str, body: impl AsRef<[u8]>) -> Answer {
         let body = body.as_ref();
         let length = body.len();
-        self.send(format!("{line} HTTP/1.1\r\nHost: a\r\n{headers}Content-Length: {length}\r\n\r\n"));
+        self.send(format!(
+            "{line} HTTP/1.1\r\nHost: a\r\n{headers}Content-Length: {length}\r\n\r\n"
+        ));
         self.send(body);
         self.answer().expect("an answer")
     }

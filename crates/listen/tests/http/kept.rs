@@ -22,13 +22,21 @@ fn what_was_acknowledged_is_there_after_recorder_and_listener_were_killed() {
             scope.spawn(move || {
                 let mut connection = crate::client::Client::to(address);
                 for at in 0.. {
-                    let lines: Vec<String> = (0..20).map(|n| format!("m,c={client} v={at}.5 {}", TIME + at * 20 + n)).collect();
+                    let lines: Vec<String> = (0..20)
+                        .map(|n| format!("m,c={client} v={at}.5 {}", TIME + at * 20 + n))
+                        .collect();
                     let text = lines.join("\n");
-                    connection.send(format!("POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{text}", text.len()));
+                    connection.send(format!(
+                        "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{text}",
+                        text.len()
+                    ));
                     // Another answer, or none, promises nothing.
                     match connection.answer() {
                         Some(answer) if answer.status == 204 => {
-                            acknowledged.lock().unwrap().extend((0..20).map(|n| (client, TIME + at * 20 + n)));
+                            acknowledged
+                                .lock()
+                                .unwrap()
+                                .extend((0..20).map(|n| (client, TIME + at * 20 + n)));
                         }
                         _ => break,
                     }
@@ -95,7 +103,8 @@ fn a_full_ring_is_said_and_loses_nothing() {
     scene.signal_recorder(STOP);
     // The ring has 1 MiB; what is pushed and not waited for fills it.
     let request = |first: i64| {
-        let lines: Vec<String> = (first..first + 5_000).map(|at| format!("m v={at} {}", TIME + at)).collect();
+        let lines: Vec<String> =
+            (first..first + 5_000).map(|at| format!("m v={at} {}", TIME + at)).collect();
         lines.join("\n")
     };
     let (mut pushed, mut first) = (0, 1);
@@ -116,5 +125,10 @@ fn a_full_ring_is_said_and_loses_nothing() {
     scene.end_recorder();
     let found = scene.of("m_v");
     assert_eq!(found.len() as i64, first + 5_000);
-    assert!(found.iter().zip(0..).all(|((time_ns, value), at)| *time_ns == TIME + at && *value == format!("{at}.0")));
+    assert!(
+        found
+            .iter()
+            .zip(0..)
+            .all(|((time_ns, value), at)| *time_ns == TIME + at && *value == format!("{at}.0"))
+    );
 }

@@ -45,24 +45,51 @@ fn both_versions_are_written_and_what_has_no_place_is_counted() {
     let Some(mut scene) = Scene::new("remote", &[]) else { return };
     let mut client = scene.client();
     let stale = f64::from_bits(0x7ff0_0000_0000_0002);
-    let series = [label("__name__", "up"), label("job", "x"), sample(TIME_MS, 1.0), sample(TIME_MS + 1, stale)];
+    let series = [
+        label("__name__", "up"),
+        label("job", "x"),
+        sample(TIME_MS, 1.0),
+        sample(TIME_MS + 1, stale),
+    ];
     let first = send(&mut client, ONE, &field(1, &series.concat()));
-    assert_eq!((first.status, first.header("x-prometheus-remote-write-samples-written")), (204, Some("2")));
+    assert_eq!(
+        (first.status, first.header("x-prometheus-remote-write-samples-written")),
+        (204, Some("2"))
+    );
     let symbols = ["", "__name__", "up", "job", "y"].map(|text| field(4, text.as_bytes()));
     let series = [field(1, &[1, 2, 3, 4]), sample(TIME_MS, 2.0)];
     let message = [symbols.concat(), field(5, &series.concat())].concat();
     let second = send(&mut client, TWO, &message);
-    assert_eq!((second.status, second.header("x-prometheus-remote-write-samples-written")), (204, Some("1")));
+    assert_eq!(
+        (second.status, second.header("x-prometheus-remote-write-samples-written")),
+        (204, Some("1"))
+    );
     // A histogram and a series without a name beside a good one.
     let histogram = field(5, &[field(1, &[1, 2, 3, 4]), field(3, b"")].concat());
     let nameless = field(5, &[field(1, &[3, 4]), sample(TIME_MS, 9.0)].concat());
     let good = field(5, &[field(1, &[1, 2, 3, 4]), sample(TIME_MS + 5, 3.0)].concat());
     let message = [symbols.concat(), histogram, nameless, good].concat();
     let part = send(&mut client, TWO, &message);
-    assert_eq!((part.status, part.header("x-prometheus-remote-write-samples-written")), (400, Some("1")));
-    assert!(part.body.contains("series 2: expected a label __name__") && part.body.contains("1 native histograms"), "{part:?}");
+    assert_eq!(
+        (part.status, part.header("x-prometheus-remote-write-samples-written")),
+        (400, Some("1"))
+    );
+    assert!(
+        part.body.contains("series 2: expected a label __name__")
+            && part.body.contains("1 native histograms"),
+        "{part:?}"
+    );
 
-    assert_eq!(client.ask("POST /api/v1/write", &format!("Content-Type: {ONE}\r\nContent-Encoding: zstd\r\n"), "x").status, 415);
+    assert_eq!(
+        client
+            .ask(
+                "POST /api/v1/write",
+                &format!("Content-Type: {ONE}\r\nContent-Encoding: zstd\r\n"),
+                "x"
+            )
+            .status,
+        415
+    );
     assert_eq!(send(&mut client, "application/json", b"{}").status, 415);
     assert_eq!(send(&mut client, ONE, b"\xff\xff").status, 400);
     // A block that says it is 4 GiB, in a few bytes.

@@ -69,8 +69,9 @@ impl Scene {
         command.args(["--exact", "scene::a_recorder_of_another_process", "--nocapture"]);
         command.env("BARO_HTTP_FOLDER", &self.folder).env("BARO_HTTP_RINGS", &self.rings);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = lines.map_while(Result::ok).any(|line| line.ends_with("ready"));
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let ready = lines.any(|line| line.ends_with("ready"));
+        std::thread::spawn(move || lines.for_each(drop));
         assert!(ready, "the recorder has not opened the store");
         self.recorder = Some(child);
     }
@@ -78,7 +79,11 @@ impl Scene {
     /// A listener, and waits until it has its rings.
     pub(crate) fn listen(&mut self, options: &[&str]) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_baro-listen"));
-        command.arg("listen").arg(self.store()).args(["--http", "127.0.0.1:0", "--rings"]).arg(&self.rings);
+        command
+            .arg("listen")
+            .arg(self.store())
+            .args(["--http", "127.0.0.1:0", "--rings"])
+            .arg(&self.rings);
         if !options.contains(&"--lanes") {
             command.args(["--lanes", "2"]);
         }
@@ -148,7 +153,8 @@ impl Scene {
     pub(crate) fn samples(&self) -> BTreeMap<String, Vec<(i64, String)>> {
         let store = Store::open(self.store()).unwrap();
         let mut found = BTreeMap::new();
-        let Ok(columns) = store.query("*").columns() else { return found };
+        // A store without series has none to select.
+        let Ok(columns) = store.query("{__name__=~\".+\"}").columns() else { return found };
         for column in columns {
             let column = column.unwrap();
             let rows = column.times_ns().iter().zip(column.rows()).map(|(time_ns, (_, value))| {

@@ -21,7 +21,9 @@ fn a_token_lets_through_what_it_says_and_is_revoked_without_a_restart() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("tokens").to_str().unwrap().to_owned();
-    let Some(mut scene) = Scene::new("tokens", &["--tokens", &file, "--require-token"]) else { return };
+    let Some(mut scene) = Scene::new("tokens", &["--tokens", &file, "--require-token"]) else {
+        return;
+    };
     let mut client = scene.client();
     let line = format!("rig_m v=1 {TIME}");
     let write = |client: &mut crate::client::Client, header: &str, text: &str| {
@@ -77,7 +79,8 @@ fn an_address_that_others_reach_is_refused_without_token_or_tls() {
     let file = std::env::temp_dir().join(format!("baro-no-tokens-{}", std::process::id()));
     let file = file.to_str().unwrap();
     let open = |options: &[&str]| {
-        let output = listen(&[&["listen", "/", "--http", "0.0.0.0:0", "--tokens", file], options].concat());
+        let output =
+            listen(&[&["listen", "/", "--http", "0.0.0.0:0", "--tokens", file], options].concat());
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };

@@ -48,9 +48,10 @@ impl TokenFile {
 
     fn parts(&self) -> baro_sys::Result<(&Path, &str)> {
         let name = self.path.file_name().and_then(|name| name.to_str());
-        let folder = self.path.parent().map(|folder| {
-            if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
-        });
+        let folder = self
+            .path
+            .parent()
+            .map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
         folder.zip(name).ok_or_else(|| {
             let error = io::Error::new(io::ErrorKind::InvalidInput, "expected the path of a file");
             baro_sys::Error::new("open tokens", &self.path, error)
@@ -108,7 +109,8 @@ impl TokenFile {
         let folder = StateFolder::make(folder, FOLDER_MODE)?;
         let lock_name = format!(".{name}.lock");
         let _lock = folder.lock(&lock_name)?.map_err(|_| {
-            let error = io::Error::new(io::ErrorKind::WouldBlock, "another baro token changes it now");
+            let error =
+                io::Error::new(io::ErrorKind::WouldBlock, "another baro token changes it now");
             baro_sys::Error::new("change tokens", &self.path, error)
         })?;
         let text = folder.read_text(name, FILE_BYTES_MAX)?.unwrap_or_default();

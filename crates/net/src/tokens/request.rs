@@ -67,7 +67,12 @@ mod tests {
             assert_eq!(of(line, "/write?p=other").as_deref(), Some("baro_1"), "{line}");
         }
         assert_eq!(of("", "/write?u=user&p=baro_1").as_deref(), Some("baro_1"));
-        for line in ["", "Authorization: Bearer\r\n", "Authorization: Basic !\r\n", "Authorization: Digest x\r\n"] {
+        for line in [
+            "",
+            "Authorization: Bearer\r\n",
+            "Authorization: Basic !\r\n",
+            "Authorization: Digest x\r\n",
+        ] {
             assert_eq!(of(line, "/write?p="), None, "{line}");
         }
     }
