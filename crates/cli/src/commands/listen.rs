@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const PROGRAM: &str = "baro-listen";
-/// Where packages put it, if not beside this program.
-const FOLDER: &str = "/usr/lib/barograph";
+/// Where it is from this program: beside it, or where packages and `make install` put it.
+const FOLDERS: [&str; 3] = [".", "../lib/barograph", "/usr/lib/barograph"];
 /// SIGTERM.
 const TERMINATE: i32 = 15;
 /// Requests that are under way have 5 s, and then it ends.
@@ -32,13 +32,11 @@ pub(crate) struct Arguments {
 fn program() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let beside = own.parent().unwrap_or(Path::new(".")).to_owned();
-    let found = [beside.clone(), FOLDER.into()].map(|folder| folder.join(PROGRAM));
-    found.into_iter().find(|file| files::exists(file)).ok_or_else(|| {
-        format!(
-            "expected {PROGRAM} in {} or {FOLDER}, found none: it is built with baro",
-            beside.display()
-        )
-        .into()
+    let mut found = FOLDERS.iter().map(|folder| beside.join(folder).join(PROGRAM));
+    found.find(|file| files::exists(file)).ok_or_else(|| {
+        let beside = beside.display();
+        format!("expected {PROGRAM} in {beside} or /usr/lib/barograph, found none: it is built with baro")
+            .into()
     })
 }
 
