@@ -468,6 +468,6 @@ fn a_listener_beside_a_recorder_begins_and_ends_with_it() {
     let status = child.wait().unwrap();
     assert!(status.success(), "{status}: {said:#?}");
     assert!(std::net::TcpStream::connect(&address).is_err(), "it listens still");
-    let rows = text(&run(&["query", &store, "m_v", "--format", "csv"]));
+    let rows = text(&run(&["query", &store, "m_v", "--format", "csv"]), 0);
     assert!(rows.contains(",1.5"), "{rows}");
 }
