@@ -14,6 +14,7 @@ mod import;
 mod info;
 mod init;
 mod list;
+mod listen;
 mod making;
 mod pin;
 mod plan;
@@ -59,6 +60,16 @@ pub(crate) enum Command {
     /// Sources are stdin, datagrams, counters of this machine, and rings of other programs; it records
     /// until they end, or it is told to stop.
     Record(Box<record::Arguments>),
+    /// Take samples over HTTP
+    ///
+    /// Line protocol as InfluxDB takes it and remote write of Prometheus, into a store that `baro record`
+    /// records; a success is said when the samples are durable.
+    Listen(Box<listen::Arguments>),
+    /// Tokens for HTTP
+    ///
+    /// Makes, lists and revokes them.
+    #[command(subcommand, after_help = "Example: baro token new --access write press-3")]
+    Token(baro_command::listen::TokenCommand),
     /// Import samples from files
     ///
     /// CSV, JSON lines, Parquet, Influx line protocol, text of Prometheus.
@@ -162,6 +173,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Record(arguments) => record::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
+        Command::Listen(arguments) => listen::run(&arguments),
+        Command::Token(command) => listen::token(&command),
         Command::Cat(arguments) => cat::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

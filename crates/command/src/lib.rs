@@ -9,6 +9,7 @@
 pub mod failure;
 mod format;
 mod lines;
+pub mod listen;
 pub mod size;
 mod status;
 

@@ -13,6 +13,8 @@
 //! waits for no declaration. Held by `tests/sources.rs` and `tests/import.rs` of the command line, and
 //! by `tests/names.rs`.
 
+mod shared;
+
 use crate::error::Result;
 use crate::fed::Fed;
 use crate::ledger::{Ledger, Unkept};
@@ -20,7 +22,8 @@ use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Undeclared};
 use crate::refusal::{Reason, Refusal, Tell};
 use crate::target::{Columns, Target};
-use crate::types::{Fit, Word, fit};
+use crate::types::{Fit, Misfit, Word, fit, fit_exactly};
+use crate::value::Value;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_sys::clock;
@@ -255,12 +258,16 @@ impl<'a> Intake<'a> {
         if bytes == 0 {
             return Err(Reason::NoName);
         }
-        fit(kind, row.value).map(drop).map_err(Reason::Misfit)
+        self.fits(kind, row.value).map(drop).map_err(Reason::Misfit)
+    }
+
+    fn fits<'v>(&self, kind: Type, value: Value<'v>) -> std::result::Result<Fit<'v>, Misfit<'v>> {
+        if self.manner.exact { fit_exactly(kind, value) } else { fit(kind, value) }
     }
 
     /// Holds a sample of a series of the type `kind`, if it fits.
     fn fit(&mut self, row: &Row<'_>, slot: u32, kind: Type, tell: &mut Tell<'_>) -> Result<()> {
-        let fit = match fit(kind, row.value) {
+        let fit = match self.fits(kind, row.value) {
             Ok(fit) => fit,
             Err(misfit) => {
                 let reason = Reason::Misfit(misfit);

@@ -8,7 +8,7 @@ use crate::types::Word;
 use crate::waiting::Waiting;
 use baro_log::{Catalog, Role, StoreLock, open_folder};
 use baro_ondisk::Type;
-use baro_recorder::{Asked, Producer, Recorder, Refused, Told, Trouble, Waits, attach};
+use baro_recorder::{Asked, Producer, Recorder, Refused, RingView, Told, Trouble, Waits, attach};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,9 @@ pub enum Room<'a> {
     /// It waits as long as anything becomes durable or is settled, and it is not told to stop; after
     /// that, and if the ring refuses a record, there is an error.
     WhileItMoves(&'a Waiting),
+    /// It waits for so many nanoseconds at most; then there is an error, and the ring has refused nothing.
+    /// What it has pushed is in no [`Ledger`]: who needs to know asks how far the ring is durable.
+    AtMost(u64),
 }
 
 /// A ring of the recorder in this process, or of one that runs in another; and how the source that
@@ -109,7 +112,15 @@ impl<'a> Target<'a> {
     /// # Errors
     /// It is no store, its catalog is damaged, or no ring is free.
     pub fn attach(store: &Path, room: Room<'a>) -> Result<Self> {
-        let attached = attach(store, None)?;
+        Self::attach_in(store, None, room)
+    }
+
+    /// The same where the recorder was given a folder for its rings.
+    ///
+    /// # Errors
+    /// As [`Target::attach`].
+    pub fn attach_in(store: &Path, rings: Option<&Path>, room: Room<'a>) -> Result<Self> {
+        let attached = attach(store, rings)?;
         let catalog = Box::new(attached.catalog);
         let writer = Writer::Elsewhere { store: store.to_owned(), catalog };
         Ok(Target::new(Some(attached.producer), writer, room))
@@ -133,7 +144,7 @@ impl<'a> Target<'a> {
         if let Some(producer) = &producer {
             producer.wait_for_room(match room {
                 Room::NotWaitedFor => Waits::Not,
-                Room::Until(_) => Waits::WhileSettled,
+                Room::Until(_) | Room::AtMost(_) => Waits::WhileSettled,
                 Room::WhileItMoves(_) => Waits::Always,
             });
         }
@@ -142,6 +153,21 @@ impl<'a> Target<'a> {
 
     pub(crate) fn ledger(&mut self) -> &mut Ledger {
         &mut self.ledger
+    }
+
+    /// From now on it waits for room like this.
+    pub(crate) fn wait_as(&mut self, room: Room<'a>) {
+        self.room = room;
+    }
+
+    /// The ring as other threads see it.
+    pub(crate) fn view(&self) -> Option<RingView> {
+        self.producer.as_ref().map(Producer::view)
+    }
+
+    /// The sequence of the next record; 0 without a ring.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.producer.as_ref().map_or(0, Producer::next_sequence)
     }
 
     /// Random id of the ring; 0 without one.
@@ -173,6 +199,7 @@ impl<'a> Target<'a> {
         let go_on = |waited_ns| match room {
             Room::Until(stop) => waited_ns < PATIENCE_NS && !stop.load(Ordering::Relaxed),
             Room::WhileItMoves(waiting) => waited_ns < PATIENCE_NS && !waiting.stops(),
+            Room::AtMost(most_ns) => waited_ns < most_ns,
             Room::NotWaitedFor => waited_ns < PATIENCE_NS,
         };
         match (&mut self.writer, &self.producer) {
@@ -243,7 +270,7 @@ impl<'a> Target<'a> {
             return Ok(());
         };
         match (fed.push(samples, bytes, || push(producer)), self.room) {
-            (Err(refused), Room::WhileItMoves(_)) => Err(refused.into()),
+            (Err(refused), Room::WhileItMoves(_) | Room::AtMost(_)) => Err(refused.into()),
             (Ok(sequence), Room::WhileItMoves(_)) => {
                 self.ledger.pushed(sequence, samples as u64, line);
                 self.ledger.durable_below(producer.durable());
@@ -258,6 +285,20 @@ impl<'a> Target<'a> {
         let Some(producer) = &self.producer else { return Ok(()) };
         match self.room {
             Room::NotWaitedFor => {}
+            Room::AtMost(most_ns) => {
+                let begun_ns = clock::monotonic_ns();
+                while producer.free_bytes() < needed {
+                    let still_ns = clock::monotonic_ns().saturating_sub(begun_ns);
+                    if producer.closed() {
+                        return Err(Error::Gone);
+                    }
+                    if still_ns >= most_ns {
+                        let Told { trouble, .. } = producer.told();
+                        return Err(Error::Still { still_ns, trouble, unsettled: None });
+                    }
+                    clock::sleep_ns(NAP_NS);
+                }
+            }
             Room::Until(stop) => {
                 while producer.free_bytes() < needed && !stop.load(Ordering::Relaxed) {
                     clock::sleep_ns(NAP_NS);

@@ -21,6 +21,9 @@
 //! says how to read it; the recorder takes any. So a `Word` is made here and nowhere else, from
 //! a value and the type that it is read as.
 //!
+//! A door may ask for more ([`Manner::exact`](crate::Manner::exact)): then an integer goes into a series of
+//! f64 only if it is the same number there, and is refused else.
+//!
 //! Invariant: each value has one answer for each type, and none is changed but an integer into the
 //! f64 nearest to it. Held by `tests::each_value_and_each_type_have_one_answer`.
 
@@ -111,6 +114,20 @@ impl fmt::Display for Misfit<'_> {
             (_, value) => write!(f, "expected {kind}, found {value}"),
         }
     }
+}
+
+/// What a series of the type `kind` makes of a value, unless that changes it: 2^53 + 1 is no f64.
+pub(crate) fn fit_exactly(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
+    let integer = match value {
+        Value::Integer(value) => i128::from(value),
+        Value::Unsigned(value) => i128::from(value),
+        _ => return fit(kind, value),
+    };
+    // What is up to 2^64 is exact in i128, whatever the nearest f64 of it is.
+    if kind == Type::F64 && (integer as f64) as i128 != integer {
+        return Err(Misfit { kind, value });
+    }
+    fit(kind, value)
 }
 
 /// What a series of the type `kind` makes of a value; see the table above.
@@ -237,6 +254,25 @@ mod tests {
         ] {
             assert_eq!(row(value), expected);
         }
+    }
+
+    #[test]
+    fn an_integer_that_f64_does_not_have_is_refused_where_that_is_asked_for() {
+        let exact = 1_i64 << 53;
+        for (value, fits) in [
+            (Value::Integer(exact), true),
+            (Value::Integer(exact + 1), false),
+            (Value::Integer(-exact - 1), false),
+            (Value::Integer(exact + 2), true),
+            (Value::Integer(i64::MIN), true),
+            (Value::Integer(i64::MAX), false),
+            (Value::Unsigned(u64::MAX), false),
+            (Value::Unsigned(1 << 63), true),
+            (Value::Float(0.1), true),
+        ] {
+            assert_eq!(fit_exactly(Type::F64, value).is_ok(), fits, "{value}");
+        }
+        assert!(fit_exactly(Type::I64, Value::Integer(exact + 1)).is_ok());
     }
 
     #[test]

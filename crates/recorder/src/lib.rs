@@ -42,5 +42,5 @@ pub use keeper::{Growth, Moment, PinRequest};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
-pub use ring::{Number, Producer, Refused, RingReport, Told, Waits};
+pub use ring::{Number, Producer, Refused, RingReport, RingView, Told, Waits};
 pub use writer::{Comparison, LeftInRing, PinRefusal, Retention, Status, Trigger, Trouble};

@@ -16,6 +16,7 @@ mod model;
 mod number;
 mod producer;
 mod rehearsal;
+mod view;
 mod waits;
 
 pub(crate) use consumer::{Head, Next, Position, RingReader};
@@ -29,6 +30,7 @@ pub(crate) use layout::Ring;
 pub use number::Number;
 pub(crate) use number::{FLOATS, INTEGERS};
 pub use producer::{Producer, Refused, RingReport};
+pub use view::RingView;
 pub use waits::{Told, Waits};
 #[cfg(test)]
 mod tests;

@@ -30,6 +30,7 @@ pub mod state;
 pub mod storage;
 pub mod task;
 pub mod task_io;
+pub mod tcp;
 pub mod terminal;
 pub mod termination;
 pub mod tracefs;

@@ -13,6 +13,7 @@ mod settling;
 pub(crate) mod stdin;
 mod udp;
 
+use super::listen::Http;
 use super::queue::ShortQueue;
 use super::text_form::TextArguments;
 use super::{Format, init};
@@ -63,10 +64,8 @@ pub(crate) enum Input {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro record /data/s --init 1G --recycle --proc --for 1m")]
-#[command(
-    override_usage = "baro record <STORE> <--proc|--stdin|--udp|--generate|--attach> [OPTIONS]"
-)]
-#[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate", "udp", "attach"]).required(true).multiple(true)))]
+#[command(override_usage = "baro record <STORE> <--proc|--stdin|--udp|--http|--attach> [OPTIONS]")]
+#[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate", "udp", "http", "attach"]).required(true).multiple(true)))]
 pub(crate) struct Arguments {
     /// The store, made by `baro init` or by --init
     #[arg(hide_short_help = true)]
@@ -109,7 +108,7 @@ pub(crate) struct Arguments {
     /// Write stdin into an ordinary file of this name, and no store
     ///
     /// With --stdin raw. Its room is reserved before, so that writing seldom waits; see docs/plain.md.
-    #[arg(long, requires = "stdin", hide_short_help = true, conflicts_with_all = ["init", "proc", "generate", "udp", "attach", "declare", "layout"])]
+    #[arg(long, requires = "stdin", hide_short_help = true, conflicts_with_all = ["init", "proc", "generate", "udp", "http", "attach", "declare", "layout"])]
     plain: bool,
     /// With --plain: bytes of a file, after which the next follows
     #[arg(long, value_parser = size::bytes, default_value = "100MB", value_name = "SIZE", requires = "plain", hide_short_help = true)]
@@ -117,7 +116,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     text: TextArguments,
     /// Record generated control frames that can be verified
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     generate: bool,
     /// Time between two generated frames
     #[arg(long, value_parser = size::nanoseconds, default_value = "5ms", value_name = "TIME",
@@ -156,6 +155,8 @@ pub(crate) struct Arguments {
     /// The kernel's buffer of each address
     #[arg(long, default_value = "4M", value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
     udp_buffer: u64,
+    #[command(flatten)]
+    http: Http,
     /// Make this many rings for other programs
     ///
     /// They find them by the store's path, and push into them.
@@ -266,7 +267,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         _ => frame_bytes,
     };
     let mut options = arguments.tuning.options(record_bytes);
-    let yields = arguments.attach.is_some() || feeds.iter().any(|feed| !feed.can_wait());
+    let yields = arguments.attach.is_some()
+        || arguments.http.rings() > 0
+        || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
     let mut settles = Settles::start(&arguments.store, arguments.keeping.run_retention())?;
@@ -276,7 +279,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         report::print_opening(recorder.opening(), !is_there);
     }
     declare::all(arguments, &recorder)?;
-    let attached = rings_to_attach(arguments.attach.unwrap_or(0), &recorder)?;
+    let mut attached = rings_to_attach(arguments.attach.unwrap_or(0), true, &recorder)?;
+    attached.extend(rings_to_attach(arguments.http.rings(), false, &recorder)?);
+    let Tuning { rings, durable_within, .. } = &arguments.tuning;
+    let beside = arguments.http.start(&arguments.store, rings.as_deref(), *durable_within)?;
+    let beside = std::cell::RefCell::new(beside);
     let service = service::Service::from_environment();
     service.ready();
     let terminal = arguments.format == Format::Text && baro_command::status_on_terminal();
@@ -295,12 +302,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             let unsettled = settles.complaint();
             report::complain(recorder, unsettled.as_ref(), &mut complaints);
             queue.look();
+            if let Some(beside) = &mut *beside.borrow_mut() {
+                beside.look();
+            }
             if terminal {
                 report::status_line(recorder, elapsed_ns);
             }
             service.tick(recorder, unsettled.as_deref());
         },
-        || service.stopping(),
+        || {
+            service.stopping();
+            // Its requests are answered while the recorder still makes them durable.
+            drop(beside.borrow_mut().take());
+        },
     )?;
     if terminal {
         baro_command::end_status();
@@ -317,12 +331,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 
-/// Rings for other processes: their paths are told, and their producers' ids kept.
-fn rings_to_attach(count: u8, recorder: &Recorder) -> Result<Vec<u64>> {
+/// Rings for other processes: their paths are told, if somebody else is to find them, and their producers'
+/// ids kept.
+fn rings_to_attach(count: u8, told: bool, recorder: &Recorder) -> Result<Vec<u64>> {
     let mut producers = Vec::new();
     for _ in 0..count {
         let path = recorder.ring_for_attach()?;
-        say!("ring to attach to: {}", path.display());
+        if told {
+            say!("ring to attach to: {}", path.display());
+        }
         producers.push(FoundRing::at(&path)?.report.producer);
     }
     Ok(producers)

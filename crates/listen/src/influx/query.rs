@@ -1,0 +1,31 @@
+//! `/query` of InfluxDB 1: `CREATE DATABASE` alone, which Telegraf and libraries send before they write.
+//! A store needs no such thing, so it is said to be done. Whatever asks for data is refused.
+
+use super::dialect::Dialect;
+use baro_net::{Body, Query, Request, Response};
+
+const FORM_BYTES_MAX: usize = 64 << 10;
+const CREATE: &str = "CREATE DATABASE";
+
+pub(crate) fn answer(request: &Request, body: &mut Body<'_, '_>) -> Response {
+    let mut asked = request.query.get("q").map(str::to_owned);
+    if asked.is_none() && request.method == "POST" {
+        let text = match body.read_whole(FORM_BYTES_MAX) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) => return Dialect::V1.error(error.status(), &error.to_string()),
+        };
+        asked = Query::parse(&text).get("q").map(str::to_owned);
+    }
+    let asked = asked.unwrap_or_default();
+    let asked = asked.trim();
+    let is_create = asked.get(..CREATE.len()).is_some_and(|verb| verb.eq_ignore_ascii_case(CREATE));
+    if is_create {
+        return Response::json(200, "{\"results\":[{\"statement_id\":0}]}\n");
+    }
+    let found: String = asked.chars().take(60).collect();
+    let said = format!(
+        "expected CREATE DATABASE, which is all that this address answers, found {found:?}: read a store \
+         with baro query or baro export"
+    );
+    Dialect::V1.error(400, &said)
+}

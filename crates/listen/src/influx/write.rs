@@ -1,0 +1,289 @@
+//! Line protocol from a request's body into a lane, while it comes.
+//!
+//! Memory of a request: a piece of the body, what unpacks it, and the line whose end has not come.
+
+use super::dialect::Dialect;
+use crate::gate::Pass;
+use crate::routes::App;
+use crate::sink::{Faults, Overload, Sink};
+use baro_ingest::{Intake, Row, Types};
+use baro_net::{Body, BodyError, Encoding, Request, Response};
+use baro_sources::Times;
+use baro_sources::influx::{InfluxError, InfluxParser, InfluxSample, LINE_BYTES_MAX};
+
+/// A piece of the body: a few hundred lines, which go into a record together.
+const PIECE_BYTES: usize = 32 << 10;
+/// A client that sends little, or slowly, has a smaller one: a thousand of these take no room from others.
+const FIRST_BYTES: usize = 4 << 10;
+/// What unpacks gzip takes.
+const UNPACKING_BYTES: u64 = 48 << 10;
+/// A body of which nothing is to be kept unless all of it is good is held whole.
+const WHOLE_BYTES_MAX: usize = 4 << 20;
+/// Such a body as samples.
+const WHOLE_FACTOR: u64 = 6;
+
+/// How a request wants to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    pub(crate) dialect: Dialect,
+    pub(crate) times: Times,
+    /// Good lines are kept beside bad ones.
+    pub(crate) partial: bool,
+    /// The answer waits until all is durable.
+    pub(crate) sync: bool,
+}
+
+/// Why there is no answer from the lines themselves.
+enum Ended {
+    Body(BodyError),
+    Overload(Overload),
+}
+
+impl From<Overload> for Ended {
+    fn from(overload: Overload) -> Self {
+        Ended::Overload(overload)
+    }
+}
+
+impl From<BodyError> for Ended {
+    fn from(error: BodyError) -> Self {
+        Ended::Body(error)
+    }
+}
+
+/// How a request of this interface wants to be written, or what is wrong with its parameters.
+pub(crate) fn how(dialect: Dialect, request: &Request) -> Result<How, String> {
+    let flag = |name: &str, default| match request.query.get(name) {
+        None => Ok(default),
+        Some("true" | "") => Ok(true),
+        Some("false") => Ok(false),
+        Some(other) => Err(format!("expected true or false for {name}, found {other:?}")),
+    };
+    let is_3 = dialect == Dialect::V3;
+    Ok(How {
+        dialect,
+        times: times(dialect, request.query.get("precision"))?,
+        partial: !is_3 || flag("accept_partial", true)?,
+        sync: !is_3 || !flag("no_sync", false)?,
+    })
+}
+
+fn times(dialect: Dialect, precision: Option<&str>) -> Result<Times, String> {
+    let unit_ns = match (dialect, precision) {
+        (Dialect::V3, None | Some("" | "auto")) => return Ok(Times::by_size()),
+        (_, None | Some("" | "ns" | "n" | "nanosecond")) => 1,
+        (_, Some("us" | "u" | "\u{b5}" | "microsecond")) => 1_000,
+        (_, Some("ms" | "millisecond")) => 1_000_000,
+        (_, Some("s" | "second")) => 1_000_000_000,
+        (Dialect::V1, Some("m")) => 60_000_000_000,
+        (Dialect::V1, Some("h")) => 3_600_000_000_000,
+        (_, Some(other)) => {
+            let all = match dialect {
+                Dialect::V1 => "ns, us, ms, s, m or h",
+                Dialect::V2 => "ns, us, ms or s",
+                Dialect::V3 => "auto, ns, us, ms, s, or their whole names",
+            };
+            return Err(format!("expected the precision {all}, found {other:?}"));
+        }
+    };
+    Ok(Times::default().of_unit(unit_ns))
+}
+
+/// What the lines of a request have come to.
+struct Lines<'a> {
+    parser: InfluxParser,
+    pass: &'a Pass,
+    /// Points and faults.
+    lines: u64,
+    last: u64,
+    /// Bytes since something came of them: what the parser may hold at most.
+    held_bytes: usize,
+}
+
+impl Lines<'_> {
+    /// Reads bytes, which may be the last.
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        ended: bool,
+        intake: &mut Intake<'static>,
+        faults: &mut Faults,
+    ) -> baro_ingest::Result<()> {
+        let Lines { parser, pass, lines, last, held_bytes } = self;
+        let mut result = Ok(());
+        *held_bytes += bytes.len();
+        let mut item = |item: Result<InfluxSample<'_>, InfluxError>| {
+            *held_bytes = bytes.len();
+            let line = match &item {
+                Ok(sample) => sample.line,
+                Err(error) => error.line,
+            };
+            if *last != line {
+                *last = line;
+                *lines += 1;
+            }
+            match item {
+                Ok(sample) if result.is_ok() => result = take(&sample, pass, intake, faults),
+                Ok(_) => {}
+                Err(error) => faults.add(line, || without_line(&error.to_string())),
+            }
+        };
+        parser.feed(bytes, &mut item);
+        if ended {
+            parser.finish(&mut item);
+        }
+        result
+    }
+}
+
+/// The line is told beside it.
+fn without_line(said: &str) -> String {
+    let rest = said.strip_prefix("line ").and_then(|rest| rest.split_once([',', ':']));
+    rest.map_or(said, |(_, rest)| rest.trim_start()).to_owned()
+}
+
+fn take(
+    sample: &InfluxSample<'_>,
+    pass: &Pass,
+    intake: &mut Intake<'static>,
+    faults: &mut Faults,
+) -> baro_ingest::Result<()> {
+    let InfluxSample { line, time_ns, series, joint, value } = sample;
+    if !pass.allows(series) {
+        faults.add(*line, || {
+            let found: String = series.chars().take(100).collect();
+            format!(
+                "expected a series that begins with {:?}, as the token says, found {found}",
+                pass.prefix
+            )
+        });
+        return Ok(());
+    }
+    let time_ns = time_ns.unwrap_or_else(|| intake.line_time_ns(*line));
+    let (types, joint, value) = (Types::Exact, Some(*joint), value.into());
+    let row = Row { line: *line, series, time_ns, value, types, joint };
+    intake.take(&row, &mut |refusal| faults.refuse(refusal))
+}
+
+/// Takes the lines of a request, and answers.
+pub(crate) fn answer(
+    app: &App,
+    pass: &Pass,
+    how: How,
+    request: &Request,
+    body: &mut Body<'_, '_>,
+) -> Response {
+    if let Encoding::Other(other) = &request.encoding {
+        let said = format!("expected Content-Encoding gzip or identity, found {other}");
+        return how.dialect.error(415, &said);
+    }
+    let mut sink = app.sink();
+    let parser = InfluxParser::of(how.times);
+    let mut lines = Lines { parser, pass, lines: 0, last: 0, held_bytes: 0 };
+    let ended = match how.partial {
+        true => in_parts(app, &mut sink, &mut lines, body, request.encoding == Encoding::Gzip),
+        false => whole(app, &mut sink, &mut lines, body),
+    };
+    let ended = ended.and_then(|()| match how.sync {
+        true => Ok(sink.durable(&app.acks)?),
+        false => Ok(()),
+    });
+    app.metrics.wrote(sink.samples, sink.faults.lines);
+    match ended {
+        Ok(()) if sink.faults.is_empty() => Response::empty(204),
+        Ok(()) => how.dialect.refused(&sink, lines.lines, how.partial || sink.samples > 0),
+        Err(Ended::Overload(overload)) => {
+            app.overloaded(&overload);
+            how.dialect.error(503, &overload.to_string())
+        }
+        Err(Ended::Body(error)) => {
+            let said = match sink.samples {
+                0 => error.to_string(),
+                samples => format!("{error}; {samples} samples before that were taken"),
+            };
+            how.dialect.error(error.status(), &said)
+        }
+    }
+}
+
+/// As it comes.
+fn in_parts(
+    app: &App,
+    sink: &mut Sink<'_>,
+    lines: &mut Lines<'_>,
+    body: &mut Body<'_, '_>,
+    packed: bool,
+) -> Result<(), Ended> {
+    let unpacking = if packed { UNPACKING_BYTES } else { 0 };
+    let mut piece = vec![0; FIRST_BYTES];
+    let mut share = app.flight.take(unpacking + piece.len() as u64).map_err(Overload::from)?;
+    loop {
+        let (filled, ended) = fill(body, &mut piece)?;
+        let bytes = piece.get(..filled).unwrap_or_default();
+        // A line whose end has not come is kept by the parser, once more while it looks for its quotes.
+        let held = (lines.held_bytes + filled).min(2 * LINE_BYTES_MAX);
+        let grown = if ended { piece.len() } else { (piece.len() * 2).min(PIECE_BYTES) };
+        share.grow_to(unpacking + (grown + held) as u64).map_err(Overload::from)?;
+        sink.piece(bytes, |intake, faults| lines.read(bytes, ended, intake, faults))?;
+        if ended {
+            return Ok(());
+        }
+        piece.resize(grown, 0);
+    }
+}
+
+/// All or nothing.
+fn whole(
+    app: &App,
+    sink: &mut Sink<'_>,
+    lines: &mut Lines<'_>,
+    body: &mut Body<'_, '_>,
+) -> Result<(), Ended> {
+    let said = body.said_bytes().unwrap_or(WHOLE_BYTES_MAX as u64).min(WHOLE_BYTES_MAX as u64);
+    let mut share = app.flight.take(UNPACKING_BYTES + said).map_err(Overload::from)?;
+    let bytes = body.read_whole(WHOLE_BYTES_MAX)?;
+    let all = UNPACKING_BYTES + bytes.len() as u64 * WHOLE_FACTOR;
+    share.grow_to(all).map_err(Overload::from)?;
+    sink.piece(&bytes, |intake, faults| {
+        lines.read(&bytes, true, intake, faults)?;
+        if !faults.is_empty() {
+            intake.give_up();
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// As much as there is room for. Whether the body has ended.
+fn fill(body: &mut Body<'_, '_>, piece: &mut [u8]) -> Result<(usize, bool), BodyError> {
+    let mut filled = 0;
+    while let Some(room) = piece.get_mut(filled..).filter(|room| !room.is_empty()) {
+        match body.read(room)? {
+            0 => return Ok((filled, true)),
+            count => filled += count,
+        }
+    }
+    Ok((filled, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precisions_are_those_of_each_interface() {
+        let unit = |dialect, precision| {
+            let times = times(dialect, precision).ok()?;
+            times.read("1").ok()
+        };
+        assert_eq!(unit(Dialect::V1, None), Some(1));
+        assert_eq!(unit(Dialect::V1, Some("h")), Some(3_600_000_000_000));
+        assert_eq!(unit(Dialect::V2, Some("h")), None);
+        assert_eq!(unit(Dialect::V2, Some("ms")), Some(1_000_000));
+        assert_eq!(unit(Dialect::V3, None), Some(1_000_000_000));
+        assert_eq!(unit(Dialect::V3, Some("nanosecond")), Some(1));
+        assert_eq!(unit(Dialect::V3, Some("fortnight")), None);
+        assert_eq!(without_line("line 3, column 4: expected x"), "column 4: expected x");
+        assert_eq!(without_line("line 3: expected x"), "expected x");
+    }
+}

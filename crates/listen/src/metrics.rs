@@ -1,0 +1,96 @@
+//! What the listener has done, as Prometheus reads it.
+
+use crate::routes::App;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What the listener has done.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    samples: AtomicU64,
+    lines_refused: AtomicU64,
+    requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
+    overloads: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Metrics {
+    /// Samples were pushed, and lines refused.
+    pub(crate) fn wrote(&self, samples: u64, lines_refused: u64) {
+        self.samples.fetch_add(samples, Relaxed);
+        self.lines_refused.fetch_add(lines_refused, Relaxed);
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(&self, endpoint: &'static str, status: u16) {
+        *lock(&self.requests).entry((endpoint, status)).or_default() += 1;
+    }
+
+    /// A request is to come again.
+    pub(crate) fn overloaded(&self, kind: &'static str) {
+        *lock(&self.overloads).entry(kind).or_default() += 1;
+    }
+}
+
+/// A number of its own: name, kind, help.
+type Plain = (&'static str, &'static str, &'static str, u64);
+
+/// As text.
+pub(crate) fn text(app: &App) -> String {
+    let metrics = &app.metrics;
+    let mut text = String::new();
+    for (name, kind, help, value) in plain(app) {
+        begin(&mut text, name, kind, help);
+        let _ = writeln!(text, "{name} {value}");
+    }
+    let name = "baro_listen_requests_total";
+    begin(&mut text, name, "counter", "Requests by what became of them.");
+    for ((endpoint, status), count) in lock(&metrics.requests).iter() {
+        let _ = writeln!(text, "{name}{{endpoint=\"{endpoint}\",status=\"{status}\"}} {count}");
+    }
+    let name = "baro_listen_overload_total";
+    begin(&mut text, name, "counter", "Requests that were told to come again (503).");
+    for (reason, count) in lock(&metrics.overloads).iter() {
+        let _ = writeln!(text, "{name}{{reason=\"{reason}\"}} {count}");
+    }
+    text
+}
+
+fn begin(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+#[rustfmt::skip]
+fn plain(app: &App) -> [Plain; 15] {
+    let (metrics, http) = (&app.metrics, app.counters.counted());
+    let (counter, gauge) = ("counter", "gauge");
+    [
+        ("baro_listen_samples_total", counter, "Samples pushed into the recorder's ring.",
+         metrics.samples.load(Relaxed)),
+        ("baro_listen_lines_refused_total", counter,
+         "Lines, or series of remote write, that were refused whole or in part.",
+         metrics.lines_refused.load(Relaxed)),
+        ("baro_listen_tokens_refused_total", counter, "Requests without a token that is known.",
+         app.gate.refused()),
+        ("baro_listen_connections_total", counter, "Connections that were taken.", http.connections),
+        ("baro_listen_connections_refused_total", counter,
+         "Connections that were told to come again: all were in use.", http.connections_refused),
+        ("baro_listen_connections_given_up_total", counter,
+         "Idle connections that were closed for new ones.", http.connections_given_up),
+        ("baro_listen_connections", gauge, "Connections now.", http.open),
+        ("baro_listen_connections_max", gauge, "Connections at once.", app.connections_max),
+        ("baro_listen_received_bytes_total", counter, "Bytes that came.", http.received_bytes),
+        ("baro_listen_bad_requests_total", counter, "Requests whose head was refused.", http.bad_heads),
+        ("baro_listen_slow_total", counter, "Requests that came too slowly.", http.slow),
+        ("baro_listen_faults_total", counter, "Requests that met a fault of the listener.", http.panics),
+        ("baro_listen_in_flight_bytes", gauge, "Memory of requests that are under way.",
+         app.flight.used_bytes()),
+        ("baro_listen_in_flight_bytes_max", gauge, "What they may take.", app.flight.max_bytes()),
+        ("baro_listen_rings", gauge, "Rings that it pushes into now.", app.lanes.attached() as u64),
+    ]
+}

@@ -1,0 +1,216 @@
+//! `POST /api/v1/write`: remote write into a lane.
+//!
+//! Its body is one block of snappy, which says how large it is unpacked: that is checked before memory is
+//! taken. Samples of floats are written; histograms and exemplars have no place in a store, so they are
+//! counted and refused. A time is milliseconds, a value keeps its bits, the marker of staleness too.
+
+use crate::gate::Pass;
+use crate::routes::App;
+use crate::sink::{Overload, Sink};
+use baro_ingest::{Row, Types, Value};
+use baro_net::{Body, Encoding, Request, Response};
+use baro_ondisk::Type;
+use baro_sources::remote_write::{self, Version};
+
+/// Senders have a few hundred KiB; what is larger is sent in parts after 413.
+const PACKED_BYTES_MAX: usize = 16 << 20;
+const UNPACKED_BYTES_MAX: usize = 64 << 20;
+/// Samples of a message as they are held.
+const HELD_FACTOR: u64 = 2;
+const NS_PER_MS: i64 = 1_000_000;
+const CONTENT_TYPE: &str = "application/x-protobuf";
+const PROTO_2: &str = "io.prometheus.write.v2.Request";
+const FAULTS_TOLD: usize = 10;
+
+/// The version that a request says it has.
+fn version(request: &Request) -> Result<Version, String> {
+    let said = request.header("content-type").unwrap_or(CONTENT_TYPE);
+    let mut parts = said.split(';').map(str::trim);
+    let kind = parts.next().unwrap_or_default();
+    let proto = parts.find_map(|part| part.strip_prefix("proto="));
+    match (kind.eq_ignore_ascii_case(CONTENT_TYPE), proto) {
+        (true, None | Some("prometheus.WriteRequest")) => Ok(Version::One),
+        (true, Some(PROTO_2)) => Ok(Version::Two),
+        _ => Err(format!(
+            "expected Content-Type {CONTENT_TYPE}, also with proto={PROTO_2}, found {said:?}"
+        )),
+    }
+}
+
+fn answered(status: u16, said: &str, written: u64) -> Response {
+    let response = match said {
+        "" => Response::empty(status),
+        said => Response::of(status, "text/plain; charset=utf-8", format!("{said}\n")),
+    };
+    let response = response
+        .with("X-Prometheus-Remote-Write-Samples-Written", written.to_string())
+        .with("X-Prometheus-Remote-Write-Histograms-Written", "0")
+        .with("X-Prometheus-Remote-Write-Exemplars-Written", "0");
+    if status == 503 { response.with("Retry-After", "1") } else { response }
+}
+
+/// What is refused before anybody has looked at samples.
+pub(crate) fn refused(status: u16, said: &str) -> Response {
+    answered(status, said, 0)
+}
+
+/// What a request has beside samples.
+#[derive(Debug, Default)]
+struct Counts {
+    series: u64,
+    histograms: u64,
+    exemplars: u64,
+}
+
+pub(crate) fn answer(
+    app: &App,
+    pass: &Pass,
+    request: &Request,
+    body: &mut Body<'_, '_>,
+) -> Response {
+    let version = match version(request) {
+        Ok(version) => version,
+        Err(said) => return refused(415, &said),
+    };
+    if request.encoding != Encoding::Other("snappy".to_owned()) {
+        return refused(415, "expected Content-Encoding: snappy, found another one");
+    }
+    let mut sink = app.sink();
+    let mut counts = Counts::default();
+    let taken = take(app, pass, &mut sink, &mut counts, body, version);
+    app.metrics.wrote(sink.samples, sink.faults.lines);
+    match taken {
+        Err(Ended::Overload(overload)) => {
+            app.overloaded(&overload);
+            // Some are pushed, but none is acknowledged: the sender repeats all of it.
+            answered(503, &overload.to_string(), 0)
+        }
+        Err(Ended::Refused(status, said)) => answered(status, &said, 0),
+        Ok(()) => {
+            let mut said: Vec<String> = sink
+                .faults
+                .first
+                .iter()
+                .take(FAULTS_TOLD)
+                .map(|fault| format!("series {}: {}", fault.line, fault.said))
+                .collect();
+            let more = sink.faults.lines.saturating_sub(said.len() as u64);
+            if more > 0 {
+                said.push(format!("{more} series more were refused"));
+            }
+            let Counts { series, histograms, exemplars } = counts;
+            if histograms > 0 {
+                said.push(format!(
+                    "{histograms} native histograms were refused: a store has no place for them"
+                ));
+            }
+            if exemplars > 0 && version == Version::Two {
+                said.push(format!(
+                    "{exemplars} exemplars were refused: a store has no place for them"
+                ));
+            }
+            if said.is_empty() {
+                return answered(204, "", sink.samples);
+            }
+            let text = format!(
+                "{}; {} samples of {series} series are kept",
+                said.join("; "),
+                sink.samples
+            );
+            answered(400, &text, sink.samples)
+        }
+    }
+}
+
+enum Ended {
+    Overload(Overload),
+    Refused(u16, String),
+}
+
+impl From<Overload> for Ended {
+    fn from(overload: Overload) -> Self {
+        Ended::Overload(overload)
+    }
+}
+
+fn take(
+    app: &App,
+    pass: &Pass,
+    sink: &mut Sink<'_>,
+    counts: &mut Counts,
+    body: &mut Body<'_, '_>,
+    version: Version,
+) -> Result<(), Ended> {
+    let said = body.said_bytes().unwrap_or(PACKED_BYTES_MAX as u64).min(PACKED_BYTES_MAX as u64);
+    let mut share = app.flight.take(said).map_err(Overload::from)?;
+    let too_large =
+        |bytes: usize| Ended::Refused(413, format!("expected at most {bytes} bytes, found more"));
+    let packed = match body.read_whole(PACKED_BYTES_MAX) {
+        Ok(packed) => packed,
+        Err(error) => return Err(Ended::Refused(error.status(), error.to_string())),
+    };
+    let no_snappy =
+        || Ended::Refused(400, "expected one block of snappy, found other bytes".to_owned());
+    let length = snap::raw::decompress_len(&packed).map_err(|_| no_snappy())?;
+    if length > UNPACKED_BYTES_MAX {
+        return Err(too_large(UNPACKED_BYTES_MAX));
+    }
+    // What is said is taken only as far as a block of this size can unpack: 64 bytes of three.
+    if length > packed.len().saturating_mul(32) {
+        return Err(no_snappy());
+    }
+    let held = packed.len() as u64 + length as u64 * HELD_FACTOR;
+    share.grow_to(held).map_err(Overload::from)?;
+    let message = snap::raw::Decoder::new().decompress_vec(&packed).map_err(|_| no_snappy())?;
+    drop(packed);
+    let mut malformed = false;
+    sink.piece(&[], |intake, faults| {
+        let read = remote_write::read(&message, version, |number, series| {
+            counts.series += 1;
+            let series = match series {
+                Ok(series) => series,
+                Err(said) => {
+                    faults.add(number, || said.to_owned());
+                    return Ok(());
+                }
+            };
+            counts.histograms += series.beside.histograms;
+            counts.exemplars += series.beside.exemplars;
+            if !pass.allows(&series.name) {
+                faults.add(number, || {
+                    format!(
+                        "expected a series that begins with {:?}, as the token says",
+                        pass.prefix
+                    )
+                });
+                return Ok(());
+            }
+            for (time_ms, value) in &series.samples {
+                let Some(time_ns) = time_ms.checked_mul(NS_PER_MS) else {
+                    faults.add(number, || {
+                        "expected a time from 1677 to 2262, found another".to_owned()
+                    });
+                    continue;
+                };
+                let (value, types) = (Value::Float(*value), Types::As(Type::F64));
+                let row =
+                    Row { line: number, series: &series.name, time_ns, value, types, joint: None };
+                intake.take(&row, &mut |refusal| faults.refuse(refusal))?;
+            }
+            intake.push_if_much(&mut |refusal| faults.refuse(refusal)).map(drop)
+        });
+        match read {
+            Ok(taken) => taken,
+            Err(_) => {
+                malformed = true;
+                intake.give_up();
+                Ok(())
+            }
+        }
+    })?;
+    if malformed {
+        let said = "expected a message of remote write in protobuf, found other bytes";
+        return Err(Ended::Refused(400, said.to_owned()));
+    }
+    Ok(sink.durable(&app.acks)?)
+}

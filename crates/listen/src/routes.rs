@@ -1,0 +1,154 @@
+//! Which address answers what.
+
+use crate::acks::Acks;
+use crate::flight::Flight;
+use crate::gate::{Gate, Pass, challenged};
+use crate::influx::dialect::Dialect;
+use crate::influx::{query, write};
+use crate::lane::Lanes;
+use crate::metrics::{self, Metrics};
+use crate::prometheus;
+use crate::repeats::Repeats;
+use crate::sink::{Overload, Sink};
+use baro_net::tokens::Access;
+use baro_net::{Body, Counters, Request, Response, Service, quoted};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// What all requests have in common.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) lanes: Lanes,
+    pub(crate) acks: Acks,
+    pub(crate) flight: Flight,
+    pub(crate) gate: Gate,
+    pub(crate) metrics: Metrics,
+    pub(crate) repeats: Repeats,
+    pub(crate) counters: Arc<Counters>,
+    /// The one database that samples are taken for; `None`: any.
+    pub(crate) db: Option<String>,
+    pub(crate) wait_ns: u64,
+    pub(crate) connections_max: u64,
+    pub(crate) next_lane: AtomicUsize,
+}
+
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+impl App {
+    /// A way into one of the lanes, in turn.
+    pub(crate) fn sink(&self) -> Sink<'_> {
+        let wanted = self.next_lane.fetch_add(1, Relaxed);
+        Sink::new(&self.lanes, wanted, self.wait_ns)
+    }
+
+    /// Counts and tells that a request is to come again.
+    pub(crate) fn overloaded(&self, overload: &Overload) {
+        self.metrics.overloaded(overload.kind());
+        self.repeats.say(overload.kind(), &overload.to_string());
+    }
+
+    fn write(&self, dialect: Dialect, request: &Request, body: &mut Body<'_, '_>) -> Response {
+        let pass = match self.gate.pass(request, Access::Write) {
+            Ok(pass) => pass,
+            Err((status, said)) => return challenged(dialect.error(status, &said)),
+        };
+        let name = match dialect {
+            Dialect::V2 => "bucket",
+            Dialect::V1 | Dialect::V3 => "db",
+        };
+        let db = request.query.get(name).unwrap_or_default();
+        if let Some(expected) = self.db.as_deref().filter(|expected| *expected != db) {
+            let said = format!("expected the {name} {expected:?}, found {db:?}");
+            return dialect.error(404, &said);
+        }
+        match write::how(dialect, request) {
+            Ok(how) => write::answer(self, &pass, how, request, body),
+            Err(said) => dialect.error(400, &said),
+        }
+    }
+
+    fn remote_write(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
+        match self.gate.pass(request, Access::Write) {
+            Ok(pass) => prometheus::write::answer(self, &pass, request, body),
+            Err((status, said)) => challenged(prometheus::write::refused(status, &said)),
+        }
+    }
+
+    fn read(&self, request: &Request, answer: impl FnOnce() -> Response) -> Response {
+        match self.gate.pass(request, Access::Read) {
+            Ok(Pass { .. }) => answer(),
+            Err((status, said)) => challenged(Response::error(status, &said)),
+        }
+    }
+
+    fn ready(&self) -> Response {
+        match self.lanes.why() {
+            None => Response::json(200, "{\"status\":\"ready\"}\n"),
+            Some(why) => {
+                let body = format!("{{\"status\":\"not ready\",\"message\":{}}}\n", quoted(&why));
+                Response::json(503, body).with("Retry-After", "1")
+            }
+        }
+    }
+
+    fn create(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
+        match self.gate.pass(request, Access::Write) {
+            Ok(_) => query::answer(request, body),
+            Err((status, said)) => challenged(Dialect::V1.error(status, &said)),
+        }
+    }
+
+    fn route(&self, request: &Request, body: &mut Body<'_, '_>) -> (&'static str, Response) {
+        let health = || {
+            let version = env!("CARGO_PKG_VERSION");
+            let body = format!(
+                "{{\"name\":\"barograph\",\"status\":\"pass\",\"message\":\"takes samples\",\"version\":\"{version}\"}}\n"
+            );
+            Response::json(200, body)
+        };
+        match (request.method.as_str(), request.path.as_str()) {
+            ("POST", "/write") => ("/write", self.write(Dialect::V1, request, body)),
+            ("POST", "/api/v2/write") => ("/api/v2/write", self.write(Dialect::V2, request, body)),
+            ("POST", "/api/v3/write_lp") => {
+                ("/api/v3/write_lp", self.write(Dialect::V3, request, body))
+            }
+            ("POST", "/api/v1/write") => ("/api/v1/write", self.remote_write(request, body)),
+            ("POST" | "GET", "/query") => ("/query", self.create(request, body)),
+            ("GET" | "HEAD", "/ping") => ("/ping", Response::empty(204)),
+            ("GET" | "HEAD", "/health") => ("/health", health()),
+            ("GET" | "HEAD", "/ready") => ("/ready", self.ready()),
+            ("GET" | "HEAD", "/metrics") => {
+                let answer = || Response::of(200, METRICS_TYPE, metrics::text(self));
+                ("/metrics", self.read(request, answer))
+            }
+            (
+                _,
+                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/query"
+                | "/ping" | "/health" | "/ready" | "/metrics",
+            ) => {
+                let said = format!("expected another method than {} here", request.method);
+                ("other", Response::error(405, &said).with("Allow", "GET, HEAD, POST"))
+            }
+            _ => {
+                let said = "expected /write, /api/v2/write, /api/v3/write_lp, /api/v1/write, /query, \
+                            /ping, /health, /ready or /metrics, found another address";
+                ("other", Response::error(404, said))
+            }
+        }
+    }
+}
+
+impl Service for App {
+    fn answer(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
+        let (endpoint, response) = self.route(request, body);
+        self.metrics.answered(endpoint, response.status);
+        // Clients look for these two.
+        let response =
+            response.with("X-Influxdb-Version", concat!("barograph-", env!("CARGO_PKG_VERSION")));
+        response.with("X-Influxdb-Build", "barograph")
+    }
+
+    fn give_up(&self) {
+        self.acks.end();
+    }
+}

@@ -1,0 +1,111 @@
+//! `baro listen`: from its options to a server, until it is told to stop.
+
+use crate::acks::Acks;
+use crate::flight::Flight;
+use crate::gate::Gate;
+use crate::lane::Lanes;
+use crate::metrics::Metrics;
+use crate::repeats::Repeats;
+use crate::routes::App;
+use baro_command::failure::{Outcome, Result};
+use baro_command::listen::{Listen, ListenOptions};
+use baro_net::tokens::TokenFile;
+use baro_net::{Limits, Server};
+use baro_sys::tcp::is_loopback;
+use baro_sys::{schedule, termination};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
+    let Listen { store, http, options } = listen;
+    if let Some(said) = is_open(http, options) {
+        return Err(said.into());
+    }
+    if !baro_sys::files::exists(store) {
+        let store = store.display();
+        return Err(format!("{store}: expected a store (baro record {store} --init 1G --http ADDRESS makes one), found nothing").into());
+    }
+    termination::watch()?;
+    if options.end_with_parent {
+        termination::end_with_parent()?;
+    }
+    // Beside its connections it has rings, the store and the tokens.
+    let files = usize::try_from(schedule::raise_open_files()).unwrap_or(usize::MAX);
+    let most = files.saturating_sub(64).max(1);
+    let wanted = options.connections as usize;
+    if wanted > most {
+        say!(
+            "note: {most} connections instead of {wanted}: this process may open {files} files (ulimit -n)"
+        );
+    }
+    let limits =
+        Limits { connections: wanted.min(most), body_bytes: options.body, ..Limits::default() };
+    let server = Server::bind(http, limits)?;
+    let asks = options.require_token || !http.iter().all(is_loopback);
+    let app = App {
+        lanes: Lanes::new(
+            store,
+            options.rings.as_deref(),
+            usize::from(options.lanes),
+            options.new_series,
+        ),
+        acks: Acks::default(),
+        flight: Flight::new(options.in_flight),
+        gate: Gate::new(&options.tokens, asks),
+        metrics: Metrics::default(),
+        repeats: Repeats::default(),
+        counters: server.counters(),
+        db: options.db.clone(),
+        wait_ns: options.wait,
+        connections_max: limits.connections as u64,
+        next_lane: AtomicUsize::new(0),
+    };
+    keep(&app);
+    for address in server.addresses() {
+        say!("listening on http://{address} for {}", store.display());
+    }
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| app.acks.look(|| app.lanes.views()));
+        server.serve(&app, &stop, || {
+            keep(&app);
+            if termination::requested().is_some() {
+                stop.store(true, Relaxed);
+            }
+        });
+        app.acks.end();
+    });
+    say!("stopped listening");
+    Ok(Outcome::Done)
+}
+
+/// What is done a few times a second.
+fn keep(app: &App) {
+    for said in app.lanes.keep() {
+        say!("{said}");
+    }
+    if let Some(fault) = app.gate.file().take_fault() {
+        say!("the tokens known so far hold on: {fault}");
+    }
+}
+
+/// What is wrong with addresses that other machines reach.
+fn is_open(addresses: &[SocketAddr], options: &ListenOptions) -> Option<String> {
+    let open = addresses.iter().find(|address| !is_loopback(address))?;
+    if !options.insecure_without_tls {
+        return Some(format!(
+            "--http {open}: expected an address of this machine only, such as 127.0.0.1:8086, found one that \
+             others reach: baro listen has no TLS, so tokens and samples would be read on the way. Put a \
+             proxy with TLS before it, or allow it with --insecure-without-tls"
+        ));
+    }
+    let path = options.tokens.display();
+    match TokenFile::at(&options.tokens).read() {
+        Ok(tokens) if tokens.all().is_empty() => Some(format!(
+            "--http {open}: expected a token in {path}, since others reach this address, found none: make \
+             one with baro token new --tokens {path}"
+        )),
+        Ok(_) => None,
+        Err(error) => Some(format!("--http {open}: {error}")),
+    }
+}

@@ -1,0 +1,176 @@
+//! One connection: request after request, until either side ends it.
+
+use crate::body::Body;
+use crate::counters::Counters;
+use crate::head::{self, Refusal, Request};
+use crate::limits::Limits;
+use crate::places::Place;
+use crate::response::Response;
+use crate::server::Service;
+use crate::wire::Wire;
+use baro_sys::clock;
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A client that still sends when it is answered and the connection closed is read over for so long, else
+/// the kernel takes the answer away from it.
+const LINGER_NS: u64 = 1_000_000_000;
+const LINGER_BYTES_MAX: usize = 4 << 20;
+
+/// What all connections have in common.
+#[derive(Debug)]
+pub(crate) struct Shared<'a> {
+    pub(crate) limits: &'a Limits,
+    pub(crate) counters: &'a Counters,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// What came instead of a request.
+enum NoRequest {
+    /// The connection has ended, or nothing was asked.
+    End,
+    Refused(Refusal),
+}
+
+/// Serves until the connection ends.
+pub(crate) fn serve(place: &Place, shared: &Shared<'_>, service: &dyn Service) {
+    let mut wire = Wire::new(&place.tcp, shared.counters, shared.limits.head_bytes);
+    loop {
+        let request = match next(place, &mut wire, shared) {
+            Ok(request) => request,
+            Err(NoRequest::End) => break,
+            Err(NoRequest::Refused(Refusal { status, said })) => {
+                if status == 408 {
+                    shared.counters.slow.fetch_add(1, Relaxed);
+                }
+                shared.counters.bad_heads.fetch_add(1, Relaxed);
+                send(&wire, shared, &Response::error(status, &said), false, true);
+                linger(&mut wire, place);
+                break;
+            }
+        };
+        if !answer(&request, &mut wire, place, shared, service) {
+            break;
+        }
+    }
+    place.tcp.end();
+}
+
+/// The next request.
+fn next(place: &Place, wire: &mut Wire<'_>, shared: &Shared<'_>) -> Result<Request, NoRequest> {
+    let Limits { head_ns, idle_ns, headers, .. } = *shared.limits;
+    let refused =
+        |status, said: &str| NoRequest::Refused(Refusal { status, said: said.to_owned() });
+    if wire.buffered().is_empty() {
+        place.is_idle();
+        if shared.stop.load(Relaxed) {
+            return Err(NoRequest::End);
+        }
+        match wire.fill(idle_ns) {
+            Ok(0) | Err(_) => return Err(NoRequest::End),
+            Ok(_) => place.is_busy(),
+        }
+    }
+    // An empty line before a request is passed over, as the standard has it.
+    if wire.buffered().starts_with(b"\r\n") {
+        wire.take(2);
+    }
+    let end_ns = clock::monotonic_ns().saturating_add(head_ns);
+    let mut looked = 0;
+    let length = loop {
+        if let Some(length) = head::end(wire.buffered(), looked).map_err(NoRequest::Refused)? {
+            break length;
+        }
+        looked = wire.buffered().len();
+        if wire.is_full() {
+            return Err(refused(431, "expected a smaller head of the request, found no end of it"));
+        }
+        let left_ns = end_ns.saturating_sub(clock::monotonic_ns());
+        match wire.fill(left_ns) {
+            _ if left_ns == 0 => {
+                return Err(refused(
+                    408,
+                    "expected the whole head of a request, found a part of it",
+                ));
+            }
+            Ok(0) => return Err(NoRequest::End),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
+                return Err(refused(
+                    408,
+                    "expected the whole head of a request, found a part of it",
+                ));
+            }
+            Err(_) => return Err(NoRequest::End),
+        }
+    };
+    let head = wire.buffered().get(..length).unwrap_or_default();
+    let request = head::parse(head, headers).map_err(NoRequest::Refused)?;
+    wire.take(length);
+    Ok(request)
+}
+
+/// Answers a request. Whether another one can follow.
+fn answer(
+    request: &Request,
+    wire: &mut Wire<'_>,
+    place: &Place,
+    shared: &Shared<'_>,
+    service: &dyn Service,
+) -> bool {
+    let mut body = Body::new(wire, request, shared.limits);
+    let too_large = body.said_bytes().is_some_and(|bytes| bytes > shared.limits.body_bytes);
+    let response = match too_large {
+        true => {
+            let limit = shared.limits.body_bytes;
+            let said =
+                format!("expected a body of at most {limit} bytes, found more: send it in parts");
+            Response::error(413, &said).closing()
+        }
+        // A fault of ours costs this request, and no other one.
+        false => catch_unwind(AssertUnwindSafe(|| service.answer(request, &mut body)))
+            .unwrap_or_else(|_| {
+                shared.counters.panics.fetch_add(1, Relaxed);
+                Response::error(500, "a fault of the server; nothing of this is acknowledged")
+                    .closing()
+            }),
+    };
+    if body.has_stalled() {
+        shared.counters.slow.fetch_add(1, Relaxed);
+    }
+    let whole = !response.closes && body.read_over();
+    let closes = !whole || !request.keeps_alive || shared.stop.load(Relaxed);
+    let sent = send(wire, shared, &response, request.method == "HEAD", closes);
+    if sent && closes && !whole {
+        linger(wire, place);
+    }
+    sent && !closes
+}
+
+fn send(
+    wire: &Wire<'_>,
+    shared: &Shared<'_>,
+    response: &Response,
+    without_body: bool,
+    closes: bool,
+) -> bool {
+    shared.counters.answered(response.status);
+    wire.write(&response.bytes(without_body, closes), shared.limits.stall_ns).is_ok()
+}
+
+/// Ends our side and reads over what the client still sends.
+fn linger(wire: &mut Wire<'_>, place: &Place) {
+    place.tcp.end_output();
+    let end_ns = clock::monotonic_ns().saturating_add(LINGER_NS);
+    let mut left = LINGER_BYTES_MAX;
+    loop {
+        let buffered = wire.buffered().len();
+        wire.take(buffered);
+        let left_ns = end_ns.saturating_sub(clock::monotonic_ns());
+        match wire.fill(left_ns) {
+            Ok(count) if count > 0 && left_ns > 0 && left > count => left -= count,
+            _ => return,
+        }
+    }
+}

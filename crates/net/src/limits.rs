@@ -1,0 +1,42 @@
+//! What a client may cost: a number for each, with the reason for its default.
+
+/// What a client may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once. One more is told to come again.
+    pub connections: usize,
+    /// Bytes of a request's head. One that is larger is answered with 431.
+    pub head_bytes: usize,
+    /// Headers of a request, answered in the same way.
+    pub headers: usize,
+    /// Bytes of a body, both as it comes and unpacked. One that is larger is answered with 413.
+    pub body_bytes: u64,
+    /// A head must be whole so long after its first byte.
+    pub head_ns: u64,
+    /// A connection without a request is closed after so long.
+    pub idle_ns: u64,
+    /// A body, or a client that takes an answer, may stand still for so long.
+    pub stall_ns: u64,
+    /// Bytes of a body that must come in a second, on average once `stall_ns` are over.
+    pub body_bytes_per_s: u64,
+    /// Requests that are under way when the server stops have so long.
+    pub stop_ns: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: 1_024,
+            // Clients send less than 2 KiB; tokens and proxies add some.
+            head_bytes: 16 << 10,
+            headers: 64,
+            // Telegraf drops what is answered with 413, and may hold back a day of samples.
+            body_bytes: 1 << 30,
+            head_ns: 10_000_000_000,
+            idle_ns: 75_000_000_000,
+            stall_ns: 15_000_000_000,
+            body_bytes_per_s: 128,
+            stop_ns: 5_000_000_000,
+        }
+    }
+}

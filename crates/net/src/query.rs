@@ -1,0 +1,67 @@
+//! Names and values behind a path's question mark, or in a form.
+
+/// Names and values behind a path's question mark, or in a form; decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    pairs: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Of `a=1&b=x%20y`. What is no UTF-8 once it is decoded has replacement characters.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let parts = text.split('&').filter(|part| !part.is_empty());
+        let pair = |part: &str| {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            (decoded(name, true), decoded(value, true))
+        };
+        Query { pairs: parts.map(pair).collect() }
+    }
+
+    /// The first value of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// With `%20` and the like as what they stand for; `plus`: and `+` as a space.
+pub(crate) fn decoded(text: &str, plus: bool) -> String {
+    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+    let bytes = text.as_bytes();
+    let mut found = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let code = match byte {
+            b'%' => digit(bytes.get(at + 1)).zip(digit(bytes.get(at + 2))),
+            _ => None,
+        };
+        match (byte, code) {
+            (_, Some((high, low))) => {
+                found.push((high * 16 + low) as u8);
+                at += 2;
+            }
+            (b'+', None) if plus => found.push(b' '),
+            (byte, None) => found.push(*byte),
+        }
+        at += 1;
+    }
+    String::from_utf8(found)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_are_decoded() {
+        let query = Query::parse("db=my%20db&q=CREATE+DATABASE+%22x%22&empty=&flag&db=2&%zz=%");
+        assert_eq!(query.get("db"), Some("my db"));
+        assert_eq!(query.get("q"), Some("CREATE DATABASE \"x\""));
+        assert_eq!((query.get("empty"), query.get("flag")), (Some(""), Some("")));
+        assert_eq!(query.get("%zz"), Some("%"));
+        assert_eq!(query.get("none"), None);
+        assert_eq!(decoded("a%2Fb+c%ff", false), "a/b+c\u{fffd}");
+    }
+}

@@ -1,0 +1,360 @@
+//! Messages of Prometheus remote write, 1.0 and 2.0: series with their labels and samples.
+//!
+//! A message is protobuf, of which the bytes are read in place (`wire`): three messages with known fields
+//! need no generated code. Unpacked from snappy it is one piece, so that nothing is fed here.
+//!
+//! Invariant: any bytes give series or an error, a series is refused by itself, and nothing is sized by a
+//! number that the bytes claim. Held by the tests below and the fuzz target `remote_write`.
+
+mod wire;
+
+use baro_ondisk::write_name;
+pub use wire::Malformed;
+use wire::{Fields, Value};
+
+/// Strings of a message of version 2: more than a million series need.
+const SYMBOLS_MAX: usize = 1 << 20;
+/// Labels of a series.
+const LABELS_MAX: usize = 256;
+
+/// The version of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// `prometheus.WriteRequest`.
+    One,
+    /// `io.prometheus.write.v2.Request`.
+    Two,
+}
+
+/// What a series of a message has beside samples, which nobody takes here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Native histograms.
+    pub histograms: u64,
+    /// Exemplars.
+    pub exemplars: u64,
+}
+
+/// A series of a message.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Its canonical name.
+    pub name: String,
+    /// Times in milliseconds, and values.
+    pub samples: Vec<(i64, f64)>,
+    /// What it has beside them.
+    pub beside: Beside,
+}
+
+/// What is wrong with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// It is none.
+    Message,
+    /// With a series: the others are good.
+    Series(&'static str),
+}
+
+impl From<Malformed> for Wrong {
+    fn from(_: Malformed) -> Self {
+        Wrong::Message
+    }
+}
+
+fn bytes<'a>(value: Value<'a>) -> Result<&'a [u8], Malformed> {
+    match value {
+        Value::Bytes(bytes) => Ok(bytes),
+        _ => Err(Malformed),
+    }
+}
+
+/// Reads a message; `each` is told each series with its number, from 1, or what is wrong with it, and may end
+/// it all. Whether the fields of the message can be read is checked before anything is told.
+///
+/// # Errors
+/// It is no message; within it what `each` said.
+pub fn read<E>(
+    message: &[u8],
+    version: Version,
+    mut each: impl FnMut(u64, Result<&Series, &'static str>) -> Result<(), E>,
+) -> Result<Result<(), E>, Malformed> {
+    let mut symbols: Vec<&[u8]> = Vec::new();
+    let (symbols_field, series_field) = match version {
+        Version::One => (0, 1),
+        Version::Two => (4, 5),
+    };
+    for field in Fields::of(message) {
+        let (number, value) = field?;
+        if number == symbols_field {
+            if symbols.len() >= SYMBOLS_MAX {
+                return Err(Malformed);
+            }
+            symbols.push(bytes(value)?);
+        } else if number == series_field {
+            check(bytes(value)?)?;
+        }
+    }
+    let mut series = Series::default();
+    let mut count = 0;
+    for field in Fields::of(message) {
+        let (number, value) = field?;
+        if number != series_field {
+            continue;
+        }
+        count += 1;
+        let told = match fill(&mut series, bytes(value)?, version, &symbols) {
+            Ok(()) => each(count, Ok(&series)),
+            Err(Wrong::Series(said)) => each(count, Err(said)),
+            Err(Wrong::Message) => return Err(Malformed),
+        };
+        if told.is_err() {
+            return Ok(told);
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Whether all fields of a series, and of those that hold fields, can be read.
+fn check(series: &[u8]) -> Result<(), Malformed> {
+    for field in Fields::of(series) {
+        if let (1..=2, Value::Bytes(inner)) = field? {
+            // Labels of version 2 are a list of numbers instead.
+            let whole = Fields::of(inner).all(|field| field.is_ok());
+            let mut list = Fields::of(inner);
+            let packed = std::iter::from_fn(|| list.packed()).all(|number| number.is_ok());
+            if !whole && !packed {
+                return Err(Malformed);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fill(
+    series: &mut Series,
+    message: &[u8],
+    version: Version,
+    symbols: &[&[u8]],
+) -> Result<(), Wrong> {
+    series.name.clear();
+    series.samples.clear();
+    series.beside = Beside::default();
+    let mut labels: Vec<(&str, &str)> = Vec::new();
+    let mut wrong = None;
+    for field in Fields::of(message) {
+        match (version, field?) {
+            (Version::One, (1, value)) => match label(bytes(value)?)? {
+                Some(label) => labels.push(label),
+                None => wrong = Some("expected labels in UTF-8, found other bytes"),
+            },
+            (Version::Two, (1, value)) => {
+                if let Err(said) = referred(value, symbols, &mut labels)? {
+                    wrong = Some(said);
+                }
+            }
+            (_, (2, value)) => series.samples.push(sample(bytes(value)?)?),
+            (Version::One, (3, _)) | (Version::Two, (4, _)) => series.beside.exemplars += 1,
+            (Version::One, (4, _)) | (Version::Two, (3, _)) => series.beside.histograms += 1,
+            _ => {}
+        }
+        if labels.len() > LABELS_MAX {
+            wrong = Some("expected at most 256 labels, found more");
+            labels.truncate(LABELS_MAX);
+        }
+    }
+    if let Some(said) = wrong {
+        return Err(Wrong::Series(said));
+    }
+    name(&mut labels, &mut series.name).map_err(Wrong::Series)
+}
+
+/// The canonical name of labels, one of which is the metric.
+fn name(labels: &mut [(&str, &str)], out: &mut String) -> Result<(), &'static str> {
+    labels.sort_unstable();
+    if labels.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
+        return Err("expected each label once, found one of them twice");
+    }
+    let metric =
+        labels.iter().find(|(label, _)| *label == "__name__").map_or("", |(_, value)| *value);
+    if metric.is_empty() {
+        return Err("expected a label __name__, found none");
+    }
+    let others = labels.iter().filter(|(label, value)| *label != "__name__" && !value.is_empty());
+    write_name(out, metric, others.copied());
+    Ok(())
+}
+
+/// Name and value; `None`: they are no text.
+fn label(message: &[u8]) -> Result<Option<(&str, &str)>, Malformed> {
+    let (mut name, mut value) = (&[][..], &[][..]);
+    for field in Fields::of(message) {
+        match field? {
+            (1, found) => name = bytes(found)?,
+            (2, found) => value = bytes(found)?,
+            _ => {}
+        }
+    }
+    Ok(str::from_utf8(name).ok().zip(str::from_utf8(value).ok()))
+}
+
+/// Pairs of places among the symbols.
+fn referred<'a>(
+    value: Value<'_>,
+    symbols: &[&'a [u8]],
+    labels: &mut Vec<(&'a str, &'a str)>,
+) -> Result<Result<(), &'static str>, Malformed> {
+    let Value::Bytes(list) = value else {
+        // One number by itself is half a pair.
+        return Ok(Err("expected labels as a packed list, found single numbers"));
+    };
+    let mut list = Fields::of(list);
+    let symbol = |place: u64| {
+        let found = usize::try_from(place).ok().and_then(|place| symbols.get(place).copied());
+        found.and_then(|bytes| str::from_utf8(bytes).ok())
+    };
+    while let Some(first) = list.packed() {
+        let second = list.packed();
+        let Some(second) = second else {
+            return Ok(Err("expected pairs of labels, found half of one"));
+        };
+        match symbol(first?).zip(symbol(second?)) {
+            Some(_) if labels.len() > LABELS_MAX => return Ok(Ok(())),
+            Some(label) => labels.push(label),
+            None => return Ok(Err("expected labels among the symbols, found a place without one")),
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn sample(message: &[u8]) -> Result<(i64, f64), Malformed> {
+    let (mut time_ms, mut number) = (0, 0.0);
+    for field in Fields::of(message) {
+        match field? {
+            (1, Value::Fixed64(bits)) => number = f64::from_bits(bits),
+            (2, Value::Varint(time)) => time_ms = time.cast_signed(),
+            (1 | 2, _) => return Err(Malformed),
+            _ => {}
+        }
+    }
+    Ok((time_ms, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_field(number: u8, inner: &[u8]) -> Vec<u8> {
+        let mut out = vec![number << 3 | 2];
+        let mut length = inner.len();
+        while length >= 0x80 {
+            out.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        out.push(length as u8);
+        out.extend_from_slice(inner);
+        out
+    }
+
+    fn sample_field(time_ms: u8, value: f64) -> Vec<u8> {
+        let mut inner = vec![1 << 3 | 1];
+        inner.extend(value.to_bits().to_le_bytes());
+        inner.extend([2 << 3, time_ms]);
+        bytes_field(2, &inner)
+    }
+
+    fn label_field(name: &str, value: &str) -> Vec<u8> {
+        let inner = [bytes_field(1, name.as_bytes()), bytes_field(2, value.as_bytes())].concat();
+        bytes_field(1, &inner)
+    }
+
+    fn one() -> Vec<u8> {
+        let first = [
+            label_field("__name__", "up"),
+            label_field("job", "a \"b\""),
+            label_field("empty", ""),
+            sample_field(5, 1.5),
+            sample_field(6, f64::from_bits(0x7ff0_0000_0000_0002)),
+        ];
+        let second = [label_field("job", "x"), sample_field(7, 2.0)];
+        let third = [label_field("__name__", "h"), bytes_field(4, b""), bytes_field(3, b"")];
+        [
+            bytes_field(1, &first.concat()),
+            bytes_field(3, b"\x08\x01"),
+            bytes_field(1, &second.concat()),
+            bytes_field(1, &third.concat()),
+        ]
+        .concat()
+    }
+
+    fn two() -> Vec<u8> {
+        let symbols =
+            ["", "__name__", "up", "job", "a"].map(|text| bytes_field(4, text.as_bytes()));
+        let series = [bytes_field(1, &[3, 4, 1, 2]), sample_field(5, 1.5), bytes_field(3, b"")];
+        let bad = [bytes_field(1, &[1, 9]), sample_field(5, 1.5)];
+        let half = [bytes_field(1, &[1])];
+        let parts = [
+            symbols.concat(),
+            bytes_field(5, &series.concat()),
+            bytes_field(5, &bad.concat()),
+            bytes_field(5, &half.concat()),
+        ];
+        parts.concat()
+    }
+
+    fn all(message: &[u8], version: Version) -> Result<Vec<String>, Malformed> {
+        let mut found = Vec::new();
+        read::<()>(message, version, |number, series| {
+            found.push(match series {
+                Ok(Series { name, samples, beside }) => {
+                    let samples: Vec<_> =
+                        samples.iter().map(|(time, value)| (*time, value.to_bits())).collect();
+                    let Beside { histograms, exemplars } = beside;
+                    format!("{number} {name} {samples:x?} {histograms} {exemplars}")
+                }
+                Err(said) => format!("{number} {said}"),
+            });
+            Ok(())
+        })
+        .map(|_| found)
+    }
+
+    #[test]
+    fn both_versions_are_read_and_a_bad_series_costs_itself() {
+        let bits = 1.5_f64.to_bits();
+        assert_eq!(
+            all(&one(), Version::One).unwrap(),
+            [
+                format!("1 up{{job=\"a \\\"b\\\"\"}} [(5, {bits:x}), (6, 7ff0000000000002)] 0 0"),
+                "2 expected a label __name__, found none".to_owned(),
+                "3 h [] 1 1".to_owned(),
+            ]
+        );
+        assert_eq!(
+            all(&two(), Version::Two).unwrap(),
+            [
+                format!("1 up{{job=\"a\"}} [(5, {bits:x})] 1 0"),
+                "2 expected labels among the symbols, found a place without one".to_owned(),
+                "3 expected pairs of labels, found half of one".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn any_bytes_give_series_or_an_error() {
+        for (message, version) in [(one(), Version::One), (two(), Version::Two)] {
+            for cut in 0..message.len() {
+                let _ = all(&message[..cut], version);
+            }
+            for place in 0..message.len() {
+                for bit in 0..8 {
+                    let mut changed = message.clone();
+                    changed[place] ^= 1 << bit;
+                    let _ = all(&changed, version);
+                }
+            }
+        }
+        assert_eq!(all(&[0x0a, 0xff], Version::One), Err(Malformed));
+        assert_eq!(all(&[0xff; 40], Version::Two), Err(Malformed));
+        assert_eq!(all(&[], Version::One).unwrap(), Vec::<String>::new());
+    }
+}
