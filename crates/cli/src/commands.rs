@@ -1,6 +1,7 @@
 //! The verbs.
 
 mod bench;
+mod beside;
 mod blk;
 mod cat;
 mod damaged;
@@ -25,6 +26,7 @@ mod record;
 mod recover;
 mod rings;
 mod selection;
+mod serve;
 mod settle;
 mod share;
 mod text_form;
@@ -103,6 +105,10 @@ pub(crate) enum Command {
     ///
     /// Of some series over an interval: all samples, the last ones, or one value for each step of time.
     Query(query::Arguments),
+    /// Answer queries over HTTP
+    ///
+    /// What Grafana and other programs ask Prometheus for, from a store. It only reads.
+    Serve(Box<serve::Arguments>),
     /// Write CSV, MCAP, Parquet
     ///
     /// A range of time as a file that other programs read: CSV, MCAP, Parquet or Arrow.
@@ -177,6 +183,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Token(command) => listen::token(&command),
         Command::Cat(arguments) => cat::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Delete(arguments) => delete::run(&arguments),

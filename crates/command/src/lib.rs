@@ -10,6 +10,7 @@ pub mod failure;
 mod format;
 mod lines;
 pub mod listen;
+pub mod serve;
 pub mod size;
 mod status;
 

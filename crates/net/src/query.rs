@@ -23,6 +23,11 @@ impl Query {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
+
+    /// All values of this name.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.pairs.iter().filter(move |(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
 }
 
 /// With `%20` and the like as what they stand for; `plus`: and `+` as a space.

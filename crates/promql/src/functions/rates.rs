@@ -33,8 +33,12 @@ pub(super) fn extrapolated(window: &Window<'_>, is_counter: bool, by_second: boo
         to_start = to_start.min(sampled * (first / change));
     }
     let to_end = edge(seconds(window.end_ns - last_ns));
-    let change = change * ((sampled + to_start + to_end) / sampled);
-    Some(if by_second { change / seconds(window.end_ns - window.start_ns) } else { change })
+    // In this order, for the same last digit.
+    let mut factor = (sampled + to_start + to_end) / sampled;
+    if by_second {
+        factor /= seconds(window.end_ns - window.start_ns);
+    }
+    Some(change * factor)
 }
 
 /// The change between the last two samples.

@@ -234,17 +234,13 @@ fn labels(text: &str) -> Labels {
     if text == "{}" {
         return Labels::default();
     }
-    let text = text.replace(",}", "}");
-    let Ok(Expr::VectorSelector(selector)) = promql_parser::parser::parse(&text) else {
+    let Ok(matchers) = baro_promql::matchers_of(text) else {
         let inner = text.trim_matches(['{', '}']);
         // Labels without a value alone.
         assert!(inner.contains("=\"\"") || inner.contains("=''"), "{text}");
         return Labels::default();
     };
-    let name = selector.name.iter().map(|name| ("__name__".to_owned(), name.clone()));
-    let others = selector.matchers.matchers.iter();
-    let others = others.map(|matcher| (matcher.name.clone(), matcher.value.clone()));
-    Labels::new(name.chain(others))
+    Labels::new(matchers.into_iter().map(|matcher| (matcher.name, matcher.value)))
 }
 
 fn points(text: &str) -> Vec<Point> {

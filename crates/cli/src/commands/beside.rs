@@ -1,0 +1,31 @@
+//! Programs that lie beside this one, and do what it links nothing for.
+
+use crate::failure::{Outcome, Result};
+use baro_sys::files;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where they are from this program: beside it, or where packages and `make install` put them.
+const FOLDERS: [&str; 3] = [".", "../lib/barograph", "/usr/lib/barograph"];
+
+/// The file of the program `name`.
+pub(super) fn program(name: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let beside = own.parent().unwrap_or(Path::new(".")).to_owned();
+    let mut found = FOLDERS.iter().map(|folder| beside.join(folder).join(name));
+    found.find(|file| files::exists(file)).ok_or_else(|| {
+        let beside = beside.display();
+        format!(
+            "expected {name} in {beside} or /usr/lib/barograph, found none: it is built with baro"
+        )
+        .into()
+    })
+}
+
+/// Becomes the program `name`, with what was typed behind the verb.
+pub(super) fn become_it(name: &str, verb: &str) -> Result<Outcome> {
+    let typed = std::env::args_os().skip(2);
+    let error = Command::new(program(name)?).arg(verb).args(typed).exec();
+    Err(format!("{name} cannot be started: {error}").into())
+}

@@ -1,0 +1,30 @@
+//! Options of the server that answers queries: of `baro-serve`, and of the verb of `baro` that starts it.
+
+use crate::{listen, size};
+use clap::Args;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Answer queries over HTTP, as Prometheus does.
+#[derive(Clone, Debug, Args)]
+pub struct Serve {
+    /// The store; may be recorded into meanwhile
+    pub store: PathBuf,
+    /// Address to listen at, of this machine: 127.0.0.1:9090
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9090", value_parser = listen::address)]
+    pub http: Vec<SocketAddr>,
+    /// How long a sample counts where none follows
+    ///
+    /// Sensors that send more seldom have no value in between. Prometheus has 5 minutes.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = size::nanoseconds)]
+    pub lookback: u64,
+    /// Longest query
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = size::nanoseconds, hide_short_help = true)]
+    pub timeout: u64,
+    /// Memory of a query
+    #[arg(long, value_name = "SIZE", default_value = "128M", value_parser = size::bytes, hide_short_help = true)]
+    pub memory: u64,
+    /// Connections at once
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536), hide_short_help = true)]
+    pub connections: u32,
+}

@@ -1,0 +1,110 @@
+//! The interface of Prometheus that Grafana and others use: which address answers what.
+
+mod answer;
+mod parameters;
+mod queries;
+mod series;
+
+use answer::{Data, Refusal, answer};
+use baro_command::serve::Serve;
+use baro_net::{Body, Query, Request, Response, Service};
+use baro_store::Store;
+use baro_sys::clock;
+use parameters::Parameters;
+use serde_json::json;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+/// A form with a query.
+const FORM_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a value that a query holds.
+const VALUE_BYTES: u64 = 8;
+/// Between two looks whether it is one's turn.
+const TURN_NS: u64 = 1_000_000;
+
+/// What all requests have in common.
+#[derive(Debug)]
+pub(crate) struct Api {
+    store: Mutex<Store>,
+    lookback_ns: i64,
+    timeout_ns: u64,
+    values_max: usize,
+}
+
+impl Api {
+    pub(crate) fn new(store: Store, serve: &Serve) -> Self {
+        Api {
+            store: Mutex::new(store),
+            lookback_ns: i64::try_from(serve.lookback).unwrap_or(i64::MAX),
+            timeout_ns: serve.timeout,
+            values_max: usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The store as it is now, for one query; others wait until `until_ns`.
+    fn turn(&self, until_ns: u64) -> Result<MutexGuard<'_, Store>, Refusal> {
+        loop {
+            let mut store = match self.store.try_lock() {
+                Ok(store) => store,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) if clock::monotonic_ns() < until_ns => {
+                    clock::sleep_ns(TURN_NS);
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Refusal::timeout("other queries have taken all its time"));
+                }
+            };
+            store.refresh().map_err(|error| Refusal::internal(&error))?;
+            return Ok(store);
+        }
+    }
+
+    fn route(&self, request: &Request, parameters: &Parameters) -> Result<Data, Refusal> {
+        let path = request.path.strip_prefix("/api/v1/").unwrap_or("");
+        match path.split('/').collect::<Vec<_>>().as_slice() {
+            ["query"] => self.query(parameters),
+            ["query_range"] => self.query_range(parameters),
+            ["series"] => self.series(parameters),
+            ["labels"] => self.labels(parameters),
+            ["label", name, "values"] => self.values(name, parameters),
+            ["metadata"] => self.metadata(parameters),
+            ["status", "buildinfo"] => Ok(Data::of(json!({
+                "version": env!("CARGO_PKG_VERSION"), "revision": "", "branch": "", "buildUser": "",
+                "buildDate": "", "goVersion": "", "application": "barograph",
+            }))),
+            ["rules"] => Ok(Data::of(json!({ "groups": [] }))),
+            ["alerts"] => Ok(Data::of(json!({ "alerts": [] }))),
+            ["query_exemplars"] => Ok(Data::of(json!([]))),
+            _ => Err(Refusal::not_found(
+                "expected /api/v1/query, query_range, series, labels, label/NAME/values, metadata or \
+                 status/buildinfo, found another address",
+            )),
+        }
+    }
+}
+
+impl Service for Api {
+    fn answer(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
+        match (request.method.as_str(), request.path.as_str()) {
+            ("GET" | "HEAD", "/-/healthy" | "/health") => {
+                return Response::of(200, "text/plain; charset=utf-8", "baro serve is healthy.\n");
+            }
+            ("GET" | "HEAD", "/-/ready" | "/ready") => {
+                return Response::of(200, "text/plain; charset=utf-8", "baro serve is ready.\n");
+            }
+            ("GET" | "HEAD" | "POST", _) => {}
+            _ => {
+                let said = format!("expected GET or POST, found {}", request.method);
+                return answer(Err(Refusal::method(&said))).with("Allow", "GET, HEAD, POST");
+            }
+        }
+        let mut form = Query::default();
+        if request.method == "POST" {
+            match body.read_whole(FORM_BYTES_MAX) {
+                Ok(bytes) => form = Query::parse(&String::from_utf8_lossy(&bytes)),
+                Err(error) => return answer(Err(Refusal::of_body(&error))),
+            }
+        }
+        answer(self.route(request, &Parameters::new(request.query.clone(), form)))
+    }
+}

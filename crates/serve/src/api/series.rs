@@ -1,0 +1,131 @@
+//! Which series, labels and values there are.
+//!
+//! They are those that are declared, whenever they had samples: `start` and `end` are read and do not
+//! narrow them.
+
+use super::Api;
+use super::answer::{Data, Refusal, labels};
+use super::parameters::Parameters;
+use crate::catalog::{labels_of, selector, unescaped};
+use baro_ondisk::Type;
+use baro_promql::{Labels, matchers_of};
+use baro_store::{Selector, Store};
+use baro_sys::clock;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Entries of an answer where no limit is asked for.
+const ENTRIES_MAX: usize = 1_000_000;
+
+impl Api {
+    /// Calls `each` with the labels and unit of what `match[]` selects, or of all, until it breaks.
+    fn scan(
+        &self,
+        parameters: &Parameters,
+        mut each: impl FnMut(Labels, &str) -> ControlFlow<()>,
+    ) -> Result<(), Refusal> {
+        for name in ["start", "end"] {
+            parameters.time_ns(name)?;
+        }
+        let of = |text: &str| -> Result<Selector, Refusal> {
+            let matchers = matchers_of(text).map_err(|error| {
+                Refusal::bad(&format!("invalid parameter \"match[]\": {error}"))
+            })?;
+            selector(&matchers).map_err(|error| Refusal::bad(&error.to_string()))
+        };
+        let selectors: Vec<Selector> =
+            parameters.all("match[]").map(of).collect::<Result<_, _>>()?;
+        let until_ns = clock::monotonic_ns().saturating_add(self.timeout_ns);
+        let store: &Store = &*self.turn(until_ns)?;
+        let each = |declared: &baro_ondisk::Declaration<'_>| match declared.kind {
+            Type::F64 | Type::I64 | Type::Bool => each(labels_of(declared.name), declared.unit),
+            Type::Text | Type::Channel => ControlFlow::Continue(()),
+        };
+        let scanned = match selectors.is_empty() {
+            true => store.catalog().scan(each),
+            false => store.catalog().scan_selected(&selectors, each),
+        };
+        scanned.map_err(|error| Refusal::internal(&error))
+    }
+
+    pub(super) fn series(&self, parameters: &Parameters) -> Result<Data, Refusal> {
+        if parameters.all("match[]").next().is_none() {
+            return Err(Refusal::bad("no match[] parameter provided"));
+        }
+        let limit = parameters.limit()?.unwrap_or(ENTRIES_MAX);
+        let (mut found, mut cut) = (Vec::new(), false);
+        self.scan(parameters, |of, _| {
+            cut = found.len() >= limit;
+            if !cut {
+                found.push(labels(&of));
+            }
+            stop_if(cut)
+        })?;
+        Ok(Data::of(Value::Array(found)).with(told(cut)))
+    }
+
+    pub(super) fn labels(&self, parameters: &Parameters) -> Result<Data, Refusal> {
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        self.scan(parameters, |of, _| {
+            for (name, _) in of.iter() {
+                if !names.contains(name) {
+                    names.insert(name.to_owned());
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        cut(names, parameters.limit()?)
+    }
+
+    /// Values of a label, whose name may be written as `U__` and the like.
+    pub(super) fn values(&self, name: &str, parameters: &Parameters) -> Result<Data, Refusal> {
+        let name = unescaped(name);
+        let mut values: BTreeSet<String> = BTreeSet::new();
+        self.scan(parameters, |of, _| {
+            let value = of.get(&name);
+            if !value.is_empty() && !values.contains(value) {
+                values.insert(value.to_owned());
+            }
+            ControlFlow::Continue(())
+        })?;
+        cut(values, parameters.limit()?)
+    }
+
+    /// Units of metrics.
+    pub(super) fn metadata(&self, parameters: &Parameters) -> Result<Data, Refusal> {
+        let limit = parameters.limit()?.unwrap_or(ENTRIES_MAX);
+        let wanted = parameters.get("metric");
+        let mut found = Map::new();
+        self.scan(parameters, |of, unit| {
+            let name = of.get("__name__");
+            if wanted.is_none_or(|wanted| wanted == name) && !found.contains_key(name) {
+                if found.len() >= limit {
+                    return ControlFlow::Break(());
+                }
+                let about = json!([{ "type": "unknown", "help": "", "unit": unit }]);
+                found.insert(name.to_owned(), about);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(Data::of(Value::Object(found)))
+    }
+}
+
+fn stop_if(stop: bool) -> ControlFlow<()> {
+    if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+fn told(cut: bool) -> Vec<String> {
+    match cut {
+        true => vec!["results truncated due to limit".to_owned()],
+        false => Vec::new(),
+    }
+}
+
+fn cut(found: BTreeSet<String>, limit: Option<usize>) -> Result<Data, Refusal> {
+    let limit = limit.unwrap_or(ENTRIES_MAX);
+    let is_cut = found.len() > limit;
+    let first: Vec<String> = found.into_iter().take(limit).collect();
+    Ok(Data::of(json!(first)).with(told(is_cut)))
+}

@@ -1,0 +1,190 @@
+//! The server from outside, on a store that is recorded meanwhile: what Grafana and others ask, and what
+//! they are told.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod scene;
+
+use barograph::Recorder;
+use scene::{Scene, Told};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const S: i64 = 1_000_000_000;
+const START: i64 = 1_700_000_000 * S;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Two counters and a level of a minute, a sample each second; and a text and frames, which are no series
+/// of numbers.
+fn record(scene: &Scene) -> Recorder {
+    let recorder = Recorder::create_or_open(scene.store()).size(16 << 20).recycle().open().unwrap();
+    let wheel = |site: &str| format!("wheel{{site=\"{site}\"}}");
+    let wheels = ["a", "b"].map(|site| recorder.series::<i64>(&wheel(site), "turns").unwrap());
+    let level = recorder.series::<f64>("{\"tank level\",site=\"a\"}", "m").unwrap();
+    let on = recorder.series::<bool>("power", "").unwrap();
+    let text = recorder.series::<String>("state", "").unwrap();
+    let frames = recorder.channel("camera", "n:u16@0").unwrap();
+    let mut push = recorder.producer().unwrap();
+    for n in 0..60_i64 {
+        let time_ns = START + n * S;
+        push.sample(wheels[0], time_ns, n).unwrap();
+        push.sample(wheels[1], time_ns, 2 * n).unwrap();
+        push.sample(level, time_ns, n as f64 / 2.0).unwrap();
+        push.sample(on, time_ns, n % 2 == 0).unwrap();
+        push.sample(text, time_ns, "runs").unwrap();
+        push.frame(frames, time_ns, &[n as u8, 0]).unwrap();
+    }
+    push.wait_durable(MINUTE).unwrap();
+    recorder
+}
+
+fn data(told: &Told) -> &Value {
+    assert_eq!((told.status, &told.body["status"]), (200, &json!("success")), "{told:?}");
+    &told.body["data"]
+}
+
+#[test]
+fn what_grafana_asks_is_answered() {
+    let scene = Scene::new("asked");
+    let recorder = record(&scene);
+    let server = scene.serve(&[]);
+    // Save and test.
+    let told = server.post("/api/v1/query", "query=1%2B1&time=4");
+    assert_eq!(*data(&told), json!({"resultType": "scalar", "result": [4, "2"]}));
+    let about = server.get("/api/v1/status/buildinfo");
+    // With features it would be another product's.
+    assert!(data(&about)["version"].is_string() && data(&about).get("features").is_none());
+    // A panel, by form and by address.
+    let asked = "query=sum(rate(wheel[30s]))&start=1700000030&end=1700000050&step=10";
+    let expected = json!({"resultType": "matrix", "result": [{"metric": {},
+        "values": [[1_700_000_030, "3"], [1_700_000_040, "3"], [1_700_000_050, "3"]]}]});
+    assert_eq!(*data(&server.post("/api/v1/query_range", asked)), expected);
+    assert_eq!(*data(&server.get(&format!("/api/v1/query_range?{asked}"))), expected);
+    // Labels, with and without a selector of everything.
+    let labels = json!(["__name__", "site"]);
+    assert_eq!(*data(&server.get("/api/v1/labels?limit=40000")), labels);
+    let all = "match[]=%7B__name__%3D~%22.%2B%22%2C%7D";
+    assert_eq!(
+        *data(&server.get(&format!("/api/v1/labels?limit=40000&start=1&end=2&{all}"))),
+        labels
+    );
+    let names = json!(["power", "tank level", "wheel"]);
+    assert_eq!(*data(&server.get("/api/v1/label/__name__/values")), names);
+    let sites = server.get("/api/v1/label/site/values?match[]=wheel&limit=1");
+    assert_eq!(*data(&sites), json!(["a"]));
+    assert_eq!(sites.body["warnings"], json!(["results truncated due to limit"]));
+    let series = server.get("/api/v1/series?match[]=wheel%7Bsite%3D%22b%22%7D&match[]=power");
+    assert_eq!(*data(&series), json!([{"__name__": "power"}, {"__name__": "wheel", "site": "b"}]));
+    let metadata = server.get("/api/v1/metadata?limit=40000");
+    assert_eq!(
+        data(&metadata)["tank level"],
+        json!([{"type": "unknown", "help": "", "unit": "m"}])
+    );
+    for (path, empty) in [
+        ("query_exemplars?query=wheel", json!([])),
+        ("rules", json!({"groups": []})),
+        ("alerts", json!({"alerts": []})),
+    ] {
+        assert_eq!(*data(&server.get(&format!("/api/v1/{path}"))), empty);
+    }
+    assert_eq!(server.get_text("/-/ready").0, 200);
+    assert_eq!(server.get_text("/-/healthy").0, 200);
+    // Names with blanks, truth as numbers; texts and frames are no series.
+    let at = "time=1700000059.5";
+    let told = server.get(&format!("/api/v1/query?query=%7B%22tank+level%22%7D&{at}"));
+    let expected = json!({"resultType": "vector", "result": [{
+        "metric": {"__name__": "tank level", "site": "a"}, "value": [1_700_000_059.5, "29.5"]}]});
+    assert_eq!(*data(&told), expected);
+    let told = server.get(&format!("/api/v1/query?query=power&{at}"));
+    assert_eq!(data(&told)["result"][0]["value"][1], "0");
+    for none in ["state", "camera", "%7B__name__%3D%22camera.n%22%7D"] {
+        let told = server.get(&format!("/api/v1/query?query={none}&{at}"));
+        assert_eq!(data(&told)["result"], json!([]), "{none}");
+    }
+    // What is recorded from now on is there when it is durable.
+    let wheel = recorder.series::<i64>("wheel{site=\"c\"}", "turns").unwrap();
+    let mut push = recorder.producer().unwrap();
+    push.sample(wheel, START + 60 * S, 7_i64).unwrap();
+    push.wait_durable(MINUTE).unwrap();
+    let told = server.get("/api/v1/query?query=wheel%7Bsite%3D%22c%22%7D&time=1700000061");
+    assert_eq!(data(&told)["result"][0]["value"][1], "7");
+    drop((push, server));
+    assert_eq!(recorder.close().lost(), 0);
+}
+
+#[test]
+fn mistakes_are_told_as_prometheus_tells_them() {
+    let scene = Scene::new("mistakes");
+    let recorder = record(&scene);
+    let server = scene.serve(&["--memory", "64K"]);
+    let wrong = |target: &str, status: u16, kind: &str, said: &str| {
+        let told = server.get(&format!("/api/v1/{target}"));
+        let error = told.body["error"].as_str().unwrap_or("");
+        assert_eq!(
+            (told.status, told.body["errorType"].as_str()),
+            (status, Some(kind)),
+            "{told:?}"
+        );
+        assert!(error.contains(said) && told.body["status"] == "error", "{told:?}");
+    };
+    wrong("query", 400, "bad_data", "\"query\"");
+    wrong("query?query=sum(", 400, "bad_data", "no PromQL");
+    wrong("query?query=wheel&time=yesterday", 400, "bad_data", "yesterday");
+    wrong("query?query=wheel&lookback_delta=long", 400, "bad_data", "long");
+    wrong("query?query=mad_over_time(wheel[5m])", 422, "execution", "mad_over_time()");
+    wrong(
+        "query?query=sum(wheel)%2Bon()wheel&time=1700000050",
+        422,
+        "execution",
+        "duplicate series",
+    );
+    let range = "query_range?query=wheel&start=1700000000&end=1700000059";
+    wrong(range, 400, "bad_data", "\"step\"");
+    wrong(&format!("{range}&step=0"), 400, "bad_data", "step");
+    wrong(&format!("{range}&step=0.001"), 400, "bad_data", "11,000 points");
+    wrong("query_range?query=wheel&start=2&end=1&step=1", 400, "bad_data", "before start");
+    wrong("query_range?query=wheel[1m]&start=1&end=2&step=1", 400, "bad_data", "expression type");
+    // 3 series at 3,000 steps are more than 8,192 values.
+    let steps =
+        "query_range?query=%7Bsite%3D~%22.%2B%22%7D&start=1700000000&end=1700000059&step=0.02";
+    wrong(steps, 422, "execution", "more than 8192 values");
+    wrong("query?query=wheel[1h:1ms]&time=1700000059", 422, "execution", "more than 8192 values");
+    wrong("labels?match[]=%7B", 400, "bad_data", "match[]");
+    wrong("series", 400, "bad_data", "match[]");
+    wrong("labels?limit=some", 400, "bad_data", "limit");
+    wrong("nothing", 404, "not_found", "query_range");
+    let nested = format!("query?query={}1{}", "(".repeat(4000), ")".repeat(4000));
+    wrong(&nested, 422, "execution", "parts within each other");
+    let told = server.ask("DELETE", "/api/v1/series", "");
+    assert_eq!(told.status, 405);
+    let told = server.get("/api/v1/query?query=wheel&time=1700000059&timeout=0");
+    assert_eq!((told.status, &told.body["errorType"]), (503, &json!("timeout")));
+    assert_eq!(data(&server.get("/api/v1/query?query=1"))["result"][1], "1");
+    drop((server, recorder));
+    let refused = scene.refused(&["--http", "0.0.0.0:0"]);
+    assert!(refused.contains("expected an address of this machine"), "{refused}");
+}
+
+#[test]
+fn damage_is_a_warning_beside_what_is_left() {
+    let scene = Scene::new("damage");
+    let recorder = Recorder::create_or_open(scene.store()).size(8 << 20).recycle().open().unwrap();
+    let level = recorder.series::<f64>("level", "").unwrap();
+    let mut push = recorder.producer().unwrap();
+    for n in 0..6_i64 {
+        push.sample(level, START + n * S, n as f64).unwrap();
+        push.wait_durable(MINUTE).unwrap();
+    }
+    drop(push);
+    assert_eq!(recorder.close().lost(), 0);
+    let segment = scene.store().join("log/00000000.seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let is_block = |at: &usize| bytes[*at..].starts_with(b"BBLK");
+    let third = (0..bytes.len()).step_by(4096).filter(is_block).nth(2).unwrap();
+    bytes[third] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let server = scene.serve(&[]);
+    let told = server.get("/api/v1/query?query=level[1m]&time=1700000010");
+    let points = data(&told)["result"][0]["values"].as_array().unwrap().len();
+    assert!(points < 6, "{told:?}");
+    assert!(told.body["warnings"][0].as_str().unwrap().contains("00000000.seg"), "{told:?}");
+}
