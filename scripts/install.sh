@@ -21,6 +21,9 @@ put 755 "$programs/baro" "$prefix/bin/baro"
 if [ -e "$programs/baro-listen" ]; then
     put 755 "$programs/baro-listen" "$prefix/lib/barograph/baro-listen"
 fi
+if [ -e "$programs/baro-serve" ]; then
+    put 755 "$programs/baro-serve" "$prefix/lib/barograph/baro-serve"
+fi
 if [ -e "$programs/libbaro_preload.so" ]; then
     put 644 "$programs/libbaro_preload.so" "$prefix/lib/barograph/libbaro_preload.so"
 fi

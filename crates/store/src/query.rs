@@ -149,9 +149,10 @@ impl<S: Storage> Store<S> {
         Ok(self.with_headers(notes))
     }
 
-    /// Damage that was met where it was looked for what there is to read counts too.
+    /// Data that was found missing where it was looked for what there is to read counts too.
     fn with_headers(&self, mut notes: QueryNotes) -> QueryNotes {
-        self.damage_so_far().into_iter().for_each(|damage| notes.read.take_damage(damage));
+        let lost = self.damage_so_far().into_iter().filter(Damage::is_loss);
+        lost.for_each(|damage| notes.read.take_damage(damage));
         notes
     }
 

@@ -144,11 +144,13 @@ fn read(
         }
         ControlFlow::Continue(())
     });
-    let mut damage = store.damage_so_far();
-    for found in notes.unwrap().read.damage {
-        assert!(!damage.contains(&found), "told twice: {found}");
-        damage.push(found);
+    let damage = notes.unwrap().read.damage;
+    for (at, found) in damage.iter().enumerate() {
+        assert!(!damage[..at].contains(found), "told twice: {found}");
     }
+    // What was met before anything was read is told too.
+    let losses = store.damage_so_far().into_iter().filter(Damage::is_loss);
+    losses.for_each(|found| assert!(damage.contains(&found), "{found}"));
     (rows, damage)
 }
 

@@ -87,6 +87,15 @@ const TABLE: &[Row] = &[
           third_party: &[("clap", "parser and help from one definition"), JSON,
                          ("snap", "unpacks messages of remote write"),
                          ("flate2", "in tests: packs bodies")] },
+    // Pure: samples come through a trait.
+    Row { package: "baro-promql", in_house: &[], in_house_tests: &[],
+          third_party: &[("promql-parser", "PromQL as Prometheus 3 has it: the parser of GreptimeDB"),
+                         ("regex", "label_replace(), with a bound on memory"), JSON] },
+    // A process of its own that only reads.
+    Row { package: "baro-serve",
+          in_house: &["baro-ondisk", "baro-sys", "baro-store", "baro-net", "baro-promql", "baro-command"],
+          in_house_tests: &["barograph"],
+          third_party: &[("clap", "parser and help from one definition"), JSON] },
     Row { package: "baro-export", in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store"],
           in_house_tests: &["baro-log", "baro-recorder"],
           third_party: &[("arrow-array", "columns as Arrow and Parquet take and give them"),

@@ -45,11 +45,18 @@ const FORBIDDEN: &[(&str, &str)] = &[
 ];
 
 /// Crates that nobody maintains any more and that stay, with the reason.
-const UNMAINTAINED: &[(&str, &str)] = &[(
-    "paste",
-    "RUSTSEC-2024-0436: a macro that joins names while mcap is compiled; nothing of it runs in a \
-     program, it sees our source and that of mcap only, and it is frozen",
-)];
+const UNMAINTAINED: &[(&str, &str)] = &[
+    (
+        "bincode",
+        "RUSTSEC-2025-0141: reads the tables of promql-parser's grammar, which were written while it \
+         was compiled; it sees no other bytes",
+    ),
+    (
+        "paste",
+        "RUSTSEC-2024-0436: a macro that joins names while mcap is compiled; nothing of it runs in a \
+         program, it sees our source and that of mcap only, and it is frozen",
+    ),
+];
 
 /// Crates that are there in several versions, with the reason.
 const SEVERAL: &[(&str, &str)] = &[

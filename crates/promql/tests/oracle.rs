@@ -1,0 +1,169 @@
+//! Random questions about random series, to this engine and to that of Prometheus: the answers are the same
+//! within 1e-9, or refused by name.
+//!
+//! `BARO_PROMQL_ORACLE` names a program that answers for Prometheus: `go test -c` of `tests/oracle` makes it.
+//! Without it the test is skipped. `BARO_PROMQL_COUNT` and `BARO_PROMQL_SEED` say how many, and which.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod draw;
+
+use baro_promql::{Answer, Error, Labels, Query, Times, is_absent};
+use draw::{Draw, Question};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Command;
+
+const MS: i64 = 1_000_000;
+
+/// Rows of an answer: labels, and the value at each time in milliseconds.
+type Rows = BTreeMap<Labels, BTreeMap<i64, f64>>;
+
+/// An answer of Prometheus.
+enum Theirs {
+    Error(String),
+    Rows(Rows),
+}
+
+fn same(a: f64, b: f64, scale: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(scale)
+}
+
+fn rows(answer: Answer, times: &Times) -> Rows {
+    let mut rows = Rows::new();
+    match answer {
+        Answer::Scalar(values) => {
+            let values = values.into_iter().enumerate();
+            let values = values.map(|(at, value)| (times.time_ns(at) / MS, value));
+            rows.insert(Labels::default(), values.collect());
+        }
+        Answer::Text(_) => {}
+        Answer::Vector(series) => {
+            for (labels, values) in series {
+                let there = values.iter().enumerate().filter(|(_, value)| !is_absent(**value));
+                let points = there.map(|(at, value)| (times.time_ns(at) / MS, *value)).collect();
+                rows.insert(labels, points);
+            }
+        }
+        Answer::Matrix(series) => {
+            for (labels, points) in series {
+                rows.insert(
+                    labels,
+                    points.into_iter().map(|(ns, value)| (ns / MS, value)).collect(),
+                );
+            }
+        }
+    }
+    rows
+}
+
+/// Answers of Prometheus, by the hand-written little that its program writes.
+fn theirs(questions: &[Question], program: &std::ffi::OsStr) -> Vec<Theirs> {
+    let folder = std::env::temp_dir().join(format!("baro-promql-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (asked, told) = (folder.join("asked"), folder.join("told"));
+    let mut text = String::new();
+    for one in questions {
+        let quoted = |text: &str| {
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            format!("\"{}\"", text.replace('\t', "\\t"))
+        };
+        let step = if one.times.count() == 1 { 0 } else { one.times.step_ns / MS };
+        writeln!(
+            text,
+            "{{\"load\":{},\"expression\":{},\"start\":{},\"end\":{},\"step\":{step}}}",
+            quoted(&one.load),
+            quoted(&one.expression),
+            one.times.start_ns / MS,
+            one.times.end_ns / MS,
+        )
+        .unwrap();
+    }
+    std::fs::write(&asked, text).unwrap();
+    let mut command = Command::new(program);
+    command.args(["-test.timeout", "30m"]);
+    command.env("ORACLE_QUESTIONS", &asked).env("ORACLE_ANSWERS", &told);
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+    let text = std::fs::read_to_string(&told).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    text.lines().map(their_answer).collect()
+}
+
+fn their_answer(line: &str) -> Theirs {
+    let json: serde_json::Value = serde_json::from_str(line).unwrap();
+    let error = json["error"].as_str().unwrap();
+    if !error.is_empty() {
+        return Theirs::Error(error.to_owned());
+    }
+    let mut rows = Rows::new();
+    for one in json["series"].as_array().into_iter().flatten() {
+        let labels = one["labels"].as_object().into_iter().flatten();
+        let labels =
+            Labels::new(labels.map(|(name, value)| (name.clone(), value.as_str().unwrap())));
+        let point = |point: &serde_json::Value| {
+            let time: i64 = point[0].as_str().unwrap().parse().unwrap();
+            let bits: u64 = point[1].as_str().unwrap().parse().unwrap();
+            (time, f64::from_bits(bits))
+        };
+        rows.insert(labels, one["points"].as_array().unwrap().iter().map(point).collect());
+    }
+    Theirs::Rows(rows)
+}
+
+#[test]
+fn random_questions_have_the_answers_of_prometheus() {
+    let Some(program) = std::env::var_os("BARO_PROMQL_ORACLE") else {
+        println!("skipped: BARO_PROMQL_ORACLE names no program that answers for Prometheus");
+        return;
+    };
+    let of = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let (count, seed) =
+        (of("BARO_PROMQL_COUNT").unwrap_or(500), of("BARO_PROMQL_SEED").unwrap_or(1));
+    let mut draw = Draw::new(seed);
+    let questions: Vec<Question> = (0..count).map(|_| draw.question()).collect();
+    let theirs = theirs(&questions, &program);
+    assert_eq!(theirs.len(), questions.len());
+    let (mut equal, mut both_refuse, mut refused, mut wrong) = (0, 0, BTreeMap::new(), 0);
+    for (asked, theirs) in questions.iter().zip(theirs) {
+        let found = Query::parse(&asked.expression)
+            .and_then(|query| query.evaluate(&asked.memory, &asked.times));
+        let said = match (found, theirs) {
+            (Err(Error::Unsupported(what)), _) => {
+                *refused.entry(what).or_insert(0) += 1;
+                continue;
+            }
+            (Err(_), Theirs::Error(_)) => {
+                both_refuse += 1;
+                continue;
+            }
+            (Err(own), Theirs::Rows(theirs)) => format!("own: {own}\n    theirs: {theirs:?}"),
+            (Ok(own), Theirs::Error(theirs)) => format!("own: {own}\n    theirs: {theirs}"),
+            (Ok(own), Theirs::Rows(theirs)) => {
+                let mut own = rows(own, &asked.times);
+                own.retain(|_, points| !points.is_empty());
+                let alike = own.len() == theirs.len()
+                    && own.iter().zip(&theirs).all(|((a, own), (b, theirs))| {
+                        a == b
+                            && own.len() == theirs.len()
+                            && own
+                                .iter()
+                                .zip(theirs)
+                                .all(|(a, b)| a.0 == b.0 && same(*a.1, *b.1, asked.scale * 1e-3))
+                    });
+                if alike {
+                    equal += 1;
+                    continue;
+                }
+                format!("own: {own:?}\n    theirs: {theirs:?}")
+            }
+        };
+        wrong += 1;
+        if wrong <= 20 {
+            println!("{} at {:?}\n{}    {said}", asked.expression, asked.times, asked.load);
+        }
+    }
+    println!(
+        "equal {equal}, refused by both {both_refuse}, refused here {refused:?}, wrong {wrong}"
+    );
+    assert_eq!(wrong, 0);
+}
