@@ -30,7 +30,8 @@ impl Look {
         };
         let at_ns = at.map(|at| match at {
             AtModifier::Start => query.start_ns,
-            AtModifier::End => query.time_ns(query.count().saturating_sub(1)),
+            // Not the last step, which may be before it.
+            AtModifier::End => query.end_ns,
             AtModifier::At(time) => match time.duration_since(SystemTime::UNIX_EPOCH) {
                 Ok(since) => ns(since),
                 Err(before) => -ns(before.duration()),

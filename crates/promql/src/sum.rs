@@ -79,5 +79,6 @@ pub(crate) fn quantile(q: f64, values: &mut [f64]) -> f64 {
     let at = |place: f64| values.get(place as usize).copied().unwrap_or(f64::NAN);
     let upper = (lower + 1.0).min((values.len() - 1) as f64);
     let weight = rank - rank.floor();
-    at(lower) * (1.0 - weight) + at(upper) * weight
+    // Nothing of an infinite neighbour.
+    if weight == 0.0 { at(lower) } else { at(lower) * (1.0 - weight) + at(upper) * weight }
 }

@@ -11,19 +11,19 @@ const SITES: [&str; 3] = ["x", "y", "z"];
 const POINTS: u64 = 40;
 
 /// A question, and the series it is about: for Prometheus as a script, for this engine in memory.
-pub struct Question {
-    pub load: String,
-    pub memory: Memory,
-    pub expression: String,
-    pub times: Times,
+pub(crate) struct Question {
+    pub(crate) load: String,
+    pub(crate) memory: Memory,
+    pub(crate) expression: String,
+    pub(crate) times: Times,
     /// The largest value that is loaded.
-    pub scale: f64,
+    pub(crate) scale: f64,
 }
 
-pub struct Draw(u64);
+pub(crate) struct Draw(u64);
 
 impl Draw {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -38,7 +38,7 @@ impl Draw {
         of[self.below(of.len() as u64) as usize]
     }
 
-    pub fn question(&mut self) -> Question {
+    pub(crate) fn question(&mut self) -> Question {
         let step_ms = [1_000, 15_000, 60_000, 77_000][self.below(4) as usize];
         let mut question = Question {
             load: format!("load {step_ms}ms\n"),
@@ -210,7 +210,8 @@ impl Draw {
                         "quantile{modifier} ({}, {inner})",
                         self.pick(&["0", "0.3", "1", "2"])
                     ),
-                    2 => format!("count_values{modifier} (\"v\", {inner})"),
+                    // Of what was recorded: the last digit of what is made of it is the machine's.
+                    2 => format!("count_values{modifier} (\"v\", {})", self.selector()),
                     _ => {
                         let name = self.pick(&[
                             "sum", "avg", "min", "max", "count", "group", "stddev", "stdvar",
@@ -221,7 +222,7 @@ impl Draw {
             }
             5 => {
                 let inner = self.vector(depth - 1, step_ms);
-                match self.below(8) {
+                match self.below(10) {
                     0 => format!("clamp({inner}, {}, {})", self.number(), self.number()),
                     1 => format!("round({inner}, {})", self.pick(&["0.1", "1", "5", "0.25"])),
                     2 => format!(
@@ -230,6 +231,20 @@ impl Draw {
                     3 => format!("label_join({inner}, \"both\", \"/\", \"site\", \"line\")"),
                     4 => format!("vector(scalar({inner}))"),
                     5 => format!("-({inner})"),
+                    // Of no others than times: of infinity Go makes a year of its own.
+                    6 => {
+                        let name = self.pick(&[
+                            "minute",
+                            "hour",
+                            "day_of_week",
+                            "day_of_month",
+                            "days_in_month",
+                            "month",
+                            "year",
+                            "day_of_year",
+                        ]);
+                        format!("{name}(timestamp({inner}) * 40000)")
+                    }
                     _ => {
                         let name = self.pick(&[
                             "abs",
@@ -247,13 +262,6 @@ impl Draw {
                             "absent",
                             "sort",
                             "sort_desc",
-                            "minute",
-                            "hour",
-                            "day_of_week",
-                            "day_of_month",
-                            "days_in_month",
-                            "month",
-                            "year",
                             "sin",
                             "atan",
                         ]);

@@ -9,7 +9,7 @@ const MS: i64 = 1_000_000;
 
 /// What an evaluation is expected to give.
 #[derive(Debug, Clone)]
-pub enum Expected {
+pub(crate) enum Expected {
     Series(Vec<(Labels, Vec<f64>)>),
     Scalar(f64),
     Text(String),
@@ -17,28 +17,28 @@ pub enum Expected {
 
 /// An evaluation of a script.
 #[derive(Debug)]
-pub struct Asked {
-    pub line: usize,
-    pub expression: String,
-    pub times: Times,
-    pub fails: bool,
-    pub ordered: bool,
-    pub expected: Expected,
+pub(crate) struct Asked {
+    pub(crate) line: usize,
+    pub(crate) expression: String,
+    pub(crate) times: Times,
+    pub(crate) fails: bool,
+    pub(crate) ordered: bool,
+    pub(crate) expected: Expected,
     /// What is expected has native histograms.
     native: bool,
 }
 
 /// What has been loaded.
 #[derive(Debug, Default)]
-pub struct Script {
-    pub memory: Memory,
+pub(crate) struct Script {
+    pub(crate) memory: Memory,
     /// Names of metrics that have native histograms.
     native: BTreeSet<String>,
 }
 
 impl Script {
     /// Whether it asks for native histograms, or for series among which some are.
-    pub fn is_native(&self, asked: &Asked) -> bool {
+    pub(crate) fn is_native(&self, asked: &Asked) -> bool {
         let of = &asked.expression;
         let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ':');
         let named = |name: &String| {
@@ -57,7 +57,7 @@ impl Script {
     }
 }
 
-pub fn run(text: &str, mut each: impl FnMut(&Asked, &Script)) {
+pub(crate) fn run(text: &str, mut each: impl FnMut(&Asked, &Script)) {
     let lines: Vec<&str> = text.lines().collect();
     let mut script = Script::default();
     let mut at = 0;
