@@ -203,7 +203,7 @@ fn matched(
     let (many, one) = if swapped { (right, left) } else { (left, right) };
     let ones = groups(&one, matching);
     let mut found: Vec<Series> = Vec::new();
-    // Of one to one: steps at which a series of the other side has been taken.
+    // Steps at which there is a result: of one to one by what both have in common, else by its labels.
     let mut taken: HashMap<Labels, HashSet<usize>> = HashMap::new();
     let is_one_to_one = matching.many.is_none();
     // Twice on the side of the one: an error as soon as the other side has anything there.
@@ -235,28 +235,33 @@ fn matched(
         let keeps_name = operator.keeps_name(is_bool);
         for other in others {
             let mut values = Vec::with_capacity(of_many.values.len());
+            let labels = matching.result(&of_many.labels, &other.labels, keeps_name);
+            let key = if is_one_to_one { signature.clone() } else { labels.clone() };
             for (step, (many, one)) in of_many.values.iter().zip(&other.values).enumerate() {
                 if is_absent(*many) || is_absent(*one) {
                     values.push(ABSENT);
                     continue;
                 }
                 let (a, b) = if swapped { (*one, *many) } else { (*many, *one) };
-                let value = operator.of(a, b, a, is_bool);
-                if is_one_to_one && !taken.entry(signature.clone()).or_default().insert(step) {
-                    return execution(
-                        "multiple matches for labels: many-to-one matching must be explicit \
-                         (group_left/group_right)",
-                    );
+                // Also where the comparison does not hold: Prometheus looks at the labels first.
+                if !taken.entry(key.clone()).or_default().insert(step) {
+                    return execution(match is_one_to_one {
+                        true => {
+                            "multiple matches for labels: many-to-one matching must be explicit \
+                             (group_left/group_right)"
+                        }
+                        false => {
+                            "multiple matches for labels: grouping labels must ensure unique matches"
+                        }
+                    });
                 }
+                let value = operator.of(a, b, a, is_bool);
                 values.push(value);
             }
             if values.iter().any(|value| !is_absent(*value)) {
-                let labels = matching.result(&of_many.labels, &other.labels, keeps_name);
                 found.push(Series { labels, values });
             }
         }
     }
-    merged(found).or_else(|_| {
-        execution("multiple matches for labels: grouping labels must ensure unique matches")
-    })
+    merged(found)
 }

@@ -147,13 +147,7 @@ impl Evaluation<'_> {
                 if least > most {
                     *value = ABSENT;
                 }
-                map(std::slice::from_mut(value), |value| {
-                    // A limit that is NaN makes all of it NaN.
-                    if least.is_nan() || most.is_nan() || value.is_nan() {
-                        return f64::NAN;
-                    }
-                    value.min(*most).max(*least)
-                });
+                map(std::slice::from_mut(value), |value| greater(*least, smaller(*most, value)));
             }
         })
     }
@@ -256,6 +250,21 @@ impl Evaluation<'_> {
         }
         Ok(Value::Vector(series))
     }
+}
+
+/// The smaller one, NaN if one is; but minus infinity goes before that, as in Go.
+fn smaller(a: f64, b: f64) -> f64 {
+    let nothing_less = a == f64::NEG_INFINITY || b == f64::NEG_INFINITY;
+    match () {
+        () if nothing_less => f64::NEG_INFINITY,
+        () if a.is_nan() || b.is_nan() => f64::NAN,
+        () => a.min(b),
+    }
+}
+
+/// The greater one, in the same way.
+fn greater(a: f64, b: f64) -> f64 {
+    -smaller(-a, -b)
 }
 
 /// Each step's time.

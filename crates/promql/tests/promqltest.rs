@@ -106,7 +106,8 @@ fn judge(asked: &Asked, script: &Script) -> Outcome {
 }
 
 /// Files of features that are off without a flag of Prometheus, and on in its tests.
-const FLAGGED: [&str; 3] = ["name_label_dropping", "type_and_unit", "start_timestamps"];
+const FLAGGED: [&str; 4] =
+    ["name_label_dropping", "type_and_unit", "start_timestamps", "unquoted_utf8_names"];
 
 /// The folder that is named, or that of the module that `tests/oracle` is made with.
 fn testdata() -> Option<PathBuf> {

@@ -64,7 +64,8 @@ fn bound(text: &str) -> Option<f64> {
     match text {
         "+Inf" | "Inf" | "inf" | "+inf" => Some(f64::INFINITY),
         "-Inf" | "-inf" => Some(f64::NEG_INFINITY),
-        _ => text.parse().ok(),
+        // Not a number is no bound.
+        _ => text.parse().ok().filter(|bound: &f64| !bound.is_nan()),
     }
 }
 

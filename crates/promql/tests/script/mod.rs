@@ -235,10 +235,12 @@ fn labels(text: &str) -> Labels {
         return Labels::default();
     }
     let Ok(matchers) = baro_promql::matchers_of(text) else {
-        let inner = text.trim_matches(['{', '}']);
-        // Labels without a value alone.
-        assert!(inner.contains("=\"\"") || inner.contains("=''"), "{text}");
-        return Labels::default();
+        // Labels without a value alone, or names without quotes that the parser does not take: what asks
+        // for these is refused.
+        return match text.starts_with('{') {
+            true => Labels::default(),
+            false => Labels::new([("__name__", text)]),
+        };
     };
     Labels::new(matchers.into_iter().map(|matcher| (matcher.name, matcher.value)))
 }
