@@ -3,7 +3,7 @@
 use crate::column::{Series, Value, is_absent, map, nameless};
 use crate::error::{Error, Result, execution, unsupported};
 use crate::labels::Labels;
-use crate::query::Times;
+use crate::query::{Points, Times};
 use crate::select::{Look, ns};
 use crate::source::{Samples, Source};
 use promql_parser::label::Matcher;
@@ -164,7 +164,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Samples as they are, where the whole query is a range; of one time.
-    pub(crate) fn matrix(&mut self, of: &Expr) -> Result<Option<Vec<(Labels, Vec<(i64, f64)>)>>> {
+    pub(crate) fn matrix(&mut self, of: &Expr) -> Result<Option<Vec<Points>>> {
         match of {
             Expr::Paren(paren) => return self.matrix(&paren.expr),
             Expr::MatrixSelector(_) | Expr::Subquery(_) => {}

@@ -92,6 +92,13 @@ impl Evaluation<'_> {
                     Some(crate::sum::quantile(q, &mut window.values.to_vec()))
                 })
             }
+            _ => self.call_of_labels(name, arguments, times),
+        }
+    }
+
+    /// Functions that make or read labels.
+    fn call_of_labels(&mut self, name: &str, arguments: &[&Expr], times: &Times) -> Result<Value> {
+        match (name, arguments) {
             ("absent", [of]) => {
                 let series = self.series(of, times)?;
                 Ok(Value::Vector(absent(labels_asked(of)?, times.count(), &series)))

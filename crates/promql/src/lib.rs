@@ -38,5 +38,5 @@ pub use column::{ABSENT, is_absent};
 pub use error::{Error, Result};
 pub use labels::Labels;
 pub use promql_parser::label::{MatchOp, Matcher};
-pub use query::{Answer, Query, Times, matchers_of};
+pub use query::{Answer, Points, Query, Times, matchers_of};
 pub use source::{Samples, Source};

@@ -55,8 +55,11 @@ pub enum Answer {
     /// in the order that the query asks for.
     Vector(Vec<(Labels, Vec<f64>)>),
     /// Samples as they are, with their times in nanoseconds: of a range, at one time.
-    Matrix(Vec<(Labels, Vec<(i64, f64)>)>),
+    Matrix(Vec<Points>),
 }
+
+/// Samples of a series, with their times in nanoseconds.
+pub type Points = (Labels, Vec<(i64, f64)>);
 
 impl Times {
     /// One time, with the bounds of Prometheus.

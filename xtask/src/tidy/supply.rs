@@ -69,6 +69,10 @@ const SEVERAL: &[(&str, &str)] = &[
     ("syn", "macros of two generations; while compiling only"),
     ("toml", "cbindgen's own, a build tool"),
     ("toml_datetime", "as toml"),
+    (
+        "unicode-width",
+        "lrpar behind promql-parser, and getopts behind its generator, each ask for another",
+    ),
     ("winnow", "as toml"),
 ];
 

@@ -159,116 +159,12 @@ impl Draw {
     }
 
     fn vector(&mut self, depth: u32, step_ms: i64) -> String {
-        if depth == 0 {
-            return format!("{}{}", self.selector(), self.shift(step_ms));
-        }
         match self.below(10) {
+            _ if depth == 0 => format!("{}{}", self.selector(), self.shift(step_ms)),
             0 => format!("{}{}", self.selector(), self.shift(step_ms)),
-            1 | 2 => {
-                let of = self.range(depth, step_ms);
-                match self.below(12) {
-                    0 => format!(
-                        "quantile_over_time({}, {of})",
-                        self.pick(&["0.5", "0.9", "-1", "2"])
-                    ),
-                    1 => format!("predict_linear({of}, {})", self.number()),
-                    _ => {
-                        let name = self.pick(&[
-                            "rate",
-                            "increase",
-                            "delta",
-                            "irate",
-                            "idelta",
-                            "deriv",
-                            "changes",
-                            "resets",
-                            "avg_over_time",
-                            "sum_over_time",
-                            "min_over_time",
-                            "max_over_time",
-                            "count_over_time",
-                            "last_over_time",
-                            "present_over_time",
-                            "stddev_over_time",
-                            "stdvar_over_time",
-                            "absent_over_time",
-                            "first_over_time",
-                        ]);
-                        format!("{name}({of})")
-                    }
-                }
-            }
-            3 | 4 => {
-                let inner = self.vector(depth - 1, step_ms);
-                let modifier = self.modifier();
-                match self.below(6) {
-                    0 => {
-                        let name = self.pick(&["topk", "bottomk"]);
-                        format!("{name}{modifier} ({}, {inner})", self.below(4))
-                    }
-                    1 => format!(
-                        "quantile{modifier} ({}, {inner})",
-                        self.pick(&["0", "0.3", "1", "2"])
-                    ),
-                    // Of what was recorded: the last digit of what is made of it is the machine's.
-                    2 => format!("count_values{modifier} (\"v\", {})", self.selector()),
-                    _ => {
-                        let name = self.pick(&[
-                            "sum", "avg", "min", "max", "count", "group", "stddev", "stdvar",
-                        ]);
-                        format!("{name}{modifier} ({inner})")
-                    }
-                }
-            }
-            5 => {
-                let inner = self.vector(depth - 1, step_ms);
-                match self.below(10) {
-                    0 => format!("clamp({inner}, {}, {})", self.number(), self.number()),
-                    1 => format!("round({inner}, {})", self.pick(&["0.1", "1", "5", "0.25"])),
-                    2 => format!(
-                        "label_replace({inner}, \"line\", \"$1-$2\", \"site\", \"(x|y)(.*)\")"
-                    ),
-                    3 => format!("label_join({inner}, \"both\", \"/\", \"site\", \"line\")"),
-                    4 => format!("vector(scalar({inner}))"),
-                    5 => format!("-({inner})"),
-                    // Of no others than times: of infinity Go makes a year of its own.
-                    6 => {
-                        let name = self.pick(&[
-                            "minute",
-                            "hour",
-                            "day_of_week",
-                            "day_of_month",
-                            "days_in_month",
-                            "month",
-                            "year",
-                            "day_of_year",
-                        ]);
-                        format!("{name}(timestamp({inner}) * 40000)")
-                    }
-                    _ => {
-                        let name = self.pick(&[
-                            "abs",
-                            "ceil",
-                            "floor",
-                            "sqrt",
-                            "exp",
-                            "ln",
-                            "log2",
-                            "log10",
-                            "sgn",
-                            "deg",
-                            "rad",
-                            "timestamp",
-                            "absent",
-                            "sort",
-                            "sort_desc",
-                            "sin",
-                            "atan",
-                        ]);
-                        format!("{name}({inner})")
-                    }
-                }
-            }
+            1 | 2 => self.over_time(depth, step_ms),
+            3 | 4 => self.aggregation(depth, step_ms),
+            5 => self.function(depth, step_ms),
             6 => {
                 let inner = self.vector(depth - 1, step_ms);
                 let operator =
@@ -279,14 +175,12 @@ impl Draw {
                 }
             }
             7 => {
-                let (left, right) =
-                    (self.vector(depth - 1, step_ms), self.vector(depth - 1, step_ms));
+                let [left, right] = [(); 2].map(|()| self.vector(depth - 1, step_ms));
                 let how = self.pick(&["", " on (site)", " ignoring (line)", " on ()"]);
                 format!("({left}) {}{how} ({right})", self.pick(&["and", "or", "unless"]))
             }
             _ => {
-                let (left, right) =
-                    (self.vector(depth - 1, step_ms), self.vector(depth - 1, step_ms));
+                let [left, right] = [(); 2].map(|()| self.vector(depth - 1, step_ms));
                 let operator =
                     self.pick(&["+", "-", "*", "/", "%", "^", "atan2", ">", "<=", "== bool", "!="]);
                 let how = self.pick(&[
@@ -302,5 +196,68 @@ impl Draw {
                 format!("({left}) {operator}{how} ({right})")
             }
         }
+    }
+
+    fn over_time(&mut self, depth: u32, step_ms: i64) -> String {
+        const NAMES: &str = "rate increase delta irate idelta deriv changes resets avg_over_time \
+                             sum_over_time min_over_time max_over_time count_over_time \
+                             last_over_time present_over_time stddev_over_time stdvar_over_time \
+                             absent_over_time first_over_time";
+        let of = self.range(depth, step_ms);
+        match self.below(12) {
+            0 => {
+                let q = self.pick(&["0.5", "0.9", "-1", "2"]);
+                format!("quantile_over_time({q}, {of})")
+            }
+            1 => format!("predict_linear({of}, {})", self.number()),
+            _ => format!("{}({of})", self.word(NAMES)),
+        }
+    }
+
+    fn aggregation(&mut self, depth: u32, step_ms: i64) -> String {
+        let inner = self.vector(depth - 1, step_ms);
+        let modifier = self.modifier();
+        match self.below(6) {
+            0 => {
+                let name = self.word("topk bottomk");
+                format!("{name}{modifier} ({}, {inner})", self.below(4))
+            }
+            1 => {
+                let q = self.pick(&["0", "0.3", "1", "2"]);
+                format!("quantile{modifier} ({q}, {inner})")
+            }
+            // Of what was recorded: the last digit of what is made of it is the machine's.
+            2 => format!("count_values{modifier} (\"v\", {})", self.selector()),
+            _ => {
+                let name = self.word("sum avg min max count group stddev stdvar");
+                format!("{name}{modifier} ({inner})")
+            }
+        }
+    }
+
+    fn function(&mut self, depth: u32, step_ms: i64) -> String {
+        const NAMES: &str = "abs ceil floor sqrt exp ln log2 log10 sgn deg rad timestamp absent sort \
+                             sort_desc sin atan";
+        const DATES: &str =
+            "minute hour day_of_week day_of_month days_in_month month year day_of_year";
+        let inner = self.vector(depth - 1, step_ms);
+        match self.below(10) {
+            0 => format!("clamp({inner}, {}, {})", self.number(), self.number()),
+            1 => format!("round({inner}, {})", self.pick(&["0.1", "1", "5", "0.25"])),
+            2 => {
+                format!("label_replace({inner}, \"line\", \"$1-$2\", \"site\", \"(x|y)(.*)\")")
+            }
+            3 => format!("label_join({inner}, \"both\", \"/\", \"site\", \"line\")"),
+            4 => format!("vector(scalar({inner}))"),
+            5 => format!("-({inner})"),
+            // Of no others than times: of infinity Go makes a year of its own.
+            6 => format!("{}(timestamp({inner}) * 40000)", self.word(DATES)),
+            _ => format!("{}({inner})", self.word(NAMES)),
+        }
+    }
+
+    fn word<'a>(&mut self, of: &'a str) -> &'a str {
+        let words: Vec<&str> = of.split_whitespace().collect();
+        self.pick(&words)
     }
 }
