@@ -9,6 +9,7 @@ mod manifest;
 mod network;
 mod parquet;
 mod payloads;
+mod promql;
 mod registry;
 mod request;
 mod runs;
@@ -55,6 +56,7 @@ pub const TARGETS: &[Target] = &[
     blk::PRINTED,
     parquet::PARQUET,
     selector::SELECTOR,
+    promql::PROMQL,
     store::STORE,
     journal::JOURNAL,
     kernel_log::KERNEL_LOG,

@@ -212,7 +212,7 @@ fn damage_is_told_wherever_it_is_met() {
         push.wait_durable(MINUTE).unwrap();
     }
     drop(push);
-    recorder.close();
+    assert_eq!(recorder.close().lost(), 0);
     let rows = || {
         let store = Store::open(folder.store()).unwrap();
         let mut columns = store.query("level").columns().unwrap();
