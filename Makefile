@@ -9,12 +9,12 @@ BARO := $(SETUP) --build "$${CARGO_TARGET_DIR:-target}/release/baro"
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
-release: ## build baro, baro-lab and the interposer (four minutes)
-	@$(BUILD) build --release -p baro-cli -p baro-lab -p baro-preload
+release: ## build baro, its listener, baro-lab and the interposer (four minutes)
+	@$(BUILD) build --release -p baro-cli -p baro-listen -p baro-lab -p baro-preload
 
 install: ## build and install baro below PREFIX=/usr/local, with man pages and completions (DESTDIR before it)
 	@[ -n "$${SUDO_USER:-}" ] && [ -x "$${CARGO_TARGET_DIR:-target}/release/baro" ] || \
-		$(BUILD) build --release -p baro-cli -p baro-preload
+		$(BUILD) build --release -p baro-cli -p baro-listen -p baro-preload
 	@PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install.sh "$${CARGO_TARGET_DIR:-$$PWD/target}/release"
 
 demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute)

@@ -18,6 +18,9 @@ put() { # MODE FROM TO
 }
 
 put 755 "$programs/baro" "$prefix/bin/baro"
+if [ -e "$programs/baro-listen" ]; then
+    put 755 "$programs/baro-listen" "$prefix/lib/barograph/baro-listen"
+fi
 if [ -e "$programs/libbaro_preload.so" ]; then
     put 644 "$programs/libbaro_preload.so" "$prefix/lib/barograph/libbaro_preload.so"
 fi

@@ -6,6 +6,7 @@ mod input;
 mod journal;
 mod kernel_log;
 mod manifest;
+mod network;
 mod parquet;
 mod payloads;
 mod registry;
@@ -43,6 +44,8 @@ pub const TARGETS: &[Target] = &[
     input::PROMETHEUS,
     input::FRAMES,
     input::UDP,
+    network::HTTP,
+    network::REMOTE_WRITE,
     trace::FORMAT,
     trace::RING_PAGE,
     trace::FILE,

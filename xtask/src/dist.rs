@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: the programs as they are handed out, built slowly and once: `baro`, `baro-lab`
-//! and the interposer, stripped, each with its debug information beside it in `NAME.debug`, where
+//! `cargo xtask dist`: the programs as they are handed out, built slowly and once: `baro`,
+//! `baro-listen`, `baro-lab` and the interposer, stripped, each with its debug information beside it in `NAME.debug`, where
 //! debuggers and `addr2line` find it by the link in the program.
 
 use crate::ci::{Outcome, plain};
@@ -7,9 +7,9 @@ use crate::libbaro::must;
 use crate::shell::{Cmd, target_dir};
 use std::path::PathBuf;
 
-const BUILD: &str = "cargo build --profile dist --locked -p baro-cli -p baro-lab -p baro-preload";
+const BUILD: &str = "cargo build --profile dist --locked -p baro-cli -p baro-listen -p baro-lab -p baro-preload";
 
-const FILES: &[&str] = &["baro", "baro-lab", "libbaro_preload.so"];
+const FILES: &[&str] = &["baro", "baro-listen", "baro-lab", "libbaro_preload.so"];
 
 /// What `baro` may weigh, stripped.
 const BARO_BYTES_MAX: u64 = 19_000_000;

@@ -67,7 +67,7 @@ pub(crate) enum Command {
     /// Tokens for HTTP
     ///
     /// Makes, lists and revokes them.
-    #[command(subcommand, after_help = "Example: baro token new --access write \"press 3\"")]
+    #[command(subcommand, after_help = "Example: baro token new --access write press-3")]
     Token(baro_command::listen::TokenCommand),
     /// Import samples from files
     ///

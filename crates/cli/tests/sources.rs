@@ -440,3 +440,34 @@ fn a_range_is_exported_beside_a_running_recorder() {
     let report = json(&child.wait_with_output().unwrap(), 0);
     assert_eq!(report["lost"], 0);
 }
+
+#[test]
+fn a_listener_beside_a_recorder_begins_and_ends_with_it() {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_baro")).with_file_name("baro-listen");
+    if !program.exists() {
+        println!("skipped: no {} (cargo build -p baro-listen)", program.display());
+        return;
+    }
+    let folder = Folder::new("sources-http");
+    let store = folder.path("store");
+    let record = ["record", &store, "--init", "8M", "--http", "127.0.0.1:0", "--format", "json"];
+    let (mut child, lines, line) = start(&record, "listening on http://");
+    let address = line.split_once("http://").unwrap().1.split(' ').next().unwrap().to_owned();
+    let post = |body: &str| {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        let length = body.len();
+        write!(stream, "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).unwrap();
+        answer
+    };
+    assert_eq!(post("m v=1.5 1700000000000000000"), "HTTP/1.1 204 No Content\r\n");
+    signal(&child, "-TERM");
+    let said: Vec<String> = lines.lines().map_while(Result::ok).collect();
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{status}: {said:#?}");
+    assert!(std::net::TcpStream::connect(&address).is_err(), "it listens still");
+    let rows = text(&run(&["query", &store, "m_v", "--format", "csv"]), 0);
+    assert!(rows.contains(",1.5"), "{rows}");
+}

@@ -98,6 +98,7 @@ pub enum TokenCommand {
     /// Make a token
     ///
     /// It is printed once and kept nowhere.
+    #[command(after_help = "Example: baro token new --access write press-3")]
     New {
         /// Whose it is, for people
         #[arg(default_value = "")]
@@ -115,6 +116,7 @@ pub enum TokenCommand {
     /// List tokens
     ///
     /// Ids, access and names; no secrets, which nobody has.
+    #[command(after_help = "Example: baro token list")]
     List {
         /// How it is kept.
         #[command(flatten)]
@@ -123,6 +125,7 @@ pub enum TokenCommand {
     /// Revoke a token
     ///
     /// By the id that `list` prints. Listeners that run notice it within two seconds.
+    #[command(after_help = "Example: baro token revoke 3f9a0c1e")]
     Revoke {
         /// Its id
         id: String,

@@ -117,7 +117,7 @@ pub(crate) fn text(app: &App) -> String {
     one(
         "baro_listen_slow_total",
         "counter",
-        "Requests whose head took too long.",
+        "Requests that came too slowly.",
         &plain(http.slow),
     );
     one(

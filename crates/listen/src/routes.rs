@@ -146,4 +146,8 @@ impl Service for App {
             response.with("X-Influxdb-Version", concat!("barograph-", env!("CARGO_PKG_VERSION")));
         response.with("X-Influxdb-Build", "barograph")
     }
+
+    fn give_up(&self) {
+        self.acks.end();
+    }
 }

@@ -12,7 +12,7 @@ use baro_command::listen::{Listen, ListenOptions};
 use baro_net::tokens::TokenFile;
 use baro_net::{Limits, Server};
 use baro_sys::tcp::is_loopback;
-use baro_sys::{files, termination};
+use baro_sys::{schedule, termination};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -21,7 +21,7 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     if let Some(said) = is_open(http, options) {
         return Err(said.into());
     }
-    if !files::exists(store) {
+    if !baro_sys::files::exists(store) {
         let store = store.display();
         return Err(format!("{store}: expected a store (baro record {store} --init 1G --http ADDRESS makes one), found nothing").into());
     }
@@ -29,8 +29,15 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     if options.end_with_parent {
         termination::end_with_parent()?;
     }
+    // Beside its connections it has rings, the store and the tokens.
+    let files = usize::try_from(schedule::raise_open_files()).unwrap_or(usize::MAX);
+    let most = files.saturating_sub(64).max(1);
+    let wanted = options.connections as usize;
+    if wanted > most {
+        say!("note: {most} connections instead of {wanted}: this process may open {files} files (ulimit -n)");
+    }
     let limits = Limits {
-        connections: options.connections as usize,
+        connections: wanted.min(most),
         body_bytes: options.body,
         ..Limits::default()
     };

@@ -108,6 +108,11 @@ impl<'w, 's> Body<'w, 's> {
         }
     }
 
+    /// Whether the client was too slow.
+    pub(crate) fn has_stalled(&self) -> bool {
+        matches!(self.failed, Some(BodyError::Stalled { .. }))
+    }
+
     fn raw(&self) -> &Raw<'w, 's> {
         match &self.from {
             Source::Plain(raw) => raw,

@@ -24,7 +24,7 @@ enum Place {
 
 /// What was found next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// So many of the bytes at the front were read over.
     Skip(usize),
     /// So many bytes at the front are data.
@@ -37,7 +37,7 @@ pub(crate) enum Next {
 
 /// Reads a chunked body.
 #[derive(Debug)]
-pub(crate) struct Chunks {
+pub struct Chunks {
     place: Place,
     /// The line that is being read.
     line: Vec<u8>,
@@ -55,7 +55,7 @@ impl Chunks {
     ///
     /// # Errors
     /// What was expected and found.
-    pub(crate) fn next(&mut self, bytes: &[u8]) -> Result<Next, &'static str> {
+    pub fn next(&mut self, bytes: &[u8]) -> Result<Next, &'static str> {
         match self.place {
             Place::End => Ok(Next::End),
             _ if bytes.is_empty() => Ok(Next::More),

@@ -136,6 +136,9 @@ fn answer(
                     .closing()
             }),
     };
+    if body.has_stalled() {
+        shared.counters.slow.fetch_add(1, Relaxed);
+    }
     let whole = !response.closes && body.read_over();
     let closes = !whole || !request.keeps_alive || shared.stop.load(Relaxed);
     let sent = send(wire, shared, &response, request.method == "HEAD", closes);

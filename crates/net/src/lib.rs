@@ -7,7 +7,7 @@
 //! that is parsed while it comes, and a wait for a disk. A thread does both in plain code, the number of
 //! connections is bounded anyway, and nothing of a runtime is linked. An idle thread costs a few pages.
 //!
-//! **Bytes are judged by pure code.** [`head`] reads a request's head, `chunked` the pieces of a body: bytes
+//! **Bytes are judged by pure code.** [`head`] reads a request's head, [`chunked`] the pieces of a body: bytes
 //! in, answers out. What comes from sockets is in `wire`, what turns them into a body in `body`.
 //!
 //! **Two programs must not read one request differently.** A proxy and a server that disagree where a body
@@ -26,7 +26,7 @@
 //! read one request as two. Held by the tests of this crate, and by `tests/http/attacks.rs` of `baro-listen`.
 
 mod body;
-mod chunked;
+pub mod chunked;
 mod connection;
 mod counters;
 mod date;

@@ -23,6 +23,9 @@ const STACK_BYTES: usize = 512 << 10;
 pub trait Service: Sync {
     /// Answers a request; may read its body, and may block.
     fn answer(&self, request: &Request, body: &mut Body<'_, '_>) -> Response;
+
+    /// The server stops, and requests have had their time: whoever waits for something gives up.
+    fn give_up(&self) {}
 }
 
 /// A server that listens and does not answer yet.
@@ -81,6 +84,7 @@ impl Server {
                 each();
                 clock::sleep_ns(LOOK_NS / 10);
             }
+            service.give_up();
             places.end(true);
         });
     }

@@ -1,6 +1,6 @@
 //! The inputs of `baro record`: this machine's kernel counters ([`proc`]), lines of CSV
 //! and of JSON ([`csv`], [`json`]), of the Influx line protocol ([`influx`]) and of Prometheus and OpenMetrics
-//! ([`prometheus`]), frames of one size ([`raw`]) or with their length before them ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
+//! ([`prometheus`]), messages of remote write ([`remote_write`]), frames of one size ([`raw`]) or with their length before them ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
 //! ([`generate`]).
 //!
 //! Every module but [`proc`] is pure: bytes go in, samples or frames come out, and the caller owns
@@ -21,6 +21,7 @@ pub mod proc;
 pub mod prometheus;
 pub mod raw;
 mod records;
+pub mod remote_write;
 mod sample;
 mod time;
 mod zone;

@@ -28,6 +28,8 @@ complete -c baro -n "__fish_baro_needs_command" -s h -l help -d 'Print help'
 complete -c baro -n "__fish_baro_needs_command" -s V -l version -d 'Print version'
 complete -c baro -n "__fish_baro_needs_command" -f -a "init" -d 'Make a store'
 complete -c baro -n "__fish_baro_needs_command" -f -a "record" -d 'Record into a store'
+complete -c baro -n "__fish_baro_needs_command" -f -a "listen" -d 'Take samples over HTTP'
+complete -c baro -n "__fish_baro_needs_command" -f -a "token" -d 'Tokens for HTTP'
 complete -c baro -n "__fish_baro_needs_command" -f -a "import" -d 'Import samples from files'
 complete -c baro -n "__fish_baro_needs_command" -f -a "pin" -d 'Keep a window of time'
 complete -c baro -n "__fish_baro_needs_command" -f -a "delete" -d 'Take samples out for good'
@@ -83,6 +85,8 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l udp -d 'Record data
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-frames -d 'Each datagram is a frame of this channel instead' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-series -d 'Take a new series from a datagram only while the store has fewer than this in all' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-buffer -d 'The kernel\'s buffer of each address' -r
+complete -c baro -n "__fish_baro_using_subcommand record" -l http -d 'Take line protocol and remote write over HTTP' -r
+complete -c baro -n "__fish_baro_using_subcommand record" -l http-tokens -d 'File of tokens for --http, made by `baro token`' -r -F
 complete -c baro -n "__fish_baro_using_subcommand record" -l attach -d 'Make this many rings for other programs' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l declare -d 'Declare a series or channel before anything comes; types: f64, i64, bool, channel' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l layout -d 'Fields of a channel\'s frames, read back as series CHANNEL.FIELD: [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of --channel' -r
@@ -110,10 +114,51 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l decimal-comma -d 'N
 complete -c baro -n "__fish_baro_using_subcommand record" -l generate -d 'Record generated control frames that can be verified'
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-network -d 'Allow addresses that other machines reach'
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-declared-only -d 'Take no new series from datagrams, only those that are declared'
+complete -c baro -n "__fish_baro_using_subcommand record" -l http-require-token -d 'Ask for a token at addresses of this machine too'
+complete -c baro -n "__fish_baro_using_subcommand record" -l http-insecure-without-tls -d 'Let --http listen to other machines without encryption'
 complete -c baro -n "__fish_baro_using_subcommand record" -l buffered -d 'Write through the page cache even where direct I/O is possible'
 complete -c baro -n "__fish_baro_using_subcommand record" -l no-settle -d 'Leave samples in the log instead of moving them to runs in the background'
 complete -c baro -n "__fish_baro_using_subcommand record" -l short-queue -d 'Make the queue of the store\'s device short while recording'
 complete -c baro -n "__fish_baro_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c baro -n "__fish_baro_using_subcommand listen" -l http -d 'Take requests at this address and port' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l tokens -d 'File of tokens, made by `baro token`' -r -F
+complete -c baro -n "__fish_baro_using_subcommand listen" -l db -d 'Take samples for this database or bucket alone' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l rings -d 'Folder that the recorder was given with --rings' -r -F
+complete -c baro -n "__fish_baro_using_subcommand listen" -l lanes -d 'Rings to push into at once, each of which the recorder has to offer' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l connections -d 'Connections at once' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l body -d 'Largest body of a request, unpacked' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l in-flight -d 'Memory for requests that are under way' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l new-series -d 'New series that it declares at most while it runs' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l wait -d 'Wait so long for room in the ring, then answer 503' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l require-token -d 'Ask for a token at addresses of this machine too'
+complete -c baro -n "__fish_baro_using_subcommand listen" -l insecure-without-tls -d 'Listen to other machines without encryption'
+complete -c baro -n "__fish_baro_using_subcommand listen" -l end-with-parent -d 'End when the program that has started it ends'
+complete -c baro -n "__fish_baro_using_subcommand listen" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c baro -n "__fish_baro_using_subcommand token; and not __fish_seen_subcommand_from new list revoke help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c baro -n "__fish_baro_using_subcommand token; and not __fish_seen_subcommand_from new list revoke help" -f -a "new" -d 'Make a token'
+complete -c baro -n "__fish_baro_using_subcommand token; and not __fish_seen_subcommand_from new list revoke help" -f -a "list" -d 'List tokens'
+complete -c baro -n "__fish_baro_using_subcommand token; and not __fish_seen_subcommand_from new list revoke help" -f -a "revoke" -d 'Revoke a token'
+complete -c baro -n "__fish_baro_using_subcommand token; and not __fish_seen_subcommand_from new list revoke help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from new" -l access -d 'What it allows' -r -f -a "write\t'To write samples, and nothing else'
+read\t'To read, and nothing else'
+admin\t'Both'"
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from new" -l prefix -d 'Only for series whose names begin so' -r
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from new" -l tokens -d 'The file' -r -F
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from new" -l format -d 'text or json' -r -f -a "text\t'For people'
+json\t'One JSON document; keys carry units'"
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from list" -l tokens -d 'The file' -r -F
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from list" -l format -d 'text or json' -r -f -a "text\t'For people'
+json\t'One JSON document; keys carry units'"
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from revoke" -l tokens -d 'The file' -r -F
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from revoke" -l format -d 'text or json' -r -f -a "text\t'For people'
+json\t'One JSON document; keys carry units'"
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "new" -d 'Make a token'
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List tokens'
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Revoke a token'
+complete -c baro -n "__fish_baro_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c baro -n "__fish_baro_using_subcommand import" -l input -d 'What the files hold; without it by their names' -r -f -a "csv\t'Lines of time,series,value, or with a header that names the columns'
 json\t'JSON lines, as baro query --format ndjson writes them'
 parquet\t'Columns series, time and value, or time and one column for each series'
@@ -590,31 +635,36 @@ complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcomm
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "store" -d 'A store of any number of sensors'
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep a disk busy'
 complete -c baro -n "__fish_baro_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "init" -d 'Make a store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "record" -d 'Record into a store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "import" -d 'Import samples from files'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "pin" -d 'Keep a window of time'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "delete" -d 'Take samples out for good'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "settle" -d 'Move samples into runs'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "rings" -d 'List and clear old rings'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "info" -d 'Tell what a store holds'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "list" -d 'List series and channels'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "cat" -d 'Print all, by time'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "query" -d 'Samples or means of series'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "export" -d 'Write CSV, MCAP, Parquet'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "du" -d 'Bytes of each series'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "top" -d 'Series that take most'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "verify" -d 'Look for damage'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "recover" -d 'Rescue a damaged store'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "trace" -d 'Record what the kernel does'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "explain" -d 'Say why calls were late'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "blk" -d 'Watch a disk\'s traffic'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "share" -d 'Share a disk by weight'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "tune" -d 'Check and set the machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "plan" -d 'Plan a recording'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "demo" -d 'See it on this machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "bench" -d 'Measure this machine'
-complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "init" -d 'Make a store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "record" -d 'Record into a store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "listen" -d 'Take samples over HTTP'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "token" -d 'Tokens for HTTP'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "import" -d 'Import samples from files'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "pin" -d 'Keep a window of time'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "delete" -d 'Take samples out for good'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "settle" -d 'Move samples into runs'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "rings" -d 'List and clear old rings'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "info" -d 'Tell what a store holds'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "list" -d 'List series and channels'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "cat" -d 'Print all, by time'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "query" -d 'Samples or means of series'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "export" -d 'Write CSV, MCAP, Parquet'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "du" -d 'Bytes of each series'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "top" -d 'Series that take most'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "verify" -d 'Look for damage'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "recover" -d 'Rescue a damaged store'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "trace" -d 'Record what the kernel does'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "explain" -d 'Say why calls were late'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "blk" -d 'Watch a disk\'s traffic'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "share" -d 'Share a disk by weight'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "tune" -d 'Check and set the machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "plan" -d 'Plan a recording'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "demo" -d 'See it on this machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "bench" -d 'Measure this machine'
+complete -c baro -n "__fish_baro_using_subcommand help; and not __fish_seen_subcommand_from init record listen token import pin delete settle rings info list cat query export du top verify recover trace explain blk share tune plan demo bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "new" -d 'Make a token'
+complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List tokens'
+complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "revoke" -d 'Revoke a token'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "handle" -d 'Waits for handles of a journal'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "state" -d 'Stages of a journal\'s transactions'
 complete -c baro -n "__fish_baro_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "blocks" -d 'Blocks of each transaction'

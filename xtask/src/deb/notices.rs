@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What is handed out.
-pub(crate) const PROGRAMS: [&str; 2] = ["baro-cli", "baro-preload"];
+pub(crate) const PROGRAMS: [&str; 3] = ["baro-cli", "baro-listen", "baro-preload"];
 
 /// How names of files begin that hold a licence or a notice.
 const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE", "COPYRIGHT"];

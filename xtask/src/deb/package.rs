@@ -47,6 +47,9 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
     }
     let binary = read(program)?;
     put(&stage.join("usr/bin/baro"), &binary, 0o755)?;
+    // Started by baro, by hand or not at all.
+    let listener = stage.join("usr/lib/barograph/baro-listen");
+    put(&listener, &read(&program.with_file_name("baro-listen"))?, 0o755)?;
     let interposer = stage.join("usr/lib/barograph/libbaro_preload.so");
     put(&interposer, &read(&program.with_file_name("libbaro_preload.so"))?, 0o644)?;
     let doc = stage.join("usr/share/doc/barograph");

@@ -138,7 +138,7 @@ const TABLE: &[Row] = &[
                          SERDE, ("toml", "the settings file, with the line of each key")] },
     Row { package: "baro-fuzz",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-runs", "baro-share", "baro-store",
-                      "baro-sources", "baro-trace", "baro-tune", "baro-export", "baro-log"],
+                      "baro-sources", "baro-trace", "baro-tune", "baro-export", "baro-log", "baro-net"],
           in_house_tests: &[], third_party: &[] },
     Row { package: "baro-lab",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources",

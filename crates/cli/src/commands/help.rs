@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 /// What verbs are for.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Write", &["init", "record", "import", "pin", "settle", "delete", "rings"]),
+    ("Write", &["init", "record", "import", "listen", "token", "pin", "settle", "delete", "rings"]),
     ("Read", &["query", "cat", "list", "info", "export", "du", "top"]),
     ("Repair", &["verify", "recover"]),
     ("Delays", &["trace", "explain", "blk"]),

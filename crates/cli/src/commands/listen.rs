@@ -3,6 +3,7 @@
 
 use crate::failure::{Outcome, Result};
 use baro_command::listen::{Listen, TokenCommand};
+use baro_sys::tcp::is_loopback;
 use baro_sys::{clock, files, termination};
 use clap::Args;
 use std::net::SocketAddr;
@@ -11,14 +12,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const PROGRAM: &str = "baro-listen";
-/// Where packages put it, if not beside this program.
-const FOLDER: &str = "/usr/lib/barograph";
+/// Where it is from this program: beside it, or where packages and `make install` put it.
+const FOLDERS: [&str; 3] = [".", "../lib/barograph", "/usr/lib/barograph"];
 /// SIGTERM.
 const TERMINATE: i32 = 15;
 /// Requests that are under way have 5 s, and then it ends.
 const STOP_NS: u64 = 8_000_000_000;
-/// One that has ended by itself is started again after this.
+/// One that has ended by itself is started again after this, and later each time if it ends at once.
 const AGAIN_NS: u64 = 1_000_000_000;
+const AGAIN_NS_MAX: u64 = 60_000_000_000;
+/// One that ends within this has met something that will not change soon.
+const AT_ONCE_NS: u64 = 10_000_000_000;
+/// What it refuses it refuses within this.
+const REFUSES_NS: u64 = 300_000_000;
 /// Rings that a listener pushes into side by side.
 const LANES: u8 = 2;
 
@@ -32,13 +38,11 @@ pub(crate) struct Arguments {
 fn program() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let beside = own.parent().unwrap_or(Path::new(".")).to_owned();
-    let found = [beside.clone(), FOLDER.into()].map(|folder| folder.join(PROGRAM));
-    found.into_iter().find(|file| files::exists(file)).ok_or_else(|| {
-        format!(
-            "expected {PROGRAM} in {} or {FOLDER}, found none: it is built with baro",
-            beside.display()
-        )
-        .into()
+    let mut found = FOLDERS.iter().map(|folder| beside.join(folder).join(PROGRAM));
+    found.find(|file| files::exists(file)).ok_or_else(|| {
+        let beside = beside.display();
+        format!("expected {PROGRAM} in {beside} or /usr/lib/barograph, found none: it is built with baro")
+            .into()
     })
 }
 
@@ -83,13 +87,26 @@ pub(crate) struct Http {
 pub(crate) struct Beside {
     command: Command,
     child: Option<Child>,
+    started_ns: u64,
     again_ns: u64,
+    pause_ns: u64,
 }
 
 impl Http {
     /// Rings that the recorder has to offer for it.
     pub(crate) fn rings(&self) -> u8 {
         if self.http.is_empty() { 0 } else { LANES }
+    }
+
+    /// What it would refuse, and at which address, as far as that is known without it.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let open = self.http.iter().find(|address| !is_loopback(address))?;
+        (!self.http_insecure_without_tls).then(|| {
+            format!(
+                "{open}: expected an address of this machine only, such as 127.0.0.1:8086, found one that \
+                 others reach, and there is no TLS yet; allow it with --http-insecure-without-tls"
+            )
+        })
     }
 
     /// Starts it, if that was asked for.
@@ -115,9 +132,16 @@ impl Http {
             }
         }
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child =
-            command.spawn().map_err(|error| format!("{PROGRAM} cannot be started: {error}"))?;
-        Ok(Some(Beside { command, child: Some(child), again_ns: 0 }))
+        let started_ns = clock::monotonic_ns();
+        let cannot = |error| format!("{PROGRAM} cannot be started: {error}");
+        let mut child = command.spawn().map_err(cannot)?;
+        while clock::monotonic_ns() < started_ns + REFUSES_NS {
+            if let Some(status) = child.try_wait()? {
+                return Err(format!("{PROGRAM} has refused ({status})").into());
+            }
+            clock::sleep_ns(10_000_000);
+        }
+        Ok(Some(Beside { command, child: Some(child), started_ns, again_ns: 0, pause_ns: AGAIN_NS }))
     }
 }
 
@@ -128,13 +152,20 @@ impl Beside {
         match &mut self.child {
             Some(child) => {
                 if let Ok(Some(status)) = child.try_wait() {
-                    say!("{PROGRAM} has ended ({status}); it is started again");
+                    let lived_ns = now_ns.saturating_sub(self.started_ns);
+                    self.pause_ns = match lived_ns < AT_ONCE_NS {
+                        true => (self.pause_ns * 2).min(AGAIN_NS_MAX),
+                        false => AGAIN_NS,
+                    };
+                    let seconds = self.pause_ns / 1_000_000_000;
+                    say!("{PROGRAM} has ended ({status}); it is started again in {seconds} s");
                     self.child = None;
-                    self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                    self.again_ns = now_ns.saturating_add(self.pause_ns);
                 }
             }
             None if now_ns >= self.again_ns => {
-                self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                self.again_ns = now_ns.saturating_add(self.pause_ns);
+                self.started_ns = now_ns;
                 self.child = self.command.spawn().ok();
             }
             None => {}

@@ -65,7 +65,7 @@ pub(crate) enum Input {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro record /data/s --init 1G --recycle --proc --for 1m")]
 #[command(
-    override_usage = "baro record <STORE> <--proc|--stdin|--udp|--http|--generate|--attach> [OPTIONS]"
+    override_usage = "baro record <STORE> <--proc|--stdin|--udp|--http|--attach> [OPTIONS]"
 )]
 #[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate", "udp", "http", "attach"]).required(true).multiple(true)))]
 pub(crate) struct Arguments {
@@ -118,7 +118,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     text: TextArguments,
     /// Record generated control frames that can be verified
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     generate: bool,
     /// Time between two generated frames
     #[arg(long, value_parser = size::nanoseconds, default_value = "5ms", value_name = "TIME",

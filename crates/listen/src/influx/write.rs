@@ -13,8 +13,10 @@ use baro_sources::influx::{InfluxError, InfluxParser, InfluxSample, LINE_BYTES_M
 
 /// A piece of the body: a few hundred lines, which go into a record together.
 const PIECE_BYTES: usize = 32 << 10;
-/// What a request takes: a piece, and what unpacks it.
-const SHARE_BYTES: u64 = 64 << 10;
+/// A client that sends little, or slowly, has a smaller one: a thousand of these take no room from others.
+const FIRST_BYTES: usize = 4 << 10;
+/// What unpacks gzip takes.
+const UNPACKING_BYTES: u64 = 48 << 10;
 /// A body of which nothing is to be kept unless all of it is good is held whole.
 const WHOLE_BYTES_MAX: usize = 4 << 20;
 /// Such a body as samples.
@@ -179,7 +181,7 @@ pub(crate) fn answer(
     let parser = InfluxParser::of(how.times);
     let mut lines = Lines { parser, pass, lines: 0, last: 0, held_bytes: 0 };
     let ended = match how.partial {
-        true => in_parts(app, &mut sink, &mut lines, body),
+        true => in_parts(app, &mut sink, &mut lines, body, request.encoding == Encoding::Gzip),
         false => whole(app, &mut sink, &mut lines, body),
     };
     let ended = ended.and_then(|()| match how.sync {
@@ -210,19 +212,23 @@ fn in_parts(
     sink: &mut Sink<'_>,
     lines: &mut Lines<'_>,
     body: &mut Body<'_, '_>,
+    packed: bool,
 ) -> Result<(), Ended> {
-    let mut share = app.flight.take(SHARE_BYTES).map_err(Overload::from)?;
-    let mut piece = vec![0; PIECE_BYTES];
+    let unpacking = if packed { UNPACKING_BYTES } else { 0 };
+    let mut piece = vec![0; FIRST_BYTES];
+    let mut share = app.flight.take(unpacking + piece.len() as u64).map_err(Overload::from)?;
     loop {
         let (filled, ended) = fill(body, &mut piece)?;
         let bytes = piece.get(..filled).unwrap_or_default();
         // A line whose end has not come is kept by the parser, once more while it looks for its quotes.
-        let held = (lines.held_bytes + filled).min(2 * LINE_BYTES_MAX).saturating_sub(PIECE_BYTES);
-        share.grow_to(SHARE_BYTES + held as u64).map_err(Overload::from)?;
+        let held = (lines.held_bytes + filled).min(2 * LINE_BYTES_MAX);
+        let grown = if ended { piece.len() } else { (piece.len() * 2).min(PIECE_BYTES) };
+        share.grow_to(unpacking + (grown + held) as u64).map_err(Overload::from)?;
         sink.piece(bytes, |intake, faults| lines.read(bytes, ended, intake, faults))?;
         if ended {
             return Ok(());
         }
+        piece.resize(grown, 0);
     }
 }
 
@@ -234,9 +240,9 @@ fn whole(
     body: &mut Body<'_, '_>,
 ) -> Result<(), Ended> {
     let said = body.said_bytes().unwrap_or(WHOLE_BYTES_MAX as u64).min(WHOLE_BYTES_MAX as u64);
-    let mut share = app.flight.take(SHARE_BYTES + said).map_err(Overload::from)?;
+    let mut share = app.flight.take(UNPACKING_BYTES + said).map_err(Overload::from)?;
     let bytes = body.read_whole(WHOLE_BYTES_MAX)?;
-    let all = SHARE_BYTES + bytes.len() as u64 * WHOLE_FACTOR;
+    let all = UNPACKING_BYTES + bytes.len() as u64 * WHOLE_FACTOR;
     share.grow_to(all).map_err(Overload::from)?;
     sink.piece(&bytes, |intake, faults| {
         lines.read(&bytes, true, intake, faults)?;

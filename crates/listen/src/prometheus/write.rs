@@ -4,13 +4,13 @@
 //! taken. Samples of floats are written; histograms and exemplars have no place in a store, so they are
 //! counted and refused. A time is milliseconds, a value keeps its bits, the marker of staleness too.
 
-use super::message::{self, Version};
 use crate::gate::Pass;
 use crate::routes::App;
 use crate::sink::{Overload, Sink};
 use baro_ingest::{Row, Types, Value};
 use baro_net::{Body, Encoding, Request, Response};
 use baro_ondisk::Type;
+use baro_sources::remote_write::{self, Version};
 
 /// Senders have a few hundred KiB; what is larger is sent in parts after 413.
 const PACKED_BYTES_MAX: usize = 16 << 20;
@@ -165,7 +165,7 @@ fn take(
     drop(packed);
     let mut malformed = false;
     sink.piece(&[], |intake, faults| {
-        let read = message::read(&message, version, |number, series| {
+        let read = remote_write::read(&message, version, |number, series| {
             counts.series += 1;
             let series = match series {
                 Ok(series) => series,

@@ -64,7 +64,8 @@ def influxdb3(address):
     from influxdb_client_3 import InfluxDBClient3, Point, WriteOptions, WriteType, write_client_options
     from influxdb_client_3.exceptions import InfluxDBPartialWriteError
 
-    options = write_client_options(write_options=WriteOptions(write_type=WriteType.synchronous, accept_partial=True))
+    how = WriteOptions(write_type=WriteType.synchronous, accept_partial=True, use_v2_api=False)
+    options = write_client_options(write_options=how)
     with InfluxDBClient3(host=f"http://{address}", token="any", database="d", write_client_options=options) as client:
         points = [Point("three_points").tag("host", "a").field("v", at + 0.5).time(TIME + at) for at in range(1_000)]
         client.write(points)

@@ -156,7 +156,7 @@ fn slow_clients_do_not_stop_others_and_too_many_are_told() {
 
 #[test]
 fn requests_beyond_the_memory_are_told_to_come_again() {
-    let Some(mut scene) = Scene::new("memory", &["--in-flight", "200K"]) else { return };
+    let Some(mut scene) = Scene::new("memory", &["--in-flight", "16K"]) else { return };
     let begin = "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n";
     let mut holding: Vec<Client> = (0..3)
         .map(|_| {

@@ -70,5 +70,6 @@ fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
         let said = udp::is_open(*address, arguments.udp_network);
         found.extend(said.map(|said| ("udp", format!("{address}: {said}"))));
     }
+    found.extend(arguments.http.fault().map(|said| ("http", said)));
     found
 }

@@ -1,8 +1,15 @@
-//! What a message of remote write says: series with their labels and samples. Pure.
+//! Messages of Prometheus remote write, 1.0 and 2.0: series with their labels and samples.
 //!
-//! Invariant: any bytes give series or an error, and a series is refused by itself. Held by the tests below.
+//! A message is protobuf, of which the bytes are read in place (`wire`): three messages with known fields
+//! need no generated code. Unpacked from snappy it is one piece, so that nothing is fed here.
+//!
+//! Invariant: any bytes give series or an error, a series is refused by itself, and nothing is sized by a
+//! number that the bytes claim. Held by the tests below and the fuzz target `remote_write`.
 
-use super::wire::{Fields, Malformed, Value};
+mod wire;
+
+pub use wire::Malformed;
+use wire::{Fields, Value};
 use baro_ondisk::write_name;
 
 /// Strings of a message of version 2: more than a million series need.
@@ -12,31 +19,36 @@ const LABELS_MAX: usize = 256;
 
 /// The version of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub enum Version {
+    /// `prometheus.WriteRequest`.
     One,
+    /// `io.prometheus.write.v2.Request`.
     Two,
 }
 
 /// What a series of a message has beside samples, which nobody takes here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Beside {
-    pub(crate) histograms: u64,
-    pub(crate) exemplars: u64,
+pub struct Beside {
+    /// Native histograms.
+    pub histograms: u64,
+    /// Exemplars.
+    pub exemplars: u64,
 }
 
 /// A series of a message.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Series {
+pub struct Series {
     /// Its canonical name.
-    pub(crate) name: String,
+    pub name: String,
     /// Times in milliseconds, and values.
-    pub(crate) samples: Vec<(i64, f64)>,
-    pub(crate) beside: Beside,
+    pub samples: Vec<(i64, f64)>,
+    /// What it has beside them.
+    pub beside: Beside,
 }
 
 /// What is wrong with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+enum Wrong {
     /// It is none.
     Message,
     /// With a series: the others are good.
@@ -56,9 +68,12 @@ fn bytes<'a>(value: Value<'a>) -> Result<&'a [u8], Malformed> {
     }
 }
 
-/// Reads a message; `each` is told each series with its number, from 1. The message is checked before
-/// anything is told.
-pub(crate) fn read<E>(
+/// Reads a message; `each` is told each series with its number, from 1, or what is wrong with it, and may end
+/// it all. Whether the fields of the message can be read is checked before anything is told.
+///
+/// # Errors
+/// It is no message; within it what `each` said.
+pub fn read<E>(
     message: &[u8],
     version: Version,
     mut each: impl FnMut(u64, Result<&Series, &'static str>) -> Result<(), E>,

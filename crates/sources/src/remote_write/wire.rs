@@ -1,12 +1,12 @@
-//! The bytes of protobuf messages, field by field, as slices of what came. Pure.
+//! The bytes of protobuf messages, field by field, as slices of what came.
 //!
-//! By hand, since three messages with known fields need no generated code, and a decoder that makes no
-//! copies has no memory to bound. Invariant: any bytes give fields or an error, in time linear in them.
-//! Held by the tests of `message`.
+//! A decoder that makes no copies has no memory to bound.
+//! Invariant: any bytes give fields or an error, in time linear in them.
+//! Held by the tests of the module above.
 
 /// Bytes that are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub struct Malformed;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
