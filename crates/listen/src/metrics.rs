@@ -37,112 +37,60 @@ impl Metrics {
     }
 }
 
+/// A number of its own: name, kind, help.
+type Plain = (&'static str, &'static str, &'static str, u64);
+
 /// As text.
 pub(crate) fn text(app: &App) -> String {
-    let (metrics, http) = (&app.metrics, app.counters.counted());
+    let metrics = &app.metrics;
     let mut text = String::new();
-    let mut one = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        for (labels, value) in rows {
-            let _ = writeln!(text, "{name}{labels} {value}");
-        }
-    };
-    let plain = |value: u64| [(String::new(), value)];
-    one(
-        "baro_listen_samples_total",
-        "counter",
-        "Samples pushed into the recorder's ring.",
-        &plain(metrics.samples.load(Relaxed)),
-    );
-    one(
-        "baro_listen_lines_refused_total",
-        "counter",
-        "Lines, or series of remote write, that were refused whole or in part.",
-        &plain(metrics.lines_refused.load(Relaxed)),
-    );
-    let requests: Vec<_> = lock(&metrics.requests)
-        .iter()
-        .map(|((endpoint, status), count)| {
-            (format!("{{endpoint=\"{endpoint}\",status=\"{status}\"}}"), *count)
-        })
-        .collect();
-    one("baro_listen_requests_total", "counter", "Requests by what became of them.", &requests);
-    let overloads: Vec<_> = lock(&metrics.overloads)
-        .iter()
-        .map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), *count))
-        .collect();
-    one(
-        "baro_listen_overload_total",
-        "counter",
-        "Requests that were told to come again (503).",
-        &overloads,
-    );
-    one(
-        "baro_listen_tokens_refused_total",
-        "counter",
-        "Requests without a token that is known.",
-        &plain(app.gate.refused()),
-    );
-    one(
-        "baro_listen_connections_total",
-        "counter",
-        "Connections that were taken.",
-        &plain(http.connections),
-    );
-    one(
-        "baro_listen_connections_refused_total",
-        "counter",
-        "Connections that were told to come again: all were in use.",
-        &plain(http.connections_refused),
-    );
-    one(
-        "baro_listen_connections_given_up_total",
-        "counter",
-        "Idle connections that were closed for new ones.",
-        &plain(http.connections_given_up),
-    );
-    one("baro_listen_connections", "gauge", "Connections now.", &plain(http.open));
-    one(
-        "baro_listen_received_bytes_total",
-        "counter",
-        "Bytes that came.",
-        &plain(http.received_bytes),
-    );
-    one(
-        "baro_listen_bad_requests_total",
-        "counter",
-        "Requests whose head was refused.",
-        &plain(http.bad_heads),
-    );
-    one(
-        "baro_listen_slow_total",
-        "counter",
-        "Requests that came too slowly.",
-        &plain(http.slow),
-    );
-    one(
-        "baro_listen_faults_total",
-        "counter",
-        "Requests that met a fault of the listener.",
-        &plain(http.panics),
-    );
-    one(
-        "baro_listen_in_flight_bytes",
-        "gauge",
-        "Memory of requests that are under way.",
-        &plain(app.flight.used_bytes()),
-    );
-    one(
-        "baro_listen_in_flight_bytes_max",
-        "gauge",
-        "What they may take.",
-        &plain(app.flight.max_bytes()),
-    );
-    one(
-        "baro_listen_rings",
-        "gauge",
-        "Rings that it pushes into now.",
-        &plain(app.lanes.attached() as u64),
-    );
+    for (name, kind, help, value) in plain(app) {
+        begin(&mut text, name, kind, help);
+        let _ = writeln!(text, "{name} {value}");
+    }
+    let name = "baro_listen_requests_total";
+    begin(&mut text, name, "counter", "Requests by what became of them.");
+    for ((endpoint, status), count) in lock(&metrics.requests).iter() {
+        let _ = writeln!(text, "{name}{{endpoint=\"{endpoint}\",status=\"{status}\"}} {count}");
+    }
+    let name = "baro_listen_overload_total";
+    begin(&mut text, name, "counter", "Requests that were told to come again (503).");
+    for (reason, count) in lock(&metrics.overloads).iter() {
+        let _ = writeln!(text, "{name}{{reason=\"{reason}\"}} {count}");
+    }
     text
+}
+
+fn begin(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+#[rustfmt::skip]
+fn plain(app: &App) -> [Plain; 15] {
+    let (metrics, http) = (&app.metrics, app.counters.counted());
+    let (counter, gauge) = ("counter", "gauge");
+    [
+        ("baro_listen_samples_total", counter, "Samples pushed into the recorder's ring.",
+         metrics.samples.load(Relaxed)),
+        ("baro_listen_lines_refused_total", counter,
+         "Lines, or series of remote write, that were refused whole or in part.",
+         metrics.lines_refused.load(Relaxed)),
+        ("baro_listen_tokens_refused_total", counter, "Requests without a token that is known.",
+         app.gate.refused()),
+        ("baro_listen_connections_total", counter, "Connections that were taken.", http.connections),
+        ("baro_listen_connections_refused_total", counter,
+         "Connections that were told to come again: all were in use.", http.connections_refused),
+        ("baro_listen_connections_given_up_total", counter,
+         "Idle connections that were closed for new ones.", http.connections_given_up),
+        ("baro_listen_connections", gauge, "Connections now.", http.open),
+        ("baro_listen_connections_max", gauge, "Connections at once.", app.connections_max),
+        ("baro_listen_received_bytes_total", counter, "Bytes that came.", http.received_bytes),
+        ("baro_listen_bad_requests_total", counter, "Requests whose head was refused.", http.bad_heads),
+        ("baro_listen_slow_total", counter, "Requests that came too slowly.", http.slow),
+        ("baro_listen_faults_total", counter, "Requests that met a fault of the listener.", http.panics),
+        ("baro_listen_in_flight_bytes", gauge, "Memory of requests that are under way.",
+         app.flight.used_bytes()),
+        ("baro_listen_in_flight_bytes_max", gauge, "What they may take.", app.flight.max_bytes()),
+        ("baro_listen_rings", gauge, "Rings that it pushes into now.", app.lanes.attached() as u64),
+    ]
 }

@@ -28,6 +28,7 @@ pub(crate) struct App {
     /// The one database that samples are taken for; `None`: any.
     pub(crate) db: Option<String>,
     pub(crate) wait_ns: u64,
+    pub(crate) connections_max: u64,
     pub(crate) next_lane: AtomicUsize,
 }
 

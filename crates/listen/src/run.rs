@@ -34,13 +34,12 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     let most = files.saturating_sub(64).max(1);
     let wanted = options.connections as usize;
     if wanted > most {
-        say!("note: {most} connections instead of {wanted}: this process may open {files} files (ulimit -n)");
+        say!(
+            "note: {most} connections instead of {wanted}: this process may open {files} files (ulimit -n)"
+        );
     }
-    let limits = Limits {
-        connections: wanted.min(most),
-        body_bytes: options.body,
-        ..Limits::default()
-    };
+    let limits =
+        Limits { connections: wanted.min(most), body_bytes: options.body, ..Limits::default() };
     let server = Server::bind(http, limits)?;
     let asks = options.require_token || !http.iter().all(is_loopback);
     let app = App {
@@ -58,6 +57,7 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
         counters: server.counters(),
         db: options.db.clone(),
         wait_ns: options.wait,
+        connections_max: limits.connections as u64,
         next_lane: AtomicUsize::new(0),
     };
     keep(&app);

@@ -1,11 +1,12 @@
 //! Tokens: who may do what, without a secret being kept.
 //!
 //! A token is 32 random bytes. What is kept is its SHA-256: whoever reads the file learns no token, and
-//! with so many random bytes nothing slower is needed. A file has a line for each:
+//! with so many random bytes nothing slower is needed. A file has a line for each, with tabs between
+//! its fields:
 //!
 //! ```text
 //! # tokens of baro listen, version 1: id, access, made (seconds since 1970), sha-256, prefix, name
-//! 3f9a0c1e	write	1795719599	9f86d0...	plant1_	"telegraf on press 3"
+//! 3f9a0c1e  write  1795719599  9f86d0...  plant1_  telegraf on press 3
 //! ```
 //!
 //! Invariant: a token is found by all of its bytes, in a time that does not depend on how many of them are

@@ -8,9 +8,9 @@
 
 mod wire;
 
+use baro_ondisk::write_name;
 pub use wire::Malformed;
 use wire::{Fields, Value};
-use baro_ondisk::write_name;
 
 /// Strings of a message of version 2: more than a million series need.
 const SYMBOLS_MAX: usize = 1 << 20;

@@ -113,11 +113,12 @@ impl Times {
         match self.unit_ns {
             Some(unit_ns) => count.checked_mul(unit_ns).ok_or(TimeFault::Range),
             None if self.by_size => {
-                let unit_ns = match count.unsigned_abs() {
-                    ..5_000_000_000 => SECOND_NS,
-                    ..5_000_000_000_000 => 1_000_000,
-                    ..5_000_000_000_000_000 => 1_000,
-                    _ => 1,
+                let below = |end: u64| count.unsigned_abs() < end;
+                let unit_ns = match () {
+                    () if below(5_000_000_000) => SECOND_NS,
+                    () if below(5_000_000_000_000) => 1_000_000,
+                    () if below(5_000_000_000_000_000) => 1_000,
+                    () => 1,
                 };
                 count.checked_mul(unit_ns).ok_or(TimeFault::Range)
             }

@@ -30,7 +30,8 @@ pub(crate) const REMOTE_WRITE: Target = Target {
 const ONE_SEED: &[u8] = b"\x0a\x2b\x0a\x0e\x0a\x08__name__\x12\x02up\x0a\x08\x0a\x03job\x12\x01a\
                           \x12\x0f\x09\0\0\0\0\0\0\xf8\x3f\x10\x80\x80\x80\x80\x01";
 /// The same with its strings before it.
-const TWO_SEED: &[u8] = b"\x22\0\x22\x08__name__\x22\x02up\x22\x03job\x22\x01a\x2a\x13\x0a\x04\x01\x02\x03\x04\
+const TWO_SEED: &[u8] =
+    b"\x22\0\x22\x08__name__\x22\x02up\x22\x03job\x22\x01a\x2a\x13\x0a\x04\x01\x02\x03\x04\
                           \x12\x0b\x09\0\0\0\0\0\0\xf8\x3f\x10\x05";
 
 /// A head ends in the same place wherever it is cut, and a chunked body is the same.

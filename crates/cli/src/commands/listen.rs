@@ -141,7 +141,13 @@ impl Http {
             }
             clock::sleep_ns(10_000_000);
         }
-        Ok(Some(Beside { command, child: Some(child), started_ns, again_ns: 0, pause_ns: AGAIN_NS }))
+        Ok(Some(Beside {
+            command,
+            child: Some(child),
+            started_ns,
+            again_ns: 0,
+            pause_ns: AGAIN_NS,
+        }))
     }
 }
 

@@ -64,9 +64,7 @@ pub(crate) enum Input {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro record /data/s --init 1G --recycle --proc --for 1m")]
-#[command(
-    override_usage = "baro record <STORE> <--proc|--stdin|--udp|--http|--attach> [OPTIONS]"
-)]
+#[command(override_usage = "baro record <STORE> <--proc|--stdin|--udp|--http|--attach> [OPTIONS]")]
 #[command(group(ArgGroup::new("source").args(["proc", "stdin", "generate", "udp", "http", "attach"]).required(true).multiple(true)))]
 pub(crate) struct Arguments {
     /// The store, made by `baro init` or by --init

@@ -42,7 +42,8 @@ fn python() -> Option<PathBuf> {
     let made = Command::new("python3").args(["-m", "venv"]).arg(&folder).status();
     let pip = || {
         let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", list]).status()
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", list])
+            .status()
     };
     if !made.is_ok_and(|made| made.success()) || !pip().is_ok_and(|pip| pip.success()) {
         let _ = std::fs::remove_dir_all(&folder);
@@ -58,7 +59,8 @@ fn library(name: &str, series: &str) {
     let Some(python) = python() else { return };
     let Some(mut scene) = Scene::new(name, &[]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/write.py");
-    let output = Command::new(python).arg(script).arg(scene.address.to_string()).arg(name).output().unwrap();
+    let output =
+        Command::new(python).arg(script).arg(scene.address.to_string()).arg(name).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     scene.end_recorder();
     let found = scene.samples();

@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Scrapes that are waited for.
@@ -44,7 +44,8 @@ fn the_command_line_of_influxdb_writes() {
     let (host, port) = (scene.address.ip().to_string(), scene.address.port().to_string());
     let run = |arguments: &[&str]| {
         let mut command = Command::new(&influx);
-        let output = command.args(["-host", &host, "-port", &port]).args(arguments).output().unwrap();
+        let output =
+            command.args(["-host", &host, "-port", &port]).args(arguments).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8(text).unwrap())
     };
@@ -54,11 +55,15 @@ fn the_command_line_of_influxdb_writes() {
     let (done, said) = run(&["-database", "plant", "-precision", "ns", "-execute", &insert]);
     assert!(done, "{said}");
     let file = scene.folder.join("dump.lp");
-    let lines: Vec<String> = (0..20_000).map(|at| format!("d,host=a v={at}i {}", TIME + at)).collect();
+    let lines: Vec<String> =
+        (0..20_000).map(|at| format!("d,host=a v={at}i {}", TIME + at)).collect();
     let dump = format!("# DML\n# CONTEXT-DATABASE: plant\n{}\n", lines.join("\n"));
     std::fs::write(&file, dump).unwrap();
     let (done, said) = run(&["-import", "-path", file.to_str().unwrap(), "-precision", "ns"]);
-    assert!(done && said.contains("Processed 20000 inserts") && said.contains("Failed 0 inserts"), "{said}");
+    assert!(
+        done && said.contains("Processed 20000 inserts") && said.contains("Failed 0 inserts"),
+        "{said}"
+    );
     scene.end_recorder();
     let found = scene.samples();
     assert_eq!(found["m_v{host=\"a\"}"], [(TIME, "1.5".to_owned())]);

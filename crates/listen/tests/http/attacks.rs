@@ -144,8 +144,8 @@ fn slow_clients_do_not_stop_others_and_too_many_are_told() {
     let told = scene.client().answer().expect("an answer");
     assert_eq!((told.status, told.header("retry-after")), (503, Some("1")));
     // One of the slow ones goes on, and is served.
-    let last = slow.iter_mut().nth(1).unwrap();
-    last.send(format!(" {TIME}\n{}", "#".repeat(100 - 8 - 20 - 1 + 0)));
+    let last = &mut slow[1];
+    last.send(format!(" {TIME}\n{}", "#".repeat(100 - 8 - 20 - 1)));
     assert_eq!(last.answer().unwrap().status, 204);
     busy.clear();
     drop((idle, instead));
