@@ -12,18 +12,19 @@
 //! waits for no declaration. Held by `tests/sources.rs` and `tests/import.rs` of the command line, and
 //! by `tests/names.rs`.
 
+mod shared;
+
 use crate::error::Result;
 use crate::fed::Fed;
 use crate::ledger::{Ledger, Unkept};
 use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Undeclared};
 use crate::refusal::{Reason, Refusal, Tell};
-use crate::target::{Columns, Room, Target};
+use crate::target::{Columns, Target};
 use crate::types::{Fit, Misfit, Word, fit, fit_exactly};
 use crate::value::Value;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
-use baro_recorder::RingView;
 use baro_sys::clock;
 use std::collections::HashMap;
 
@@ -315,32 +316,6 @@ impl<'a> Intake<'a> {
         self.texts.truncate(self.begin.texts);
         self.names.end_line(false);
         self.new_left = self.new_left.saturating_add(self.names.forget_new(self.begin.new));
-    }
-
-    /// Forgets all that is held, and the new series in it: nothing of that is pushed.
-    pub fn give_up(&mut self) {
-        self.held.clear();
-        self.texts.clear();
-        self.names.end_line(false);
-        self.new_left = self.new_left.saturating_add(self.names.forget_new(0));
-        self.begin = LineBegin { held: 0, texts: 0, new: 0, ..self.begin };
-    }
-
-    /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most.
-    pub fn wait_at_most(&mut self, most_ns: u64) {
-        self.target.wait_as(Room::AtMost(most_ns));
-    }
-
-    /// The ring as other threads see it; `None` where nothing is written.
-    #[must_use]
-    pub fn view(&self) -> Option<RingView> {
-        self.target.view()
-    }
-
-    /// What was pushed so far has sequences below this one: it is durable when the ring is so far.
-    #[must_use]
-    pub fn next_sequence(&self) -> u64 {
-        self.target.next_sequence()
     }
 
     /// Pushes a frame of the channel `channel`, which is declared.

@@ -53,6 +53,7 @@ const UNMAINTAINED: &[(&str, &str)] = &[(
 
 /// Crates that are there in several versions, with the reason.
 const SEVERAL: &[(&str, &str)] = &[
+    ("cpufeatures", "sha2 of baro-net, and rand of proptest, each ask for another"),
     (
         "getrandom",
         "const-random and ahash behind arrow-array, and rand of proptest, each ask for another",

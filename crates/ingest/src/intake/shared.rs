@@ -1,0 +1,34 @@
+//! An intake that many requests use, one after the other: each waits for so long at most, gives up what it could
+//! not push, and asks later how far the ring is durable.
+
+use super::{Intake, LineBegin};
+use crate::target::Room;
+use baro_recorder::RingView;
+
+impl Intake<'_> {
+    /// Forgets all that is held, and the new series in it: nothing of that is pushed.
+    pub fn give_up(&mut self) {
+        self.held.clear();
+        self.texts.clear();
+        self.names.end_line(false);
+        self.new_left = self.new_left.saturating_add(self.names.forget_new(0));
+        self.begin = LineBegin { held: 0, texts: 0, new: 0, ..self.begin };
+    }
+
+    /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most.
+    pub fn wait_at_most(&mut self, most_ns: u64) {
+        self.target.wait_as(Room::AtMost(most_ns));
+    }
+
+    /// The ring as other threads see it; `None` where nothing is written.
+    #[must_use]
+    pub fn view(&self) -> Option<RingView> {
+        self.target.view()
+    }
+
+    /// What was pushed so far has sequences below this one: it is durable when the ring is so far.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        self.target.next_sequence()
+    }
+}
