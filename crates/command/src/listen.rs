@@ -58,7 +58,9 @@ pub struct ListenOptions {
     /// New series that it declares at most while it runs
     #[arg(long, value_name = "SERIES", default_value_t = 1_000_000, hide_short_help = true)]
     pub new_series: usize,
-    /// Wait so long for room in the ring, then answer 503
+    /// Wait so long for room in the ring, and for the disk, then answer 503
+    ///
+    /// Longer than the recorder's --durable-within, and shorter than clients wait for an answer.
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = size::nanoseconds, hide_short_help = true)]
     pub wait: u64,
     /// End when the program that has started it ends

@@ -33,6 +33,14 @@ pub(crate) struct Pass {
     pub(crate) prefix: String,
 }
 
+impl Pass {
+    /// Whether a series may be written; its metric stands in quotes where it has blanks or the like.
+    pub(crate) fn allows(&self, series: &str) -> bool {
+        let metric = series.strip_prefix("{\"").unwrap_or(series);
+        series.starts_with(&self.prefix) || metric.starts_with(&self.prefix)
+    }
+}
+
 impl Gate {
     pub(crate) fn new(tokens: &Path, asks: bool) -> Self {
         let slowed_until_ns = AtomicU64::new(0);

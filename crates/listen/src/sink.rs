@@ -12,8 +12,6 @@ use std::fmt;
 const FAULTS_MAX: usize = 100;
 /// How much of a line is shown: what InfluxDB shows.
 const SHOWN_BYTES: usize = 20;
-/// A bound on what is durable is a tenth of a second; a device in trouble gets more.
-const DURABLE_NS: u64 = 20_000_000_000;
 
 /// A line that was refused, whole or in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,6 +215,8 @@ impl<'a> Sink<'a> {
         &mut self,
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
+        // Clients wait for some seconds: the lane, the ring and the recorder have them together.
+        let end_ns = clock::monotonic_ns().saturating_add(self.wait_ns);
         let mut held = self.lanes.hold(self.lane, self.wait_ns).map_err(Overload::Lane)?;
         let (view, generation) = (held.view.clone(), held.generation);
         if self.pushed.as_ref().is_some_and(|(_, before, _)| *before != generation) {
@@ -224,7 +224,7 @@ impl<'a> Sink<'a> {
         }
         let none = || Overload::Lane(NoLane::NoRing(String::new()));
         let intake = held.intake().ok_or_else(none)?;
-        intake.wait_at_most(self.wait_ns);
+        intake.wait_at_most(end_ns.saturating_sub(clock::monotonic_ns()));
         intake.begin();
         intake.came_at(clock::realtime_ns());
         let before = intake.fed.samples;
@@ -240,7 +240,7 @@ impl<'a> Sink<'a> {
     pub(crate) fn durable(&self, acks: &Acks) -> Result<(), Overload> {
         match &self.pushed {
             Some((view, _, sequence)) if self.samples > 0 => {
-                acks.wait(view, *sequence, DURABLE_NS).map_err(Overload::Unsure)
+                acks.wait(view, *sequence, self.wait_ns).map_err(Overload::Unsure)
             }
             _ => Ok(()),
         }

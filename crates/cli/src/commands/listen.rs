@@ -25,8 +25,10 @@ const AGAIN_NS_MAX: u64 = 60_000_000_000;
 const AT_ONCE_NS: u64 = 10_000_000_000;
 /// What it refuses it refuses within this.
 const REFUSES_NS: u64 = 300_000_000;
-/// Rings that a listener pushes into side by side.
-const LANES: u8 = 2;
+/// A ring of its own is enough for two processors, and each further one knows all names once more.
+const LANES: u8 = 1;
+/// A recorder that syncs less often has answers that wait for longer.
+const WAIT_BESIDE_NS: u64 = 3_000_000_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro listen /data/s --http 127.0.0.1:8086")]
@@ -110,13 +112,20 @@ impl Http {
     }
 
     /// Starts it, if that was asked for.
-    pub(crate) fn start(&self, store: &Path, rings: Option<&Path>) -> Result<Option<Beside>> {
+    pub(crate) fn start(
+        &self,
+        store: &Path,
+        rings: Option<&Path>,
+        durable_within_ns: u64,
+    ) -> Result<Option<Beside>> {
         if self.http.is_empty() {
             return Ok(None);
         }
         let mut command = Command::new(program()?);
         command.arg("listen").arg(store).arg("--end-with-parent");
         command.arg("--lanes").arg(LANES.to_string()).arg("--tokens").arg(&self.http_tokens);
+        let wait_ns = durable_within_ns.saturating_add(WAIT_BESIDE_NS);
+        command.arg("--wait").arg(format!("{wait_ns}ns"));
         for address in &self.http {
             command.arg("--http").arg(address.to_string());
         }

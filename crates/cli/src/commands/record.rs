@@ -281,7 +281,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     declare::all(arguments, &recorder)?;
     let mut attached = rings_to_attach(arguments.attach.unwrap_or(0), true, &recorder)?;
     attached.extend(rings_to_attach(arguments.http.rings(), false, &recorder)?);
-    let beside = arguments.http.start(&arguments.store, arguments.tuning.rings.as_deref())?;
+    let Tuning { rings, durable_within, .. } = &arguments.tuning;
+    let beside = arguments.http.start(&arguments.store, rings.as_deref(), *durable_within)?;
     let beside = std::cell::RefCell::new(beside);
     let service = service::Service::from_environment();
     service.ready();

@@ -149,7 +149,7 @@ fn take(
     faults: &mut Faults,
 ) -> baro_ingest::Result<()> {
     let InfluxSample { line, time_ns, series, joint, value } = sample;
-    if !series.starts_with(&pass.prefix) {
+    if !pass.allows(series) {
         faults.add(*line, || {
             let found: String = series.chars().take(100).collect();
             format!(

@@ -176,7 +176,7 @@ fn take(
             };
             counts.histograms += series.beside.histograms;
             counts.exemplars += series.beside.exemplars;
-            if !series.name.starts_with(&pass.prefix) {
+            if !pass.allows(&series.name) {
                 faults.add(number, || {
                     format!(
                         "expected a series that begins with {:?}, as the token says",

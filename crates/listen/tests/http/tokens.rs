@@ -47,6 +47,8 @@ fn a_token_lets_through_what_it_says_and_is_revoked_without_a_restart() {
     let both = client.ask("POST /write", &as_token(&writer), format!("{line}\nother v=1 {TIME}"));
     assert_eq!(both.status, 400);
     assert!(both.body.contains("line 2: expected a series that begins with"), "{both:?}");
+    let quoted = format!("rig_\\ x,a=b v=1 {TIME}");
+    assert_eq!(write(&mut client, &as_token(&writer), &quoted), 204);
     assert_eq!(write(&mut client, &as_token(&reader), &line), 403);
     assert_eq!(client.ask("POST /api/v1/write", &as_token(&reader), "").status, 403);
     assert_eq!(client.ask("GET /metrics", &as_token(&writer), "").status, 403);
@@ -70,7 +72,7 @@ fn a_token_lets_through_what_it_says_and_is_revoked_without_a_restart() {
     }
     assert!(!listen(&["token", "revoke", "nothing", "--tokens", &file]).status.success());
     scene.end_recorder();
-    assert_eq!(scene.samples().into_keys().collect::<Vec<_>>(), ["rig_m_v"]);
+    assert_eq!(scene.samples().into_keys().collect::<Vec<_>>(), ["rig_m_v", "{\"rig_ x_v\",a=\"b\"}"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Far more than so many tokens take.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The group that the service runs in may read it.
-const FILE_MODE: u32 = 0o640;
+/// The service's user reads what root has written; there is no secret in it.
+const FILE_MODE: u32 = 0o644;
 const FOLDER_MODE: u32 = 0o755;
 /// How old what is known may be.
 const FRESH_NS: u64 = 1_000_000_000;
