@@ -123,6 +123,7 @@ fn a_full_ring_is_said_and_loses_nothing() {
     // Sent again until it is taken.
     while client.post("/api/v3/write_lp?precision=ns", request(first)).status != 204 {}
     scene.end_recorder();
+    assert_eq!(scene.refused(), 0, "what found no room was waited for, and is no gap of the log");
     let found = scene.of("m_v");
     assert_eq!(found.len() as i64, first + 5_000);
     assert!(

@@ -84,8 +84,11 @@ impl Scene {
             .arg(self.store())
             .args(["--http", "127.0.0.1:0", "--rings"])
             .arg(&self.rings);
-        if !options.contains(&"--lanes") {
-            command.args(["--lanes", "2"]);
+        // A machine that runs other tests beside may have a slow disk.
+        for (option, value) in [("--lanes", "2"), ("--wait", "30s")] {
+            if !options.contains(&option) {
+                command.args([option, value]);
+            }
         }
         command.args(options);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -127,6 +130,11 @@ impl Scene {
             fs::write(self.folder.join("end"), "").unwrap();
             child.wait().unwrap();
         }
+    }
+
+    /// Records that the recorder's rings have refused, once it has ended.
+    pub(crate) fn refused(&self) -> u64 {
+        fs::read_to_string(self.folder.join("refused")).unwrap().parse().unwrap()
     }
 
     pub(crate) fn kill_listener(&mut self) {
@@ -209,5 +217,6 @@ fn a_recorder_of_another_process() {
     while !folder.join("end").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let _ = recorder.close();
+    let closed = recorder.close();
+    fs::write(folder.join("refused"), closed.refused.to_string()).unwrap();
 }
