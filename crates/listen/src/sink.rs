@@ -170,6 +170,8 @@ pub(crate) struct Sink<'a> {
     /// Samples that are pushed.
     pub(crate) samples: u64,
     pub(crate) faults: Faults,
+    /// The last piece had new series.
+    pub(crate) declares: bool,
     /// Number of the line that the next piece begins in, and how that begins.
     line: u64,
     carried: Vec<u8>,
@@ -184,6 +186,7 @@ impl<'a> Sink<'a> {
             pushed: None,
             samples: 0,
             faults: Faults::default(),
+            declares: false,
             line: 1,
             carried: Vec::new(),
         }
@@ -227,11 +230,12 @@ impl<'a> Sink<'a> {
         intake.wait_at_most(end_ns.saturating_sub(clock::monotonic_ns()));
         intake.begin();
         intake.came_at(clock::realtime_ns());
-        let before = intake.fed.samples;
+        let (before, declarations) = (intake.fed.samples, intake.fed.declarations);
         let faults = &mut self.faults;
         let result =
             work(intake, faults).and_then(|()| intake.flush(&mut |refusal| faults.refuse(refusal)));
         self.samples += intake.fed.samples.saturating_sub(before);
+        self.declares = intake.fed.declarations != declarations;
         self.pushed = Some((view, generation, intake.next_sequence()));
         result.map_err(|error| Overload::Ring(error.to_string()))
     }
