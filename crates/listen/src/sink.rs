@@ -52,6 +52,14 @@ impl Faults {
     pub(crate) fn refuse(&mut self, refusal: &Refusal<'_>) {
         if matches!(refusal.reason, Reason::NoMore) {
             self.no_more += 1;
+            self.add(refusal.line, || {
+                let found: String = refusal.series.chars().take(200).collect();
+                format!(
+                    "expected one of the series that are declared, found a new one, {found}: this listener \
+                     may declare no more (--new-series)"
+                )
+            });
+            return;
         }
         self.add(refusal.line, || {
             let text = refusal.to_string();
