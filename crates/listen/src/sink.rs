@@ -100,6 +100,12 @@ impl Faults {
     }
 }
 
+/// Ends of lines, many bytes at once.
+fn lines_in(bytes: &[u8]) -> u64 {
+    let some = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    bytes.chunks(usize::from(u8::MAX)).map(|bytes| u64::from(some(bytes))).sum()
+}
+
 /// The first bytes of a line, whole letters of it.
 fn shown(bytes: &[u8]) -> String {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -208,7 +214,7 @@ impl<'a> Sink<'a> {
     ) -> Result<(), Overload> {
         let result = self.push(work);
         self.faults.end_piece(self.line, &self.carried, bytes);
-        self.line += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.line += lines_in(bytes);
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => {
                 self.carried.clear();
