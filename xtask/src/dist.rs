@@ -7,7 +7,8 @@ use crate::libbaro::must;
 use crate::shell::{Cmd, target_dir};
 use std::path::PathBuf;
 
-const BUILD: &str = "cargo build --profile dist --locked -p baro-cli -p baro-listen -p baro-lab -p baro-preload";
+const BUILD: &str =
+    "cargo build --profile dist --locked -p baro-cli -p baro-listen -p baro-lab -p baro-preload";
 
 const FILES: &[&str] = &["baro", "baro-listen", "baro-lab", "libbaro_preload.so"];
 
