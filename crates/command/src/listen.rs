@@ -56,7 +56,7 @@ pub struct ListenOptions {
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size::bytes, hide_short_help = true)]
     pub in_flight: u64,
     /// New series that it declares at most while it runs
-    #[arg(long, value_name = "SERIES", default_value_t = 1_000_000, hide_short_help = true)]
+    #[arg(long, value_name = "SERIES", default_value_t = 2_000_000, hide_short_help = true)]
     pub new_series: usize,
     /// Wait so long for room in the ring, and for the disk, then answer 503
     ///

@@ -7,7 +7,7 @@
 //! does. It may crash, be killed or run out of memory: the recorder goes on, and a local producer's push is
 //! what it was. No code of the network is in the recorder's process, and none on boards.
 //!
-//! **A success means durable.** The bytes of a request are parsed as they come, 32 KiB at a time, and what
+//! **A success means durable.** The bytes of a request are parsed as they come, some KiB at a time, and what
 //! they have brought is pushed at once (`lane`). The last record's sequence is remembered. When the ring is
 //! durable beyond it, the answer is 204 (`acks`). All requests that wait share what the recorder syncs
 //! anyway; one thread looks at the rings, each millisecond while anybody waits and not at all else.

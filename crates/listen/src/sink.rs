@@ -52,6 +52,14 @@ impl Faults {
     pub(crate) fn refuse(&mut self, refusal: &Refusal<'_>) {
         if matches!(refusal.reason, Reason::NoMore) {
             self.no_more += 1;
+            self.add(refusal.line, || {
+                let found: String = refusal.series.chars().take(200).collect();
+                format!(
+                    "expected one of the series that are declared, found a new one, {found}: this listener \
+                     may declare no more (--new-series)"
+                )
+            });
+            return;
         }
         self.add(refusal.line, || {
             let text = refusal.to_string();
@@ -90,6 +98,12 @@ impl Faults {
         }
         self.resolved = self.first.len();
     }
+}
+
+/// Ends of lines, many bytes at once.
+fn lines_in(bytes: &[u8]) -> u64 {
+    let some = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    bytes.chunks(usize::from(u8::MAX)).map(|bytes| u64::from(some(bytes))).sum()
 }
 
 /// The first bytes of a line, whole letters of it.
@@ -170,6 +184,8 @@ pub(crate) struct Sink<'a> {
     /// Samples that are pushed.
     pub(crate) samples: u64,
     pub(crate) faults: Faults,
+    /// The last piece had new series.
+    pub(crate) declares: bool,
     /// Number of the line that the next piece begins in, and how that begins.
     line: u64,
     carried: Vec<u8>,
@@ -184,6 +200,7 @@ impl<'a> Sink<'a> {
             pushed: None,
             samples: 0,
             faults: Faults::default(),
+            declares: false,
             line: 1,
             carried: Vec::new(),
         }
@@ -197,7 +214,7 @@ impl<'a> Sink<'a> {
     ) -> Result<(), Overload> {
         let result = self.push(work);
         self.faults.end_piece(self.line, &self.carried, bytes);
-        self.line += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.line += lines_in(bytes);
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => {
                 self.carried.clear();
@@ -227,11 +244,12 @@ impl<'a> Sink<'a> {
         intake.wait_at_most(end_ns.saturating_sub(clock::monotonic_ns()));
         intake.begin();
         intake.came_at(clock::realtime_ns());
-        let before = intake.fed.samples;
+        let (before, declarations) = (intake.fed.samples, intake.fed.declarations);
         let faults = &mut self.faults;
         let result =
             work(intake, faults).and_then(|()| intake.flush(&mut |refusal| faults.refuse(refusal)));
         self.samples += intake.fed.samples.saturating_sub(before);
+        self.declares = intake.fed.declarations != declarations;
         self.pushed = Some((view, generation, intake.next_sequence()));
         result.map_err(|error| Overload::Ring(error.to_string()))
     }

@@ -16,6 +16,8 @@ use wire::{Fields, Value};
 const SYMBOLS_MAX: usize = 1 << 20;
 /// Labels of a series.
 const LABELS_MAX: usize = 256;
+/// The field of samples, in both versions.
+const SAMPLES: u64 = 2;
 
 /// The version of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +39,23 @@ pub struct Beside {
 
 /// A series of a message.
 #[derive(Clone, Debug, Default)]
-pub struct Series {
+pub struct Series<'m> {
     /// Its canonical name.
     pub name: String,
-    /// Times in milliseconds, and values.
-    pub samples: Vec<(i64, f64)>,
-    /// What it has beside them.
+    /// What it has beside samples.
     pub beside: Beside,
+    message: &'m [u8],
+}
+
+impl Series<'_> {
+    /// Times in milliseconds, and values: read where they are, so that many of them take no memory.
+    pub fn samples(&self) -> impl Iterator<Item = (i64, f64)> {
+        // All of it was read once.
+        Fields::of(self.message).filter_map(|field| match field.ok()? {
+            (SAMPLES, Value::Bytes(message)) => sample(message).ok(),
+            _ => None,
+        })
+    }
 }
 
 /// What is wrong with a message.
@@ -76,7 +88,7 @@ fn bytes<'a>(value: Value<'a>) -> Result<&'a [u8], Malformed> {
 pub fn read<E>(
     message: &[u8],
     version: Version,
-    mut each: impl FnMut(u64, Result<&Series, &'static str>) -> Result<(), E>,
+    mut each: impl FnMut(u64, Result<&Series<'_>, &'static str>) -> Result<(), E>,
 ) -> Result<Result<(), E>, Malformed> {
     let mut symbols: Vec<&[u8]> = Vec::new();
     let (symbols_field, series_field) = match version {
@@ -130,14 +142,14 @@ fn check(series: &[u8]) -> Result<(), Malformed> {
     Ok(())
 }
 
-fn fill(
-    series: &mut Series,
-    message: &[u8],
+fn fill<'m>(
+    series: &mut Series<'m>,
+    message: &'m [u8],
     version: Version,
     symbols: &[&[u8]],
 ) -> Result<(), Wrong> {
     series.name.clear();
-    series.samples.clear();
+    series.message = message;
     series.beside = Beside::default();
     let mut labels: Vec<(&str, &str)> = Vec::new();
     let mut wrong = None;
@@ -152,7 +164,9 @@ fn fill(
                     wrong = Some(said);
                 }
             }
-            (_, (2, value)) => series.samples.push(sample(bytes(value)?)?),
+            (_, (SAMPLES, value)) => {
+                sample(bytes(value)?)?;
+            }
             (Version::One, (3, _)) | (Version::Two, (4, _)) => series.beside.exemplars += 1,
             (Version::One, (4, _)) | (Version::Two, (3, _)) => series.beside.histograms += 1,
             _ => {}
@@ -305,9 +319,10 @@ mod tests {
         let mut found = Vec::new();
         read::<()>(message, version, |number, series| {
             found.push(match series {
-                Ok(Series { name, samples, beside }) => {
-                    let samples: Vec<_> =
-                        samples.iter().map(|(time, value)| (*time, value.to_bits())).collect();
+                Ok(series) => {
+                    let samples = series.samples().map(|(time, value)| (time, value.to_bits()));
+                    let samples: Vec<_> = samples.collect();
+                    let Series { name, beside, .. } = series;
                     let Beside { histograms, exemplars } = beside;
                     format!("{number} {name} {samples:x?} {histograms} {exemplars}")
                 }

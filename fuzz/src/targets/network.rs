@@ -75,7 +75,9 @@ fn remote_write(bytes: &[u8]) {
     for version in [Version::One, Version::Two] {
         let mut names = baro_ondisk::NameParser::new();
         let _ = read::<()>(bytes, version, |_, series| {
-            if let Ok(Series { name, .. }) = series {
+            if let Ok(series) = series {
+                let _ = series.samples().count();
+                let Series { name, .. } = series;
                 assert_eq!(names.canonical(name), name, "a name has another canonical form");
             }
             Ok(())

@@ -250,6 +250,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return plain::run(arguments);
     }
     let feeds = chosen(arguments)?;
+    if let Some(said) = arguments.http.fault() {
+        return Err(format!("--http {said}").into());
+    }
     termination::watch()?;
     let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));
     let folder = folder.unwrap_or(std::path::Path::new("."));

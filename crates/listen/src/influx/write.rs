@@ -11,10 +11,13 @@ use baro_net::{Body, BodyError, Encoding, Request, Response};
 use baro_sources::Times;
 use baro_sources::influx::{InfluxError, InfluxParser, InfluxSample, LINE_BYTES_MAX};
 
-/// A piece of the body: a few hundred lines, which go into a record together.
-const PIECE_BYTES: usize = 32 << 10;
-/// A client that sends little, or slowly, has a smaller one: a thousand of these take no room from others.
+/// The first piece of a body, twice as much for the next one, and so on: a client that sends little, or slowly,
+/// has a small one, and a thousand of these take no room from others.
 const FIRST_BYTES: usize = 4 << 10;
+/// A piece of a body: some thousand lines, which go into a record together.
+const PIECE_BYTES: usize = 128 << 10;
+/// The same while there are new names in it: all of a piece are declared with one wait for the device.
+const NEW_BYTES: usize = 1 << 20;
 /// What unpacks gzip takes.
 const UNPACKING_BYTES: u64 = 48 << 10;
 /// A body of which nothing is to be kept unless all of it is good is held whole.
@@ -222,13 +225,18 @@ fn in_parts(
         let bytes = piece.get(..filled).unwrap_or_default();
         // A line whose end has not come is kept by the parser, once more while it looks for its quotes.
         let held = (lines.held_bytes + filled).min(2 * LINE_BYTES_MAX);
-        let grown = if ended { piece.len() } else { (piece.len() * 2).min(PIECE_BYTES) };
-        share.grow_to(unpacking + (grown + held) as u64).map_err(Overload::from)?;
+        let own = |piece_bytes: usize| unpacking + (piece_bytes + held) as u64;
+        share.grow_to(own(piece.len())).map_err(Overload::from)?;
         sink.piece(bytes, |intake, faults| lines.read(bytes, ended, intake, faults))?;
         if ended {
             return Ok(());
         }
-        piece.resize(grown, 0);
+        let most = if sink.declares { NEW_BYTES } else { PIECE_BYTES };
+        let next = (piece.len() * 2).min(most).max(piece.len());
+        // Where there is no memory for a larger one, this one does.
+        if filled == piece.len() && share.grow_to(own(next)).is_ok() {
+            piece.resize(next, 0);
+        }
     }
 }
 

@@ -185,19 +185,21 @@ fn take(
                 });
                 return Ok(());
             }
-            for (time_ms, value) in &series.samples {
+            for (time_ms, value) in series.samples() {
                 let Some(time_ns) = time_ms.checked_mul(NS_PER_MS) else {
                     faults.add(number, || {
                         "expected a time from 1677 to 2262, found another".to_owned()
                     });
                     continue;
                 };
-                let (value, types) = (Value::Float(*value), Types::As(Type::F64));
+                let (value, types) = (Value::Float(value), Types::As(Type::F64));
                 let row =
                     Row { line: number, series: &series.name, time_ns, value, types, joint: None };
                 intake.take(&row, &mut |refusal| faults.refuse(refusal))?;
+                // A series may have millions.
+                intake.push_if_much(&mut |refusal| faults.refuse(refusal))?;
             }
-            intake.push_if_much(&mut |refusal| faults.refuse(refusal)).map(drop)
+            Ok(())
         });
         match read {
             Ok(taken) => taken,

@@ -163,3 +163,35 @@ fn vmagent_writes_what_it_scrapes() {
         .unwrap();
     judge(scene, &asked, exporter, Running(child));
 }
+
+/// Telegraf is no package of Debian: `go build -tags custom,inputs.file,outputs.influxdb,outputs.influxdb_v2,
+/// parsers.influx` of its version 1.37.2 makes one that is small.
+#[test]
+fn telegraf_writes_all_but_the_bad_line() {
+    let Some(telegraf) = program("telegraf") else { return };
+    for (output, target) in [("influxdb", "database"), ("influxdb_v2", "bucket")] {
+        let Some(mut scene) = Scene::new(&format!("telegraf-{output}"), &[]) else { return };
+        // Telegraf keeps no more of a time than its interval asks for.
+        let second = 1_000_000_000;
+        let mut lines: Vec<String> =
+            (0..10_000).map(|at| format!("m,host=a v={at}.5 {}", TIME + at * second)).collect();
+        lines[5_000] = format!("m,host=a v=9007199254740993i {}", TIME + 5_000 * second);
+        let (file, config) = (scene.folder.join("lines.lp"), scene.folder.join("telegraf.conf"));
+        std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+        let text = format!(
+            "[agent]\n  metric_batch_size = 10000\n  omit_hostname = true\n[[inputs.file]]\n  files = \
+             [\"{}\"]\n  data_format = \"influx\"\n[[outputs.{output}]]\n  urls = [\"http://{}\"]\n  {target} \
+             = \"plant\"\n",
+            file.display(),
+            scene.address
+        );
+        std::fs::write(&config, text).unwrap();
+        let run = Command::new(&telegraf).arg("--config").arg(&config).arg("--once").output();
+        let said = String::from_utf8(run.unwrap().stderr).unwrap();
+        assert!(said.contains("line 5001: series m_v{host=\"a\"}: expected f64"), "{said}");
+        scene.end_recorder();
+        let value = |at: i64| (TIME + at * second, format!("{at}.5"));
+        let expected: Vec<_> = (0..10_000).filter(|at| *at != 5_000).map(value).collect();
+        assert_eq!(scene.of("m_v{host=\"a\"}"), expected);
+    }
+}

@@ -165,16 +165,17 @@ fn requests_beyond_the_memory_are_told_to_come_again() {
             client
         })
         .collect();
-    let mut told = None;
-    for _ in 0..200 {
-        let answer = scene.client().post("/write", format!("other v=1 {TIME}"));
-        if answer.status == 503 {
-            told = Some(answer);
+    // Each has the room for the begin of a body.
+    let taken =
+        || scene.client().get("/metrics").body.contains("\nbaro_listen_in_flight_bytes 12288\n");
+    for _ in 0..1_000 {
+        if taken() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let told = told.expect("503");
+    let told = scene.client().post("/write", format!("other v=1 {TIME}"));
+    assert_eq!(told.status, 503);
     assert_eq!(told.header("retry-after"), Some("1"));
     assert!(told.body.contains("--in-flight"), "{told:?}");
     // A line without an end takes more than there is.

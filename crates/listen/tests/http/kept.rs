@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const TIME: i64 = 1_700_000_000_000_000_000;
 const STOP: i32 = 19;
+const TERMINATE: i32 = 15;
 const GO_ON: i32 = 18;
 
 #[test]
@@ -101,6 +102,10 @@ fn a_full_ring_is_said_and_loses_nothing() {
     let mut client = scene.client();
     assert_eq!(client.post("/write", format!("m v=0 {TIME}")).status, 204);
     scene.signal_recorder(STOP);
+    // Pushed, and nobody can say that it is durable.
+    let unsure = client.post("/write", format!("m v=0 {TIME}"));
+    assert_eq!((unsure.status, unsure.header("retry-after")), (503, Some("1")));
+    assert!(unsure.body.contains("not durable"), "{unsure:?}");
     // The ring has 1 MiB; what is pushed and not waited for fills it.
     let request = |first: i64| {
         let lines: Vec<String> =
@@ -132,4 +137,27 @@ fn a_full_ring_is_said_and_loses_nothing() {
             .zip(0..)
             .all(|((time_ns, value), at)| *time_ns == TIME + at && *value == format!("{at}.0"))
     );
+}
+
+#[test]
+fn a_request_under_way_is_answered_before_the_listener_ends() {
+    let Some(mut scene) = Scene::new("ending", &[]) else { return };
+    let (mut client, mut idle) = (scene.client(), scene.client());
+    assert_eq!(idle.get("/ping").status, 204);
+    let body = format!("m v=1 {TIME}");
+    let length = body.len();
+    let (first, second) = body.split_at(5);
+    client.send(format!(
+        "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{first}"
+    ));
+    // It has begun once its memory is taken.
+    while scene.client().get("/metrics").body.contains("\nbaro_listen_in_flight_bytes 0\n") {}
+    scene.signal_listener(TERMINATE);
+    assert_eq!(idle.answer(), None, "an idle connection is closed");
+    client.send(second);
+    let answer = client.answer().unwrap();
+    assert_eq!((answer.status, answer.header("connection")), (204, Some("close")));
+    assert!(scene.await_listener().success());
+    scene.end_recorder();
+    assert_eq!(scene.of("m_v"), [(TIME, "1.0".to_owned())]);
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 const RINGS: usize = 2;
@@ -147,6 +147,16 @@ impl Scene {
     pub(crate) fn signal_recorder(&self, signal: i32) {
         let id = self.recorder.as_ref().unwrap().id();
         baro_sys::termination::send(id, signal).unwrap();
+    }
+
+    pub(crate) fn signal_listener(&self, signal: i32) {
+        let id = self.listener.as_ref().unwrap().id();
+        baro_sys::termination::send(id, signal).unwrap();
+    }
+
+    /// How it ended, once it has.
+    pub(crate) fn await_listener(&mut self) -> ExitStatus {
+        self.listener.take().unwrap().wait().unwrap()
     }
 
     /// Peak resident memory of the listener.

@@ -72,7 +72,10 @@ fn a_token_lets_through_what_it_says_and_is_revoked_without_a_restart() {
     }
     assert!(!listen(&["token", "revoke", "nothing", "--tokens", &file]).status.success());
     scene.end_recorder();
-    assert_eq!(scene.samples().into_keys().collect::<Vec<_>>(), ["rig_m_v", "{\"rig_ x_v\",a=\"b\"}"]);
+    assert_eq!(
+        scene.samples().into_keys().collect::<Vec<_>>(),
+        ["rig_m_v", "{\"rig_ x_v\",a=\"b\"}"]
+    );
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

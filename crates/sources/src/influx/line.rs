@@ -45,8 +45,8 @@ pub(super) struct Fields {
     labels: String,
 }
 
-/// Where an unescaped one of `stops` stands from `start` on, or the end.
-fn until(text: &str, start: usize, stops: &[u8]) -> usize {
+/// Where an unescaped one that `stops` stands from `start` on, or the end.
+fn until(text: &str, start: usize, stops: impl Fn(u8) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut at = start;
     while let Some(byte) = bytes.get(at) {
@@ -54,7 +54,7 @@ fn until(text: &str, start: usize, stops: &[u8]) -> usize {
             at += 2;
             continue;
         }
-        if stops.contains(byte) {
+        if stops(*byte) {
             return at;
         }
         at += 1;
@@ -84,7 +84,7 @@ fn skip_blanks(text: &str, at: usize) -> usize {
 
 /// A key with its value: `stops` end the value. Returns where the value starts.
 fn key(text: &str, start: usize, what: &'static str) -> Result<(Range<usize>, usize), Fault> {
-    let end = until(text, start, b"=, ");
+    let end = until(text, start, |byte| matches!(byte, b'=' | b',' | b' '));
     if end == start || text.as_bytes().get(end) != Some(&b'=') {
         return Err(expected(text, start, what));
     }
@@ -97,7 +97,7 @@ impl Fields {
         self.tags.clear();
         self.fields.clear();
         let start = skip_blanks(text, 0);
-        let mut at = until(text, start, b", ");
+        let mut at = until(text, start, |byte| matches!(byte, b',' | b' '));
         if at == start {
             return Err(expected(text, start, "the name of a measurement"));
         }
@@ -105,7 +105,7 @@ impl Fields {
         while text.as_bytes().get(at) == Some(&b',') {
             let (key, value) = key(text, at + 1, "a tag as key=value")?;
             // A backslash before a comma takes it into the value: the next tag's sign shows that.
-            at = until(text, value, b"=, ");
+            at = until(text, value, |byte| matches!(byte, b'=' | b',' | b' '));
             if text.as_bytes().get(at) == Some(&b'=') {
                 let what =
                     "a comma or a blank behind the value of a tag (an = in it is written \\=)";
@@ -167,16 +167,21 @@ impl Fields {
                 write_quoted(labels, &key)
             }
             labels.push('=');
-            write_quoted(labels, &letters(value));
+            // Most values have nothing that is written otherwise in quotes.
+            if value.bytes().any(|byte| matches!(byte, b'"' | b'\\' | b'\n')) {
+                write_quoted(labels, &letters(value));
+            } else {
+                labels.extend(["\"", value, "\""]);
+            }
         }
         metric.clear();
-        metric.extend(unescaped(part(text, measurement.clone())));
+        push_letters(metric, part(text, measurement.clone()));
         let joint = Joint { repeated, ..Joint::behind(metric.len()) };
         metric.push('_');
         let measured = metric.len();
         for (key, found) in fields {
             metric.truncate(measured);
-            metric.extend(unescaped(part(text, key.clone())));
+            push_letters(metric, part(text, key.clone()));
             name.clear();
             let plain = is_plain_name(metric);
             if plain {
@@ -217,9 +222,20 @@ fn letters(text: &str) -> Cow<'_, str> {
     if text.contains('\\') { unescaped(text).collect::<String>().into() } else { text.into() }
 }
 
+/// The same behind what a text has.
+fn push_letters(out: &mut String, text: &str) {
+    if text.contains('\\') { out.extend(unescaped(text)) } else { out.push_str(text) }
+}
+
 /// By their letters, and of equal keys that first which stands first.
 fn by_key(text: &str, a: &Range<usize>, b: &Range<usize>) -> Ordering {
-    let letters = unescaped(part(text, a.clone())).cmp(unescaped(part(text, b.clone())));
+    let (first, second) = (part(text, a.clone()), part(text, b.clone()));
+    let escaped = first.contains('\\') || second.contains('\\');
+    // Bytes of UTF-8 have the order of their letters.
+    let letters = match escaped {
+        true => unescaped(first).cmp(unescaped(second)),
+        false => first.cmp(second),
+    };
     letters.then(a.start.cmp(&b.start))
 }
 
@@ -231,7 +247,7 @@ fn twice<'a>(
     sorted: impl Iterator<Item = &'a Range<usize>> + Clone,
 ) -> Result<(), Fault> {
     for (a, b) in sorted.clone().zip(sorted.skip(1)) {
-        let same = unescaped(part(text, a.clone())).eq(unescaped(part(text, b.clone())));
+        let same = letters(part(text, a.clone())) == letters(part(text, b.clone()));
         if same {
             let key = quote(part(text, b.clone()));
             return Err((b.start, InfluxProblem::Twice { what, key }));
@@ -291,10 +307,9 @@ fn value_at(text: &str, start: usize) -> Result<(Found, usize), Fault> {
         (start, InfluxProblem::Expected { what, found: quote(word) })
     };
     let range = |what| (start, InfluxProblem::Range { what, found: quote(word) });
-    let found = match word {
-        "t" | "T" | "true" | "True" | "TRUE" => Found::Boolean(true),
-        "f" | "F" | "false" | "False" | "FALSE" => Found::Boolean(false),
-        _ => match word.as_bytes() {
+    let found = match truth(word) {
+        Some(value) => Found::Boolean(value),
+        None => match word.as_bytes() {
             [digits @ .., b'i'] if is_integer(digits, true) => {
                 let parsed = part(word, 0..digits.len()).parse();
                 Found::Integer(parsed.map_err(|_| range("an integer of 64 bits"))?)
@@ -318,6 +333,15 @@ fn value_at(text: &str, start: usize) -> Result<(Found, usize), Fault> {
         },
     };
     Ok((found, end))
+}
+
+/// A truth value; a number is compared with none of its words.
+fn truth(word: &str) -> Option<bool> {
+    match word.as_bytes().first()? {
+        b't' | b'T' => matches!(word, "t" | "T" | "true" | "True" | "TRUE").then_some(true),
+        b'f' | b'F' => matches!(word, "f" | "F" | "false" | "False" | "FALSE").then_some(false),
+        _ => None,
+    }
 }
 
 fn is_integer(digits: &[u8], signed: bool) -> bool {
