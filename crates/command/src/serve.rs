@@ -10,9 +10,23 @@ use std::path::PathBuf;
 pub struct Serve {
     /// The store; may be recorded into meanwhile
     pub store: PathBuf,
-    /// Address to listen at, of this machine: 127.0.0.1:9090
+    /// Address to listen at: 127.0.0.1:9090
+    ///
+    /// May be repeated. Addresses that other machines reach need tokens.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9090", value_parser = listen::address)]
     pub http: Vec<SocketAddr>,
+    /// File of tokens, made by `baro token`; those that read are let in
+    #[arg(long, value_name = "FILE", default_value = listen::TOKENS, hide_short_help = true)]
+    pub tokens: PathBuf,
+    /// Ask for a token at addresses of this machine too
+    #[arg(long, hide_short_help = true)]
+    pub require_token: bool,
+    /// Listen to other machines without encryption
+    ///
+    /// Whoever is on the way between reads tokens and samples. For networks that are encrypted otherwise,
+    /// or behind a proxy that has TLS.
+    #[arg(long, hide_short_help = true)]
+    pub insecure_without_tls: bool,
     /// How long a sample counts where none follows
     ///
     /// Sensors that send more seldom have no value in between. Prometheus has 5 minutes.

@@ -31,7 +31,6 @@ extern crate baro_command;
 
 mod acks;
 mod flight;
-mod gate;
 mod influx;
 mod lane;
 mod metrics;

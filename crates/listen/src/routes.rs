@@ -2,7 +2,6 @@
 
 use crate::acks::Acks;
 use crate::flight::Flight;
-use crate::gate::{Gate, Pass, challenged};
 use crate::influx::dialect::Dialect;
 use crate::influx::{query, write};
 use crate::lane::Lanes;
@@ -11,7 +10,7 @@ use crate::prometheus;
 use crate::repeats::Repeats;
 use crate::sink::{Overload, Sink};
 use baro_net::tokens::Access;
-use baro_net::{Body, Counters, Request, Response, Service, quoted};
+use baro_net::{Body, Counters, Gate, Pass, Request, Response, Service, challenged, quoted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

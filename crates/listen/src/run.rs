@@ -2,23 +2,21 @@
 
 use crate::acks::Acks;
 use crate::flight::Flight;
-use crate::gate::Gate;
 use crate::lane::Lanes;
 use crate::metrics::Metrics;
 use crate::repeats::Repeats;
 use crate::routes::App;
 use baro_command::failure::{Outcome, Result};
-use baro_command::listen::{Listen, ListenOptions};
-use baro_net::tokens::TokenFile;
-use baro_net::{Limits, Server};
+use baro_command::listen::Listen;
+use baro_net::{Gate, Limits, Server, is_open};
 use baro_sys::tcp::is_loopback;
 use baro_sys::{schedule, termination};
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     let Listen { store, http, options } = listen;
-    if let Some(said) = is_open(http, options) {
+    let insecure = options.insecure_without_tls;
+    if let Some(said) = is_open("baro listen", http, &options.tokens, insecure) {
         return Err(said.into());
     }
     if !baro_sys::files::exists(store) {
@@ -86,26 +84,5 @@ fn keep(app: &App) {
     }
     if let Some(fault) = app.gate.file().take_fault() {
         say!("the tokens known so far hold on: {fault}");
-    }
-}
-
-/// What is wrong with addresses that other machines reach.
-fn is_open(addresses: &[SocketAddr], options: &ListenOptions) -> Option<String> {
-    let open = addresses.iter().find(|address| !is_loopback(address))?;
-    if !options.insecure_without_tls {
-        return Some(format!(
-            "--http {open}: expected an address of this machine only, such as 127.0.0.1:8086, found one that \
-             others reach: baro listen has no TLS, so tokens and samples would be read on the way. Put a \
-             proxy with TLS before it, or allow it with --insecure-without-tls"
-        ));
-    }
-    let path = options.tokens.display();
-    match TokenFile::at(&options.tokens).read() {
-        Ok(tokens) if tokens.all().is_empty() => Some(format!(
-            "--http {open}: expected a token in {path}, since others reach this address, found none: make \
-             one with baro token new --tokens {path}"
-        )),
-        Ok(_) => None,
-        Err(error) => Some(format!("--http {open}: {error}")),
     }
 }

@@ -7,7 +7,8 @@ mod series;
 
 use answer::{Data, Refusal, answer};
 use baro_command::serve::Serve;
-use baro_net::{Body, Query, Request, Response, Service};
+use baro_net::tokens::Access;
+use baro_net::{Body, Gate, Query, Request, Response, Service, challenged};
 use baro_store::Store;
 use baro_sys::clock;
 use parameters::Parameters;
@@ -25,19 +26,26 @@ const TURN_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub(crate) struct Api {
     store: Mutex<Store>,
+    gate: Gate,
     lookback_ns: i64,
     timeout_ns: u64,
     values_max: usize,
 }
 
 impl Api {
-    pub(crate) fn new(store: Store, serve: &Serve) -> Self {
+    pub(crate) fn new(store: Store, gate: Gate, serve: &Serve) -> Self {
         Api {
             store: Mutex::new(store),
+            gate,
             lookback_ns: i64::try_from(serve.lookback).unwrap_or(i64::MAX),
             timeout_ns: serve.timeout,
             values_max: usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX),
         }
+    }
+
+    /// Who may ask.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     /// The store as it is now, for one query; others wait until `until_ns`.
@@ -97,6 +105,15 @@ impl Service for Api {
                 let said = format!("expected GET or POST, found {}", request.method);
                 return answer(Err(Refusal::method(&said))).with("Allow", "GET, HEAD, POST");
             }
+        }
+        match self.gate.pass(request, Access::Read) {
+            Ok(pass) if pass.prefix.is_empty() => {}
+            // It would be told of other series by what they add up to.
+            Ok(_) => {
+                let said = "expected a token for all names, found one that is limited to some";
+                return answer(Err(Refusal::denied(403, said)));
+            }
+            Err((status, said)) => return challenged(answer(Err(Refusal::denied(status, &said)))),
         }
         let mut form = Query::default();
         if request.method == "POST" {

@@ -1,6 +1,7 @@
 //! `baro listen` and `baro token`: done by `baro-listen`, which lies beside this program. So nothing of the
 //! network is linked here, and a listener is a process of its own wherever it is started.
 
+use super::beside;
 use crate::failure::{Outcome, Result};
 use baro_command::listen::{Listen, TokenCommand};
 use baro_sys::tcp::is_loopback;
@@ -12,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const PROGRAM: &str = "baro-listen";
-/// Where it is from this program: beside it, or where packages and `make install` put it.
-const FOLDERS: [&str; 3] = [".", "../lib/barograph", "/usr/lib/barograph"];
 /// SIGTERM.
 const TERMINATE: i32 = 15;
 /// Requests that are under way have 5 s, and then it ends.
@@ -37,32 +36,14 @@ pub(crate) struct Arguments {
     listen: Listen,
 }
 
-fn program() -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let beside = own.parent().unwrap_or(Path::new(".")).to_owned();
-    let mut found = FOLDERS.iter().map(|folder| beside.join(folder).join(PROGRAM));
-    found.find(|file| files::exists(file)).ok_or_else(|| {
-        let beside = beside.display();
-        format!("expected {PROGRAM} in {beside} or /usr/lib/barograph, found none: it is built with baro")
-            .into()
-    })
-}
-
-/// Becomes the listener, with what was typed behind the verb.
-fn become_it(verb: &str) -> Result<Outcome> {
-    let typed = std::env::args_os().skip(2);
-    let error = Command::new(program()?).arg(verb).args(typed).exec();
-    Err(format!("{PROGRAM} cannot be started: {error}").into())
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     // All that was parsed is parsed again there, by the same definition.
     let _ = &arguments.listen;
-    become_it("listen")
+    beside::become_it(PROGRAM, "listen")
 }
 
 pub(crate) fn token(_: &TokenCommand) -> Result<Outcome> {
-    become_it("token")
+    beside::become_it(PROGRAM, "token")
 }
 
 /// What `baro record` is told of a listener beside it.
@@ -121,7 +102,7 @@ impl Http {
         if self.http.is_empty() {
             return Ok(None);
         }
-        let mut command = Command::new(program()?);
+        let mut command = Command::new(beside::program(PROGRAM)?);
         command.arg("listen").arg(store).arg("--end-with-parent");
         command.arg("--lanes").arg(LANES.to_string()).arg("--tokens").arg(&self.http_tokens);
         let wait_ns = durable_within_ns.saturating_add(WAIT_BESIDE_NS);

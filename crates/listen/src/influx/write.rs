@@ -3,11 +3,10 @@
 //! Memory of a request: a piece of the body, what unpacks it, and the line whose end has not come.
 
 use super::dialect::Dialect;
-use crate::gate::Pass;
 use crate::routes::App;
 use crate::sink::{Faults, Overload, Sink};
 use baro_ingest::{Intake, Row, Types};
-use baro_net::{Body, BodyError, Encoding, Request, Response};
+use baro_net::{Body, BodyError, Encoding, Pass, Request, Response};
 use baro_sources::Times;
 use baro_sources::influx::{InfluxError, InfluxParser, InfluxSample, LINE_BYTES_MAX};
 

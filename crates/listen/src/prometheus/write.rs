@@ -4,11 +4,10 @@
 //! taken. Samples of floats are written; histograms and exemplars have no place in a store, so they are
 //! counted and refused. A time is milliseconds, a value keeps its bits, the marker of staleness too.
 
-use crate::gate::Pass;
 use crate::routes::App;
 use crate::sink::{Overload, Sink};
 use baro_ingest::{Row, Types, Value};
-use baro_net::{Body, Encoding, Request, Response};
+use baro_net::{Body, Encoding, Pass, Request, Response};
 use baro_ondisk::Type;
 use baro_sources::remote_write::{self, Version};
 

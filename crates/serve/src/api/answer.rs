@@ -46,6 +46,10 @@ impl Refusal {
         Refusal::new(405, "bad_data", said)
     }
 
+    pub(super) fn denied(status: u16, said: &str) -> Self {
+        Refusal::new(status, "unauthorized", said)
+    }
+
     pub(super) fn timeout(said: &str) -> Self {
         Refusal::new(503, "timeout", said)
     }

@@ -4,6 +4,7 @@
 
 mod scene;
 
+use baro_net::tokens::{Access, Tokens};
 use barograph::Recorder;
 use scene::{Scene, Told};
 use serde_json::{Value, json};
@@ -162,6 +163,28 @@ fn mistakes_are_told_as_prometheus_tells_them() {
     drop((server, recorder));
     let refused = scene.refused(&["--http", "0.0.0.0:0"]);
     assert!(refused.contains("expected an address of this machine"), "{refused}");
+}
+
+#[test]
+fn only_a_token_that_reads_all_names_is_let_in_where_tokens_are_asked_for() {
+    let scene = Scene::new("tokens");
+    drop(record(&scene).close());
+    let file = scene.file("tokens");
+    let file = file.to_str().unwrap();
+    let mut tokens = Tokens::default();
+    let mut token = |random: u8, access, prefix: &str| {
+        tokens.add([random; 32], access, (prefix, ""), 0).unwrap().0
+    };
+    let [reads, writes, some] =
+        [token(1, Access::Read, ""), token(2, Access::Write, ""), token(3, Access::Read, "wheel")];
+    std::fs::write(file, tokens.text()).unwrap();
+    let options = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(file, options).unwrap();
+    let server = scene.serve(&["--require-token", "--tokens", file]);
+    let status = |token: &str| server.with_token(token, "/api/v1/query?query=1").status;
+    assert_eq!((status(&reads), status(&writes), status(&some), status("x")), (200, 403, 403, 401));
+    assert_eq!(server.get("/api/v1/query?query=1").status, 401);
+    assert_eq!(server.get_text("/-/healthy").0, 200);
 }
 
 #[test]

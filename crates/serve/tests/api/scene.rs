@@ -34,6 +34,10 @@ impl Scene {
         self.0.join("store")
     }
 
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     fn command(&self, options: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_baro-serve"));
         command.arg("serve").arg(self.store()).args(options);
@@ -75,14 +79,24 @@ impl Drop for Server {
 }
 
 impl Server {
+    pub(crate) fn with_token(&self, token: &str, target: &str) -> Told {
+        let (status, body) =
+            self.send("GET", target, &format!("Authorization: Bearer {token}\r\n"), "");
+        Told { status, body: serde_json::from_str(&body).unwrap() }
+    }
+
     fn raw(&self, method: &str, target: &str, body: &str) -> (u16, String) {
+        self.send(method, target, "", body)
+    }
+
+    fn send(&self, method: &str, target: &str, headers: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let form = "Content-Type: application/x-www-form-urlencoded";
         let length = body.len();
         write!(
             stream,
-            "{method} {target} HTTP/1.1\r\nHost: a\r\n{form}\r\nConnection: close\r\nContent-Length: \
+            "{method} {target} HTTP/1.1\r\nHost: a\r\n{form}\r\n{headers}Connection: close\r\nContent-Length: \
              {length}\r\n\r\n{body}"
         )
         .unwrap();

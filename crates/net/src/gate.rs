@@ -1,11 +1,13 @@
 //! Who may do what: tokens where they are asked for.
 //!
 //! A wrong token is answered later each time, up to a second: nobody tries many. That holds the connection's
-//! thread, of which there are so many only, and no lane.
+//! thread, of which there are so many only.
 
-use baro_net::tokens::{Access, TokenFile, presented};
-use baro_net::{Request, Response};
+use crate::tokens::{Access, TokenFile, presented};
+use crate::{Request, Response};
 use baro_sys::clock;
+use baro_sys::tcp::is_loopback;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -17,7 +19,7 @@ const FORGOTTEN_NS: u64 = 10_000_000_000;
 
 /// Asks for tokens.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub struct Gate {
     file: TokenFile,
     asks: bool,
     /// Wrong tokens so far.
@@ -28,36 +30,46 @@ pub(crate) struct Gate {
 
 /// Who was let in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pass {
+pub struct Pass {
     /// How the names of series begin that may be written; empty: all.
-    pub(crate) prefix: String,
+    pub prefix: String,
 }
 
 impl Pass {
     /// Whether a series may be written; its metric stands in quotes where it has blanks or the like.
-    pub(crate) fn allows(&self, series: &str) -> bool {
+    #[must_use]
+    pub fn allows(&self, series: &str) -> bool {
         let metric = series.strip_prefix("{\"").unwrap_or(series);
         series.starts_with(&self.prefix) || metric.starts_with(&self.prefix)
     }
 }
 
 impl Gate {
-    pub(crate) fn new(tokens: &Path, asks: bool) -> Self {
+    /// With the tokens of this file; `asks`: whether anybody needs one.
+    #[must_use]
+    pub fn new(tokens: &Path, asks: bool) -> Self {
         let slowed_until_ns = AtomicU64::new(0);
         Gate { file: TokenFile::at(tokens), asks, refused: AtomicU64::new(0), slowed_until_ns }
     }
 
-    pub(crate) fn file(&self) -> &TokenFile {
+    /// The file of the tokens.
+    #[must_use]
+    pub fn file(&self) -> &TokenFile {
         &self.file
     }
 
     /// Wrong tokens, and requests without one that needed one.
-    pub(crate) fn refused(&self) -> u64 {
+    #[must_use]
+    pub fn refused(&self) -> u64 {
         self.refused.load(Relaxed)
     }
 
-    /// Lets a request in that wants to do this, or gives its answer: a status and a text.
-    pub(crate) fn pass(&self, request: &Request, wanted: Access) -> Result<Pass, (u16, String)> {
+    /// Lets a request in that wants to do this, or gives its answer: a status and a text. Blocks for a
+    /// while after a wrong token.
+    ///
+    /// # Errors
+    /// It is not let in.
+    pub fn pass(&self, request: &Request, wanted: Access) -> Result<Pass, (u16, String)> {
         if !self.asks {
             return Ok(Pass::default());
         }
@@ -97,8 +109,38 @@ impl Gate {
     }
 }
 
+/// What is wrong with addresses that other machines reach: there is no TLS here, and they need tokens.
+/// `insecure`: who starts `program` has allowed them without encryption.
+#[must_use]
+pub fn is_open(
+    program: &str,
+    addresses: &[SocketAddr],
+    tokens: &Path,
+    insecure: bool,
+) -> Option<String> {
+    let open = addresses.iter().find(|address| !is_loopback(address))?;
+    if !insecure {
+        return Some(format!(
+            "--http {open}: expected an address of this machine only, such as 127.0.0.1:{}, found one that \
+             others reach: {program} has no TLS, so tokens and samples would be read on the way. Put a \
+             proxy with TLS before it, or allow it with --insecure-without-tls",
+            open.port()
+        ));
+    }
+    let path = tokens.display();
+    match TokenFile::at(tokens).read() {
+        Ok(tokens) if tokens.all().is_empty() => Some(format!(
+            "--http {open}: expected a token in {path}, since others reach this address, found none: make \
+             one with baro token new --tokens {path}"
+        )),
+        Ok(_) => None,
+        Err(error) => Some(format!("--http {open}: {error}")),
+    }
+}
+
 /// What clients of HTTP look at with 401.
-pub(crate) fn challenged(response: Response) -> Response {
+#[must_use]
+pub fn challenged(response: Response) -> Response {
     match response.status {
         401 => response.with("WWW-Authenticate", "Bearer realm=\"barograph\""),
         _ => response,
