@@ -93,6 +93,12 @@ impl Recorder {
         self.inner.as_ref().map_or_else(Vec::new, |inner| inner.opening().reservations())
     }
 
+    /// Records that are lost so far: refused, given up, or durable once and not there any more.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.inner.as_ref().map_or(0, |inner| inner.lost())
+    }
+
     /// What has been found wrong while recording so far, in sentences.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {

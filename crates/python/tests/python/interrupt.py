@@ -1,0 +1,65 @@
+"""Ctrl-C ends every wait, and other threads run meanwhile."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import barograph
+
+folder = sys.argv[1]
+main = threading.main_thread().ident
+rec = barograph.Recorder(folder + "/store", create="8M", durable_within="1h", ring="8M", settle=False)
+temp = rec.series("temp")
+rec.push(temp, 1.0)
+
+
+def interrupted(call):
+    """Whether an interrupt ends `call`, and another thread counts meanwhile."""
+    counted, over = [0], threading.Event()
+
+    def count():
+        # It needs Python's lock for each turn.
+        while not over.is_set():
+            counted[0] += 1
+            if counted[0] == 20:
+                signal.pthread_kill(main, signal.SIGINT)
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        return counted[0] >= 20
+    finally:
+        over.set()
+        thread.join()
+    return False
+
+
+assert interrupted(lambda: rec.wait_durable(timeout=600))
+print("ok: waiting until it is durable")
+# More than log and ring have room for: a store that does not recycle.
+full = barograph.Recorder(folder + "/full", create="4M", recycle=False, ring="4M", settle=False)
+series = full.series("x")
+times = list(range(1_000_000))
+assert interrupted(lambda: full.push_many(series, times, [0.5] * len(times), timeout=600))
+print("ok: waiting for room")
+try:
+    full.push_many(series, times, [0.5] * len(times), timeout=0.1)
+except barograph.RingFull as error:
+    assert "were pushed" in str(error), error
+else:
+    sys.exit("more went in than there is room for")
+try:
+    while True:
+        full.push(series, 1.0)
+except barograph.RingFull:
+    pass
+assert full.refused[0] == 1 and full.lost >= 1, (full.refused, full.lost)
+print("ok: refusals are told and counted")
+sys.stdout.flush()
+# Neither is closed: one waits an hour, the other has no room.
+os._exit(0)
