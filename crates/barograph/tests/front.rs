@@ -199,3 +199,21 @@ fn times_are_those_of_the_standard_library() {
     assert_eq!(Time::MIN.before(MINUTE), Time::MIN);
     assert_eq!(Time::from(0).before(MINUTE).ns(), -60_000_000_000);
 }
+
+/// Each life starts a segment, and none is long enough for the settling beside it.
+#[test]
+fn many_short_lives_lose_nothing() {
+    let folder = Folder::new("lives");
+    for life in 0..30_i64 {
+        let opening = Recorder::create_or_open(folder.store()).size(8 << 20).recycle();
+        let recorder = opening.open().unwrap();
+        let series = recorder.series::<i64>("life", "").unwrap();
+        let mut push = recorder.producer().unwrap();
+        push.sample(series, life, life).unwrap();
+        drop(push);
+        assert_eq!(recorder.close().lost(), 0, "life {life}");
+    }
+    let store = Store::open(folder.store()).unwrap();
+    let column = store.query("life").columns().unwrap().next().unwrap().unwrap();
+    assert_eq!(column.i64s().unwrap(), (0..30).collect::<Vec<_>>());
+}

@@ -498,7 +498,7 @@ def _warn_of_memory(reservations: List[str]) -> None:
     """Says once that memory is not locked: the rest is in `Recorder.reservations`."""
     global _warned
     for said in reservations:
-        if not _warned and "lock" in said:
+        if not _warned and "cannot be locked" in said:
             _warned = True
             warnings.warn(said, ReservationWarning, stacklevel=3)
 

@@ -41,7 +41,8 @@ impl Ring {
 /// What pushes into a ring.
 #[derive(Debug)]
 pub(crate) struct Pusher {
-    ring: Mutex<Option<Ring>>,
+    /// Boxed: a producer begins a cache line, and objects of Python begin anywhere.
+    ring: Mutex<Option<Box<Ring>>>,
     pub(crate) owner: u64,
     pub(crate) process: Process,
 }
@@ -49,7 +50,7 @@ pub(crate) struct Pusher {
 impl Pusher {
     pub(crate) fn new(ring: Ring) -> PyResult<Self> {
         let owner = crate::handle::new_owner();
-        Ok(Pusher { ring: Mutex::new(Some(ring)), owner, process: Process::this()? })
+        Ok(Pusher { ring: Mutex::new(Some(Box::new(ring))), owner, process: Process::this()? })
     }
 
     /// Calls `work` with the producer.
@@ -65,11 +66,11 @@ impl Pusher {
         // First: in a child the lock may be held by a thread that it does not have.
         self.process.check("the recorder")?;
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        ring.as_mut().map(work).ok_or_else(|| errors::closed("the recorder"))
+        ring.as_mut().map(|ring| work(ring)).ok_or_else(|| errors::closed("the recorder"))
     }
 
     /// Gives the ring up.
-    pub(crate) fn end(&self) -> Option<Ring> {
+    pub(crate) fn end(&self) -> Option<Box<Ring>> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 

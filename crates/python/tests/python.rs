@@ -13,10 +13,10 @@ fn package() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // Beside this program's folder: cargo builds the library of a package before its tests.
-        let target = std::env::current_exe().unwrap();
-        let built = target.parent().unwrap().parent().unwrap().join("libbaro_python.so");
-        let site = target.parent().unwrap().parent().unwrap().join("python-package");
+        // Beside this program: cargo builds the library of a package before its tests.
+        let program = std::env::current_exe().unwrap();
+        let built = program.parent().unwrap().join("libbaro_python.so");
+        let site = program.parent().unwrap().parent().unwrap().join("python-package");
         let place = site.join("barograph");
         let _ = std::fs::remove_dir_all(&site);
         std::fs::create_dir_all(&place).unwrap();

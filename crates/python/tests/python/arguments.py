@@ -16,7 +16,7 @@ def refuses(kind, name, call, *arguments, **options):
     try:
         found = call(*arguments, **options)
     except kind as error:
-        if not str(error).startswith(name + ":"):
+        if not str(error).startswith((name + ":", name + " ")):
             sys.exit(f"{call}: expected a text about {name}, found: {error}")
         checks += 1
     except Exception as error:

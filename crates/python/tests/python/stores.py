@@ -26,7 +26,7 @@ def raises(kind, call, *words):
 
 os.mkdir(folder + "/empty")
 raises(barograph.NotAStore, lambda: barograph.open(folder + "/empty"), "/empty", "no store")
-raises(barograph.Gone, lambda: barograph.open(folder + "/nothing"), "/nothing")
+raises(barograph.NotAStore, lambda: barograph.open(folder + "/nothing"), "/nothing")
 raises(barograph.NotAStore, lambda: barograph.open(__file__), "stores.py")
 raises(barograph.NotAStore, lambda: barograph.Recorder(folder + "/empty"), "/empty")
 print("ok: no store")
@@ -86,7 +86,7 @@ print("ok: damaged")
 
 shutil.rmtree(path)
 raises(barograph.Gone, lambda: store.refresh(), "")
-raises(barograph.Gone, lambda: barograph.open(path), path)
+raises(barograph.NotAStore, lambda: barograph.open(path), path)
 store.close()
 raises(barograph.Closed, lambda: store.query("temp"), "closed")
 print("ok: gone")
