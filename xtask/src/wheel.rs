@@ -3,6 +3,10 @@
 //! A wheel is a zip of the package and a folder that describes it. `crates/python/wheel.py` packs it with
 //! what Python has itself: nothing is installed or fetched for it, as maturin would have to be.
 
+mod alone;
+
+pub(crate) use alone::step;
+
 use crate::libbaro::must;
 use crate::shell::{Cmd, root, target_dir};
 use std::path::PathBuf;

@@ -49,6 +49,10 @@ def _times_column(times: Any) -> Tuple[Any, int]:
     """A column of times as native code takes it, and the nanoseconds of its unit."""
     dtype = getattr(times, "dtype", None)
     if getattr(dtype, "kind", None) == "M" and hasattr(times, "to_numpy"):
+        if getattr(dtype, "tz", None) is not None:
+            # To an array of numpy as they are; with a zone they would be objects.
+            times = getattr(times, "dt", times).tz_convert("UTC")
+            times = getattr(times, "dt", times).tz_localize(None)
         times = times.to_numpy()
         dtype = times.dtype
     if getattr(dtype, "kind", None) == "M" and hasattr(times, "view"):
@@ -71,13 +75,16 @@ def _column(name: str, values: Any) -> Any:
         raise TypeError(f"{name}: expected a column of values, found {type(values).__name__}")
     if isinstance(values, (list, tuple)):
         return _list_column(name, values)
+    dtype = getattr(values, "dtype", None)
+    if type(values).__module__.partition(".")[0] == "pandas" and dtype is not None:
+        # Its own Arrow columns need pyarrow.
+        if getattr(dtype, "kind", "O") in "fiub":
+            return values.to_numpy(dtype=getattr(dtype, "numpy_dtype", dtype))
+        return _list_column(name, list(values))
     if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
         return values
-    dtype = getattr(values, "dtype", None)
-    if dtype is not None and getattr(dtype, "kind", None) in ("O", "U", "T") or str(dtype) in ("str", "string"):
-        return _list_column(name, list(values))
-    if dtype is not None and not isinstance(values, memoryview) and hasattr(values, "to_numpy"):
-        return values.to_numpy()
+    if getattr(dtype, "kind", None) in ("O", "U", "T"):
+        return _list_column(name, values.tolist())
     return values
 
 

@@ -6,6 +6,7 @@ use crate::frames::Frames;
 use crate::process::Process;
 use crate::query::{Query, met};
 use crate::{errors, table};
+use baro_log::{open_folder, read_identity};
 use baro_store::{
     Aggregate, Every, Interval, QueryNotes, Selection, Steps, Store as Inner, Values,
 };
@@ -58,16 +59,27 @@ impl Store {
     }
 }
 
-/// Goes on to what is there now: a store that a query holds is opened anew.
-fn refreshed(store: Arc<Inner>, path: &Path) -> (Arc<Inner>, baro_store::Result<()>) {
+/// Goes on to what is there now: a store that a query holds is opened anew. Files that were removed can
+/// still be read by who has them open, so it is looked whether the store is still at its place.
+fn refreshed(store: Arc<Inner>, path: &Path) -> (Arc<Inner>, PyResult<()>) {
+    let there = open_folder(path).and_then(|folder| read_identity(&folder, path));
+    let found = match there {
+        Ok(identity) if identity.store == store.identity().store => None,
+        Ok(_) => Some("another store is there".to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(found) = found {
+        let said = format!("{}: the store is not there any more: {found}", path.display());
+        return (store, Err(errors::Gone::new_err(said)));
+    }
     match Arc::try_unwrap(store) {
         Ok(mut store) => {
-            let done = store.refresh();
+            let done = store.refresh().map_err(errors::store);
             (Arc::new(store), done)
         }
         Err(shared) => match Inner::open(path) {
             Ok(new) => (Arc::new(new), Ok(())),
-            Err(error) => (shared, Err(error)),
+            Err(error) => (shared, Err(errors::store(error))),
         },
     }
 }
@@ -127,7 +139,7 @@ impl Store {
             }
             done
         });
-        done?.map_err(errors::store)
+        done?
     }
 
     /// Gives up its files and memory. What goes on reading keeps them.
