@@ -129,6 +129,7 @@ class Store:
         every: Optional[Tuple[int, str, Optional[List[int]]]] = None,
         last: Optional[int] = None,
         limit: Optional[int] = None,
+        fill: Optional[Any] = None,
         keep_damaged: bool = False,
     ) -> Query: ...
     def last(self, series: str) -> Optional[Tuple[str, int, Any]]: ...

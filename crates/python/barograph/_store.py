@@ -222,6 +222,7 @@ class Store:
         agg: Optional[str] = None,
         last: Optional[int] = None,
         limit: Optional[int] = None,
+        fill: Union[str, float, None] = None,
         wide: bool = False,
         damaged: str = "raise",
     ) -> Rows:
@@ -239,6 +240,9 @@ class Store:
                 Without `every` over the whole interval.
             last: the newest so many rows of each series.
             limit: at most so many rows in all.
+            fill: what a step without a sample gets: ``"null"``, ``"previous"`` (the value before it in the
+                interval), or a number. From `start` to `end`, or from the first to the last row of a series.
+                A series without a row stays without. None: such a step has no row.
             wide: a row for each time, and a column for each series, with nulls where one has no value.
             damaged: ``"raise"``: an exception if rows are missing; ``"skip"``: the others are handed out.
 
@@ -262,6 +266,8 @@ class Store:
             raise ValueError(f"damaged: expected \"raise\" or \"skip\", found {damaged!r}")
         if not isinstance(wide, bool):
             raise TypeError(f"wide: expected True or False, found {type(wide).__name__}")
+        if wide and fill is not None:
+            raise ValueError("fill: expected none in a wide query, whose rows have the times of all its series")
         query = self._store.ask(
             _selectors(selector),
             _times.moment_ns("start", start, EARLIEST_NS),
@@ -269,6 +275,7 @@ class Store:
             step,
             _count("last", last),
             _count("limit", limit),
+            fill,
             damaged == "skip",
         )
         return Rows(query, wide)

@@ -13,8 +13,9 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
-use baro_store::{Aggregate, Batch, Column, Every, Texts, Values};
+use baro_store::{Aggregate, Batch, Column, Every, Target, Texts, Values};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of texts in one batch at most: its offsets have 31 bits.
@@ -136,6 +137,16 @@ impl Filling {
         }
     }
 
+    fn len(&self) -> usize {
+        match self {
+            Filling::F64(filling) => filling.len(),
+            Filling::I64(filling) => filling.len(),
+            Filling::U64(filling) => filling.len(),
+            Filling::Bool(filling) => filling.len(),
+            Filling::Text { ends, .. } => ends.len() - 1,
+        }
+    }
+
     fn text_bytes(&self) -> usize {
         if let Filling::Text { bytes, .. } = self { bytes.len() } else { 0 }
     }
@@ -194,11 +205,16 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    pub(crate) fn new(columns: &[Column], every: Option<Every>, rows_max: usize) -> Self {
+    pub(crate) fn new(
+        columns: &[Column],
+        every: Option<Every>,
+        rows_max: usize,
+        filled: bool,
+    ) -> Self {
         let kinds = kinds(columns, every);
         let side = |kind: &Kind| Side { filling: Filling::new(*kind), there: None };
         Gather {
-            schema: schema(columns, &kinds, every),
+            schema: schema(columns, &kinds, every, filled),
             rows_max: rows_max.max(1),
             names: Vec::new(),
             place: None,
@@ -213,11 +229,13 @@ impl Gather {
         Arc::clone(&self.schema)
     }
 
-    /// Takes rows of a series, and hands each record batch that is full to `each`, until it breaks.
+    /// Takes some rows of a series, and hands each record batch that is full to `each`, until it says that
+    /// nobody takes more.
     pub(crate) fn take(
         &mut self,
         name: &str,
         batch: &Batch<'_>,
+        rows: Range<usize>,
         mut each: impl FnMut(RecordBatch) -> bool,
     ) -> Result<bool, ArrowError> {
         let found = Kind::of_values(&batch.values);
@@ -225,27 +243,58 @@ impl Gather {
             let said = format!("series {name}: values of the undeclared type {}", found.name());
             return Err(ArrowError::SchemaError(said));
         }
-        let rows = batch.times_ns.len();
-        let mut from = 0;
-        while from < rows {
-            let to = rows.min(from + self.rows_max - self.keys.len());
-            if self.place != Some(batch.target.place) {
-                self.place = Some(batch.target.place);
-                self.names.push(name.to_owned());
-            }
-            let key = i32::try_from(self.names.len()).unwrap_or(i32::MAX) - 1;
-            self.keys.resize(self.keys.len() + (to - from), key);
-            self.times.extend_from_slice(batch.times_ns.get(from..to).unwrap_or(&[]));
+        let mut from = rows.start;
+        while from < rows.end {
+            let to = rows.end.min(from + self.room());
+            self.begin(name, batch.target.place, batch.times_ns.get(from..to).unwrap_or(&[]));
             self.sides.iter_mut().for_each(|side| side.take(&batch.values, from, to));
-            let text = self.sides.iter().map(|side| side.filling.text_bytes()).sum::<usize>();
-            if (self.keys.len() >= self.rows_max || text >= TEXT_BYTES_MAX)
-                && !each(self.batch()?)
-            {
+            if self.is_full() && !each(self.batch()?) {
                 return Ok(false);
             }
             from = to;
         }
         Ok(true)
+    }
+
+    /// Takes rows that have no value, in the same way.
+    pub(crate) fn take_empty(
+        &mut self,
+        name: &str,
+        target: Target,
+        times: &[i64],
+        mut each: impl FnMut(RecordBatch) -> bool,
+    ) -> Result<bool, ArrowError> {
+        let mut from = 0;
+        while from < times.len() {
+            let to = times.len().min(from + self.room());
+            self.begin(name, target.place, times.get(from..to).unwrap_or(&[]));
+            self.sides.iter_mut().for_each(|side| side.skip(to - from));
+            if self.is_full() && !each(self.batch()?) {
+                return Ok(false);
+            }
+            from = to;
+        }
+        Ok(true)
+    }
+
+    fn room(&self) -> usize {
+        self.rows_max - self.keys.len()
+    }
+
+    fn is_full(&self) -> bool {
+        let text = self.sides.iter().map(|side| side.filling.text_bytes()).sum::<usize>();
+        self.keys.len() >= self.rows_max || text >= TEXT_BYTES_MAX
+    }
+
+    /// Names and times of rows, whose values follow.
+    fn begin(&mut self, name: &str, place: usize, times: &[i64]) {
+        if self.place != Some(place) {
+            self.place = Some(place);
+            self.names.push(name.to_owned());
+        }
+        let key = i32::try_from(self.names.len()).unwrap_or(i32::MAX) - 1;
+        self.keys.resize(self.keys.len() + times.len(), key);
+        self.times.extend_from_slice(times);
     }
 
     /// What has been gathered, if there is any.
@@ -274,25 +323,23 @@ impl Gather {
 
 impl Side {
     fn take(&mut self, values: &Values<'_>, from: usize, to: usize) {
-        let before = match &self.filling {
-            Filling::F64(filling) => filling.len(),
-            Filling::I64(filling) => filling.len(),
-            Filling::U64(filling) => filling.len(),
-            Filling::Bool(filling) => filling.len(),
-            Filling::Text { ends, .. } => ends.len() - 1,
-        };
-        let taken = self.filling.take(values, from, to);
-        if !taken {
-            self.filling.skip(to - from);
-            let there = self.there.get_or_insert_with(|| {
-                let mut there = BooleanBufferBuilder::new(before + to - from);
-                there.append_n(before, true);
-                there
-            });
-            there.append_n(to - from, false);
+        if !self.filling.take(values, from, to) {
+            self.skip(to - from);
         } else if let Some(there) = &mut self.there {
             there.append_n(to - from, true);
         }
+    }
+
+    /// Takes rows without a value.
+    fn skip(&mut self, rows: usize) {
+        let before = self.filling.len();
+        let there = self.there.get_or_insert_with(|| {
+            let mut there = BooleanBufferBuilder::new(before + rows);
+            there.append_n(before, true);
+            there
+        });
+        there.append_n(rows, false);
+        self.filling.skip(rows);
     }
 }
 
@@ -312,13 +359,13 @@ fn kinds(columns: &[Column], every: Option<Every>) -> Vec<Kind> {
 }
 
 /// The columns, with the unit where all series of one have the same.
-fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>) -> SchemaRef {
+fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>, filled: bool) -> SchemaRef {
     let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let mut fields = vec![Field::new("series", names, false), time_field()];
     let mixed = kinds.len() > 1;
     for kind in kinds {
         let name = if mixed { format!("value_{}", kind.name()) } else { "value".to_owned() };
-        let field = Field::new(name, kind.data_type(), mixed);
+        let field = Field::new(name, kind.data_type(), mixed || filled);
         let of_kind = columns.iter().filter(|column| Kind::of(column, every) == Some(*kind));
         fields.push(with_unit(field, of_kind, every));
     }

@@ -11,6 +11,7 @@ mod background;
 mod batch;
 mod column;
 mod errors;
+mod fill;
 mod frames;
 mod gather;
 mod handle;

@@ -6,6 +6,7 @@
 
 use crate::background::{self, Waiting};
 use crate::batch::Batch;
+use crate::fill::{Fill, Filler};
 use crate::gather::Gather;
 use crate::process::Process;
 use crate::wide::{self, Wide};
@@ -33,6 +34,8 @@ pub struct Query {
     pub(crate) store: Arc<Inner>,
     pub(crate) selection: Arc<Selection>,
     pub(crate) query: baro_store::Query,
+    /// What steps without a sample get; `None`: they have no row.
+    pub(crate) fill: Option<Fill>,
     /// Rows that are readable are handed out, whatever was met beside them.
     pub(crate) keep_damaged: bool,
     pub(crate) process: Process,
@@ -91,7 +94,7 @@ pub(crate) fn met(notes: &QueryNotes) -> Vec<String> {
 
 impl Query {
     fn gather(&self, rows_max: usize) -> Gather {
-        Gather::new(self.selection.columns(), self.query.every, rows_max)
+        Gather::new(self.selection.columns(), self.query.every, rows_max, self.fill.is_some())
     }
 
     /// Reads on a thread of its own, in batches of up to `rows_max` rows.
@@ -100,8 +103,9 @@ impl Query {
         let (send, receive) = sync_channel(WAITING);
         let (store, selection) = (Arc::clone(&self.store), Arc::clone(&self.selection));
         let (query, gather) = (self.query.clone(), self.gather(rows_max));
+        let filler = self.fill.and_then(|fill| Filler::new(fill, &query));
         background::start(move || {
-            let end = match read(&store, &selection, &query, gather, &send) {
+            let end = match read(&store, &selection, &query, gather, filler, &send) {
                 Ok(Some(notes)) => Sent::End(met(&notes)),
                 Ok(None) => return,
                 Err(failed) => Sent::Failed(failed),
@@ -119,13 +123,19 @@ fn read(
     selection: &Selection,
     query: &baro_store::Query,
     mut gather: Gather,
+    mut filler: Option<Filler>,
     send: &SyncSender<Sent>,
 ) -> Result<Option<QueryNotes>, Failed> {
     let (mut failed, mut taken) = (None, true);
+    let mut each = |rows| send.send(Sent::Rows(rows)).is_ok();
     let notes = store.query(selection, query, |batch| {
         let name = selection.columns().get(batch.target.place);
         let name = name.map_or("", |column| column.name.as_str());
-        match gather.take(name, batch, |rows| send.send(Sent::Rows(rows)).is_ok()) {
+        let done = match &mut filler {
+            Some(filler) => filler.take(name, batch, &mut gather, &mut each),
+            None => gather.take(name, batch, 0..batch.times_ns.len(), &mut each),
+        };
+        match done {
             Ok(true) => return ControlFlow::Continue(()),
             Ok(false) => taken = false,
             Err(error) => failed = Some(Failed::Arrow(error)),
@@ -136,8 +146,11 @@ fn read(
     if let Some(failed) = failed {
         return Err(failed);
     }
+    if let (Some(filler), true) = (&mut filler, taken) {
+        taken = filler.end(&mut gather, &mut each).map_err(Failed::Arrow)?;
+    }
     if let Some(rows) = gather.rest().map_err(Failed::Arrow)? {
-        taken &= send.send(Sent::Rows(rows)).is_ok();
+        taken &= each(rows);
     }
     Ok(taken.then_some(notes))
 }

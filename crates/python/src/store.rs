@@ -2,7 +2,9 @@
 
 use crate::background;
 use crate::batch::Batch;
+use crate::fill::{Fill, STEPS_MAX};
 use crate::frames::Frames;
+use crate::gather::Kind;
 use crate::process::Process;
 use crate::query::{Query, met};
 use crate::{errors, table};
@@ -167,7 +169,7 @@ impl Store {
     }
 
     /// Asks; nothing is read before the query's rows are wanted.
-    #[pyo3(signature = (selectors, start_ns, end_ns, every=None, last=None, limit=None, keep_damaged=false))]
+    #[pyo3(signature = (selectors, start_ns, end_ns, every=None, last=None, limit=None, fill=None, keep_damaged=false))]
     #[allow(clippy::too_many_arguments, reason = "called by keyword, from one place")]
     fn ask(
         &self,
@@ -178,6 +180,7 @@ impl Store {
         every: Option<(u64, String, Option<Vec<i64>>)>,
         last: Option<usize>,
         limit: Option<u64>,
+        fill: Option<Bound<'_, PyAny>>,
         keep_damaged: bool,
     ) -> PyResult<Query> {
         let store = self.inner(py)?;
@@ -188,7 +191,8 @@ impl Store {
             query.steps = bounds.map(steps);
         }
         (query.last, query.limit) = (last, limit);
-        Ok(Query { store, selection, query, keep_damaged, process: Process::this()? })
+        let fill = fill.map(|fill| filling(&fill, &query, &selection)).transpose()?;
+        Ok(Query { store, selection, query, fill, keep_damaged, process: Process::this()? })
     }
 
     /// The newest sample of the one series of this name, or `None` if it has none. Blocks for the disk.
@@ -233,6 +237,53 @@ impl Store {
     ) -> PyResult<Frames> {
         Frames::of(self.inner(py)?, channel, Interval { from_ns: start_ns, to_ns: end_ns })
     }
+}
+
+/// What steps without a sample get.
+fn filling(
+    fill: &Bound<'_, PyAny>,
+    query: &baro_store::Query,
+    selection: &Selection,
+) -> PyResult<Fill> {
+    let every = query.every.filter(|every| every.step_ns > 0);
+    let Some(every) = every else {
+        return Err(errors::value("fill", "steps of time to be filled (every=)", "none"));
+    };
+    let Interval { from_ns, to_ns } = query.interval;
+    let step_ns = i64::try_from(every.step_ns).unwrap_or(i64::MAX);
+    if from_ns != i64::MIN && to_ns != i64::MAX {
+        let steps = to_ns.saturating_sub(from_ns) / step_ns;
+        if steps > STEPS_MAX {
+            return Err(errors::value("every", &format!("at most {STEPS_MAX} steps"), steps));
+        }
+    }
+    if let Ok(name) = fill.cast::<PyString>() {
+        return match &*name.to_cow()? {
+            "null" => Ok(Fill::Nothing),
+            "previous" => Ok(Fill::Previous),
+            other => {
+                let wanted = "\"null\", \"previous\" or a number";
+                Err(errors::value("fill", wanted, format!("{other:?}")))
+            }
+        };
+    }
+    let number = crate::push::float("fill", fill)?;
+    let whole = number.fract() == 0.0 && number.abs() < 9e15;
+    let kinds = selection.columns().iter().map(|column| (Kind::of(column, Some(every)), column));
+    for (kind, column) in kinds {
+        let fits = match kind {
+            Some(Kind::F64) => true,
+            Some(Kind::I64) => whole,
+            Some(Kind::U64) => whole && number >= 0.0,
+            Some(Kind::Bool | Kind::Text) => false,
+            None => true,
+        };
+        if !fits {
+            let found = format!("{number}, and {} has values of another type", column.name);
+            return Err(errors::value("fill", "a number of the type of each series", found));
+        }
+    }
+    Ok(Fill::Number(number))
 }
 
 /// Steps that begin at each of `bounds`, which rise and cover what is asked.

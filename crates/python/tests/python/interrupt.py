@@ -1,5 +1,6 @@
 """Ctrl-C ends every wait, and other threads run meanwhile."""
 
+import array
 import os
 import signal
 import sys
@@ -43,19 +44,21 @@ assert interrupted(lambda: rec.wait_durable(timeout=600))
 print("ok: waiting until it is durable")
 # More than log and ring have room for: a store that does not recycle.
 full = barograph.Recorder(folder + "/full", create="4M", recycle=False, ring="4M", settle=False)
-series = full.series("x")
-times = list(range(1_000_000))
-assert interrupted(lambda: full.push_many(series, times, [0.5] * len(times), timeout=600))
+series = full.series("x", type="int64")
+times = array.array("q", range(1_000_000))
+# Random ones, since others would be packed.
+values = array.array("q", os.urandom(8 * len(times)))
+assert interrupted(lambda: full.push_many(series, times, values, timeout=600))
 print("ok: waiting for room")
 try:
-    full.push_many(series, times, [0.5] * len(times), timeout=0.1)
+    full.push_many(series, times, values, timeout=0.1)
 except barograph.RingFull as error:
     assert "were pushed" in str(error), error
 else:
     sys.exit("more went in than there is room for")
 try:
     while True:
-        full.push(series, 1.0)
+        full.push(series, 1)
 except barograph.RingFull:
     pass
 assert full.refused[0] == 1, full.refused

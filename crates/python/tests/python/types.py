@@ -89,3 +89,21 @@ with barograph.open(folder + "/store") as store:
         ([[7, BEGIN], [None, LARGE], [None, False], [-1, None]], LARGE + 4, {}),
         "wide rows, and the last value",
     )
+
+MINUTE = 60_000_000_000
+with barograph.Recorder(folder + "/store") as rec:
+    gaps = rec.series("gaps", type="int64")
+    for minute, value in ((2, 5), (2, 7), (5, 1), (6, 2)):
+        rec.push(gaps, value, time_ns=minute * MINUTE + value)
+with barograph.open(folder + "/store") as store:
+
+    def filled(fill, **options):
+        asked = {"every": "1m", "agg": "max", "start": 0, "end": 8 * MINUTE, **options}
+        batches = list(store.query("gaps", fill=fill, **asked))
+        times = [time // MINUTE for batch in batches for time in batch.column("time").to_list()]
+        return times, [value for batch in batches for value in batch.column("value").to_list()]
+
+    same(filled(None), ([2, 5, 6], [7, 1, 2]), "steps without a sample have no row")
+    same(filled("null"), (list(range(8)), [None, None, 7, None, None, 1, 2, None]), "or a null")
+    same(filled("previous"), (list(range(8)), [None, None, 7, 7, 7, 1, 2, 2]), "or the value before")
+    same(filled(-1, start=None, end=None), ([2, 3, 4, 5, 6], [7, -1, -1, 1, 2]), "or a number")
