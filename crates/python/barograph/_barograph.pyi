@@ -1,7 +1,25 @@
 """The native part. `Batch`, `Column`, `Series` and `Channel` are handed out by the package; the classes
 below them are what its Python files call, with arguments that were checked."""
 
+from os import PathLike
 from typing import Any, Final, Iterator, List, Optional, Tuple, final
+
+from typing_extensions import Self, disjoint_base
+
+__all__ = [
+    "Attached",
+    "Batch",
+    "Batches",
+    "Channel",
+    "Column",
+    "Frames",
+    "Query",
+    "Recorder",
+    "Series",
+    "Store",
+    "VERSION",
+    "roles_of",
+]
 
 VERSION: Final[str]
 """Version of the package."""
@@ -112,10 +130,11 @@ class Query:
     def wide_schema(self) -> object: ...
     def series(self) -> List[Tuple[str, str, str]]: ...
 
+@disjoint_base
 class Store:
-    def __new__(cls, path: str) -> Store: ...
+    def __new__(cls, path: str) -> Self: ...
     @property
-    def path(self) -> Any: ...
+    def path(self) -> PathLike[str]: ...
     @property
     def damage(self) -> List[str]: ...
     def refresh(self) -> None: ...
@@ -135,6 +154,7 @@ class Store:
     def last(self, series: str) -> Optional[Tuple[str, int, Any]]: ...
     def frames(self, channel: str, start_ns: int, end_ns: int) -> Frames: ...
 
+@disjoint_base
 class Recorder:
     def __new__(
         cls,
@@ -146,9 +166,9 @@ class Recorder:
         frame_max: Optional[int],
         priority: Optional[int],
         settle: bool,
-    ) -> Any: ...
+    ) -> Self: ...
     @property
-    def path(self) -> Any:
+    def path(self) -> PathLike[str]:
         """The folder."""
 
     @property
@@ -203,10 +223,11 @@ class Recorder:
     def ring_to_attach(self) -> None: ...
     def end(self) -> Optional[Tuple[int, List[str]]]: ...
 
+@disjoint_base
 class Attached:
-    def __new__(cls, path: str, timeout_ns: int) -> Any: ...
+    def __new__(cls, path: str, timeout_ns: int) -> Self: ...
     @property
-    def path(self) -> Any:
+    def path(self) -> PathLike[str]:
         """The folder."""
 
     @property

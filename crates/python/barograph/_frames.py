@@ -76,7 +76,7 @@ def to_pandas(batches: List[Batch]) -> "pandas.DataFrame":
             if "series" in frame:
                 names = pandas.api.types.union_categoricals([one["series"] for one in frames]).categories
                 frame["series"] = frame["series"].cat.set_categories(names)
-        frame = pandas.concat(frames, ignore_index=True, copy=False)
+        frame = pandas.concat(frames, ignore_index=True)
     frame.attrs["units"] = units
     return frame
 

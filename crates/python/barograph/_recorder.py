@@ -7,12 +7,15 @@ import os
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 from . import _barograph, _times
 from ._barograph import Channel, Series
 from ._errors import Lost, NotDurable, ReservationWarning
 from ._store import _path
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _MINUTE_NS = 60_000_000_000
 #: How often an event loop looks what is durable: a few microseconds each.
@@ -47,7 +50,7 @@ def _text(name: str, value: str) -> str:
 
 def _times_column(times: Any) -> Tuple[Any, int]:
     """A column of times as native code takes it, and the nanoseconds of its unit."""
-    dtype = getattr(times, "dtype", None)
+    dtype: Any = getattr(times, "dtype", None)
     if getattr(dtype, "kind", None) == "M" and hasattr(times, "to_numpy"):
         if getattr(dtype, "tz", None) is not None:
             # To an array of numpy as they are; with a zone they would be objects.
@@ -362,7 +365,7 @@ class Recorder(_Pushes, _barograph.Recorder):
         frame_max: Union[int, str, None] = None,
         priority: Optional[int] = None,
         settle: bool = True,
-    ) -> "Recorder":
+    ) -> "Self":
         """Opens the store at `path` for recording.
 
         Args:
@@ -462,7 +465,7 @@ class Attached(_Pushes, _barograph.Attached):
 
     def __new__(
         cls, path: Union[str, "os.PathLike[str]"], *, timeout: Optional[_times.Duration] = 60.0
-    ) -> "Attached":
+    ) -> "Self":
         """Attaches to the process that records into the store at `path`.
 
         Args:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import datetime as _dt
 import re
 import time as _time
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Union
+
+if TYPE_CHECKING:
+    import numpy
 
 EARLIEST_NS = -(2**63)
 LATEST_NS = 2**63 - 1
 
 #: What is taken for a moment.
-Moment = Union[int, str, _dt.datetime, Any]
+Moment = Union[int, str, _dt.datetime, "numpy.datetime64"]
 #: What is taken for a length of time.
-Duration = Union[str, float, _dt.timedelta, Any]
+Duration = Union[str, float, _dt.timedelta, "numpy.timedelta64"]
 
 _UNITS_NS = {
     "ns": 1,
@@ -59,7 +62,7 @@ def _fits(name: str, time_ns: int, found: object) -> int:
     return time_ns
 
 
-def duration_ns(name: str, value: Duration) -> int:
+def duration_ns(name: str, value: Any) -> int:
     """Nanoseconds of ``"1m"``, ``"1h30m"``, a timedelta, or one of numpy."""
     wanted = 'a length of time such as "100ms", "1m" or a timedelta'
     if isinstance(value, str):
@@ -92,7 +95,7 @@ def duration_ns(name: str, value: Duration) -> int:
     raise _type(name, wanted, value)
 
 
-def seconds_ns(name: str, value: Optional[Duration], default_ns: int) -> int:
+def seconds_ns(name: str, value: Any, default_ns: int) -> int:
     """Nanoseconds of a timeout: a number of seconds, or what `duration_ns` takes."""
     if value is None:
         return default_ns
@@ -103,7 +106,7 @@ def seconds_ns(name: str, value: Optional[Duration], default_ns: int) -> int:
     return duration_ns(name, value)
 
 
-def moment_ns(name: str, value: Optional[Moment], default_ns: int) -> int:
+def moment_ns(name: str, value: Any, default_ns: int) -> int:
     """Nanoseconds since 1970 of what stands for a moment; `default_ns` for None."""
     wanted = (
         'a time: nanoseconds since 1970, a datetime with a zone, "2026-11-26T12:00:00Z", "-1h" or "now"'
@@ -159,7 +162,7 @@ def _text_ns(name: str, value: str, wanted: str) -> int:
     return time_ns
 
 
-def size_bytes(name: str, value: Union[int, str]) -> int:
+def size_bytes(name: str, value: Any) -> int:
     """Bytes of ``"64M"``, ``"1G"`` (powers of 1024), ``"500MB"`` (powers of 1000), or a number."""
     wanted = 'a size such as "64M" or "500MB", or a number of bytes'
     if isinstance(value, int) and not isinstance(value, bool):

@@ -21,7 +21,7 @@ const ALONE: &[(&str, &str)] = &[
     ("page", "polars==2.1.0 numpy==2.4.6"),
 ];
 
-const TYPES: &str = "mypy==2.4.1 pyright==1.1.414 numpy==2.4.6";
+const TYPES: &str = "mypy==2.4.1 pyright==1.1.414 numpy==2.4.6 pandas-stubs==3.1.0.261029 polars==2.1.0";
 
 /// What is asked of the types.
 const TYPED: &[(&str, &str)] = &[
@@ -56,7 +56,11 @@ pub(crate) fn step() -> Outcome {
         Err(why) => TYPED.iter().for_each(|(name, _)| report.skip(&format!("Python: {name}"), &why)),
         Ok(folder) => {
             for (_, line) in TYPED {
-                let run = Cmd::new(&folder.join("bin").join(line).to_string_lossy()).within(&folder);
+                let bin = folder.join("bin");
+                // pyright asks the first Python of the path.
+                let path = std::env::var("PATH").unwrap_or_default();
+                let path = format!("{}:{path}", bin.display());
+                let run = Cmd::new(&bin.join(line).to_string_lossy()).env("PATH", &path);
                 let ran = run.run();
                 passed(&mut report, &run, ran)?;
             }

@@ -19,10 +19,10 @@ for name, wanted in (("count", COUNTS), ("truth", TRUTHS), ("text", TEXTS)):
     rows = store.query(name)
     check([row[0] for row in duckdb.sql("select value from rows order by time").fetchall()], wanted, name)
 rows = store.query(["count", "text"])
-check(duckdb.sql("select count(*), count(value_i64), count(value_text) from rows").fetchone(), (16, 8, 8), "nulls")
-check(duckdb.sql("select max(value_i64) from rows where time > '2023-11-14'").fetchone(), (COUNTS[-1],), "SQL")
+check(duckdb.sql("select count(*), count(value_i64), count(value_text) from rows").fetchall(), [(16, 8, 8)], "nulls")
+check(duckdb.sql("select max(value_i64) from rows where time > '2023-11-14'").fetchall(), [(COUNTS[-1],)], "SQL")
 with barograph.Recorder(sys.argv[1] + "/store") as rec:
     relation = duckdb.sql("select to_timestamp(i) as time, i * 0.5::double as sql_made from range(1000) t(i)")
     check(rec.write_frame(relation), 1000, "a relation, written")
 rows = store.refresh().query("sql_made")
-check(duckdb.sql("select count(*), sum(value) from rows").fetchone(), (1000, 249750.0), "it comes back")
+check(duckdb.sql("select count(*), sum(value) from rows").fetchall(), [(1000, 249750.0)], "it comes back")

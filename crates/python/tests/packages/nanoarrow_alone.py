@@ -15,6 +15,6 @@ for name, wanted in (("count", COUNTS), ("truth", TRUTHS), ("text", TEXTS)):
 schema = nanoarrow.Schema(store.query("count"))
 check([field.name for field in schema.fields], ["series", "time", "value"], "schema")
 times = nanoarrow.Array(next(iter(store.query("count")))).child(1)
-check([int(time) for time in nanoarrow.c_array_view(times).storage_to_list()] if False else len(times), len(TIMES), "times")
+check(bytes(memoryview(times.buffers[1])), b"".join(time.to_bytes(8, "little") for time in TIMES), "times")
 mixed = nanoarrow.Array(store.query(["count", "text"]))
 check([row[2] for row in mixed.iter_tuples()], COUNTS + [None] * len(TIMES), "nulls")
