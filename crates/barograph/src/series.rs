@@ -183,6 +183,11 @@ impl<T: Kind> Group<T> {
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
+
+    /// Each of them, in the order in which they were asked for.
+    pub fn series(&self) -> impl Iterator<Item = Series<T>> {
+        self.ids.iter().map(|id| Series::new(*id))
+    }
 }
 
 /// A declared channel: what frames of bytes are pushed to.

@@ -118,14 +118,14 @@ pub(crate) fn take_stream_of_arrays(
 pub(crate) fn take_array(argument: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let Some(pair) = asked(argument, object, "__arrow_c_array__")? else { return Ok(None) };
     let pair = pair.cast_into::<PyTuple>().map_err(|_| not_arrow(argument))?;
-    let part = |at: usize| {
-        pair.get_item(at)?.cast_into::<PyCapsule>().map_err(|_| not_arrow(argument))
-    };
+    let part =
+        |at: usize| pair.get_item(at)?.cast_into::<PyCapsule>().map_err(|_| not_arrow(argument));
     let (schema, array) = (part(0)?, part(1)?);
     let schema_at = schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array_at = array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
     // SAFETY: as above; the schema is read where it is, and outlives the call.
-    let (array, schema) = unsafe { (FFI_ArrowArray::from_raw(array_at.as_ptr()), schema_at.as_ref()) };
+    let (array, schema) =
+        unsafe { (FFI_ArrowArray::from_raw(array_at.as_ptr()), schema_at.as_ref()) };
     if array.is_released() {
         return Err(errors::value(argument, "an Arrow array", "one that was taken before"));
     }

@@ -3,10 +3,10 @@
 use crate::handle::{Channel, Handle, Series};
 use crate::process::Owned;
 use crate::push::{Pusher, Ring};
-use crate::recorder::{declared, each};
+use crate::recorder::declared;
+use crate::table_in::Roles;
 use crate::{background, errors, many, table_in};
 use barograph::Attached as Inner;
-use crate::table_in::Roles;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Attached {
     fn new(py: Python<'_>, path: PathBuf, timeout_ns: u64) -> PyResult<Self> {
         let place = path.clone();
         let inner = background::run(py, move || Inner::to(place))?.map_err(errors::front)?;
-        let ring = Ring::Attached(inner.timeout(Duration::from_nanos(timeout_ns)));
+        let ring = Ring::Attached(Box::new(inner.timeout(Duration::from_nanos(timeout_ns))));
         Ok(Attached { path, pusher: Owned::new(Arc::new(Pusher::new(ring)?))? })
     }
 
@@ -81,7 +81,7 @@ impl Attached {
     /// The channel of this name; the recorder is asked if it is new.
     fn declare_channel(&self, py: Python<'_>, name: String, layout: String) -> PyResult<Channel> {
         let pusher = Arc::clone(self.pusher()?);
-        let declared = background::run(py, move || {
+        background::run(py, move || {
             let handle = pusher.with_ring(|ring| match ring {
                 Ring::Attached(attached) => attached.channel(&name, &layout).map(Some),
                 Ring::Own(_) => Ok(None),
@@ -89,8 +89,7 @@ impl Attached {
             let handle = handle.map_err(errors::front)?;
             let handle = handle.ok_or_else(|| errors::bug("a ring that is not attached"))?;
             Ok::<Channel, PyErr>(Channel { handle, owner: pusher.owner, name })
-        })?;
-        declared
+        })?
     }
 
     /// Pushes a value or a frame. Never waits.
@@ -130,7 +129,12 @@ impl Attached {
     }
 
     /// Waits until all below `wanted`, or all that was pushed, is durable.
-    fn wait_durable_ns(&self, py: Python<'_>, wanted: Option<u64>, timeout_ns: u64) -> PyResult<()> {
+    fn wait_durable_ns(
+        &self,
+        py: Python<'_>,
+        wanted: Option<u64>,
+        timeout_ns: u64,
+    ) -> PyResult<()> {
         self.pusher()?.wait_durable(py, wanted, Duration::from_nanos(timeout_ns))
     }
 
@@ -143,15 +147,15 @@ impl Attached {
 
 fn handles(
     ring: &mut Ring,
-    names: &[String],
+    names: &[&str],
     unit: &str,
     kind: &str,
 ) -> barograph::Result<Vec<Handle>> {
     let Ring::Attached(inner) = ring else { return Ok(Vec::new()) };
-    match kind {
-        "float64" => each(names, |name| inner.series(name, unit).map(Handle::F64)),
-        "int64" => each(names, |name| inner.series(name, unit).map(Handle::I64)),
-        "bool" => each(names, |name| inner.series(name, unit).map(Handle::Bool)),
-        _ => each(names, |name| inner.series(name, unit).map(Handle::Text)),
-    }
+    Ok(match kind {
+        "float64" => inner.group(names, unit)?.series().map(Handle::F64).collect(),
+        "int64" => inner.group(names, unit)?.series().map(Handle::I64).collect(),
+        "bool" => inner.group(names, unit)?.series().map(Handle::Bool).collect(),
+        _ => inner.group(names, unit)?.series().map(Handle::Text).collect(),
+    })
 }

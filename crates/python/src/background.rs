@@ -29,9 +29,9 @@ pub(crate) fn run<T: Send + 'static>(
 /// Starts a thread of this crate.
 pub(crate) fn start(work: impl FnOnce() + Send + 'static) -> PyResult<()> {
     let started = Builder::new().name("baro-python".to_owned()).spawn(work);
-    started.map(drop).map_err(|error| {
-        errors::system(baro_sys::Error::new("start thread", "", error))
-    })
+    started
+        .map(drop)
+        .map_err(|error| errors::system(baro_sys::Error::new("start thread", "", error)))
 }
 
 /// What a thread sends, waited for without Python's lock.

@@ -157,10 +157,38 @@ impl Filler {
             let rows = times.len();
             let taken = match &self.last {
                 Last::None => gather.take_empty(&name, target, &times, &mut *each)?,
-                Last::F64(value) => made(gather, &name, target, &times, Values::F64(&vec![*value; rows]), &mut *each)?,
-                Last::I64(value) => made(gather, &name, target, &times, Values::I64(&vec![*value; rows]), &mut *each)?,
-                Last::U64(value) => made(gather, &name, target, &times, Values::U64(&vec![*value; rows]), &mut *each)?,
-                Last::Bool(value) => made(gather, &name, target, &times, Values::Bool(&vec![*value; rows]), &mut *each)?,
+                Last::F64(value) => made(
+                    gather,
+                    &name,
+                    target,
+                    &times,
+                    Values::F64(&vec![*value; rows]),
+                    &mut *each,
+                )?,
+                Last::I64(value) => made(
+                    gather,
+                    &name,
+                    target,
+                    &times,
+                    Values::I64(&vec![*value; rows]),
+                    &mut *each,
+                )?,
+                Last::U64(value) => made(
+                    gather,
+                    &name,
+                    target,
+                    &times,
+                    Values::U64(&vec![*value; rows]),
+                    &mut *each,
+                )?,
+                Last::Bool(value) => made(
+                    gather,
+                    &name,
+                    target,
+                    &times,
+                    Values::Bool(&vec![*value; rows]),
+                    &mut *each,
+                )?,
                 Last::Text(value) => {
                     // One at a time: a text may be long.
                     let end = [u32::try_from(value.len()).unwrap_or(u32::MAX)];

@@ -70,7 +70,9 @@ impl Frames {
                 Ok(Some((time_ns, view.into_any())))
             }
             Some(Sent::End(notes)) => match notes.damage.first() {
-                Some(first) => Err(errors::Damaged::new_err(format!("frames are missing: {first}"))),
+                Some(first) => {
+                    Err(errors::Damaged::new_err(format!("frames are missing: {first}")))
+                }
                 None => Ok(None),
             },
             Some(Sent::Failed(error)) => Err(errors::store(error)),

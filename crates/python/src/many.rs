@@ -73,7 +73,9 @@ pub(crate) fn columns(
     let nulls = values.nulls;
     let numbers = values.numbers;
     let values = match handle {
-        Handle::F64(_) => Column::F64(there(without_nulls(numbers, &nulls).floats(argument)?, &nulls)),
+        Handle::F64(_) => {
+            Column::F64(there(without_nulls(numbers, &nulls).floats(argument)?, &nulls))
+        }
         Handle::I64(_) => {
             Column::I64(there(without_nulls(numbers, &nulls).integers(argument)?, &nulls))
         }
@@ -97,11 +99,19 @@ fn without_nulls(numbers: Numbers, nulls: &Option<NullBuffer>) -> Numbers {
     let Some(nulls) = nulls else { return numbers };
     match numbers {
         Numbers::I64(mut values) => {
-            values.iter_mut().zip(nulls.iter()).filter(|(_, there)| !there).for_each(|(v, _)| *v = 0);
+            values
+                .iter_mut()
+                .zip(nulls.iter())
+                .filter(|(_, there)| !there)
+                .for_each(|(v, _)| *v = 0);
             Numbers::I64(values)
         }
         Numbers::U64(mut values) => {
-            values.iter_mut().zip(nulls.iter()).filter(|(_, there)| !there).for_each(|(v, _)| *v = 0);
+            values
+                .iter_mut()
+                .zip(nulls.iter())
+                .filter(|(_, there)| !there)
+                .for_each(|(v, _)| *v = 0);
             Numbers::U64(values)
         }
         other => other,
@@ -111,7 +121,12 @@ fn without_nulls(numbers: Numbers, nulls: &Option<NullBuffer>) -> Numbers {
 /// The rows that have a value.
 fn there<T: Copy>(values: Vec<T>, nulls: &Option<NullBuffer>) -> Vec<T> {
     let Some(nulls) = nulls else { return values };
-    values.into_iter().zip(nulls.iter()).filter(|(_, there)| *there).map(|(value, _)| value).collect()
+    values
+        .into_iter()
+        .zip(nulls.iter())
+        .filter(|(_, there)| *there)
+        .map(|(value, _)| value)
+        .collect()
 }
 
 /// Pushes columns, all or an exception that says how many samples were pushed.

@@ -26,7 +26,7 @@ const PAUSE_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub(crate) enum Ring {
     Own(Producer),
-    Attached(Attached),
+    Attached(Box<Attached>),
 }
 
 impl Ring {

@@ -3,9 +3,9 @@
 use crate::handle::{Channel, Handle, Series};
 use crate::process::Owned;
 use crate::push::{Pusher, Ring};
+use crate::table_in::Roles;
 use crate::{background, errors, many, table_in};
 use barograph::Recorder as Inner;
-use crate::table_in::Roles;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -168,10 +168,10 @@ impl Recorder {
         let (unit, kind) = (unit.to_owned(), kind.to_owned());
         background::run(py, move || {
             declared(owner, &names, &unit, &kind, |names, kind| match kind {
-                "float64" => each(names, |name| inner.series(name, &unit).map(Handle::F64)),
-                "int64" => each(names, |name| inner.series(name, &unit).map(Handle::I64)),
-                "bool" => each(names, |name| inner.series(name, &unit).map(Handle::Bool)),
-                _ => each(names, |name| inner.series(name, &unit).map(Handle::Text)),
+                "float64" => Ok(inner.group(names, &unit)?.series().map(Handle::F64).collect()),
+                "int64" => Ok(inner.group(names, &unit)?.series().map(Handle::I64).collect()),
+                "bool" => Ok(inner.group(names, &unit)?.series().map(Handle::Bool).collect()),
+                _ => Ok(inner.group(names, &unit)?.series().map(Handle::Text).collect()),
             })
         })?
     }
@@ -223,7 +223,12 @@ impl Recorder {
     }
 
     /// Waits until all below `wanted`, or all that was pushed, is durable.
-    fn wait_durable_ns(&self, py: Python<'_>, wanted: Option<u64>, timeout_ns: u64) -> PyResult<()> {
+    fn wait_durable_ns(
+        &self,
+        py: Python<'_>,
+        wanted: Option<u64>,
+        timeout_ns: u64,
+    ) -> PyResult<()> {
         self.pusher()?.wait_durable(py, wanted, Duration::from_nanos(timeout_ns))
     }
 
@@ -263,13 +268,14 @@ pub(crate) fn declared(
     names: &[String],
     unit: &str,
     kind: &str,
-    declare: impl FnOnce(&[String], &str) -> barograph::Result<Vec<Handle>>,
+    declare: impl FnOnce(&[&str], &str) -> barograph::Result<Vec<Handle>>,
 ) -> PyResult<Vec<Series>> {
     if !["float64", "int64", "bool", "text"].contains(&kind) {
         let found = format!("{kind:?}");
         return Err(errors::value("type", "float64, int64, bool or text", found));
     }
-    let handles = declare(names, kind).map_err(errors::front)?;
+    let asked: Vec<&str> = names.iter().map(String::as_str).collect();
+    let handles = declare(&asked, kind).map_err(errors::front)?;
     let series = |(name, handle): (&String, Handle)| Series {
         handle,
         owner,
@@ -277,12 +283,4 @@ pub(crate) fn declared(
         unit: unit.to_owned(),
     };
     Ok(names.iter().zip(handles).map(series).collect())
-}
-
-/// One after the other.
-pub(crate) fn each(
-    names: &[String],
-    declare: impl FnMut(&String) -> barograph::Result<Handle>,
-) -> barograph::Result<Vec<Handle>> {
-    names.iter().map(declare).collect()
 }

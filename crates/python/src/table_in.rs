@@ -37,11 +37,12 @@ struct Parts {
 impl Roles {
     fn parts(&self, names: &[String]) -> PyResult<Parts> {
         let all = || format!("a column of {}", names.join(", "));
-        let known = |argument: &str, name: &str| match names.iter().filter(|one| *one == name).count() {
-            1 => Ok(()),
-            0 => Err(errors::value(argument, &all(), format!("{name:?}"))),
-            found => Err(errors::value("data", &format!("one column {name:?}"), found)),
-        };
+        let known =
+            |argument: &str, name: &str| match names.iter().filter(|one| *one == name).count() {
+                1 => Ok(()),
+                0 => Err(errors::value(argument, &all(), format!("{name:?}"))),
+                found => Err(errors::value("data", &format!("one column {name:?}"), found)),
+            };
         for name in names {
             known("data", name)?;
         }
@@ -129,7 +130,8 @@ impl Known<'_, '_> {
         if new.is_empty() {
             return Ok(());
         }
-        let found: Vec<Py<Series>> = self.declare.call1((new.clone(), type_of(numbers)))?.extract()?;
+        let found: Vec<Py<Series>> =
+            self.declare.call1((new.clone(), type_of(numbers)))?.extract()?;
         for (name, series) in new.into_iter().zip(found) {
             self.series.insert(name.to_owned(), series.get().clone());
         }
@@ -149,7 +151,8 @@ fn type_of(numbers: &Numbers) -> &'static str {
 
 fn column(batch: &RecordBatch, name: &str) -> PyResult<Taken> {
     let found = batch.column_by_name(name);
-    let found = found.ok_or_else(|| errors::value("data", &format!("a column {name:?}"), "none"))?;
+    let found =
+        found.ok_or_else(|| errors::value("data", &format!("a column {name:?}"), "none"))?;
     Taken::of_arrow(name, std::slice::from_ref(found))
 }
 
@@ -214,7 +217,9 @@ fn long(
         }
         known.ask(&order, &taken.numbers)?;
         for name in order {
-            let (Some(series), Some(rows)) = (known.series.get(name), rows.get(name)) else { continue };
+            let (Some(series), Some(rows)) = (known.series.get(name), rows.get(name)) else {
+                continue;
+            };
             let of_series = Numbers::I64(picked(&times, rows));
             let part = Taken { numbers: taken.numbers.picked(rows), nulls: None::<NullBuffer> };
             let at = Taken { numbers: of_series, nulls: None };

@@ -78,13 +78,19 @@ impl Numbers {
     /// As floats.
     pub(crate) fn floats(self, argument: &str) -> PyResult<Vec<f64>> {
         let inexact = |row: usize, found: String| {
-            errors::value(argument, "integers that a float holds exactly", format!("{found} in row {row}"))
+            errors::value(
+                argument,
+                "integers that a float holds exactly",
+                format!("{found} in row {row}"),
+            )
         };
         match self {
             Numbers::F64(values) => Ok(values),
             Numbers::I64(values) => {
                 match values.iter().position(|value| value.unsigned_abs() > EXACT) {
-                    Some(row) => Err(inexact(row, values.get(row).copied().unwrap_or(0).to_string())),
+                    Some(row) => {
+                        Err(inexact(row, values.get(row).copied().unwrap_or(0).to_string()))
+                    }
                     None => Ok(values.iter().map(|value| *value as f64).collect()),
                 }
             }
@@ -261,13 +267,17 @@ impl Taken {
 
     fn of_piece(argument: &str, array: &ArrayRef) -> PyResult<Self> {
         let numbers = match array.data_type() {
-            DataType::Float64 => Numbers::F64(array.as_primitive::<t::Float64Type>().values().to_vec()),
+            DataType::Float64 => {
+                Numbers::F64(array.as_primitive::<t::Float64Type>().values().to_vec())
+            }
             DataType::Float32 => Numbers::F64(wider::<t::Float32Type, f64>(array)),
             DataType::Int64 => Numbers::I64(array.as_primitive::<t::Int64Type>().values().to_vec()),
             DataType::Int32 => Numbers::I64(wider::<t::Int32Type, i64>(array)),
             DataType::Int16 => Numbers::I64(wider::<t::Int16Type, i64>(array)),
             DataType::Int8 => Numbers::I64(wider::<t::Int8Type, i64>(array)),
-            DataType::UInt64 => Numbers::U64(array.as_primitive::<t::UInt64Type>().values().to_vec()),
+            DataType::UInt64 => {
+                Numbers::U64(array.as_primitive::<t::UInt64Type>().values().to_vec())
+            }
             DataType::UInt32 => Numbers::U64(wider::<t::UInt32Type, u64>(array)),
             DataType::UInt16 => Numbers::U64(wider::<t::UInt16Type, u64>(array)),
             DataType::UInt8 => Numbers::U64(wider::<t::UInt8Type, u64>(array)),

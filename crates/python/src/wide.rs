@@ -105,9 +105,8 @@ impl Wide {
     /// All of it as one batch.
     pub(crate) fn finish(self) -> Result<RecordBatch, ArrowError> {
         let times = self.times();
-        let mut columns: Vec<ArrayRef> = vec![Arc::new(
-            TimestampNanosecondArray::from(times.clone()).with_timezone("UTC"),
-        )];
+        let mut columns: Vec<ArrayRef> =
+            vec![Arc::new(TimestampNanosecondArray::from(times.clone()).with_timezone("UTC"))];
         for side in self.sides.into_iter().flatten() {
             columns.push(spread(&side, &times)?);
         }

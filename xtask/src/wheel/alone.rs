@@ -21,7 +21,8 @@ const ALONE: &[(&str, &str)] = &[
     ("page", "polars==2.1.0 numpy==2.4.6"),
 ];
 
-const TYPES: &str = "mypy==2.4.1 pyright==1.1.414 numpy==2.4.6 pandas-stubs==3.1.0.261029 polars==2.1.0";
+const TYPES: &str =
+    "mypy==2.4.1 pyright==1.1.414 numpy==2.4.6 pandas-stubs==3.1.0.261029 polars==2.1.0";
 
 /// What is asked of the types.
 const TYPED: &[(&str, &str)] = &[
@@ -53,7 +54,9 @@ pub(crate) fn step() -> Outcome {
         }
     }
     match environment("types", TYPES, &wheel) {
-        Err(why) => TYPED.iter().for_each(|(name, _)| report.skip(&format!("Python: {name}"), &why)),
+        Err(why) => {
+            TYPED.iter().for_each(|(name, _)| report.skip(&format!("Python: {name}"), &why))
+        }
         Ok(folder) => {
             for (_, line) in TYPED {
                 let bin = folder.join("bin");
@@ -86,7 +89,10 @@ fn environment(name: &str, packages: &str, wheel: &Path) -> Result<PathBuf, Stri
     let list = folder.join("packages");
     if !fs::read_to_string(&list).is_ok_and(|found| found == packages) {
         let _ = fs::remove_dir_all(&folder);
-        done(&Cmd::new("python3 -m venv").arg(&folder.to_string_lossy()), "apt-get install python3-venv")?;
+        done(
+            &Cmd::new("python3 -m venv").arg(&folder.to_string_lossy()),
+            "apt-get install python3-venv",
+        )?;
         let install = packages.split(' ').fold(pip(&folder), |pip, package| pip.arg(package));
         done(&install, "is there a network?")?;
         fs::write(&list, packages).map_err(|e| format!("{}: {e}", list.display()))?;
