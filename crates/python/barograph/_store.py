@@ -129,7 +129,7 @@ class Rows:
             raise ValueError(
                 f"to_numpy: expected a query of one series, found {len(series)}; use to_pandas() or to_polars()"
             )
-        return NumpyColumns(*_frames.numpy_columns(self._query.read()[0]))
+        return NumpyColumns(*_frames.numpy_columns(self._query.read(True)[0]))
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A pandas DataFrame; pyarrow is not needed. ``df.attrs["units"]`` has the units.

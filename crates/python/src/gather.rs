@@ -14,6 +14,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use baro_store::{Aggregate, Batch, Column, Every, Target, Texts, Values};
+use baro_sys::memory::prefer_large_pages;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -89,6 +90,26 @@ pub(crate) enum Filling {
     Text { ends: Vec<i32>, bytes: Vec<u8> },
 }
 
+/// From so many bytes on a column is taken for a large one.
+const LARGE_BYTES: usize = 1 << 20;
+/// It then gets room for so many times what it has: address space, and no memory before it is filled. Where it
+/// grew step by step, its large pages would be moved, and taken apart.
+const ROOM: usize = if cfg!(target_pointer_width = "64") { 32 } else { 1 };
+
+/// Makes room for more: large answers are mostly memory that is met for the first time.
+pub(crate) fn grow<T>(values: &mut Vec<T>, more: usize) {
+    if values.capacity() - values.len() < more {
+        let is_large = size_of_val(values.as_slice()) >= LARGE_BYTES;
+        values.reserve(more.max(if is_large { ROOM * values.len() } else { 0 }));
+        prefer_large_pages(values.spare_capacity_mut());
+    }
+}
+
+fn extend<T: Copy>(filling: &mut Vec<T>, values: &[T]) {
+    grow(filling, values.len());
+    filling.extend_from_slice(values);
+}
+
 impl Filling {
     pub(crate) fn new(kind: Kind) -> Self {
         match kind {
@@ -104,13 +125,13 @@ impl Filling {
     pub(crate) fn take(&mut self, values: &Values<'_>, from: usize, to: usize) -> bool {
         match (self, values) {
             (Filling::F64(filling), Values::F64(values)) => {
-                filling.extend_from_slice(values.get(from..to).unwrap_or(&[]));
+                extend(filling, values.get(from..to).unwrap_or(&[]));
             }
             (Filling::I64(filling), Values::I64(values)) => {
-                filling.extend_from_slice(values.get(from..to).unwrap_or(&[]));
+                extend(filling, values.get(from..to).unwrap_or(&[]));
             }
             (Filling::U64(filling), Values::U64(values)) => {
-                filling.extend_from_slice(values.get(from..to).unwrap_or(&[]));
+                extend(filling, values.get(from..to).unwrap_or(&[]));
             }
             (Filling::Bool(filling), Values::Bool(values)) => {
                 filling.append_slice(values.get(from..to).unwrap_or(&[]));
@@ -196,6 +217,8 @@ pub(crate) struct Gather {
     schema: SchemaRef,
     kinds: Vec<Kind>,
     rows_max: usize,
+    /// Whether there is a column of series.
+    keyed: bool,
     /// Names in the dictionary being made, and the place of the last one.
     names: Vec<String>,
     place: Option<usize>,
@@ -216,6 +239,7 @@ impl Gather {
         Gather {
             schema: schema(columns, &kinds, every, filled),
             rows_max: rows_max.max(1),
+            keyed: true,
             names: Vec::new(),
             place: None,
             keys: Vec::new(),
@@ -223,6 +247,14 @@ impl Gather {
             sides: kinds.iter().map(side).collect(),
             kinds,
         }
+    }
+
+    /// Without the column of series, where all rows are of one.
+    pub(crate) fn of_one(mut self) -> Result<Self, ArrowError> {
+        let all: Vec<usize> = (1..self.schema.fields().len()).collect();
+        self.schema = Arc::new(self.schema.project(&all)?);
+        self.keyed = false;
+        Ok(self)
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -278,12 +310,12 @@ impl Gather {
     }
 
     fn room(&self) -> usize {
-        self.rows_max - self.keys.len()
+        self.rows_max - self.times.len()
     }
 
     fn is_full(&self) -> bool {
         let text = self.sides.iter().map(|side| side.filling.text_bytes()).sum::<usize>();
-        self.keys.len() >= self.rows_max || text >= TEXT_BYTES_MAX
+        self.times.len() >= self.rows_max || text >= TEXT_BYTES_MAX
     }
 
     /// Names and times of rows, whose values follow.
@@ -292,26 +324,30 @@ impl Gather {
             self.place = Some(place);
             self.names.push(name.to_owned());
         }
-        let key = i32::try_from(self.names.len()).unwrap_or(i32::MAX) - 1;
-        self.keys.resize(self.keys.len() + times.len(), key);
-        self.times.extend_from_slice(times);
+        extend(&mut self.times, times);
+        if self.keyed {
+            let key = i32::try_from(self.names.len()).unwrap_or(i32::MAX) - 1;
+            grow(&mut self.keys, times.len());
+            self.keys.resize(self.keys.len() + times.len(), key);
+        }
     }
 
     /// What has been gathered, if there is any.
     pub(crate) fn rest(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        if self.keys.is_empty() { Ok(None) } else { self.batch().map(Some) }
+        if self.times.is_empty() { Ok(None) } else { self.batch().map(Some) }
     }
 
     fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
-        let rows = self.keys.len();
+        let rows = self.times.len();
         let names = StringArray::from(std::mem::take(&mut self.names));
         self.place = None;
         let keys: PrimitiveArray<Int32Type> = std::mem::take(&mut self.keys).into();
         let times = TimestampNanosecondArray::from(std::mem::take(&mut self.times));
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(DictionaryArray::try_new(keys, Arc::new(names))?),
-            Arc::new(times.with_timezone("UTC")),
-        ];
+        let mut columns: Vec<ArrayRef> = Vec::new();
+        if self.keyed {
+            columns.push(Arc::new(DictionaryArray::try_new(keys, Arc::new(names))?));
+        }
+        columns.push(Arc::new(times.with_timezone("UTC")));
         for side in &mut self.sides {
             let nulls = side.there.take().map(|mut there| NullBuffer::new(there.finish()));
             debug_assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == rows));

@@ -13,19 +13,27 @@ use crate::wide::{self, Wide};
 use crate::{arrow_c, errors};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use baro_store::{QueryNotes, Selection, Store as Inner};
+use baro_store::{Column, QueryNotes, Selection, Store as Inner, Target};
+use baro_sys::schedule;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that are read before a stream is handed out: what most answers are. Who takes the rest waits for
 /// it as it likes, with Python's lock or without.
 const AHEAD_BYTES: usize = 256 << 20;
+/// Bytes of a row, about: of its series, time and value.
+const ROW_BYTES: usize = 20;
 /// Batches that wait for who takes them.
 const WAITING: usize = 1;
+
+/// From so many series on further threads gain more than they cost to start.
+const APART_MIN: usize = 24;
+/// Threads of a query at most.
+const THREADS_MAX: usize = 16;
 
 /// What was asked of a store.
 #[pyclass(frozen, module = "barograph._barograph")]
@@ -97,40 +105,111 @@ impl Query {
         Gather::new(self.selection.columns(), self.query.every, rows_max, self.fill.is_some())
     }
 
-    /// Reads on a thread of its own, in batches of up to `rows_max` rows.
-    fn start(&self, rows_max: usize) -> PyResult<Waiting<Sent>> {
+    /// Reads in batches of up to `rows_max` rows, on a thread of its own, or on several.
+    fn start(&self, rows_max: usize, of_one: bool) -> PyResult<Reading> {
         self.process.check("the query")?;
-        let (send, receive) = sync_channel(WAITING);
-        let (store, selection) = (Arc::clone(&self.store), Arc::clone(&self.selection));
-        let (query, gather) = (self.query.clone(), self.gather(rows_max));
-        let filler = self.fill.and_then(|fill| Filler::new(fill, &query));
-        background::start(move || {
-            let end = match read(&store, &selection, &query, gather, filler, &send) {
-                Ok(Some(notes)) => Sent::End(met(&notes)),
-                Ok(None) => return,
-                Err(failed) => Sent::Failed(failed),
-            };
-            // Nobody takes any more: interrupted, or given up.
-            let _ = send.send(end);
-        })?;
-        Ok(Waiting::new(receive))
+        let mut parts = VecDeque::new();
+        for part in self.parts() {
+            let (send, receive) = sync_channel(WAITING);
+            let (store, selection) = (Arc::clone(&self.store), Arc::clone(&self.selection));
+            let (query, mut gather) = (self.query.clone(), self.gather(rows_max));
+            if of_one {
+                gather = gather.of_one().map_err(|error| errors::arrow("query", &error))?;
+            }
+            let filler = self.fill.and_then(|fill| Filler::new(fill, &query));
+            background::start(move || {
+                let end = match read(&store, &selection, &query, part, (gather, filler), &send) {
+                    Ok(Some(notes)) => Sent::End(met(&notes)),
+                    Ok(None) => return,
+                    Err(failed) => Sent::Failed(failed),
+                };
+                // Nobody takes any more: interrupted, or given up.
+                let _ = send.send(end);
+            })?;
+            parts.push_back(Waiting::new(receive));
+        }
+        Ok(Reading { parts, met: Vec::new() })
+    }
+
+    /// Columns that are read by a thread each: the store itself uses all processors for samples as they
+    /// are, and not for steps of time.
+    fn parts(&self) -> Vec<Option<Range<usize>>> {
+        let columns = self.selection.columns();
+        let apart = self.query.every.is_some_and(|every| every.step_ns > 0)
+            && self.query.limit.is_none()
+            && columns.len() >= APART_MIN
+            && columns.iter().all(Column::is_series);
+        let threads = schedule::allowed_cpus().len().clamp(1, THREADS_MAX);
+        if !apart || threads == 1 {
+            return vec![None];
+        }
+        let each = columns.len().div_ceil(threads);
+        let begins = (0..columns.len()).step_by(each);
+        begins.map(|begin| Some(begin..columns.len().min(begin + each))).collect()
     }
 }
 
-/// Reads all that is asked; `None` if nobody takes it any more.
+/// The threads of a query, whose rows come one thread after the other.
+#[derive(Debug)]
+struct Reading {
+    parts: VecDeque<Waiting<Sent>>,
+    /// What the threads that have ended have met.
+    met: Vec<String>,
+}
+
+impl Reading {
+    /// The next that is sent; the end once, with what all have met. `None`: a thread has ended by itself.
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Sent>> {
+        loop {
+            let Some(part) = self.parts.front_mut() else { return Ok(None) };
+            let sent = part.next(py)?;
+            if let Some(sent) = self.judged(sent) {
+                return Ok(sent);
+            }
+        }
+    }
+
+    /// The same for a caller that is not Python.
+    fn next_anywhere(&mut self) -> Option<Sent> {
+        loop {
+            let sent = self.parts.front_mut()?.next_anywhere();
+            if let Some(sent) = self.judged(sent) {
+                return sent;
+            }
+        }
+    }
+
+    /// What is to be handed out; `None` where the next thread is to be asked.
+    fn judged(&mut self, sent: Option<Sent>) -> Option<Option<Sent>> {
+        let Some(Sent::End(met)) = sent else { return Some(sent) };
+        for one in met {
+            if !self.met.contains(&one) {
+                self.met.push(one);
+            }
+        }
+        self.parts.pop_front();
+        let is_over = self.parts.is_empty();
+        is_over.then(|| Some(Sent::End(std::mem::take(&mut self.met))))
+    }
+}
+
+/// Reads all that is asked, or some of its columns; `None` if nobody takes it any more.
 fn read(
     store: &Inner,
     selection: &Selection,
     query: &baro_store::Query,
-    mut gather: Gather,
-    mut filler: Option<Filler>,
+    part: Option<Range<usize>>,
+    (mut gather, mut filler): (Gather, Option<Filler>),
     send: &SyncSender<Sent>,
 ) -> Result<Option<QueryNotes>, Failed> {
     let (mut failed, mut taken) = (None, true);
     let mut each = |rows| send.send(Sent::Rows(rows)).is_ok();
-    let notes = store.query(selection, query, |batch| {
-        let name = selection.columns().get(batch.target.place);
-        let name = name.map_or("", |column| column.name.as_str());
+    let columns = selection.columns();
+    let first = part.as_ref().map_or(0, |part| part.start);
+    let mut take = |batch: &baro_store::Batch<'_>| {
+        let target = Target { place: batch.target.place + first, ..batch.target };
+        let batch = &baro_store::Batch { target, ..*batch };
+        let name = columns.get(target.place).map_or("", |column| column.name.as_str());
         let done = match &mut filler {
             Some(filler) => filler.take(name, batch, &mut gather, &mut each),
             None => gather.take(name, batch, 0..batch.times_ns.len(), &mut each),
@@ -141,7 +220,15 @@ fn read(
             Err(error) => failed = Some(Failed::Arrow(error)),
         }
         ControlFlow::Break(())
-    });
+    };
+    let notes = match &part {
+        None => store.query(selection, query, &mut take),
+        Some(part) => {
+            let some = columns.get(part.clone()).unwrap_or(&[]);
+            let ids: Vec<u32> = some.iter().map(|column| column.id).collect();
+            store.query_ids(&ids, query, &mut take)
+        }
+    };
     let notes = notes.map_err(Failed::Store)?;
     if let Some(failed) = failed {
         return Err(failed);
@@ -169,9 +256,10 @@ fn judged(met: &[String], keep_damaged: bool) -> Option<String> {
 
 #[pymethods]
 impl Query {
-    /// All rows: `(batches, what was met beside them)`.
-    fn read(&self, py: Python<'_>) -> PyResult<(Vec<Batch>, Vec<String>)> {
-        let mut waiting = self.start(usize::MAX >> 1)?;
+    /// All rows: `(batches, what was met beside them)`; of one series without the column of its name.
+    #[pyo3(signature = (of_one=false))]
+    fn read(&self, py: Python<'_>, of_one: bool) -> PyResult<(Vec<Batch>, Vec<String>)> {
+        let mut waiting = self.start(usize::MAX >> 1, of_one)?;
         let mut batches = Vec::new();
         loop {
             match waiting.next(py)? {
@@ -194,19 +282,19 @@ impl Query {
 
     /// Rows in batches of at most `rows`, read as they are asked for.
     fn batches(&self, rows: usize) -> PyResult<Batches> {
-        let waiting = Mutex::new(Some(self.start(rows)?));
+        let waiting = Mutex::new(Some(self.start(rows, false)?));
         let process = Process::this()?;
         Ok(Batches { waiting, keep_damaged: self.keep_damaged, process })
     }
 
     /// A capsule with an Arrow stream of batches of at most `rows`.
     fn stream<'py>(&self, py: Python<'py>, rows: usize) -> PyResult<Bound<'py, PyCapsule>> {
-        let mut waiting = self.start(rows)?;
+        let mut waiting = self.start(rows, false)?;
         let (mut ahead, mut bytes, mut over) = (VecDeque::new(), 0, false);
         while bytes < AHEAD_BYTES && !over {
             match waiting.next(py)? {
                 Some(Sent::Rows(rows)) => {
-                    bytes += rows.get_array_memory_size();
+                    bytes += rows.num_rows() * ROW_BYTES;
                     ahead.push_back(rows);
                 }
                 Some(Sent::End(met)) => match judged(&met, self.keep_damaged) {
@@ -272,7 +360,7 @@ impl Query {
 #[pyclass(frozen, module = "barograph._barograph")]
 #[derive(Debug)]
 pub struct Batches {
-    waiting: Mutex<Option<Waiting<Sent>>>,
+    waiting: Mutex<Option<Reading>>,
     keep_damaged: bool,
     process: Process,
 }
@@ -307,7 +395,7 @@ impl Batches {
 struct Stream {
     schema: SchemaRef,
     ahead: VecDeque<RecordBatch>,
-    waiting: Option<Waiting<Sent>>,
+    waiting: Option<Reading>,
     keep_damaged: bool,
     process: Process,
 }
