@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Seque
 
 from . import _barograph, _times
 from ._barograph import Channel, Series
-from ._errors import Lost, NotDurable, ReservationWarning
+from ._errors import Forked, Lost, NotDurable, ReservationWarning
 from ._store import _path
 
 if TYPE_CHECKING:
@@ -519,5 +519,8 @@ def _close_all() -> None:
     for recorder in list(_open):
         try:
             recorder.close()
+        except Forked:
+            # Its parent's.
+            pass
         except Exception as error:
             warnings.warn(f"{recorder!r}: {error}", stacklevel=1)

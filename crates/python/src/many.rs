@@ -65,6 +65,10 @@ pub(crate) fn columns(
     if rows != found {
         return Err(errors::value(argument, &format!("{rows}, one for each time"), found));
     }
+    if rows == 0 {
+        // An empty list has no type.
+        return Ok(Columns { handle, times: Vec::new(), values: Column::I64(Vec::new()) });
+    }
     if let Some(nulls) = times.nulls {
         let row = nulls.iter().position(|there| !there).unwrap_or(0);
         return Err(errors::value("times_ns", "a time in each row", format!("none in row {row}")));

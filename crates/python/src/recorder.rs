@@ -36,6 +36,18 @@ impl Recorder {
     }
 }
 
+impl Drop for Recorder {
+    /// One that nobody has closed ends here, and waits for the disk: other threads of Python go on.
+    fn drop(&mut self) {
+        let Ok(inner) = self.inner.get("") else { return };
+        let inner = inner.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ring = self.pusher().ok().and_then(Pusher::end);
+        if inner.is_some() || ring.is_some() {
+            Python::attach(|py| py.detach(move || drop((ring, inner))));
+        }
+    }
+}
+
 /// What is asked for when a store is opened.
 struct Asked {
     path: PathBuf,

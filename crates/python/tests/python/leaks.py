@@ -47,6 +47,14 @@ for _ in range(10):
     rec = barograph.Recorder(folder + "/store")
     rec.push(rec.series("temp"), 1.0)
     rec.close()
+for at in range(3):
+    # Nobody closes it: it ends when it is given up.
+    rec = barograph.Recorder(folder + "/store")
+    rec.push(rec.series("given.up"), at, time_ns=at)
+    del rec
+    gc.collect()
+found = next(iter(barograph.open(folder + "/store").query("given.up")))
+assert found.column("value").to_list() == [0, 1, 2], found
 rings = [name for name in os.listdir("/dev/shm") if str(os.getpid()) in name]
 assert counts()[0] <= before[0] and not rings, (counts(), rings)
 print("ok: no rings of recorders that were closed")

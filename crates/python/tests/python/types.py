@@ -40,6 +40,7 @@ with barograph.Recorder(folder + "/store", create="8M") as rec:
     values = array.array("d", (at / 7 for at in range(5000)))
     same(rec.push_many(many, times, values), 5000, "push_many counts")
     rec.push_many(rec.series("some.texts", type="text"), [1, 2, 3], ["a", None, "c"])
+    assert rec.push_many(many, [], []) == 0
     last = rec.push(rec.series("integers", type="int64"), -1, time_ns=7)
     rec.wait_durable(last)
     rec.wait_durable(timeout=30)
