@@ -145,7 +145,7 @@ class Store:
         selectors: Optional[List[str]],
         start_ns: int,
         end_ns: int,
-        every: Optional[Tuple[int, str, Optional[List[int]]]] = None,
+        every: Optional[Any] = None,
         last: Optional[int] = None,
         limit: Optional[int] = None,
         fill: Optional[Any] = None,

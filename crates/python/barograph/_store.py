@@ -220,6 +220,8 @@ class Store:
         end: Optional[Moment] = None,
         every: Optional[Duration] = None,
         agg: Optional[str] = None,
+        zone: Optional[str] = None,
+        offset: Optional[Duration] = None,
         last: Optional[int] = None,
         limit: Optional[int] = None,
         fill: Union[str, float, None] = None,
@@ -235,9 +237,12 @@ class Store:
                 ``"2026-11-26T12:00:00Z"``; ``"-1h"`` before now. None: from the beginning.
             end: the first time behind it, in the same forms. None: to the end.
             every: one value for each step of this length: ``"1m"``, ``"1h30m"``, or a timedelta. Steps begin
-                at multiples since 1970; one without a sample has no row.
+                at multiples since 1970. ``"1d"``, ``"1w"``, ``"1mo"``, ``"1y"`` and multiples of them are
+                those of the calendar. A step without a sample has no row.
             agg: how the samples of a step become a value: mean, min, max, sum, count, first, last, p99.
                 Without `every` over the whole interval.
+            zone: whose calendar: ``"UTC"``, ``"+01:00"``, or a place such as ``"Europe/Berlin"``.
+            offset: lets steps begin so much later: ``"6h"``.
             last: the newest so many rows of each series.
             limit: at most so many rows in all.
             fill: what a step without a sample gets: ``"null"``, ``"previous"`` (the value before it in the
@@ -250,18 +255,18 @@ class Store:
             Unknown: nothing is selected.
             ValueError, TypeError: an argument is not understood; the text names it.
         """
-        step: Optional[tuple[int, str, Optional[List[int]]]] = None
         if agg is not None and not isinstance(agg, str):
             raise TypeError(f"agg: expected a text such as \"mean\", found {type(agg).__name__}")
+        step = None
         if every is not None:
             if agg is None:
                 raise ValueError('agg: expected how a step becomes a value, such as "mean", found None')
-            step_ns = _times.duration_ns("every", every)
-            if step_ns <= 0:
-                raise ValueError(f"every: expected more than 0, found {every!r}")
-            step = (step_ns, agg, None)
+            step = _Steps(every, agg, zone, offset)
+        elif zone is not None or offset is not None:
+            name, found = ("zone", zone) if zone is not None else ("offset", offset)
+            raise ValueError(f"{name}: expected none without steps (every=), found {found!r}")
         elif agg is not None:
-            step = (0, agg, None)
+            step = _Steps(None, agg, None, None)
         if damaged not in ("raise", "skip"):
             raise ValueError(f"damaged: expected \"raise\" or \"skip\", found {damaged!r}")
         if not isinstance(wide, bool):
@@ -308,6 +313,25 @@ class Store:
         end_ns = _times.moment_ns("end", end, LATEST_NS)
         frames = self._store.frames(channel, start_ns, end_ns)
         return (Frame(time_ns, data) for time_ns, data in frames)
+
+
+class _Steps:
+    """Which steps are asked for, as native code takes them."""
+
+    def __init__(
+        self, every: Optional[Duration], aggregate: str, zone: Optional[str], offset: Optional[Duration]
+    ) -> None:
+        self.aggregate, self.zone = aggregate, zone
+        self.text = every.strip() if isinstance(every, str) else None
+        self.length_ns: Optional[int] = None
+        if zone is not None and not isinstance(zone, str):
+            raise TypeError(f"zone: expected a text, found {type(zone).__name__}")
+        self.offset_ns = 0 if offset is None else _times.duration_ns("offset", offset)
+        if every is None or (self.text and _times.is_calendar(self.text)):
+            return
+        self.length_ns = _times.duration_ns("every", every)
+        if self.length_ns <= 0:
+            raise ValueError(f"every: expected more than 0, found {every!r}")
 
 
 def _path(path: Union[str, "os.PathLike[str]"]) -> Union[str, "os.PathLike[str]"]:

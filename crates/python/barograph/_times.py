@@ -95,6 +95,11 @@ def duration_ns(name: str, value: Any) -> int:
     raise _type(name, wanted, value)
 
 
+def is_calendar(text: str) -> bool:
+    """Whether steps of this length are those of the calendar."""
+    return re.fullmatch(r"[1-9]\d{0,4}\s*(d|w|mo|y)", text) is not None
+
+
 def seconds_ns(name: str, value: Any, default_ns: int) -> int:
     """Nanoseconds of a timeout: a number of seconds, or what `duration_ns` takes."""
     if value is None:

@@ -4,10 +4,11 @@
 //! Invariant: rows that are there stay as they are, and each step of a series has one row. Held by
 //! `tests/python.rs`.
 
+use crate::calendar::Grid;
 use crate::gather::Gather;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use baro_store::{Batch, Target, Texts, Values};
+use baro_store::{Batch, Interval, Target, Texts, Values};
 
 /// Rows that are made up at a time.
 const PIECE: usize = 8192;
@@ -61,7 +62,7 @@ impl Last {
 #[derive(Debug)]
 pub(crate) struct Filler {
     fill: Fill,
-    step_ns: i64,
+    grid: Grid,
     /// Begin of the first step, and the time behind the last, where the query has them.
     from_ns: Option<i64>,
     to_ns: Option<i64>,
@@ -74,14 +75,10 @@ pub(crate) struct Filler {
 type Each<'a> = &'a mut dyn FnMut(RecordBatch) -> bool;
 
 impl Filler {
-    pub(crate) fn new(fill: Fill, query: &baro_store::Query) -> Option<Self> {
-        let step_ns = i64::try_from(query.every?.step_ns).ok().filter(|step_ns| *step_ns > 0)?;
-        let interval = query.interval;
-        let from_ns = (interval.from_ns != i64::MIN)
-            .then(|| interval.from_ns.saturating_sub(interval.from_ns.rem_euclid(step_ns)));
+    pub(crate) fn new(fill: Fill, grid: Grid, interval: Interval) -> Self {
+        let from_ns = (interval.from_ns != i64::MIN).then(|| grid.around(interval.from_ns).0);
         let to_ns = (interval.to_ns != i64::MAX).then_some(interval.to_ns);
-        let last = Last::None;
-        Some(Filler { fill, step_ns, from_ns, to_ns, series: None, next_ns: 0, last })
+        Filler { fill, grid, from_ns, to_ns, series: None, next_ns: 0, last: Last::None }
     }
 
     /// Takes rows of a series, with the steps before and between them.
@@ -109,15 +106,16 @@ impl Filler {
             if !self.until(time_ns, gather, each)? {
                 return Ok(false);
             }
-            let run = batch.times_ns.get(at..).unwrap_or(&[]);
-            let steps = (0..).map(|step: i64| time_ns.saturating_add(step * self.step_ns));
-            let rows = run.iter().zip(steps).take_while(|(found, step)| *found == step).count();
-            let to = at + rows.max(1);
+            // Rows of steps that follow one another.
+            let (mut to, mut next_ns) = (at + 1, self.grid.around(time_ns).1);
+            while batch.times_ns.get(to) == Some(&next_ns) {
+                next_ns = self.grid.around(next_ns).1;
+                to += 1;
+            }
             if !gather.take(name, batch, at..to, &mut *each)? {
                 return Ok(false);
             }
-            let last_ns = batch.times_ns.get(to - 1).copied().unwrap_or(time_ns);
-            self.next_ns = last_ns.saturating_add(self.step_ns);
+            self.next_ns = next_ns;
             if self.fill == Fill::Previous {
                 self.last = Last::of(&batch.values, to - 1);
             }
@@ -148,11 +146,7 @@ impl Filler {
             let mut times = Vec::new();
             while self.next_ns < time_ns && times.len() < PIECE {
                 times.push(self.next_ns);
-                let Some(next_ns) = self.next_ns.checked_add(self.step_ns) else {
-                    self.next_ns = i64::MAX;
-                    break;
-                };
-                self.next_ns = next_ns;
+                self.next_ns = self.grid.around(self.next_ns).1;
             }
             let rows = times.len();
             let taken = match &self.last {

@@ -9,6 +9,7 @@ mod arrow_c;
 mod attached;
 mod background;
 mod batch;
+mod calendar;
 mod column;
 mod errors;
 mod fill;

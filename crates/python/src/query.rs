@@ -6,6 +6,7 @@
 
 use crate::background::{self, Waiting};
 use crate::batch::Batch;
+use crate::calendar::Grid;
 use crate::fill::{Fill, Filler};
 use crate::gather::Gather;
 use crate::process::Process;
@@ -43,7 +44,7 @@ pub struct Query {
     pub(crate) selection: Arc<Selection>,
     pub(crate) query: baro_store::Query,
     /// What steps without a sample get; `None`: they have no row.
-    pub(crate) fill: Option<Fill>,
+    pub(crate) fill: Option<(Fill, Grid)>,
     /// Rows that are readable are handed out, whatever was met beside them.
     pub(crate) keep_damaged: bool,
     pub(crate) process: Process,
@@ -116,7 +117,8 @@ impl Query {
             if of_one {
                 gather = gather.of_one().map_err(|error| errors::arrow("query", &error))?;
             }
-            let filler = self.fill.and_then(|fill| Filler::new(fill, &query));
+            let filler = self.fill.clone();
+            let filler = filler.map(|(fill, grid)| Filler::new(fill, grid, query.interval));
             background::start(move || {
                 let end = match read(&store, &selection, &query, part, (gather, filler), &send) {
                     Ok(Some(notes)) => Sent::End(met(&notes)),

@@ -2,6 +2,7 @@
 
 use crate::background;
 use crate::batch::Batch;
+use crate::calendar::Grid;
 use crate::fill::{Fill, STEPS_MAX};
 use crate::frames::Frames;
 use crate::gather::Kind;
@@ -9,9 +10,7 @@ use crate::process::Process;
 use crate::query::{Query, met};
 use crate::{errors, table};
 use baro_log::{open_folder, read_identity};
-use baro_store::{
-    Aggregate, Every, Interval, QueryNotes, Selection, Steps, Store as Inner, Values,
-};
+use baro_store::{Aggregate, Every, Interval, QueryNotes, Selection, Store as Inner, Values};
 use baro_sys::clock;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
@@ -177,7 +176,7 @@ impl Store {
         selectors: Option<Vec<String>>,
         start_ns: i64,
         end_ns: i64,
-        every: Option<(u64, String, Option<Vec<i64>>)>,
+        every: Option<Asked>,
         last: Option<usize>,
         limit: Option<u64>,
         fill: Option<Bound<'_, PyAny>>,
@@ -186,12 +185,15 @@ impl Store {
         let store = self.inner(py)?;
         let selection = Arc::new(selected(&store, selectors.as_deref())?);
         let mut query = baro_store::Query::raw(Interval { from_ns: start_ns, to_ns: end_ns });
-        if let Some((step_ns, name, bounds)) = every {
-            query.every = Some(Every { step_ns, aggregate: aggregate(&name)? });
-            query.steps = bounds.map(steps);
+        let mut grid = None;
+        if let Some(every) = every {
+            grid = every.grid()?;
+            let step_ns = grid.as_ref().map_or(0, |grid: &Grid| grid.length_ns.unsigned_abs());
+            query.every = Some(Every { step_ns, aggregate: aggregate(&every.aggregate)? });
+            query.steps = grid.as_ref().and_then(Grid::steps);
         }
         (query.last, query.limit) = (last, limit);
-        let fill = fill.map(|fill| filling(&fill, &query, &selection)).transpose()?;
+        let fill = fill.map(|fill| filling(&fill, grid, &query, &selection)).transpose()?;
         Ok(Query { store, selection, query, fill, keep_damaged, process: Process::this()? })
     }
 
@@ -239,28 +241,55 @@ impl Store {
     }
 }
 
+/// Which steps are asked for, and what becomes of their samples.
+#[derive(Debug, FromPyObject)]
+struct Asked {
+    /// The steps as a text, which may say some of the calendar.
+    text: Option<String>,
+    /// Their length, if they have one.
+    length_ns: Option<i64>,
+    aggregate: String,
+    zone: Option<String>,
+    offset_ns: i64,
+}
+
+impl Asked {
+    /// `None` where the whole interval is one step.
+    fn grid(&self) -> PyResult<Option<Grid>> {
+        if let Some(text) = &self.text
+            && let Some(grid) = Grid::of_calendar(text, self.zone.as_deref(), self.offset_ns)?
+        {
+            return Ok(Some(grid));
+        }
+        if let Some(zone) = &self.zone {
+            let wanted = "none but for steps of days, weeks, months and years, such as \"1d\"";
+            return Err(errors::value("zone", wanted, format!("{zone:?}")));
+        }
+        self.length_ns.map(|length_ns| Grid::fixed(length_ns, self.offset_ns)).transpose()
+    }
+}
+
 /// What steps without a sample get.
 fn filling(
     fill: &Bound<'_, PyAny>,
+    grid: Option<Grid>,
     query: &baro_store::Query,
     selection: &Selection,
-) -> PyResult<Fill> {
-    let every = query.every.filter(|every| every.step_ns > 0);
-    let Some(every) = every else {
+) -> PyResult<(Fill, Grid)> {
+    let (Some(grid), Some(every)) = (grid, query.every) else {
         return Err(errors::value("fill", "steps of time to be filled (every=)", "none"));
     };
     let Interval { from_ns, to_ns } = query.interval;
-    let step_ns = i64::try_from(every.step_ns).unwrap_or(i64::MAX);
     if from_ns != i64::MIN && to_ns != i64::MAX {
-        let steps = to_ns.saturating_sub(from_ns) / step_ns;
+        let steps = to_ns.saturating_sub(from_ns) / grid.length_ns;
         if steps > STEPS_MAX {
             return Err(errors::value("every", &format!("at most {STEPS_MAX} steps"), steps));
         }
     }
     if let Ok(name) = fill.cast::<PyString>() {
         return match &*name.to_cow()? {
-            "null" => Ok(Fill::Nothing),
-            "previous" => Ok(Fill::Previous),
+            "null" => Ok((Fill::Nothing, grid)),
+            "previous" => Ok((Fill::Previous, grid)),
             other => {
                 let wanted = "\"null\", \"previous\" or a number";
                 Err(errors::value("fill", wanted, format!("{other:?}")))
@@ -283,16 +312,7 @@ fn filling(
             return Err(errors::value("fill", "a number of the type of each series", found));
         }
     }
-    Ok(Fill::Number(number))
-}
-
-/// Steps that begin at each of `bounds`, which rise and cover what is asked.
-fn steps(bounds: Vec<i64>) -> Steps {
-    Steps::new(move |time_ns| {
-        let behind = bounds.partition_point(|bound| *bound <= time_ns);
-        let begin = behind.checked_sub(1).and_then(|at| bounds.get(at));
-        (begin.copied().unwrap_or(i64::MIN), bounds.get(behind).copied().unwrap_or(i64::MAX))
-    })
+    Ok((Fill::Number(number), grid))
 }
 
 /// A value of any type.

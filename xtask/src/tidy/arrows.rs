@@ -109,9 +109,10 @@ const TABLE: &[Row] = &[
     Row { package: "barograph",
           in_house: &["baro-plain", "baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store"],
           in_house_tests: &[], third_party: &[] },
-    // The wheel: nothing of the command line, nor of the forms of export.
+    // The wheel: nothing of the command line, nor of the forms of export; of sources the calendar.
     Row { package: "baro-python",
-          in_house: &["barograph", "baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store"],
+          in_house: &["barograph", "baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-sources",
+                      "baro-store"],
           in_house_tests: &[],
           third_party: &[("pyo3", "the interface of Python, one build for all its versions from 3.10 on"),
                          ("arrow-array", "columns as Arrow's C interfaces hand them out"),

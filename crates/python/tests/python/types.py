@@ -108,3 +108,22 @@ with barograph.open(folder + "/store") as store:
     same(filled("null"), (list(range(8)), [None, None, 7, None, None, 1, 2, None]), "or a null")
     same(filled("previous"), (list(range(8)), [None, None, 7, 7, 7, 1, 2, 2]), "or the value before")
     same(filled(-1, start=None, end=None), ([2, 3, 4, 5, 6], [7, -1, -1, 1, 2]), "or a number")
+
+DAY = 86_400_000_000_000
+with barograph.Recorder(folder + "/store") as rec:
+    # 2026-03-28 to 2026-03-31, at noon in UTC; clocks in Berlin are set forward on the 29th.
+    noons = [20_540 * DAY + DAY // 2 + day * DAY for day in range(4)]
+    rec.push_many(rec.series("noons"), noons, [1.0] * 4)
+with barograph.open(folder + "/store") as store:
+
+    def begins(every, **options):
+        rows = store.query("noons", every=every, agg="count", **options)
+        return [(time - 20_540 * DAY) // 3_600_000_000_000 for batch in rows for time in batch.column("time").to_list()]
+
+    same(begins("1d", zone="Europe/Berlin"), [-1, 23, 46, 70], "days of a place have 23 hours, or 25")
+    same(
+        (begins("1w"), begins("1mo"), begins("24h", offset="6h")),
+        ([-5 * 24, 2 * 24], [-27 * 24], [6, 30, 54, 78]),
+        "weeks begin on Mondays; months; shifts",
+    )
+    same(begins("1d", zone="Europe/Berlin", fill=0, end="2026-04-02"), [-1, 23, 46, 70, 94, 118], "filled")
