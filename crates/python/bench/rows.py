@@ -3,7 +3,7 @@
 
     rows.py FOLDER [--out FILE] [--runs 5] [--samples 10000000] [--sensors 100000]
 
-Needs the wheel, numpy, pandas and polars. Stores are made in FOLDER once, with generated data, and kept.
+Needs the wheel, numpy, pandas, polars and duckdb; BARO names a `baro` that settles. Stores are made in FOLDER once, with generated data, and kept.
 Each measurement is a program of its own, so that its peak of memory is its own.
 """
 
@@ -88,6 +88,48 @@ def copied(what, path):
     return lambda: [column.copy() for column in columns], sum(column.nbytes for column in columns)
 
 
+def written(what, folder, runs):
+    """A frame of pandas with ten million rows, until it survives a power cut; each time into a new file."""
+    import shutil
+
+    import barograph
+    import numpy
+    import pandas
+
+    rows = 10_000_000
+    numbers = numpy.arange(rows)
+    times = pandas.to_datetime(BEGIN + numbers * 1_000_000, utc=True)
+    frame = pandas.DataFrame({"time": times, "temp": numpy.round(20 + 5 * numpy.sin(numbers / 1e5), 2)})
+
+    def by_barograph(place):
+        with barograph.Recorder(place, create="2G") as rec:
+            begin = time.perf_counter()
+            assert rec.write_frame(frame) == rows
+            rec.wait_durable(timeout=600)
+            return time.perf_counter() - begin
+
+    def by_duckdb(place):
+        import duckdb
+
+        connection = duckdb.connect(place)
+        connection.execute("create table samples (time timestamptz, temp double)")
+        source = frame
+        assert len(source) == rows
+        begin = time.perf_counter()
+        connection.execute("insert into samples select * from source")
+        connection.execute("checkpoint")
+        took = time.perf_counter() - begin
+        connection.close()
+        return took
+
+    seconds = []
+    for _ in range(runs):
+        place = f"{folder}/written-{what}"
+        seconds.append({"barograph": by_barograph, "duckdb": by_duckdb}[what](place))
+        shutil.rmtree(place) if os.path.isdir(place) else os.remove(place)
+    return {"seconds": seconds, "rows": rows}
+
+
 def child(what, path, runs):
     """Measures one thing; prints it."""
     import barograph
@@ -96,9 +138,9 @@ def child(what, path, runs):
         work, size = copied(what[5:], path)
         seconds, kept = timed(work, runs)
         return {"seconds": seconds, "bytes": size}
+    if what.startswith("write-"):
+        return written(what[6:], path, runs)
     store = barograph.open(path)
-    if what == "import":
-        raise SystemExit("measured from outside")
     if what in ("numpy", "pandas", "polars"):
         __import__(what)
         first = store.query("temp", limit=10)
@@ -162,6 +204,7 @@ def main():
         # In turn, so that a neighbour disturbs both sides.
         steps += [(what, one) for form in ("numpy", "pandas", "polars") for what in (form, f"copy-{form}")]
     steps += [("minutes", many), ("last", many)]
+    steps += [("write-barograph", given.folder), ("write-duckdb", given.folder)] * 2
     with open(given.out, "a") as out:
         for what, path in steps + [("import", "")]:
             if what == "import":
