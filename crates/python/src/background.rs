@@ -2,8 +2,10 @@
 //! waits. So an interrupt ends every wait at once; what the thread was at goes on and is thrown away.
 
 use crate::errors;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -71,5 +73,52 @@ impl<T: Send> Waiting<T> {
     /// The next, waited for as it is: by a caller that is not Python.
     pub(crate) fn next_anywhere(&mut self) -> Option<T> {
         self.0.as_ref().and_then(|receiver| receiver.recv().ok())
+    }
+}
+
+/// What one thread of Python at a time takes from, such as the rest of a query.
+///
+/// Invariant: an interrupt loses nothing of it, and a second thread is refused and not told that it is over.
+#[derive(Debug)]
+pub(crate) struct Rest<T>(Mutex<State<T>>);
+
+#[derive(Debug)]
+enum State<T> {
+    There(T),
+    Taken,
+    Over,
+}
+
+impl<T> Rest<T> {
+    pub(crate) fn new(rest: T) -> Self {
+        Rest(Mutex::new(State::There(rest)))
+    }
+
+    fn set(&self, state: State<T>) -> State<T> {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), state)
+    }
+
+    /// Takes one more by `next`, which says whether there may be others; `None` once it is over.
+    ///
+    /// # Errors
+    /// That of `next`; another thread is at it.
+    pub(crate) fn take<R>(
+        &self,
+        next: impl FnOnce(&mut T) -> (PyResult<Option<R>>, bool),
+    ) -> PyResult<Option<R>> {
+        match self.set(State::Taken) {
+            State::There(mut rest) => {
+                let (taken, more) = next(&mut rest);
+                self.set(if more { State::There(rest) } else { State::Over });
+                taken
+            }
+            State::Over => {
+                self.set(State::Over);
+                Ok(None)
+            }
+            State::Taken => Err(PyValueError::new_err(
+                "iterator: expected one thread at a time, found another that is taking from it",
+            )),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Frames of a channel: times and bytes, read as they are asked for.
 
-use crate::background::{self, Waiting};
+use crate::background::{self, Rest, Waiting};
 use crate::errors;
 use crate::process::Process;
 use baro_ondisk::Type;
@@ -8,8 +8,8 @@ use baro_store::{Filter, Interval, Notes, Reading, Store};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Frames that are read ahead: of 16 KiB each a megabyte.
 const AHEAD: usize = 64;
@@ -25,7 +25,7 @@ enum Sent {
 #[pyclass(frozen, module = "barograph")]
 #[derive(Debug)]
 pub struct Frames {
-    waiting: Mutex<Option<Waiting<Sent>>>,
+    rest: Rest<Waiting<Sent>>,
     process: Process,
 }
 
@@ -48,7 +48,7 @@ impl Frames {
                 Err(error) => Sent::Failed(error),
             });
         })?;
-        Ok(Frames { waiting: Mutex::new(Some(Waiting::new(receive))), process: Process::this()? })
+        Ok(Frames { rest: Rest::new(Waiting::new(receive)), process: Process::this()? })
     }
 }
 
@@ -60,23 +60,22 @@ impl Frames {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
         self.process.check("the frames")?;
-        let taken = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut waiting) = taken else { return Ok(None) };
-        match waiting.next(py)? {
-            Some(Sent::Frame(time_ns, bytes)) => {
-                *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
-                let bytes = PyBytes::new(py, &bytes);
-                let view = PyMemoryView::from(&bytes)?;
-                Ok(Some((time_ns, view.into_any())))
+        self.rest.take(|waiting| match waiting.next(py) {
+            // Interrupted: the next call goes on.
+            Err(interrupted) => (Err(interrupted), true),
+            Ok(Some(Sent::Frame(time_ns, bytes))) => {
+                let view = PyMemoryView::from(&PyBytes::new(py, &bytes));
+                (view.map(|view| Some((time_ns, view.into_any()))), true)
             }
-            Some(Sent::End(notes)) => match notes.damage.first() {
+            Ok(Some(Sent::End(notes))) => match notes.damage.first() {
                 Some(first) => {
-                    Err(errors::Damaged::new_err(format!("frames are missing: {first}")))
+                    let said = format!("frames are missing: {first}");
+                    (Err(errors::Damaged::new_err(said)), false)
                 }
-                None => Ok(None),
+                None => (Ok(None), false),
             },
-            Some(Sent::Failed(error)) => Err(errors::store(error)),
-            None => Err(errors::bug("the reading thread has ended by itself")),
-        }
+            Ok(Some(Sent::Failed(error))) => (Err(errors::store(error)), false),
+            Ok(None) => (Err(errors::bug("the reading thread has ended by itself")), false),
+        })
     }
 }

@@ -14,13 +14,15 @@ use baro_sys::clock;
 use barograph::{Attached, Producer, Refused, Time};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyMemoryView, PyString};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// Integers up to here are floats too.
 const EXACT: i64 = 1 << 53;
 /// Between two looks at what is durable.
 const PAUSE_NS: u64 = 1_000_000;
+/// The same where another thread has the ring.
+const LOCKED_NS: u64 = 20_000;
 
 /// A ring of this process, or one of a recorder elsewhere.
 #[derive(Debug)]
@@ -65,7 +67,17 @@ impl Pusher {
     pub(crate) fn with_ring<T>(&self, work: impl FnOnce(&mut Ring) -> T) -> PyResult<T> {
         // First: in a child the lock may be held by a thread that it does not have.
         self.process.check("the recorder")?;
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = loop {
+            match self.ring.try_lock() {
+                Ok(ring) => break ring,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                // Another thread pushes, for a moment, or asks a recorder elsewhere to declare: then the
+                // others of Python go on.
+                Err(TryLockError::WouldBlock) => {
+                    Python::attach(|py| py.detach(|| clock::sleep_ns(LOCKED_NS)));
+                }
+            }
+        };
         ring.as_mut().map(|ring| work(ring)).ok_or_else(|| errors::closed("the recorder"))
     }
 

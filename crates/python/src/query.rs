@@ -4,7 +4,7 @@
 //! Invariant: whoever gets rows gets all of them, or an exception that says what is missing, unless damage
 //! was to be left out. Held by `tests/python.rs`.
 
-use crate::background::{self, Waiting};
+use crate::background::{self, Rest, Waiting};
 use crate::batch::Batch;
 use crate::calendar::Grid;
 use crate::fill::{Fill, Filler};
@@ -20,8 +20,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that are read before a stream is handed out: what most answers are. Who takes the rest waits for
 /// it as it likes, with Python's lock or without.
@@ -284,9 +284,9 @@ impl Query {
 
     /// Rows in batches of at most `rows`, read as they are asked for.
     fn batches(&self, rows: usize) -> PyResult<Batches> {
-        let waiting = Mutex::new(Some(self.start(rows, false)?));
+        let rest = Rest::new(self.start(rows, false)?);
         let process = Process::this()?;
-        Ok(Batches { waiting, keep_damaged: self.keep_damaged, process })
+        Ok(Batches { rest, keep_damaged: self.keep_damaged, process })
     }
 
     /// A capsule with an Arrow stream of batches of at most `rows`.
@@ -362,7 +362,7 @@ impl Query {
 #[pyclass(frozen, module = "barograph._barograph")]
 #[derive(Debug)]
 pub struct Batches {
-    waiting: Mutex<Option<Reading>>,
+    rest: Rest<Reading>,
     keep_damaged: bool,
     process: Process,
 }
@@ -375,21 +375,17 @@ impl Batches {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         self.process.check("the query")?;
-        // Out of its place while it is waited for: the lock is never held then.
-        let taken = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut waiting) = taken else { return Ok(None) };
-        match waiting.next(py)? {
-            Some(Sent::Rows(rows)) => {
-                *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
-                Ok(Some(Batch::new(rows)))
-            }
-            Some(Sent::End(met)) => match judged(&met, self.keep_damaged) {
-                Some(said) => Err(errors::Damaged::new_err(said)),
-                None => Ok(None),
+        self.rest.take(|reading| match reading.next(py) {
+            // Interrupted: the next call goes on.
+            Err(interrupted) => (Err(interrupted), true),
+            Ok(Some(Sent::Rows(rows))) => (Ok(Some(Batch::new(rows))), true),
+            Ok(Some(Sent::End(met))) => match judged(&met, self.keep_damaged) {
+                Some(said) => (Err(errors::Damaged::new_err(said)), false),
+                None => (Ok(None), false),
             },
-            Some(Sent::Failed(failed)) => Err(failed.raised()),
-            None => Err(errors::bug("the reading thread has ended by itself")),
-        }
+            Ok(Some(Sent::Failed(failed))) => (Err(failed.raised()), false),
+            Ok(None) => (Err(errors::bug("the reading thread has ended by itself")), false),
+        })
     }
 }
 

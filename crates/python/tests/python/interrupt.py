@@ -49,6 +49,22 @@ times = array.array("q", range(1_000_000))
 # Random ones, since others would be packed.
 values = array.array("q", os.urandom(8 * len(times)))
 assert interrupted(lambda: full.push_many(series, times, values, timeout=600))
+batches = iter(barograph.open(folder + "/full").query("x").iter_batches(1000))
+seen = 0
+
+
+def take_all():
+    global seen
+    for batch in batches:
+        seen += len(batch)
+        time.sleep(0.001)
+
+
+# What comes after an interrupt goes on where it was.
+interrupted(take_all)
+take_all()
+whole = sum(len(batch) for batch in barograph.open(folder + "/full").query("x"))
+assert seen in (whole, whole - 1000), (seen, whole)
 print("ok: waiting for room")
 try:
     full.push_many(series, times, values, timeout=0.1)
