@@ -271,6 +271,8 @@ class Store:
             raise ValueError(f"damaged: expected \"raise\" or \"skip\", found {damaged!r}")
         if not isinstance(wide, bool):
             raise TypeError(f"wide: expected True or False, found {type(wide).__name__}")
+        if fill is not None and (last is not None or limit is not None):
+            raise ValueError("fill: expected none with last= or limit=, which count rows that are there")
         if wide and fill is not None:
             raise ValueError("fill: expected none in a wide query, whose rows have the times of all its series")
         query = self._store.ask(

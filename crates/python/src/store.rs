@@ -189,7 +189,14 @@ impl Store {
         if let Some(every) = every {
             grid = every.grid()?;
             let step_ns = grid.as_ref().map_or(0, |grid: &Grid| grid.length_ns.unsigned_abs());
-            query.every = Some(Every { step_ns, aggregate: aggregate(&every.aggregate)? });
+            let aggregate = aggregate(&every.aggregate)?;
+            // Of all that there is, texts are left out as `baro query` does; of what was named, nothing.
+            let mut columns = selection.columns().iter().filter(|_| selectors.is_some());
+            if let Some(column) = columns.find(|column| aggregate.result(column.kind).is_none()) {
+                let wanted = format!("count, first or last for texts, as {} has", column.name);
+                return Err(errors::value("agg", &wanted, format!("{:?}", every.aggregate)));
+            }
+            query.every = Some(Every { step_ns, aggregate });
             query.steps = grid.as_ref().and_then(Grid::steps);
         }
         (query.last, query.limit) = (last, limit);
