@@ -3,6 +3,7 @@
 import array
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -16,7 +17,7 @@ temp = rec.series("temp")
 rec.push(temp, 1.0)
 
 
-def interrupted(call):
+def interrupted(call, turns=[]):
     """Whether an interrupt ends `call`, and another thread counts meanwhile."""
     counted, over = [0], threading.Event()
 
@@ -37,6 +38,7 @@ def interrupted(call):
     finally:
         over.set()
         thread.join()
+        turns.append(counted[0])
     return False
 
 
@@ -49,6 +51,23 @@ times = array.array("q", range(1_000_000))
 # Random ones, since others would be packed.
 values = array.array("q", os.urandom(8 * len(times)))
 assert interrupted(lambda: full.push_many(series, times, values, timeout=600))
+PROGRAM = """
+import barograph, sys
+rec = barograph.Recorder(sys.argv[1], create="8M")
+rec.allow_attach()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+command = [sys.executable, "-W", "ignore", "-c", PROGRAM, folder + "/elsewhere"]
+other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+assert other.stdout.readline() == "ready\n"
+rig = barograph.attach(folder + "/elsewhere", timeout=60)
+other.send_signal(signal.SIGSTOP)
+# Nobody answers: who does not look for an interrupt waits a minute.
+turns = []
+assert interrupted(lambda: rig.series("new"), turns)
+assert turns[0] < 4000, turns
+other.kill()
 batches = iter(barograph.open(folder + "/full").query("x").iter_batches(1000))
 seen = 0
 
@@ -65,7 +84,7 @@ interrupted(take_all)
 take_all()
 whole = sum(len(batch) for batch in barograph.open(folder + "/full").query("x"))
 assert seen in (whole, whole - 1000), (seen, whole)
-print("ok: waiting for room")
+print("ok: waiting for room, and for another process")
 try:
     full.push_many(series, times, values, timeout=0.1)
 except barograph.RingFull as error:
