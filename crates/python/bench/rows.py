@@ -76,8 +76,9 @@ def timed(work, runs):
     return seconds, kept
 
 
-def copied(what, path):
-    """The same columns, copied into fresh memory."""
+def copied(what, path, pages):
+    """The same columns, copied into fresh memory: by numpy, which asks for large pages, or by Python, which
+    does not."""
     import barograph
     import numpy
 
@@ -85,7 +86,10 @@ def copied(what, path):
     columns = [numpy.asarray(batches[0].column(name)) for name in ("time", "value")]
     if what != "numpy":
         columns.append(numpy.asarray(batches[0].column("series")))
-    return lambda: [column.copy() for column in columns], sum(column.nbytes for column in columns)
+    size = sum(column.nbytes for column in columns)
+    if pages == "ordinary":
+        return lambda: [bytearray(column.view("i4").data) for column in columns], size
+    return lambda: [column.copy() for column in columns], size
 
 
 def written(what, folder, runs):
@@ -135,7 +139,8 @@ def child(what, path, runs):
     import barograph
 
     if what.startswith("copy-"):
-        work, size = copied(what[5:], path)
+        _, form, pages = what.split("-")
+        work, size = copied(form, path, pages)
         seconds, kept = timed(work, runs)
         return {"seconds": seconds, "bytes": size}
     if what.startswith("write-"):
@@ -202,7 +207,7 @@ def main():
     steps = []
     for _ in range(2):
         # In turn, so that a neighbour disturbs both sides.
-        steps += [(what, one) for form in ("numpy", "pandas", "polars") for what in (form, f"copy-{form}")]
+        steps += [(what, one) for form in ("numpy", "pandas", "polars") for what in (form, f"copy-{form}-large", f"copy-{form}-ordinary")]
     steps += [("minutes", many), ("last", many)]
     steps += [("write-barograph", given.folder), ("write-duckdb", given.folder)] * 2
     with open(given.out, "a") as out:
