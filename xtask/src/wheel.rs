@@ -28,5 +28,7 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     let script = root().join("crates/python/wheel.py");
     let pack = Cmd::new("python3").arg(&script.to_string_lossy()).arg(&library.to_string_lossy());
     let pack = pack.arg(&target_dir().join("wheels").to_string_lossy());
-    Ok(PathBuf::from(pack.output()?.trim()))
+    let said =
+        pack.output().map_err(|error| format!("{error} (apt-get install python3 binutils)"))?;
+    Ok(PathBuf::from(said.trim()))
 }
