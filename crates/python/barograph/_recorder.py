@@ -7,9 +7,9 @@ import os
 import warnings
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple, Type, Union
 
-from . import _barograph, _times
+from . import _barograph, _columns, _times
 from ._barograph import Channel, Series
 from ._errors import Forked, Lost, NotDurable, ReservationWarning
 from ._store import _path
@@ -42,114 +42,11 @@ def _type_name(kind: str) -> str:
     return _TYPES[kind]
 
 
-def _text(name: str, value: str) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name}: expected a text, found {type(value).__name__}")
-    return value
-
-
-def _times_column(times: Any) -> Tuple[Any, int]:
-    """A column of times as native code takes it, and the nanoseconds of its unit."""
-    dtype: Any = getattr(times, "dtype", None)
-    if getattr(dtype, "kind", None) == "M" and hasattr(times, "to_numpy"):
-        if getattr(dtype, "tz", None) is not None:
-            # To an array of numpy as they are; with a zone they would be objects.
-            times = getattr(times, "dt", times).tz_convert("UTC")
-            times = getattr(times, "dt", times).tz_localize(None)
-        times = times.to_numpy()
-        dtype = times.dtype
-    if getattr(dtype, "kind", None) == "M" and hasattr(times, "view"):
-        import numpy
-
-        unit, count = numpy.datetime_data(dtype)
-        units = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-        if unit not in units:
-            raise ValueError(f"times_ns: expected datetime64 in ns, us, ms or s, found {unit}")
-        if numpy.isnat(times).any():
-            row = int(numpy.isnat(times).argmax())
-            raise ValueError(f"times_ns: expected a time in each row, found NaT in row {row}")
-        return times.view("int64"), units[unit] * count
-    return _column("times_ns", times), 1
-
-
-def _column(name: str, values: Any) -> Any:
-    """A column as native code takes it."""
-    if isinstance(values, (str, bytes)):
-        raise TypeError(f"{name}: expected a column of values, found {type(values).__name__}")
-    if isinstance(values, (list, tuple)):
-        return _list_column(name, values)
-    dtype = getattr(values, "dtype", None)
-    if type(values).__module__.partition(".")[0] == "pandas" and dtype is not None:
-        # Its own Arrow columns need pyarrow.
-        if getattr(dtype, "kind", "O") in "fiub":
-            return values.to_numpy(dtype=getattr(dtype, "numpy_dtype", dtype))
-        return _list_column(name, list(values))
-    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
-        return values
-    if getattr(dtype, "kind", None) in ("O", "U", "T"):
-        return _list_column(name, values.tolist())
-    return values
-
-
-def _list_column(name: str, values: Sequence[Any]) -> Any:
-    import array
-
-    kinds = {type(value) for value in values}
-    if not kinds or kinds <= {str, type(None)} and str in kinds:
-        return list(values)
-    for kind, code in ((bool, "b"), (int, "q"), (float, "d")):
-        if kinds == {kind}:
-            try:
-                column = array.array(code, values)
-            except OverflowError:
-                raise ValueError(f"{name}: expected integers of 64 bits, found a larger one") from None
-            return memoryview(column).cast("B").cast("?") if kind is bool else column
-    if kinds == {int, float}:
-        return array.array("d", values)
-    found = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise TypeError(f"{name}: expected values of one type (float, int, bool or str), found {found}")
-
-
 class _Roles:
     """Which columns of a table are what."""
 
     def __init__(self, time: str, series: Optional[str], values: Optional[List[str]]) -> None:
         self.time, self.series, self.values = time, series, values
-
-
-def _pandas_parts(
-    data: Any, time: str, series: Optional[str], values: List[str]
-) -> Iterator[Tuple[str, str, Any, Any]]:
-    """Name of the series, name of the column, times and values of each series in a DataFrame."""
-    for value in values:
-        column = data[value]
-        # NaN of a plain float is a value; what has no value is none.
-        there = None if column.dtype.kind in "fiubM" and not hasattr(column.array, "_mask") else column.notna()
-        rows = data if there is None or there.all() else data[there]
-        if series is None:
-            yield value, value, rows[time], rows[value]
-            continue
-        if rows[series].isna().any():
-            raise ValueError(f"{series}: expected a name in each row, found none in some")
-        for name, group in rows.groupby(series, sort=False, observed=True):
-            yield _text(series, name), value, group[time], group[value]
-
-
-def _pandas_kind(name: str, column: Any) -> str:
-    """The type of series that a column of pandas is pushed to."""
-    dtype = column.dtype
-    kinds = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}
-    if dtype.kind in kinds:
-        return kinds[dtype.kind]
-    categories = getattr(dtype, "categories", None)
-    if categories is not None:
-        return _pandas_kind(name, categories)
-    if dtype.kind in ("O", "U") or dtype.name in ("str", "string"):
-        for row, value in enumerate(column):
-            if not isinstance(value, str):
-                raise TypeError(f"{name}: expected texts in a column of objects, found {type(value).__name__} in row {row}")
-        return "text"
-    raise TypeError(f"{name}: expected numbers, truth values or texts, found {dtype}")
 
 
 class _Pushes:
@@ -177,12 +74,12 @@ class _Pushes:
         Raises:
             ValueError: the name is in use with another type, or too long.
         """
-        return self.group([_text("name", name)], unit=unit, type=type)[0]
+        return self.group([_columns.text("name", name)], unit=unit, type=type)[0]
 
     def group(self, names: Sequence[str], *, unit: str = "", type: str = "float64") -> List[Series]:
         """Several series of one type and unit: see `series`."""
-        names = [_text("names", name) for name in names]
-        found: List[Series] = self.declare(names, _text("unit", unit), _type_name(type))
+        names = [_columns.text("names", name) for name in names]
+        found: List[Series] = self.declare(names, _columns.text("unit", unit), _type_name(type))
         return found
 
     def channel(self, name: str, *, layout: str = "") -> Channel:
@@ -198,7 +95,7 @@ class _Pushes:
         Raises:
             ValueError: the layout is not understood, or another one than that declared.
         """
-        found: Channel = self.declare_channel(_text("name", name), _text("layout", layout))
+        found: Channel = self.declare_channel(_columns.text("name", name), _columns.text("layout", layout))
         return found
 
     def push_many(
@@ -220,9 +117,9 @@ class _Pushes:
             TypeError, ValueError: a column does not fit; nothing was pushed.
             RingFull: no room in time; the text says how many samples were pushed.
         """
-        column, unit_ns = _times_column(times_ns)
+        column, unit_ns = _columns.times_column(times_ns)
         timeout_ns = _times.seconds_ns("timeout", timeout, _MINUTE_NS)
-        pushed: int = self.push_columns(series, column, unit_ns, _column("values", values), timeout_ns)
+        pushed: int = self.push_columns(series, column, unit_ns, _columns.column("values", values), timeout_ns)
         return pushed
 
     def write_frame(
@@ -257,12 +154,12 @@ class _Pushes:
             RingFull: no room in time.
         """
         for name, given in (("time", time), ("series", series or "")):
-            _text(name, given)
+            _columns.text(name, given)
         if isinstance(value, str):
             value = [value]
-        values = None if value is None else [_text("value", one) for one in value]
+        values = None if value is None else [_columns.text("value", one) for one in value]
         timeout_ns = _times.seconds_ns("timeout", timeout, _MINUTE_NS)
-        unit = _text("unit", unit)
+        unit = _columns.text("unit", unit)
 
         def declare(names: List[str], kind: str) -> List[Series]:
             found: List[Series] = self.declare(names, unit, kind)
@@ -291,14 +188,14 @@ class _Pushes:
         parts = _barograph.roles_of(names, _Roles(*roles))
         # All columns before any is pushed.
         taken = [
-            (name, times, _pandas_kind(column_name, values), values)
-            for name, column_name, times, values in _pandas_parts(data, *parts)
+            (name, times, _columns.pandas_kind(column_name, values), values)
+            for name, column_name, times, values in _columns.pandas_parts(data, *parts)
         ]
         pushed = 0
         for name, times, kind, values in taken:
             series = declare([name], kind)[0]
-            column, unit_ns = _times_column(times)
-            pushed += self.push_columns(series, column, unit_ns, _column(name, values), timeout_ns)
+            column, unit_ns = _columns.times_column(times)
+            pushed += self.push_columns(series, column, unit_ns, _columns.column(name, values), timeout_ns)
         return pushed
 
     def wait_durable(self, sequence: Optional[int] = None, *, timeout: Optional[_times.Duration] = 60.0) -> None:
