@@ -70,7 +70,7 @@ fn holds(name: &str, wanted: usize) {
 
 #[test]
 fn every_type_comes_back_from_python() {
-    holds("types.py", 16);
+    holds("every_type.py", 16);
 }
 
 #[test]
