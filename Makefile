@@ -4,7 +4,7 @@ RUN := $(SETUP) cargo --locked
 BUILD := $(SETUP) --build cargo --locked
 BARO := $(SETUP) --build "$${CARGO_TARGET_DIR:-target}/release/baro"
 
-.PHONY: help demo test test-full release install fmt lint bench lab lab-papers clean
+.PHONY: help wheel demo test test-full release install fmt lint bench lab lab-papers clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -17,6 +17,9 @@ install: ## build and install baro below PREFIX=/usr/local, with man pages and c
 	@[ -n "$${SUDO_USER:-}" ] && [ -x "$${CARGO_TARGET_DIR:-target}/release/baro" ] || \
 		{ $(BUILD) build --release -p baro-cli -p baro-listen -p baro-preload && $(BUILD) build --release -p baro-serve; }
 	@PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install.sh "$${CARGO_TARGET_DIR:-$$PWD/target}/release"
+
+wheel: ## the Python package, in target/wheels (five minutes)
+	@$(BUILD) xtask wheel
 
 demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute)
 	@$(BUILD) build --release -p baro-cli

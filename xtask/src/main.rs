@@ -21,6 +21,7 @@ mod shell;
 mod sim;
 mod tidy;
 mod tiers;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ cargo xtask sim --seed N [--count M]
                               repeat seeds of the crash tests, one of them with a log
 cargo xtask dist              baro, baro-lab and the interposer as they are handed out: stripped,
                               with their debug information beside them
+cargo xtask wheel             the Python package, in wheels/ of the target folder
 cargo xtask deb [--version V] [--out FOLDER]
                               the Debian package
 cargo xtask deb test          the package in a clean Debian: installed, used, upgraded, removed
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         ["probes"] => probes::run(),
         ["sim", rest @ ..] => sim::run(rest),
         ["dist"] => dist::run(),
+        ["wheel"] => wheel::run(),
         ["deb", rest @ ..] => deb::run(rest),
         ["results", rest @ ..] => results::run(rest),
         ["help" | "--help" | "-h"] => {

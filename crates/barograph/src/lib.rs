@@ -95,7 +95,7 @@ pub use open::Opening;
 pub use producer::Producer;
 pub use query::{Column, Columns, Query, Value};
 pub use recorder::{Closed, Recorder};
-pub use series::{Channel, Group, Kind, Series};
+pub use series::{Channel, Group, Kind, SAMPLES_MAX, Series};
 pub use store::Store;
 pub use time::Time;
 

@@ -1,8 +1,8 @@
 //! The side that must not wait.
 
-use crate::series::{Number, Pushed};
+use crate::series::{Number, Pushed, SAMPLES_MAX, Timed};
 use crate::{Channel, Error, Group, Kind, Result, Series, Time};
-use baro_recorder::Refused;
+use baro_recorder::{Refused, Waits};
 use baro_sys::clock;
 use std::time::Duration;
 
@@ -44,6 +44,22 @@ impl Producer {
         T::push_row(&mut self.inner, &group.ids, time.into().ns(), values)
     }
 
+    /// Pushes up to [`SAMPLES_MAX`] samples of one series, each with its time in nanoseconds since the
+    /// Unix epoch, in any order, as one record.
+    ///
+    /// # Errors
+    /// See [`Refused`]: also if there are none, too many, or not as many times as values.
+    pub fn samples<T: Kind + Timed>(
+        &mut self,
+        series: Series<T>,
+        times_ns: &[i64],
+        values: &[T],
+    ) -> std::result::Result<u64, Refused> {
+        let ids = [series.id; SAMPLES_MAX];
+        let Some(ids) = ids.get(..values.len()) else { return Err(Refused::Uneven) };
+        T::push_timed(&mut self.inner, ids, times_ns, values)
+    }
+
     /// Pushes a frame of bytes.
     ///
     /// # Errors
@@ -68,6 +84,50 @@ impl Producer {
     #[must_use]
     pub fn durable(&self) -> u64 {
         self.inner.durable()
+    }
+
+    /// Whether the ring has room for a record of so many bytes, or for so many
+    /// bytes each. For who can wait, such as one that copies a table. Does not block.
+    #[must_use]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.inner.free_bytes() >= baro_recorder::Producer::record_bytes(bytes.saturating_add(64))
+    }
+
+    /// Says that this producer waits for room from now on, or that it does not: what one who waits has
+    /// pushed is not recycled before it is settled into runs. Does not block.
+    pub fn waits_for_room(&self, waits: bool) {
+        self.inner.wait_for_room(if waits { Waits::WhileSettled } else { Waits::Not });
+    }
+
+    /// Why the recorder writes nothing now, in a sentence; `None` if it does. Does not block.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let told = self.inner.told();
+        let said = told.trouble.to_string();
+        match (said.is_empty(), told.settling_stopped) {
+            (true, _) => None,
+            (false, true) => Some(format!("{said}; nobody settles any more")),
+            (false, false) => Some(said),
+        }
+    }
+
+    /// Records of this ring that were refused: because it was full, and because they were too large.
+    #[must_use]
+    pub fn refused(&self) -> (u64, u64) {
+        let report = self.inner.report();
+        (report.refused_full, report.refused_large)
+    }
+
+    /// Bytes of the largest record that the ring takes.
+    #[must_use]
+    pub fn frame_max(&self) -> usize {
+        self.inner.record_bytes_max()
+    }
+
+    /// Whether the recorder has ended.
+    #[must_use]
+    pub fn closed(&self) -> bool {
+        self.inner.closed()
     }
 
     /// Waits until all that was pushed is durable. Not for a thread that must not wait.

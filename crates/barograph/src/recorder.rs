@@ -1,7 +1,7 @@
 //! A store opened for recording.
 
 use crate::series::Pushed;
-use crate::settling::Settles;
+use crate::settling::{Settles, settle_the_rest};
 use crate::{Channel, Error, Group, Kind, Opening, Producer, Result, Series};
 use baro_ondisk::{Layout, Type};
 use std::path::Path;
@@ -93,13 +93,20 @@ impl Recorder {
         self.inner.as_ref().map_or_else(Vec::new, |inner| inner.opening().reservations())
     }
 
+    /// Records that are lost so far: refused, given up, or durable once and not there any more.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.inner.as_ref().map_or(0, |inner| inner.lost())
+    }
+
     /// What has been found wrong while recording so far, in sentences.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         self.inner.as_ref().map_or_else(Vec::new, |inner| inner.complaints())
     }
 
-    /// Makes durable what is in the rings, and ends. Pushes are refused from now on.
+    /// Makes durable what is in the rings, and ends. Pushes are refused from now on. Blocks for the disk,
+    /// longer where more than half of the log is not settled yet: then that is settled.
     #[must_use = "it says whether anything was lost"]
     pub fn close(mut self) -> Closed {
         let ended = self.end();
@@ -107,11 +114,14 @@ impl Recorder {
     }
 
     fn end(&mut self) -> Option<baro_recorder::Closed> {
-        if let Some(settles) = self.settles.take() {
-            settles.end();
-        }
+        let settled = self.settles.take().map(Settles::end);
         // The only one left: the thread that had the other has ended.
-        self.inner.take().and_then(Arc::into_inner).map(baro_recorder::Recorder::close)
+        let inner = self.inner.take().and_then(Arc::into_inner);
+        let closed = inner.map(baro_recorder::Recorder::close);
+        if let (Some(path), Some(closed)) = (&settled, &closed) {
+            settle_the_rest(path, &closed.status);
+        }
+        closed
     }
 }
 

@@ -29,8 +29,22 @@ mod sealed {
             values: &[Self],
         ) -> Result<u64, Refused>;
     }
+
+    /// Those of which a record holds many, each with a time of its own.
+    pub trait Timed: Pushed + Copy {
+        fn push_timed(
+            producer: &mut Producer,
+            series: &[u32],
+            times_ns: &[i64],
+            values: &[Self],
+        ) -> Result<u64, Refused>;
+    }
 }
-pub(crate) use sealed::{Number, Pushed};
+pub(crate) use sealed::{Number, Pushed, Timed};
+
+/// Samples of one series that go into one record at most: see
+/// [`Producer::samples`](crate::Producer::samples).
+pub const SAMPLES_MAX: usize = 1024;
 
 /// A type of values: `f64`, `i64`, `bool`, and `String`, of which `&str` are pushed.
 pub trait Kind: Pushed {}
@@ -61,6 +75,16 @@ macro_rules! number {
                 producer.push_samples(time_ns, series, values)
             }
         }
+        impl Timed for $kind {
+            fn push_timed(
+                producer: &mut Producer,
+                series: &[u32],
+                times_ns: &[i64],
+                values: &[$kind],
+            ) -> Result<u64, Refused> {
+                producer.push_batch(times_ns, series, values)
+            }
+        }
         impl Kind for $kind {}
     };
 }
@@ -78,6 +102,19 @@ impl Pushed for bool {
         value: bool,
     ) -> Result<u64, Refused> {
         producer.push_sample(series, time_ns, i64::from(value))
+    }
+}
+impl Timed for bool {
+    fn push_timed(
+        producer: &mut Producer,
+        series: &[u32],
+        times_ns: &[i64],
+        values: &[bool],
+    ) -> Result<u64, Refused> {
+        let mut words = [0_i64; SAMPLES_MAX];
+        let Some(words) = words.get_mut(..values.len()) else { return Err(Refused::Uneven) };
+        words.iter_mut().zip(values).for_each(|(word, value)| *word = i64::from(*value));
+        producer.push_batch(times_ns, series, words)
     }
 }
 impl Kind for bool {}
@@ -145,6 +182,11 @@ impl<T: Kind> Group<T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
+    }
+
+    /// Each of them, in the order in which they were asked for.
+    pub fn series(&self) -> impl Iterator<Item = Series<T>> {
+        self.ids.iter().map(|id| Series::new(*id))
     }
 }
 

@@ -229,3 +229,21 @@ fn damage_is_told_wherever_it_is_met() {
     let (left, damage) = rows();
     assert!(left < 6 && damage.is_some_and(|said| said.contains("00000000.seg")), "{left}");
 }
+
+/// Each life starts a segment, and none is long enough for the settling beside it.
+#[test]
+fn many_short_lives_lose_nothing() {
+    let folder = Folder::new("lives");
+    for life in 0..30_i64 {
+        let opening = Recorder::create_or_open(folder.store()).size(8 << 20).recycle();
+        let recorder = opening.open().unwrap();
+        let series = recorder.series::<i64>("life", "").unwrap();
+        let mut push = recorder.producer().unwrap();
+        push.sample(series, life, life).unwrap();
+        drop(push);
+        assert_eq!(recorder.close().lost(), 0, "life {life}");
+    }
+    let store = Store::open(folder.store()).unwrap();
+    let column = store.query("life").columns().unwrap().next().unwrap().unwrap();
+    assert_eq!(column.i64s().unwrap(), (0..30).collect::<Vec<_>>());
+}

@@ -1,7 +1,7 @@
 //! The full steps: what each runs, which paths it guards, and how long it takes on two processors.
 
 use crate::ci::{Outcome, moved_tests};
-use crate::{boards, deb, dist, lab, peers};
+use crate::{boards, deb, dist, lab, peers, wheel};
 
 /// One full step.
 pub(super) struct Step {
@@ -52,6 +52,15 @@ pub(super) const STEPS: &[Step] = &[
         packages: &["baro-sources", "baro-store"],
         paths: &["crates/cli/tests/peers", "scripts/peers.sh", "xtask/src/peers.rs"],
         run: peers::step,
+    },
+    Step {
+        name: "python",
+        what: "the wheel beside pandas, Polars, pyarrow, DuckDB, nanoarrow and arro3, and its types",
+        // Of which 400 build the wheel.
+        seconds: 600,
+        packages: &["baro-python"],
+        paths: &["docs/python.md", "xtask/src/wheel", "xtask/src/wheel.rs"],
+        run: wheel::step,
     },
     Step {
         name: "lab",

@@ -9,8 +9,13 @@ use crate::tiers::Moved;
 pub(super) const CHECK: &str = "tiers";
 
 /// Commands that only full steps run.
-const FULL: &[&str] =
-    &["cargo xtask lab test", "cargo xtask boards", "cargo xtask deb test", "cargo xtask dist"];
+const FULL: &[&str] = &[
+    "cargo xtask lab test",
+    "cargo xtask boards",
+    "cargo xtask deb test",
+    "cargo xtask dist",
+    "cargo xtask full python",
+];
 
 pub(super) fn tiers(tree: &Tree) -> Vec<Finding> {
     let moved = match tree.text(Moved::FILE).map(Moved::parse) {
