@@ -239,15 +239,16 @@ class Store:
             every: one value for each step of this length: ``"1m"``, ``"1h30m"``, or a timedelta. Steps begin
                 at multiples since 1970. ``"1d"``, ``"1w"``, ``"1mo"``, ``"1y"`` and multiples of them are
                 those of the calendar. A step without a sample has no row.
-            agg: how the samples of a step become a value: mean, min, max, sum, count, first, last, p99.
-                Without `every` over the whole interval.
+            agg: how the samples of a step become a value: mean, min, max, sum, count, first, last, median,
+                p99 or another percentile such as p99.9, stddev, increase, rate, delta, time-mean. Without
+                `every` over the whole interval.
             zone: whose calendar: ``"UTC"``, ``"+01:00"``, or a place such as ``"Europe/Berlin"``.
             offset: lets steps begin so much later: ``"6h"``.
             last: the newest so many rows of each series.
             limit: at most so many rows in all.
-            fill: what a step without a sample gets: ``"null"``, ``"previous"`` (the value before it in the
-                interval), or a number. From `start` to `end`, or from the first to the last row of a series.
-                A series without a row stays without. None: such a step has no row.
+            fill: what a step without a sample gets: ``"null"``, ``"previous"`` (the value before it, also from
+                before `start`), or a number. From `start` to `end`, or from the first to the last row of a
+                series. With ``"null"`` and a number a series without a row stays without. None: such a step has no row.
             wide: a row for each time, and a column for each series, with nulls where one has no value.
             damaged: ``"raise"``: an exception if rows are missing; ``"skip"``: the others are handed out.
 

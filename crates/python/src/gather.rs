@@ -407,7 +407,7 @@ fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>, filled: bool
     }
     let mut metadata = HashMap::new();
     if let Some(every) = every {
-        metadata.insert("barograph:aggregate".to_owned(), every.aggregate.name().to_owned());
+        metadata.insert("barograph:aggregate".to_owned(), every.aggregate.name().into_owned());
         metadata.insert("barograph:every_ns".to_owned(), every.step_ns.to_string());
     }
     Arc::new(Schema::new_with_metadata(fields, metadata))
@@ -429,5 +429,7 @@ pub(crate) fn with_unit<'a>(
     if unit.is_empty() || is_count || !units.all(|other| other == unit) {
         return field;
     }
-    field.with_metadata(HashMap::from([("unit".to_owned(), unit.to_owned())]))
+    let rate = every.is_some_and(|every| every.aggregate == Aggregate::Rate);
+    let unit = if rate { format!("{unit}/s") } else { unit.to_owned() };
+    field.with_metadata(HashMap::from([("unit".to_owned(), unit)]))
 }

@@ -104,10 +104,9 @@ fn selected(store: &Inner, selectors: Option<&[String]>) -> PyResult<Selection> 
 }
 
 fn aggregate(name: &str) -> PyResult<Aggregate> {
-    let found = Aggregate::ALL.into_iter().find(|one| one.name() == name);
-    found.ok_or_else(|| {
-        let all = Aggregate::ALL.map(Aggregate::name).join(", ");
-        errors::value("agg", &format!("one of {all}"), format!("{name:?}"))
+    Aggregate::of_name(name).ok_or_else(|| {
+        let all = Aggregate::ALL.map(|one| one.name().into_owned()).join(", ");
+        errors::value("agg", &format!("one of {all}, or another percentile"), format!("{name:?}"))
     })
 }
 
@@ -201,6 +200,10 @@ impl Store {
         }
         (query.last, query.limit) = (last, limit);
         let fill = fill.map(|fill| filling(&fill, grid, &query, &selection)).transpose()?;
+        if matches!(fill, Some((Fill::Previous, _))) {
+            // The store knows what was before the interval; texts are filled here.
+            query.fill = Some(baro_store::Fill::Previous);
+        }
         Ok(Query { store, selection, query, fill, keep_damaged, process: Process::this()? })
     }
 
