@@ -5,10 +5,9 @@ use super::beside;
 use crate::failure::{Outcome, Result};
 use baro_command::listen::{Listen, TokenCommand};
 use baro_sys::tcp::is_loopback;
-use baro_sys::{clock, files, termination};
+use baro_sys::{clock, termination};
 use clap::Args;
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
