@@ -54,7 +54,7 @@ impl Evaluation<'_> {
                 if label.is_empty() {
                     return execution("invalid label name \"\"");
                 }
-                Ok(Value::Vector(counted(&series, &groups, times, &label)))
+                self.counted(&series, &groups, times, &label).map(Value::Vector)
             }
             _ => unsupported(format!("the aggregation {name}")),
         }
@@ -157,28 +157,42 @@ fn ranked(
     Ok(series)
 }
 
-/// How many series have each value, which becomes a label.
-fn counted(series: &[Series], groups: &[Group], times: &Times, label: &str) -> Vec<Series> {
-    let mut found: Vec<Series> = Vec::new();
-    let mut places: HashMap<Labels, usize> = HashMap::new();
-    let mut there = Vec::new();
-    for group in groups {
-        for step in 0..times.count() {
-            group.values(series, step, &mut there);
-            for value in &there {
-                let mut labels = group.labels.clone();
-                labels.set(label, written(*value));
-                let at = *places.entry(labels.clone()).or_insert_with(|| {
-                    found.push(Series { labels, values: vec![ABSENT; times.count()] });
-                    found.len() - 1
-                });
-                if let Some(count) = found.get_mut(at).and_then(|one| one.values.get_mut(step)) {
-                    *count = if is_absent(*count) { 1.0 } else { *count + 1.0 };
+impl Evaluation<'_> {
+    /// How many series have each value, which becomes a label: there may be as many as there are values.
+    fn counted(
+        &mut self,
+        series: &[Series],
+        groups: &[Group],
+        times: &Times,
+        label: &str,
+    ) -> Result<Vec<Series>> {
+        let mut found: Vec<Series> = Vec::new();
+        let mut places: HashMap<Labels, usize> = HashMap::new();
+        let mut there = Vec::new();
+        for group in groups {
+            for step in 0..times.count() {
+                group.values(series, step, &mut there);
+                for value in &there {
+                    let mut labels = group.labels.clone();
+                    labels.set(label, written(*value));
+                    let at = match places.get(&labels) {
+                        Some(at) => *at,
+                        None => {
+                            self.charge(times.count())?;
+                            places.insert(labels.clone(), found.len());
+                            found.push(Series { labels, values: vec![ABSENT; times.count()] });
+                            found.len() - 1
+                        }
+                    };
+                    let one = found.get_mut(at).and_then(|one| one.values.get_mut(step));
+                    if let Some(count) = one {
+                        *count = if is_absent(*count) { 1.0 } else { *count + 1.0 };
+                    }
                 }
             }
         }
+        Ok(found)
     }
-    found
 }
 
 /// A number as Prometheus writes it.

@@ -98,8 +98,8 @@ impl Evaluation<'_> {
             }
             (Value::Vector(left), Value::Vector(right)) => {
                 let matching = Matching::of(modifier);
-                self.charge(left.len().max(right.len()).saturating_mul(times.count()))?;
-                matched(left, right, &matching, operator, is_bool).map(Value::Vector)
+                let mut charge = || self.charge(times.count());
+                matched(left, right, &matching, operator, is_bool, &mut charge).map(Value::Vector)
             }
             _ => execution(format!("{name} is not of texts")),
         }
@@ -191,13 +191,14 @@ fn either(left: Vec<Series>, mut right: Vec<Series>, matching: &Matching) -> Vec
     all
 }
 
-/// Each series of the many with that of the other side which goes with it.
+/// Each series of the many with that of the other side which goes with it; `charge` before each result.
 fn matched(
     left: Vec<Series>,
     right: Vec<Series>,
     matching: &Matching,
     operator: Operator,
     is_bool: bool,
+    charge: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Vec<Series>> {
     let swapped = matching.many.as_ref().is_some_and(|many| many.right);
     let (many, one) = if swapped { (right, left) } else { (left, right) };
@@ -234,6 +235,7 @@ fn matched(
         let Some(others) = ones.get(&signature) else { continue };
         let keeps_name = operator.keeps_name(is_bool);
         for other in others {
+            charge()?;
             let mut values = Vec::with_capacity(of_many.values.len());
             let labels = matching.result(&of_many.labels, &other.labels, keeps_name);
             let key = if is_one_to_one { signature.clone() } else { labels.clone() };

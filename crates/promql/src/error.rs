@@ -16,6 +16,8 @@ pub enum Error {
         /// Most values at once.
         limit: usize,
     },
+    /// It has taken the time that it may: see [`Source::goes_on`](crate::Source::goes_on).
+    Late,
     /// The source has no answer.
     Source(String),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for Error {
             Error::Parse(said) => write!(f, "this is no PromQL: {said}"),
             Error::Unsupported(what) => write!(f, "{what} is not answered here"),
             Error::Execution(said) | Error::Source(said) => f.write_str(said),
+            Error::Late => f.write_str("the query takes longer than it may"),
             Error::TooMuch { limit } => write!(
                 f,
                 "the query needs more than {limit} values at once: ask for fewer series, a shorter \

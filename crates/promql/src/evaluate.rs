@@ -19,7 +19,12 @@ pub(crate) struct Evaluation<'a> {
     /// Values that may still be held.
     left: usize,
     depth: usize,
+    /// Values worked off since it was asked whether there is time.
+    worked: usize,
 }
+
+/// Values between two questions whether there is time: some milliseconds.
+const WORKED_MAX: usize = 1 << 20;
 
 /// Samples that functions over a range get: of each series, and where each step looks.
 pub(crate) struct Ranges {
@@ -30,7 +35,7 @@ pub(crate) struct Ranges {
 
 impl<'a> Evaluation<'a> {
     pub(crate) fn new(source: &'a dyn Source, query: &'a Times) -> Self {
-        Evaluation { source, query, left: query.values_max, depth: 0 }
+        Evaluation { source, query, left: query.values_max, depth: 0, worked: 0 }
     }
 
     /// The times of the whole query.
@@ -42,6 +47,18 @@ impl<'a> Evaluation<'a> {
     pub(crate) fn charge(&mut self, values: usize) -> Result<()> {
         let limit = self.query.values_max;
         self.left = self.left.checked_sub(values).ok_or(Error::TooMuch { limit })?;
+        self.spend(values)
+    }
+
+    /// So many values are worked off.
+    pub(crate) fn spend(&mut self, values: usize) -> Result<()> {
+        self.worked = self.worked.saturating_add(values);
+        if self.worked > WORKED_MAX {
+            self.worked = 0;
+            if !self.source.goes_on() {
+                return Err(Error::Late);
+            }
+        }
         Ok(())
     }
 

@@ -202,6 +202,8 @@ impl Evaluation<'_> {
                     start_ns,
                     end_ns,
                 };
+                // Ranges of neighbouring steps overlap: together they may be far more than there are samples.
+                self.spend(1 + window.values.len())?;
                 let value = (!window.values.is_empty()).then(|| of(&window, step)).flatten();
                 values.push(value.unwrap_or(ABSENT));
             }

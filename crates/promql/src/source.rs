@@ -28,4 +28,10 @@ pub trait Source {
         to_ns: i64,
         samples_max: usize,
     ) -> Result<Vec<Samples>, crate::Error>;
+
+    /// Asked now and then while a query is worked off: whether it may still take time. If not, it ends
+    /// with [`Error::Late`](crate::Error::Late).
+    fn goes_on(&self) -> bool {
+        true
+    }
 }

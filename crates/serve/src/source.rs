@@ -27,11 +27,6 @@ impl<'a> Stored<'a> {
         Stored { store, until_ns, warnings: RefCell::default(), late: Cell::new(false) }
     }
 
-    /// Whether it took too long.
-    pub(crate) fn is_late(&self) -> bool {
-        self.late.get()
-    }
-
     pub(crate) fn into_warnings(self) -> Vec<String> {
         self.warnings.into_inner().into_iter().collect()
     }
@@ -81,8 +76,7 @@ impl Source for Stored<'_> {
             Interval { from_ns: from_ns.saturating_add(1), to_ns: to_ns.saturating_add(1) };
         let (mut left, mut too_much) = (samples_max, false);
         let notes = self.store.query_ids(&ids, &Query::raw(interval), |batch| {
-            if clock::monotonic_ns() >= self.until_ns {
-                self.late.set(true);
+            if !self.goes_on() {
                 return ControlFlow::Break(());
             }
             let Some(rest) = left.checked_sub(batch.times_ns.len()) else {
@@ -112,8 +106,8 @@ impl Source for Stored<'_> {
         if too_much {
             return Err(Error::TooMuch { limit: samples_max });
         }
-        if self.is_late() {
-            return Err(Error::Source("the query takes longer than it may".to_owned()));
+        if self.late.get() {
+            return Err(Error::Late);
         }
         for damage in &notes.read.damage {
             self.warn(format!("samples are missing: {damage}"));
@@ -124,5 +118,11 @@ impl Source for Stored<'_> {
         }
         series.retain(|one| !one.values.is_empty());
         Ok(series)
+    }
+
+    fn goes_on(&self) -> bool {
+        let late = clock::monotonic_ns() >= self.until_ns;
+        self.late.set(late);
+        !late
     }
 }

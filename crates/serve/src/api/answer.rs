@@ -66,6 +66,7 @@ impl Refusal {
         let said = error.to_string();
         match error {
             Error::Parse(_) => Refusal::new(400, "bad_data", &said),
+            Error::Late => Refusal::timeout(&said),
             _ => Refusal::new(422, "execution", &said),
         }
     }

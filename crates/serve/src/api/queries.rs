@@ -80,7 +80,6 @@ impl Api {
             let answer = query.evaluate(&source, times);
             match answer {
                 Ok(answer) => Ok((answer, source.into_warnings())),
-                Err(error) if source.is_late() => Err(Refusal::timeout(&error.to_string())),
                 Err(error) => Err(Refusal::of_query(&error)),
             }
         };

@@ -149,6 +149,10 @@ fn mistakes_are_told_as_prometheus_tells_them() {
         "query_range?query=%7Bsite%3D~%22.%2B%22%7D&start=1700000000&end=1700000059&step=0.02";
     wrong(steps, 422, "execution", "more than 8192 values");
     wrong("query?query=wheel[1h:1ms]&time=1700000059", 422, "execution", "more than 8192 values");
+    // As many labels as values, each with a value for each step.
+    let labels =
+        "query_range?query=count_values(%22v%22,wheel)&start=1700000000&end=1700000059&step=0.1";
+    wrong(labels, 422, "execution", "more than 8192 values");
     wrong("labels?match[]=%7B", 400, "bad_data", "match[]");
     wrong("series", 400, "bad_data", "match[]");
     wrong("labels?limit=some", 400, "bad_data", "limit");
@@ -160,6 +164,13 @@ fn mistakes_are_told_as_prometheus_tells_them() {
     let told = server.get("/api/v1/query?query=wheel&time=1700000059&timeout=0");
     assert_eq!((told.status, &told.body["errorType"]), (503, &json!("timeout")));
     assert_eq!(data(&server.get("/api/v1/query?query=1"))["result"][1], "1");
+    drop(server);
+    // 10,000 steps look at 600,000 samples each: memory has room for it, and time has an end.
+    let server = scene.serve(&["--timeout", "300ms", "--memory", "1G"]);
+    let long = "max_over_time(wheel%7Bsite%3D%22a%22%7D[1m:100us])";
+    let long = format!("/api/v1/query_range?query={long}&start=1700000000&end=1700001000&step=0.1");
+    let told = server.get(&long);
+    assert_eq!((told.status, &told.body["errorType"]), (503, &json!("timeout")), "{told:?}");
     drop((server, recorder));
     let refused = scene.refused(&["--http", "0.0.0.0:0"]);
     assert!(refused.contains("expected an address of this machine"), "{refused}");

@@ -172,7 +172,7 @@ impl Each {
         let median = self.aggregate == Aggregate::Median;
         let place = self.aggregate.place(floats.len().max(integers.len()));
         if !integers.is_empty() {
-            let even = integers.len() % 2 == 0;
+            let even = integers.len().is_multiple_of(2);
             let (below, at, _) = integers.select_nth_unstable(place);
             if median {
                 let other = below.iter().max().filter(|_| even).unwrap_or(at);
@@ -184,7 +184,7 @@ impl Each {
         if floats.is_empty() {
             return None;
         }
-        let even = floats.len() % 2 == 0;
+        let even = floats.len().is_multiple_of(2);
         let (below, at, _) = floats.select_nth_unstable_by(place, f64::total_cmp);
         if median && even {
             let other = below.iter().copied().max_by(f64::total_cmp).unwrap_or(*at);

@@ -23,16 +23,18 @@ pub struct Asked<'a> {
 /// A row: begin of its step, value, and how far off another way of computing it may be.
 pub type Row = (i64, f64, f64);
 
+/// Begin of a step, its row, and what empty steps behind it have.
+type Step = (i64, Option<Row>, Option<(f64, f64)>);
+
 /// Rows of a series whose samples, sorted, are these; also those before the interval.
 pub fn rows(all: &[Sample], asked: &Asked<'_>) -> Vec<Row> {
     let Interval { from_ns, to_ns } = asked.interval;
     let inside: Vec<Sample> =
         all.iter().copied().filter(|one| asked.interval.holds(one.time_ns)).collect();
-    let earlier = all.iter().copied().filter(|one| one.time_ns < from_ns);
-    let earlier = earlier.last();
+    let earlier = all.iter().copied().rfind(|one| one.time_ns < from_ns);
     let follows = |one: &Sample| !asked.looks_back() || !one.float.is_nan();
     let mut before = earlier.filter(follows);
-    let mut found: Vec<(i64, Option<Row>, Option<(f64, f64)>)> = Vec::new();
+    let mut found: Vec<Step> = Vec::new();
     for step in inside.chunk_by(|a, b| (asked.step_of)(a.time_ns).0 == (asked.step_of)(b.time_ns).0)
     {
         let (start_ns, end_ns) = (asked.step_of)(step[0].time_ns);
@@ -132,7 +134,8 @@ impl Asked<'_> {
             Aggregate::Median => {
                 floats.sort_by(f64::total_cmp);
                 let half = floats.len() / 2;
-                let other = if floats.len() % 2 == 0 { floats[half - 1] } else { floats[half] };
+                let other =
+                    if floats.len().is_multiple_of(2) { floats[half - 1] } else { floats[half] };
                 Some((other / 2.0 + floats[half] / 2.0, off))
             }
             Aggregate::Stddev => {

@@ -326,7 +326,7 @@ fn folded(rows: &[Row], query: &Query, every: Every) -> Vec<(u32, i64, f64)> {
         Aggregate::Median => {
             values.sort_by(f64::total_cmp);
             let half = values.len() / 2;
-            let other = if values.len() % 2 == 0 { half - 1 } else { half };
+            let other = if values.len().is_multiple_of(2) { half - 1 } else { half };
             values[other] / 2.0 + values[half] / 2.0
         }
         other => panic!("{other:?} is not asked here"),
