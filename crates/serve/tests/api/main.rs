@@ -165,9 +165,9 @@ fn mistakes_are_told_as_prometheus_tells_them() {
     assert_eq!((told.status, &told.body["errorType"]), (503, &json!("timeout")));
     assert_eq!(data(&server.get("/api/v1/query?query=1"))["result"][1], "1");
     drop(server);
-    // 10,000 steps look at 600,000 samples each: memory has room for it, and time has an end.
+    // 10,000 steps look at 60,000 samples each: memory has room for it, and time has an end.
     let server = scene.serve(&["--timeout", "300ms", "--memory", "1G"]);
-    let long = "max_over_time(wheel%7Bsite%3D%22a%22%7D[1m:100us])";
+    let long = "max_over_time(wheel%7Bsite%3D%22a%22%7D[1m:1ms])";
     let long = format!("/api/v1/query_range?query={long}&start=1700000000&end=1700001000&step=0.1");
     let told = server.get(&long);
     assert_eq!((told.status, &told.body["errorType"]), (503, &json!("timeout")), "{told:?}");
