@@ -259,11 +259,14 @@ parquet\t'A Parquet file: columns series, time, value'"
 complete -c baro -n "__fish_baro_using_subcommand query" -s o -l output -d 'The file to make; without it stdout' -r -F
 complete -c baro -n "__fish_baro_using_subcommand query" -l force -d 'Replace the file if it is there'
 complete -c baro -n "__fish_baro_using_subcommand query" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c baro -n "__fish_baro_using_subcommand serve" -l http -d 'Address to listen at, of this machine: 127.0.0.1:9090' -r
+complete -c baro -n "__fish_baro_using_subcommand serve" -l http -d 'Address to listen at: 127.0.0.1:9090' -r
+complete -c baro -n "__fish_baro_using_subcommand serve" -l tokens -d 'File of tokens, made by `baro token`; those that read are let in' -r -F
 complete -c baro -n "__fish_baro_using_subcommand serve" -l lookback -d 'How long a sample counts where none follows' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l timeout -d 'Longest query' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l memory -d 'Memory of a query' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l connections -d 'Connections at once' -r
+complete -c baro -n "__fish_baro_using_subcommand serve" -l require-token -d 'Ask for a token at addresses of this machine too'
+complete -c baro -n "__fish_baro_using_subcommand serve" -l insecure-without-tls -d 'Listen to other machines without encryption'
 complete -c baro -n "__fish_baro_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand export" -l from -d 'From this time on: 2026-11-21, 21:03, 1h (ago)' -r
 complete -c baro -n "__fish_baro_using_subcommand export" -l to -d 'Up to this time, exclusive' -r
