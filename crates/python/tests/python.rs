@@ -45,6 +45,8 @@ fn run(name: &str) -> Option<Output> {
         .args(["-X", "faulthandler", "-W", "ignore::UserWarning:barograph"])
         .arg(&script)
         .arg(&folder)
+        // Not the package's own folder, which has its sources under the same name.
+        .current_dir(&folder)
         .env("PYTHONPATH", package())
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .output();

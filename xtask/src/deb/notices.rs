@@ -190,7 +190,6 @@ mod tests {
             (true, "libc "),
             (false, "proptest "),
             (false, "cbindgen "),
-            (false, "syn "),
             (false, "paste "),
         ] {
             assert_eq!(names.iter().any(|one| one.starts_with(name)), linked, "{name}");
