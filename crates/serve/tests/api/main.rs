@@ -2,6 +2,7 @@
 //! they are told.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+#[allow(dead_code, reason = "tests of clients use more of it")]
 mod scene;
 
 use baro_net::tokens::{Access, Tokens};
