@@ -10,6 +10,9 @@ import time
 
 import barograph
 
+# Who starts this in the background of a shell has it ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 folder = sys.argv[1]
 main = threading.main_thread().ident
 
