@@ -5,6 +5,7 @@ use crate::error::{Result, execution, unsupported};
 use crate::evaluate::Evaluation;
 use crate::labels::Labels;
 use crate::query::Times;
+use crate::source::SERIES_VALUES;
 use crate::sum::{Sum, mean, quantile, variance};
 use promql_parser::parser::{AggregateExpr, LabelModifier};
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ impl Evaluation<'_> {
         }
         let series = self.series(&of.expr, times)?;
         let groups = groups(&series, of.modifier.as_ref());
-        self.charge(groups.len().saturating_mul(times.count()))?;
+        self.charge(groups.len().saturating_mul(SERIES_VALUES + times.count()))?;
         let parameter = |own: &mut Self| match &of.param {
             Some(parameter) => own.scalar(parameter, times),
             None => execution(format!("{name}: expected a number before the vector")),
@@ -178,7 +179,7 @@ impl Evaluation<'_> {
                     let at = match places.get(&labels) {
                         Some(at) => *at,
                         None => {
-                            self.charge(times.count())?;
+                            self.charge(SERIES_VALUES + times.count())?;
                             places.insert(labels.clone(), found.len());
                             found.push(Series { labels, values: vec![ABSENT; times.count()] });
                             found.len() - 1

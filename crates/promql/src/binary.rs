@@ -6,6 +6,7 @@ use crate::evaluate::Evaluation;
 use crate::labels::Labels;
 use crate::matching::Matching;
 use crate::query::Times;
+use crate::source::SERIES_VALUES;
 use promql_parser::parser::{BinaryExpr, VectorMatchFillValues};
 use std::collections::{HashMap, HashSet};
 
@@ -98,7 +99,7 @@ impl Evaluation<'_> {
             }
             (Value::Vector(left), Value::Vector(right)) => {
                 let matching = Matching::of(modifier);
-                let mut charge = || self.charge(times.count());
+                let mut charge = || self.charge(SERIES_VALUES + times.count());
                 matched(left, right, &matching, operator, is_bool, &mut charge).map(Value::Vector)
             }
             _ => execution(format!("{name} is not of texts")),

@@ -5,7 +5,7 @@ use crate::error::{Error, Result, execution, unsupported};
 use crate::labels::Labels;
 use crate::query::{Points, Times};
 use crate::select::{Look, ns};
-use crate::source::{Samples, Source};
+use crate::source::{SERIES_VALUES, Samples, Source};
 use promql_parser::label::Matcher;
 use promql_parser::parser::{Expr, SubqueryExpr};
 
@@ -69,7 +69,7 @@ impl<'a> Evaluation<'a> {
         to_ns: i64,
     ) -> Result<Vec<Samples>> {
         let found = self.source.select(matchers, from_ns, to_ns, self.left)?;
-        self.charge(found.iter().map(|samples| samples.values.len()).sum())?;
+        self.charge(found.iter().map(|samples| SERIES_VALUES + samples.values.len()).sum())?;
         Ok(found)
     }
 

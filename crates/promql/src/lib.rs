@@ -39,4 +39,4 @@ pub use error::{Error, Result};
 pub use labels::Labels;
 pub use promql_parser::label::{MatchOp, Matcher};
 pub use query::{Answer, Points, Query, Times, matchers_of};
-pub use source::{Samples, Source};
+pub use source::{SERIES_VALUES, Samples, Source};

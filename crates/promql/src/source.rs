@@ -14,10 +14,13 @@ pub struct Samples {
     pub values: Vec<f64>,
 }
 
+/// What the labels of a series count as, in values of eight bytes: names and texts in memory of their own.
+pub const SERIES_VALUES: usize = 48;
+
 /// Hands out samples.
 pub trait Source {
     /// Samples of all series that match, with `from_ns < time <= to_ns`, at most `samples_max` of them in
-    /// all. A series without samples there may be left out.
+    /// all, where each series counts as [`SERIES_VALUES`] too. A series without samples there may be left out.
     ///
     /// # Errors
     /// It cannot be read, or has more: a sentence.

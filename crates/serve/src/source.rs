@@ -2,7 +2,7 @@
 
 use crate::catalog::{labels_of, selector};
 use baro_ondisk::Type;
-use baro_promql::{Error, Labels, Matcher, Samples, Source};
+use baro_promql::{Error, Labels, Matcher, SERIES_VALUES, Samples, Source};
 use baro_store::{Interval, Query, Store, Values};
 use baro_sys::clock;
 use std::cell::{Cell, RefCell};
@@ -53,19 +53,20 @@ impl Source for Stored<'_> {
     ) -> Result<Vec<Samples>, Error> {
         let selector = selector(matchers)?;
         let catalog = self.store.catalog();
+        let series_max = samples_max / SERIES_VALUES;
         // Sorted by id: names and labels are those of the same places.
         let mut found: Vec<(u32, Labels)> = Vec::new();
         let scanned = catalog.scan_selected(&[selector], |declared| {
             if matches!(declared.kind, Type::F64 | Type::I64 | Type::Bool) {
                 found.push((declared.id, labels_of(declared.name)));
             }
-            match found.len() > samples_max {
+            match found.len() > series_max {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         });
         scanned.map_err(failed)?;
-        if found.len() > samples_max {
+        if found.len() > series_max {
             return Err(Error::TooMuch { limit: samples_max });
         }
         found.sort_unstable_by_key(|one| one.0);
@@ -74,7 +75,8 @@ impl Source for Stored<'_> {
             found.into_iter().map(|(_, labels)| Samples { labels, ..Samples::default() }).collect();
         let interval =
             Interval { from_ns: from_ns.saturating_add(1), to_ns: to_ns.saturating_add(1) };
-        let (mut left, mut too_much) = (samples_max, false);
+        let mut too_much = false;
+        let mut left = samples_max.saturating_sub(ids.len() * SERIES_VALUES);
         let notes = self.store.query_ids(&ids, &Query::raw(interval), |batch| {
             if !self.goes_on() {
                 return ControlFlow::Break(());
