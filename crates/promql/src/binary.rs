@@ -8,7 +8,7 @@ use crate::matching::Matching;
 use crate::query::Times;
 use crate::source::SERIES_VALUES;
 use promql_parser::parser::{BinaryExpr, VectorMatchFillValues};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// What an operator does with two numbers.
 #[derive(Clone, Copy)]
@@ -206,7 +206,7 @@ fn matched(
     let ones = groups(&one, matching);
     let mut found: Vec<Series> = Vec::new();
     // Steps at which there is a result: of one to one by what both have in common, else by its labels.
-    let mut taken: HashMap<Labels, HashSet<usize>> = HashMap::new();
+    let mut taken: HashMap<Labels, Vec<bool>> = HashMap::new();
     let is_one_to_one = matching.many.is_none();
     // Twice on the side of the one: an error as soon as the other side has anything there.
     let anything: Vec<bool> = match many.first() {
@@ -240,6 +240,7 @@ fn matched(
             let mut values = Vec::with_capacity(of_many.values.len());
             let labels = matching.result(&of_many.labels, &other.labels, keeps_name);
             let key = if is_one_to_one { signature.clone() } else { labels.clone() };
+            let taken = taken.entry(key).or_insert_with(|| vec![false; of_many.values.len()]);
             for (step, (many, one)) in of_many.values.iter().zip(&other.values).enumerate() {
                 if is_absent(*many) || is_absent(*one) {
                     values.push(ABSENT);
@@ -247,7 +248,8 @@ fn matched(
                 }
                 let (a, b) = if swapped { (*one, *many) } else { (*many, *one) };
                 // Also where the comparison does not hold: Prometheus looks at the labels first.
-                if !taken.entry(key.clone()).or_default().insert(step) {
+                let before = taken.get_mut(step).map(|taken| std::mem::replace(taken, true));
+                if before == Some(true) {
                     return execution(match is_one_to_one {
                         true => {
                             "multiple matches for labels: many-to-one matching must be explicit \
