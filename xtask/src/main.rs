@@ -32,7 +32,7 @@ cargo xtask full [STEP... | --all | --list | --due [--until SECONDS_SINCE_1970]]
                               all; what passed is recorded in .ci/full, to be committed
 cargo xtask tidy [--bless]    rules that no compiler checks; --bless rewrites generated files
 cargo xtask fuzz [TARGET] [--seconds N] [--seed K] [--only I]
-cargo xtask fuzz --guided [TARGET] [--seconds N]
+cargo xtask fuzz --guided [TARGET...] [--seconds N]
                               mutate inputs of a decoder (of all) and report what panics
 cargo xtask boards            tests of what runs on small boards, under qemu-user; sizes of libbaro
 cargo xtask lab help           other kernels, modelled disks and power cuts, in QEMU

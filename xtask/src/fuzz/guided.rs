@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz --guided [TARGET] [--seconds N]`: the targets under libFuzzer, which keeps inputs
+//! `cargo xtask fuzz --guided [TARGET...] [--seconds N]`: the targets under libFuzzer, which keeps inputs
 //! that reach new code.
 //!
 //! Each target starts from its seeds, the corpus, and what the run before has kept below the build
@@ -25,7 +25,7 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
 pub(super) fn run(args: &[&str]) -> Result<(), String> {
-    let (mut only, mut seconds) = (None, 60_u64);
+    let (mut only, mut seconds) = (Vec::new(), 60_u64);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match *arg {
@@ -33,8 +33,8 @@ pub(super) fn run(args: &[&str]) -> Result<(), String> {
                 let number = rest.next().and_then(|text| text.parse().ok());
                 seconds = number.ok_or("--seconds: expected a number")?;
             }
-            name if !name.starts_with('-') => only = Some(name.to_owned()),
-            other => return Err(format!("{other}: expected [TARGET] [--seconds N]")),
+            name if !name.starts_with('-') => only.push(name),
+            other => return Err(format!("{other}: expected [TARGET...] [--seconds N]")),
         }
     }
     let program = build()?;
@@ -42,10 +42,10 @@ pub(super) fn run(args: &[&str]) -> Result<(), String> {
     let seeds = work.join("seeds");
     super::program()?.arg("--write-seeds").arg(&text(&seeds)).output()?;
     let mut names = listed(&seeds)?;
-    names.retain(|name| only.as_ref().is_none_or(|only| only == name));
-    if names.is_empty() {
-        return Err(format!("no such target: {}", only.unwrap_or_default()));
+    if let Some(unknown) = only.iter().find(|only| !names.iter().any(|name| name == *only)) {
+        return Err(format!("no such target: {unknown}"));
     }
+    names.retain(|name| only.is_empty() || only.contains(&name.as_str()));
     let mut finds = 0;
     for name in &names {
         finds += u32::from(!piece(&program, &work, name, seconds)?);

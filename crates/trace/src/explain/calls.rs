@@ -218,9 +218,11 @@ fn explained(
         |link: Option<&Link>| link.map_or((Cause::Unknown, None), |link| (link.cause, link.detail));
     let ((cause, cause_detail), (root, root_detail)) = (of(cause), of(root));
     let known_by = chain.iter().map(|link| link.known_by).max().unwrap_or(Evidence::Absence);
-    let ended = |wait: &&Wait| wait.end_ns.is_none() && wait.begin_ns < candidate.span.end_ns;
+    let Span { begin_ns, end_ns } = candidate.span;
+    let lasts = |wait: &Wait| wait.end_ns.is_none() && wait.begin_ns < end_ns;
     let task = known.line.tasks.get(&candidate.pid);
-    let is_open = task.is_some_and(|task| task.waits.iter().rev().take(4).any(|wait| ended(&wait)));
+    let is_open = end_ns >= known.line.end_ns
+        && task.is_some_and(|task| task.waits.iter().rev().take(4).any(lasts));
     // Without an event in the call itself: whose journal's thread is on the way.
     let by_chain = || chain.iter().find_map(|link| known.index.journal_of_thread(link.pid));
     let device = device(known, candidate, files).or_else(by_chain);
@@ -230,8 +232,8 @@ fn explained(
         call: candidate.call.clone(),
         device,
         mount: device.and_then(|device| mount(known, device)),
-        begin_ns: candidate.span.begin_ns,
-        end_ns: candidate.span.end_ns,
+        begin_ns,
+        end_ns,
         wait_ns: candidate.wait_ns,
         unexplained_ns,
         tree,

@@ -5,6 +5,7 @@ use super::{Cause, Evidence, Node};
 use crate::record::Device;
 use crate::timeline::{Request, Wait};
 use baro_show::duration;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// A disk was idle if no request was with it for this share of a wait.
@@ -12,6 +13,8 @@ const IDLE_SHARE: f64 = 0.5;
 /// Requests that are looked at before a wait: none takes longer but on a broken disk.
 const LOOK_BACK_NS: u64 = 60_000_000_000;
 const LOOK_BACK_REQUESTS: usize = 20_000;
+/// Waits of a task that are looked at before one that has not ended.
+const LOOK_BACK_WAITS: usize = 64;
 
 /// Requests of a disk within a time.
 #[derive(Debug, Default)]
@@ -29,15 +32,19 @@ struct Work {
     driver_ns: u64,
     done: u64,
     writes: u64,
-    /// Whether a request ended just when the wait did.
-    ends_wait: bool,
+    /// How far from the end of the wait a request ended, if one ended then.
+    ends_wait_ns: Option<u64>,
+    /// Whether a request of the waiter's was there at the end of the time.
+    holds_own: bool,
 }
 
 impl Walk<'_> {
     /// The disk that was waited for; None if none did anything.
     ///
     /// It is the disk of `about` if that did anything, else one that has requests of the task, else the
-    /// one that ended a request when the wait ended.
+    /// one that ended a request when the wait ended, of several the one that ended it last before: a
+    /// disk in use by others ends requests at any time. A wait that has not ended is about the disk that
+    /// has a request of the task, else about that of the task's wait before in the same stack.
     pub(super) fn io(
         &mut self,
         pid: i32,
@@ -58,7 +65,7 @@ impl Walk<'_> {
         about: Option<Device>,
     ) -> Option<Node> {
         let (device, work) =
-            self.disk(pid, span, wait, about).filter(|(_, work)| work.ends_wait)?;
+            self.disk(pid, span, wait, about).filter(|(_, work)| work.ends_wait_ns.is_some())?;
         Some(self.judged(pid, device, &work, span))
     }
 
@@ -70,15 +77,42 @@ impl Walk<'_> {
         about: Option<Device>,
     ) -> Option<(Device, Work)> {
         let about = about.and_then(|device| self.disk_of(device));
+        let before = self.disk_before(pid, wait);
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
         let works = disks.map(|(device, disk)| {
             (*device, self.work((pid, *device), &disk.requests, span, woken_ns))
         });
-        let own = |work: &Work| work.by_task.contains_key(&pid) && work.ends_wait;
-        works.filter(|(_, work)| work.requests > 0).max_by_key(|(device, work)| {
-            (Some(*device) == about, own(work), work.ends_wait, work.busy_ns, work.bytes)
+        let has_ended = wait.woken_ns.or(wait.end_ns).is_some();
+        let own = |work: &Work| match has_ended {
+            true => work.by_task.contains_key(&pid) && work.ends_wait_ns.is_some(),
+            false => work.holds_own,
+        };
+        let ends = |work: &Work| work.ends_wait_ns.filter(|_| has_ended).map(Reverse);
+        let is = |one: Option<Device>, device: &Device| one == Some(*device);
+        // What a limit holds back never came to the disk.
+        let took_part = |(device, work): &(Device, Work)| work.requests > 0 || is(before, device);
+        works.filter(took_part).max_by_key(|(device, work)| {
+            let is = |one| is(one, device);
+            (is(about), own(work), is(before), ends(work), work.busy_ns, work.bytes)
         })
+    }
+
+    /// For a wait that has not ended: the disk that the task waited for before in the same stack.
+    fn disk_before(&self, pid: i32, wait: &Wait) -> Option<Device> {
+        if wait.woken_ns.or(wait.end_ns).is_some() {
+            return None;
+        }
+        let waits = &self.known.line.tasks.get(&pid)?.waits;
+        let before = waits.partition_point(|one| one.begin_ns < wait.begin_ns);
+        let mut earlier = waits.get(..before)?.iter().rev().take(LOOK_BACK_WAITS);
+        let alike = earlier.find(|one| {
+            self.looked(1);
+            one.stack == wait.stack && one.woken_ns.is_some()
+        })?;
+        let span = Span { begin_ns: alike.begin_ns, end_ns: alike.woken_ns? };
+        let (device, work) = self.disk(pid, span, alike, None)?;
+        work.ends_wait_ns.map(|_| device)
     }
 
     /// The disk that a device is, or is a partition of.
@@ -166,17 +200,20 @@ impl Walk<'_> {
             Work { writes, requests, .. } if writes * 2 >= *requests => "mostly writes",
             _ => "mostly reads",
         };
-        let evidence = format!(
-            "{name} had requests for {:.0} % of the time: {} {} ({kind}), {:.1} MB, {} each; \
+        let evidence = match work.requests {
+            0 => format!("{name} had no requests"),
+            _ => format!(
+                "{name} had requests for {:.0} % of the time: {} {} ({kind}), {:.1} MB, {} each; \
              {:.0} % of the bytes by {}",
-            share * 100.0,
-            work.requests,
-            if work.requests == 1 { "request" } else { "requests" },
-            work.bytes as f64 / 1e6,
-            duration(mean_ns),
-            of_top * 100.0,
-            self.known.who(top_pid),
-        );
+                share * 100.0,
+                work.requests,
+                if work.requests == 1 { "request" } else { "requests" },
+                work.bytes as f64 / 1e6,
+                duration(mean_ns),
+                of_top * 100.0,
+                self.known.who(top_pid),
+            ),
+        };
         if share < IDLE_SHARE {
             // That it was idle says that what was waited for was elsewhere, and not where.
             return match self.known.stands.limit(device) {
@@ -245,8 +282,14 @@ impl Walk<'_> {
             if let Some(done_ns) = one.done_ns {
                 work.done += 1;
                 work.driver_ns += done_ns.saturating_sub(one.issued_ns);
-                work.ends_wait |= done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
+                let ends_wait = done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
+                if ends_wait {
+                    let apart_ns = done_ns.abs_diff(woken_ns);
+                    let nearest = work.ends_wait_ns.unwrap_or(u64::MAX);
+                    work.ends_wait_ns = Some(nearest.min(apart_ns));
+                }
             }
+            work.holds_own |= one.pid == pid && done_ns > span.end_ns;
         }
         work.busy_ns = covered_ns(intervals, span.begin_ns);
         work.others_ns = covered_ns(of_others, span.begin_ns);

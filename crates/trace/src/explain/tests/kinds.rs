@@ -255,3 +255,34 @@ fn a_task_that_is_frozen_outside_of_calls_was_in_its_own_code() {
         "{told}"
     );
 }
+
+/// A disk that others keep busy ends requests at any time: it is not the one that was waited for.
+#[test]
+fn the_disk_of_a_wait_is_the_one_that_ended_a_request_last() {
+    const OTHER: Device = Device(9 << 20);
+    const STACK: &str = "io_schedule < __iomap_dio_rw < vfs_write";
+    let places = |lasts: bool| {
+        let mut scene = Scene::of_victim(STACK, 0);
+        scene.task(30, "kworker/0:1");
+        scene.task(40, "other");
+        // What a limit holds back is given to the disk by a worker, at the end.
+        scene.request(30, 599, 600, 65_536);
+        for at_ms in (100..2_000).step_by(3) {
+            scene.request_of(OTHER, 40, (at_ms, at_ms + 3), 1 << 20);
+        }
+        scene.fact("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", "8:0 524288");
+        if lasts {
+            scene.writes(10, 700, 2_000);
+            scene.sleeps(10, 700, 2_000, STACK, 0);
+            let task = scene.line.tasks.get_mut(&10).unwrap();
+            (task.waits[1].woken_ns, task.waits[1].end_ns) = (None, None);
+            task.calls[1].end_ns = None;
+        }
+        let call = scene.told();
+        (causes(&call), call.chain.last().unwrap().place.clone(), call.is_open)
+    };
+    let throttled = vec!["direct_io", "throttle"];
+    assert_eq!(places(false), (throttled.clone(), "sda".to_owned(), false));
+    // One that lasts: as the wait before it, though nothing of it has come to that disk.
+    assert_eq!(places(true), (throttled, "sda".to_owned(), true));
+}

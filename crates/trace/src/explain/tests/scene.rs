@@ -98,7 +98,17 @@ impl Scene {
     }
 
     pub(super) fn request(&mut self, pid: i32, from_ms: u64, to_ms: u64, bytes: u32) {
-        let disk: &mut Disk = self.line.disks.entry(DEVICE).or_default();
+        self.request_of(DEVICE, pid, (from_ms, to_ms), bytes);
+    }
+
+    pub(super) fn request_of(
+        &mut self,
+        device: Device,
+        pid: i32,
+        (from_ms, to_ms): (u64, u64),
+        bytes: u32,
+    ) {
+        let disk: &mut Disk = self.line.disks.entry(device).or_default();
         disk.requests.push(Request {
             sector: from_ms,
             bytes,

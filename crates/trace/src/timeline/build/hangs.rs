@@ -149,11 +149,19 @@ impl Builder {
         for (pid, hang) in last {
             // One that has lasted since the beginning has its begin from there.
             let began = self.now.get(&pid).and_then(|now| now.wait).map(|wait| wait.begin_ns);
-            let since_ns = began.or(hang.since_ns);
+            let since_ns =
+                began.or(hang.since_ns).filter(|since_ns| self.sleeps_since(pid, *since_ns));
             if let Some(since_ns) = since_ns.filter(|since_ns| *since_ns <= self.line.end_ns) {
                 self.hang(hang, since_ns);
             }
         }
+    }
+
+    /// Whether no event tells that a task went on after this time: between the recorder's look and the last
+    /// event a sleep may have ended.
+    fn sleeps_since(&self, pid: i32, since_ns: u64) -> bool {
+        let waits = self.line.tasks.get(&pid).map_or(&[][..], |task| &task.waits);
+        !waits.iter().rev().any(|wait| wait.end_ns.is_some_and(|end_ns| end_ns > since_ns))
     }
 
     /// Sleeps that lasted when a ring saw that somebody waits, and have no stack, get that which they had then.

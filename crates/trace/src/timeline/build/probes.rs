@@ -397,6 +397,27 @@ mod tests {
         assert_eq!(line.task_name(9), Some(Name::new(b"jbd2")));
     }
 
+    /// The recorder looks who sleeps before it ends: what goes on between that and the end is told once.
+    #[test]
+    fn a_sleep_that_ends_after_the_last_look_is_told_once() {
+        let seen = |since_ns: u64| {
+            let mut builder = Builder::new(Limits::default());
+            let text = format!("task 5 D {since_ns} 1 3 4 5\nvfs_write\n");
+            builder.hangs_at_end(&[("hangs at the end".to_owned(), text)].into());
+            let at = At { cpu: 0, time_ns: 2_000_000, pid: 5, context: Context::Task };
+            builder.known(at, &sleep(1_000_000, 1, 0));
+            builder.line.end_ns = 9_000_000;
+            let line = builder.finish();
+            let task = &line.tasks[&5];
+            let waits: Vec<_> =
+                task.waits.iter().map(|wait| (wait.begin_ns, wait.end_ns)).collect();
+            (waits, task.calls.len())
+        };
+        let told = (1_000_000, Some(2_000_000));
+        assert_eq!(seen(1_000_000), (vec![told], 1));
+        assert_eq!(seen(3_000_000), (vec![told, (3_000_000, None)], 2));
+    }
+
     /// A stay of a task in the kernel: the call, and its sleeps as (time before, length), in microseconds.
     type Stay = (usize, u64, Vec<(u64, u64)>);
 
