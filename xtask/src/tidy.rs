@@ -9,6 +9,7 @@ mod docs;
 mod face;
 mod figures;
 mod graph;
+mod index;
 mod map;
 mod paths;
 mod printing;
@@ -99,6 +100,7 @@ pub(crate) fn run(generated: Generated) -> Result<(), String> {
     let mut generated_files = vec![graph::generated_file(&packages)];
     generated_files.push(face::generated_file(&tree));
     generated_files.push(figures::generated_file(&tree));
+    generated_files.push(index::generated_file(&tree));
     generated_files.push((
         "crates/capi/barograph.h".to_owned(),
         Cmd::new("cargo run --quiet --package header").output()?,
