@@ -6,7 +6,7 @@ use crate::Format;
 use crate::size;
 use clap::{Args, Subcommand, ValueEnum};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where tokens are if nobody says otherwise.
 pub const TOKENS: &str = "/etc/barograph/tokens";
@@ -20,6 +20,27 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| "expected an address and port, such as 127.0.0.1:8086".to_owned())
 }
 
+/// A certificate, and its key.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TlsFiles {
+    /// Certificate for TLS, with its chain, in PEM
+    ///
+    /// Read again when it changes. With it every address takes TLS alone.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert", hide_short_help = true)]
+    pub tls_key: Option<PathBuf>,
+}
+
+impl TlsFiles {
+    /// Both, if they are given.
+    #[must_use]
+    pub fn both(&self) -> Option<(&Path, &Path)> {
+        self.tls_cert.as_deref().zip(self.tls_key.as_deref())
+    }
+}
+
 /// What a listener may be told beside its store and its addresses.
 #[derive(Clone, Debug, Args)]
 pub struct ListenOptions {
@@ -29,6 +50,9 @@ pub struct ListenOptions {
     /// Ask for a token at addresses of this machine too
     #[arg(long)]
     pub require_token: bool,
+    /// TLS.
+    #[command(flatten)]
+    pub tls: TlsFiles,
     /// Listen to other machines without encryption
     ///
     /// Whoever is on the way between reads tokens and samples. For networks that are encrypted otherwise,

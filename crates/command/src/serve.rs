@@ -21,6 +21,9 @@ pub struct Serve {
     /// Ask for a token at addresses of this machine too
     #[arg(long, hide_short_help = true)]
     pub require_token: bool,
+    /// TLS.
+    #[command(flatten)]
+    pub tls: listen::TlsFiles,
     /// Listen to other machines without encryption
     ///
     /// Whoever is on the way between reads tokens and samples. For networks that are encrypted otherwise,

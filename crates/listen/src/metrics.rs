@@ -66,7 +66,7 @@ fn begin(text: &mut String, name: &str, kind: &str, help: &str) {
 }
 
 #[rustfmt::skip]
-fn plain(app: &App) -> [Plain; 15] {
+fn plain(app: &App) -> [Plain; 16] {
     let (metrics, http) = (&app.metrics, app.counters.counted());
     let (counter, gauge) = ("counter", "gauge");
     [
@@ -87,6 +87,8 @@ fn plain(app: &App) -> [Plain; 15] {
         ("baro_listen_received_bytes_total", counter, "Bytes that came.", http.received_bytes),
         ("baro_listen_bad_requests_total", counter, "Requests whose head was refused.", http.bad_heads),
         ("baro_listen_slow_total", counter, "Requests that came too slowly.", http.slow),
+        ("baro_listen_without_tls_total", counter,
+         "Connections that came to no TLS where it was expected.", http.without_tls),
         ("baro_listen_faults_total", counter, "Requests that met a fault of the listener.", http.panics),
         ("baro_listen_in_flight_bytes", gauge, "Memory of requests that are under way.",
          app.flight.used_bytes()),

@@ -8,15 +8,17 @@ use crate::repeats::Repeats;
 use crate::routes::App;
 use baro_command::failure::{Outcome, Result};
 use baro_command::listen::Listen;
-use baro_net::{Gate, Limits, Server, is_open};
+use baro_net::{Gate, Limits, Server, Tls, is_open};
 use baro_sys::tcp::is_loopback;
 use baro_sys::{schedule, termination};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     let Listen { store, http, options } = listen;
-    let insecure = options.insecure_without_tls;
-    if let Some(said) = is_open("baro listen", http, &options.tokens, insecure) {
+    let tls =
+        options.tls.both().map(|(certificate, key)| Tls::open(certificate, key)).transpose()?;
+    let is_secured = tls.is_some() || options.insecure_without_tls;
+    if let Some(said) = is_open(http, &options.tokens, is_secured) {
         return Err(said.into());
     }
     if !baro_sys::files::exists(store) {
@@ -38,7 +40,7 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     }
     let limits =
         Limits { connections: wanted.min(most), body_bytes: options.body, ..Limits::default() };
-    let server = Server::bind(http, limits)?;
+    let server = Server::bind(http, limits)?.with(tls);
     let asks = options.require_token || !http.iter().all(is_loopback);
     let app = App {
         lanes: Lanes::new(
@@ -60,13 +62,17 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
     };
     keep(&app);
     for address in server.addresses() {
-        say!("listening on http://{address} for {}", store.display());
+        let scheme = server.scheme();
+        say!("listening on {scheme}://{address} for {}", store.display());
     }
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| app.acks.look(|| app.lanes.views()));
         server.serve(&app, &stop, || {
             keep(&app);
+            if let Some(fault) = server.take_fault() {
+                say!("the certificate known so far stays in use: {fault}");
+            }
             if termination::requested().is_some() {
                 stop.store(true, Relaxed);
             }

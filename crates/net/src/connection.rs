@@ -7,6 +7,7 @@ use crate::limits::Limits;
 use crate::places::Place;
 use crate::response::Response;
 use crate::server::Service;
+use crate::tls::{NoTls, Stream, Tls};
 use crate::wire::Wire;
 use baro_sys::clock;
 use std::io::ErrorKind;
@@ -24,6 +25,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) counters: &'a Counters,
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) tls: Option<&'a Tls>,
 }
 
 /// What came instead of a request.
@@ -35,7 +37,11 @@ enum NoRequest {
 
 /// Serves until the connection ends.
 pub(crate) fn serve(place: &Place, shared: &Shared<'_>, service: &dyn Service) {
-    let mut wire = Wire::new(&place.tcp, shared.counters, shared.limits.head_bytes);
+    let Some(stream) = secured(place, shared) else {
+        place.tcp.end();
+        return;
+    };
+    let mut wire = Wire::new(stream, shared.counters, shared.limits.head_bytes);
     loop {
         let request = match next(place, &mut wire, shared) {
             Ok(request) => request,
@@ -45,8 +51,8 @@ pub(crate) fn serve(place: &Place, shared: &Shared<'_>, service: &dyn Service) {
                     shared.counters.slow.fetch_add(1, Relaxed);
                 }
                 shared.counters.bad_heads.fetch_add(1, Relaxed);
-                send(&wire, shared, &Response::error(status, &said), false, true);
-                linger(&mut wire, place);
+                send(&mut wire, shared, &Response::error(status, &said), false, true);
+                linger(&mut wire, place, shared);
                 break;
             }
         };
@@ -54,7 +60,27 @@ pub(crate) fn serve(place: &Place, shared: &Shared<'_>, service: &dyn Service) {
             break;
         }
     }
+    wire.end_output(LINGER_NS);
     place.tcp.end();
+}
+
+/// The connection with TLS if the server has it.
+fn secured<'p>(place: &'p Place, shared: &Shared<'_>) -> Option<Stream<'p>> {
+    match Stream::open(&place.tcp, shared.tls, shared.limits.head_ns) {
+        Ok(stream) => return Some(stream),
+        Err(NoTls::Failed) => {}
+        Err(NoTls::Http) => {
+            let said = "expected TLS at this address (https://), found HTTP in the clear";
+            let answer = Response::error(400, said).bytes(false, true);
+            let mut wire =
+                Wire::new(Stream::Clear(&place.tcp), shared.counters, shared.limits.head_bytes);
+            if wire.write(&answer, shared.limits.stall_ns).is_ok() {
+                linger(&mut wire, place, shared);
+            }
+        }
+    }
+    shared.counters.without_tls.fetch_add(1, Relaxed);
+    None
 }
 
 /// The next request.
@@ -143,13 +169,13 @@ fn answer(
     let closes = !whole || !request.keeps_alive || shared.stop.load(Relaxed);
     let sent = send(wire, shared, &response, request.method == "HEAD", closes);
     if sent && closes && !whole {
-        linger(wire, place);
+        linger(wire, place, shared);
     }
     sent && !closes
 }
 
 fn send(
-    wire: &Wire<'_>,
+    wire: &mut Wire<'_>,
     shared: &Shared<'_>,
     response: &Response,
     without_body: bool,
@@ -160,7 +186,8 @@ fn send(
 }
 
 /// Ends our side and reads over what the client still sends.
-fn linger(wire: &mut Wire<'_>, place: &Place) {
+fn linger(wire: &mut Wire<'_>, place: &Place, shared: &Shared<'_>) {
+    wire.end_output(shared.limits.stall_ns);
     place.tcp.end_output();
     let end_ns = clock::monotonic_ns().saturating_add(LINGER_NS);
     let mut left = LINGER_BYTES_MAX;

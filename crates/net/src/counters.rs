@@ -13,6 +13,7 @@ pub struct Counters {
     pub(crate) received_bytes: AtomicU64,
     pub(crate) bad_heads: AtomicU64,
     pub(crate) slow: AtomicU64,
+    pub(crate) without_tls: AtomicU64,
     pub(crate) panics: AtomicU64,
     pub(crate) open: AtomicU64,
     answers: Mutex<BTreeMap<u16, u64>>,
@@ -35,6 +36,8 @@ pub struct Counted {
     pub bad_heads: u64,
     /// Clients that were too slow.
     pub slow: u64,
+    /// Connections that came to no TLS where it was expected.
+    pub without_tls: u64,
     /// Requests that ended with a fault of the server.
     pub panics: u64,
     /// Answers, by status.
@@ -58,6 +61,7 @@ impl Counters {
             received_bytes: self.received_bytes.load(Relaxed),
             bad_heads: self.bad_heads.load(Relaxed),
             slow: self.slow.load(Relaxed),
+            without_tls: self.without_tls.load(Relaxed),
             panics: self.panics.load(Relaxed),
             answers: self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }

@@ -109,21 +109,16 @@ impl Gate {
     }
 }
 
-/// What is wrong with addresses that other machines reach: there is no TLS here, and they need tokens.
-/// `insecure`: who starts `program` has allowed them without encryption.
+/// What is wrong with addresses that other machines reach: they need TLS, and tokens. `is_secured`: there is a
+/// certificate, or who starts the program has allowed them without encryption.
 #[must_use]
-pub fn is_open(
-    program: &str,
-    addresses: &[SocketAddr],
-    tokens: &Path,
-    insecure: bool,
-) -> Option<String> {
+pub fn is_open(addresses: &[SocketAddr], tokens: &Path, is_secured: bool) -> Option<String> {
     let open = addresses.iter().find(|address| !is_loopback(address))?;
-    if !insecure {
+    if !is_secured {
         return Some(format!(
-            "--http {open}: expected an address of this machine only, such as 127.0.0.1:{}, found one that \
-             others reach: {program} has no TLS, so tokens and samples would be read on the way. Put a \
-             proxy with TLS before it, or allow it with --insecure-without-tls",
+            "--http {open}: expected a certificate (--tls-cert FILE --tls-key FILE), since others reach this \
+             address and would read tokens and samples on the way, found none. Or give an address of this \
+             machine, such as 127.0.0.1:{}, to a proxy with TLS, or allow it: --insecure-without-tls",
             open.port()
         ));
     }

@@ -39,6 +39,7 @@ mod places;
 mod query;
 mod response;
 mod server;
+mod tls;
 pub mod tokens;
 mod wire;
 
@@ -51,3 +52,4 @@ pub use limits::Limits;
 pub use query::Query;
 pub use response::{Response, quoted};
 pub use server::{Server, Service};
+pub use tls::Tls;

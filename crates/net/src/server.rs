@@ -5,8 +5,9 @@ use crate::connection::{self, Shared};
 use crate::counters::Counters;
 use crate::head::Request;
 use crate::limits::Limits;
-use crate::places::{Entered, Place, Places};
+use crate::places::{Entered, Places};
 use crate::response::Response;
+use crate::tls::Tls;
 use baro_sys::clock;
 use baro_sys::tcp::{Listener, Tcp};
 use std::net::SocketAddr;
@@ -34,6 +35,7 @@ pub struct Server {
     listeners: Vec<Listener>,
     limits: Limits,
     counters: Arc<Counters>,
+    tls: Option<Tls>,
 }
 
 impl Server {
@@ -44,7 +46,25 @@ impl Server {
     pub fn bind(addresses: &[SocketAddr], limits: Limits) -> baro_sys::Result<Self> {
         let listeners = addresses.iter().map(|address| Listener::bind(*address));
         let listeners = listeners.collect::<baro_sys::Result<_>>()?;
-        Ok(Server { listeners, limits, counters: Arc::default() })
+        Ok(Server { listeners, limits, counters: Arc::default(), tls: None })
+    }
+
+    /// With TLS at all addresses, if a certificate is given.
+    #[must_use]
+    pub fn with(self, tls: Option<Tls>) -> Self {
+        Server { tls, ..self }
+    }
+
+    /// Why a renewed certificate is not used, if that has not been told.
+    #[must_use]
+    pub fn take_fault(&self) -> Option<String> {
+        self.tls.as_ref().and_then(Tls::take_fault)
+    }
+
+    /// How its URLs begin: `http` or `https`.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// Where it listens.
@@ -68,13 +88,15 @@ impl Server {
     /// are under way have the time that the limits say. `each` is called some times a second. Blocks.
     pub fn serve(&self, service: &dyn Service, stop: &AtomicBool, mut each: impl FnMut()) {
         let places = Places::new(self.limits.connections);
-        let shared = Shared { limits: &self.limits, counters: &self.counters, stop };
+        let shared =
+            Shared { limits: &self.limits, counters: &self.counters, stop, tls: self.tls.as_ref() };
         std::thread::scope(|scope| {
             for listener in &self.listeners {
                 let (places, shared) = (&places, &shared);
                 scope.spawn(move || accept(scope, listener, places, shared, service));
             }
             while !stop.load(Relaxed) {
+                self.tls.iter().for_each(Tls::look);
                 each();
                 clock::sleep_ns(LOOK_NS);
             }
@@ -115,7 +137,7 @@ fn accept<'scope, 'env>(
                 place
             }
             Entered::Full(tcp) => {
-                refuse(&tcp, shared.counters);
+                refuse(&tcp, shared);
                 continue;
             }
         };
@@ -128,20 +150,21 @@ fn accept<'scope, 'env>(
         };
         let named = Builder::new().name("baro-http".to_owned()).stack_size(STACK_BYTES);
         if named.spawn_scoped(scope, work).is_err() {
-            leave(&place, places, shared.counters);
+            refuse(&place.tcp, shared);
+            places.leave(&place);
         }
     }
 }
 
-fn leave(place: &Place, places: &Places, counters: &Counters) {
-    refuse(&place.tcp, counters);
-    places.leave(place);
-}
-
 /// Tells a client to come again, without waiting for it.
-fn refuse(tcp: &Tcp, counters: &Counters) {
-    counters.connections_refused.fetch_add(1, Relaxed);
-    counters.answered(503);
+fn refuse(tcp: &Tcp, shared: &Shared<'_>) {
+    shared.counters.connections_refused.fetch_add(1, Relaxed);
+    // Agreeing on TLS would take a thread, and has to wait for the client.
+    if shared.tls.is_some() {
+        tcp.end();
+        return;
+    }
+    shared.counters.answered(503);
     let said = "all connections of this server are in use: come again";
     let answer = Response::error(503, said).with("Retry-After", "1");
     let _ = tcp.write_all(&answer.bytes(false, true), 1_000_000);

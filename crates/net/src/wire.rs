@@ -1,14 +1,14 @@
 //! Bytes of a connection: what has come and is not read yet, and the waits for more.
 
 use crate::counters::Counters;
-use baro_sys::tcp::Tcp;
+use crate::tls::Stream;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A connection with the bytes that have come and are not read yet.
 #[derive(Debug)]
 pub(crate) struct Wire<'a> {
-    tcp: &'a Tcp,
+    stream: Stream<'a>,
     counters: &'a Counters,
     buffer: Box<[u8]>,
     start: usize,
@@ -16,9 +16,9 @@ pub(crate) struct Wire<'a> {
 }
 
 impl<'a> Wire<'a> {
-    pub(crate) fn new(tcp: &'a Tcp, counters: &'a Counters, bytes: usize) -> Self {
+    pub(crate) fn new(stream: Stream<'a>, counters: &'a Counters, bytes: usize) -> Self {
         let buffer = vec![0; bytes.max(1_024)].into_boxed_slice();
-        Wire { tcp, counters, buffer, start: 0, end: 0 }
+        Wire { stream, counters, buffer, start: 0, end: 0 }
     }
 
     /// What has come and is not read.
@@ -50,7 +50,7 @@ impl<'a> Wire<'a> {
         if room.is_empty() {
             return Ok(0);
         }
-        let count = self.tcp.read(room, timeout_ns)?;
+        let count = self.stream.read(room, timeout_ns)?;
         self.end += count;
         self.counters.received_bytes.fetch_add(count as u64, Relaxed);
         Ok(count)
@@ -58,12 +58,17 @@ impl<'a> Wire<'a> {
 
     /// The same into another buffer, where nothing is held here.
     pub(crate) fn read_past(&mut self, into: &mut [u8], timeout_ns: u64) -> io::Result<usize> {
-        let count = self.tcp.read(into, timeout_ns)?;
+        let count = self.stream.read(into, timeout_ns)?;
         self.counters.received_bytes.fetch_add(count as u64, Relaxed);
         Ok(count)
     }
 
-    pub(crate) fn write(&self, bytes: &[u8], timeout_ns: u64) -> io::Result<()> {
-        self.tcp.write_all(bytes, timeout_ns)
+    pub(crate) fn write(&mut self, bytes: &[u8], timeout_ns: u64) -> io::Result<()> {
+        self.stream.write_all(bytes, timeout_ns)
+    }
+
+    /// Tells the peer that nothing more is written.
+    pub(crate) fn end_output(&mut self, timeout_ns: u64) {
+        self.stream.end_output(timeout_ns);
     }
 }

@@ -3,7 +3,7 @@
 use crate::api::Api;
 use baro_command::failure::{Outcome, Result};
 use baro_command::serve::Serve;
-use baro_net::{Gate, Limits, Server, is_open};
+use baro_net::{Gate, Limits, Server, Tls, is_open};
 use baro_store::Store;
 use baro_sys::tcp::is_loopback;
 use baro_sys::termination;
@@ -13,24 +13,29 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
-    let insecure = serve.insecure_without_tls;
-    if let Some(said) = is_open("baro serve", &serve.http, &serve.tokens, insecure) {
+    let tls = serve.tls.both().map(|(certificate, key)| Tls::open(certificate, key)).transpose()?;
+    let is_secured = tls.is_some() || serve.insecure_without_tls;
+    if let Some(said) = is_open(&serve.http, &serve.tokens, is_secured) {
         return Err(said.into());
     }
     let store = Store::open(&serve.store)?;
     termination::watch()?;
     let connections = serve.connections as usize;
     let limits = Limits { connections, body_bytes: BODY_BYTES_MAX, ..Limits::default() };
-    let server = Server::bind(&serve.http, limits)?;
+    let server = Server::bind(&serve.http, limits)?.with(tls);
     let asks = serve.require_token || !serve.http.iter().all(is_loopback);
     let api = Api::new(store, Gate::new(&serve.tokens, asks), serve);
     for address in server.addresses() {
-        say!("answering on http://{address} from {}", serve.store.display());
+        let scheme = server.scheme();
+        say!("answering on {scheme}://{address} from {}", serve.store.display());
     }
     let stop = AtomicBool::new(false);
     server.serve(&api, &stop, || {
         if let Some(fault) = api.gate().file().take_fault() {
             say!("the tokens known so far hold on: {fault}");
+        }
+        if let Some(fault) = server.take_fault() {
+            say!("the certificate known so far stays in use: {fault}");
         }
         if termination::requested().is_some() {
             stop.store(true, Relaxed);

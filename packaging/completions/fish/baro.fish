@@ -88,6 +88,8 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l udp-series -d 'Take
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-buffer -d 'The kernel\'s buffer of each address' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l http -d 'Take line protocol and remote write over HTTP' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l http-tokens -d 'File of tokens for --http, made by `baro token`' -r -F
+complete -c baro -n "__fish_baro_using_subcommand record" -l http-tls-cert -d 'Certificate of TLS for --http, in PEM' -r -F
+complete -c baro -n "__fish_baro_using_subcommand record" -l http-tls-key -d 'Its private key, in PEM' -r -F
 complete -c baro -n "__fish_baro_using_subcommand record" -l attach -d 'Make this many rings for other programs' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l declare -d 'Declare a series or channel before anything comes; types: f64, i64, bool, channel' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l layout -d 'Fields of a channel\'s frames, read back as series CHANNEL.FIELD: [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of --channel' -r
@@ -123,6 +125,8 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l short-queue -d 'Mak
 complete -c baro -n "__fish_baro_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand listen" -l http -d 'Take requests at this address and port' -r
 complete -c baro -n "__fish_baro_using_subcommand listen" -l tokens -d 'File of tokens, made by `baro token`' -r -F
+complete -c baro -n "__fish_baro_using_subcommand listen" -l tls-cert -d 'Certificate for TLS, with its chain, in PEM' -r -F
+complete -c baro -n "__fish_baro_using_subcommand listen" -l tls-key -d 'Its private key, in PEM' -r -F
 complete -c baro -n "__fish_baro_using_subcommand listen" -l db -d 'Take samples for this database or bucket alone' -r
 complete -c baro -n "__fish_baro_using_subcommand listen" -l rings -d 'Folder that the recorder was given with --rings' -r -F
 complete -c baro -n "__fish_baro_using_subcommand listen" -l lanes -d 'Rings to push into at once, each of which the recorder has to offer' -r
@@ -261,6 +265,8 @@ complete -c baro -n "__fish_baro_using_subcommand query" -l force -d 'Replace th
 complete -c baro -n "__fish_baro_using_subcommand query" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c baro -n "__fish_baro_using_subcommand serve" -l http -d 'Address to listen at: 127.0.0.1:9090' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l tokens -d 'File of tokens, made by `baro token`; those that read are let in' -r -F
+complete -c baro -n "__fish_baro_using_subcommand serve" -l tls-cert -d 'Certificate for TLS, with its chain, in PEM' -r -F
+complete -c baro -n "__fish_baro_using_subcommand serve" -l tls-key -d 'Its private key, in PEM' -r -F
 complete -c baro -n "__fish_baro_using_subcommand serve" -l lookback -d 'How long a sample counts where none follows' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l timeout -d 'Longest query' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l memory -d 'Memory of a query' -r

@@ -78,6 +78,7 @@ const TABLE: &[Row] = &[
     Row { package: "baro-net", in_house: &["baro-sys"], in_house_tests: &[],
           third_party: &[("httparse", "lines and headers of a request, as hyper reads them"),
                          ("flate2", "unpacks bodies with gzip, piece by piece, in Rust alone"),
+                         ("rustls", "TLS 1.2 and 1.3, audited, in Rust; of the Prossimo project"),
                          ("sha2", "tokens are kept as hashes")] },
     // A process of its own beside the recorder's: what of the network is to come stays here.
     Row { package: "baro-listen",

@@ -20,6 +20,7 @@ const LICENCES: &[&str] = &[
     "BSD-2-Clause",
     "BSD-3-Clause",
     "CC0-1.0",
+    "ISC",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",

@@ -59,6 +59,12 @@ pub(crate) struct Http {
     /// Ask for a token at addresses of this machine too
     #[arg(long, requires = "http", hide_short_help = true)]
     http_require_token: bool,
+    /// Certificate of TLS for --http, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["http", "http_tls_key"], hide_short_help = true)]
+    http_tls_cert: Option<PathBuf>,
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "http_tls_cert", hide_short_help = true)]
+    http_tls_key: Option<PathBuf>,
     /// Let --http listen to other machines without encryption
     #[arg(long, requires = "http", hide_short_help = true)]
     http_insecure_without_tls: bool,
@@ -83,10 +89,12 @@ impl Http {
     /// What it would refuse, and at which address, as far as that is known without it.
     pub(crate) fn fault(&self) -> Option<String> {
         let open = self.http.iter().find(|address| !is_loopback(address))?;
-        (!self.http_insecure_without_tls).then(|| {
+        let is_secured = self.http_insecure_without_tls || self.http_tls_cert.is_some();
+        (!is_secured).then(|| {
             format!(
                 "{open}: expected an address of this machine only, such as 127.0.0.1:8086, found one that \
-                 others reach, and there is no TLS yet; allow it with --http-insecure-without-tls"
+                 others reach, without TLS: give a certificate with --http-tls-cert and --http-tls-key, or \
+                 allow it with --http-insecure-without-tls"
             )
         })
     }
@@ -111,6 +119,12 @@ impl Http {
         }
         if let Some(rings) = rings {
             command.arg("--rings").arg(rings);
+        }
+        for (flag, file) in [("--tls-cert", &self.http_tls_cert), ("--tls-key", &self.http_tls_key)]
+        {
+            if let Some(file) = file {
+                command.arg(flag).arg(file);
+            }
         }
         for (flag, is_set) in [
             ("--require-token", self.http_require_token),

@@ -90,7 +90,7 @@ fn an_address_that_others_reach_is_refused_without_token_or_tls() {
         String::from_utf8(output.stderr).unwrap()
     };
     let said = open(&[]);
-    assert!(said.contains("--insecure-without-tls") && said.contains("no TLS"), "{said}");
+    assert!(said.contains("--insecure-without-tls") && said.contains("--tls-cert"), "{said}");
     let said = open(&["--insecure-without-tls"]);
     assert!(said.contains("expected a token in") && said.contains("baro token new"), "{said}");
 }

@@ -174,7 +174,7 @@ fn mistakes_are_told_as_prometheus_tells_them() {
     assert_eq!((told.status, &told.body["errorType"]), (503, &json!("timeout")), "{told:?}");
     drop((server, recorder));
     let refused = scene.refused(&["--http", "0.0.0.0:0"]);
-    assert!(refused.contains("expected an address of this machine"), "{refused}");
+    assert!(refused.contains("--tls-cert FILE"), "{refused}");
 }
 
 #[test]
