@@ -15,6 +15,7 @@ import sys
 
 import stage
 import more_kinds  # noqa: F401, it adds to the list
+import two_disks  # noqa: F401, it too
 from other_kinds import KINDS
 
 
@@ -29,7 +30,8 @@ class Run:
     def record(self):
         self.trace = stage.Trace(self.name, self.collector)
 
-    def judge(self, victim, *others):
+    def judge(self, victim, *others, disk=None):
+        """`disk`: the one that has to be named on the way, or the one below it."""
         calls = victim.wait()
         for other in others:
             other.wait()
@@ -63,6 +65,10 @@ class Run:
                 "sentence": best["sentence"],
                 "advice": [one["command"] for one in best["advice"]],
             }
+            if disk is not None:
+                names = {disk.name, os.path.basename(disk.lower)}
+                disks = [one["where"] for one in best["chain"] if one["where"].startswith("loop")]
+                self.line["disks"], self.line["disk_is_right"] = disks, set(disks) <= names and bool(disks)
         over = [call for call in calls if call[2] - call[1] >= 30e6]
         self.line["over"] = len(over)
         self.line["over_told"] = sum(
@@ -76,6 +82,8 @@ class Run:
             return "right" if "call" not in self.line else "other"
         if "call" not in self.line:
             return "not told"
+        if not self.line.get("disk_is_right", True):
+            return "other"
         return "right" if {self.line["cause"], self.line["root"]} & set(self.expected) else "other"
 
 

@@ -511,9 +511,10 @@ impl Recorder {
     }
 
     fn end(&mut self) {
-        let last_look = self.keeper.end();
+        self.keeper.close();
         let _ = self.commands.send(Command::Close);
         self.writer.join();
+        let last_look = self.keeper.end();
         self.declarations.mark_end();
         if let Some(last_look) = last_look {
             last_look.look();

@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 use baro_log::segment_name;
-use baro_log::{Blocks, Catalog, Found, Geometry, Segments, init, read_identity};
-use baro_ondisk::{Type, WhenFull};
-use baro_recorder::{Error, Options, Recorder, Refused, Rings};
+use baro_log::{Blocks, Catalog, Found, Geometry, Pins, Segments, init, read_identity, write_pin};
+use baro_ondisk::{Pin, PinState, StoreId, Type, WhenFull};
+use baro_recorder::{Error, Options, PinRequest, Recorder, Refused, Rings};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::path::{Path, PathBuf};
@@ -291,4 +291,60 @@ fn a_log_that_another_writes_is_written_no_more() {
     // Not a byte of theirs was written over, and nothing more was written anywhere.
     assert!(std::fs::read(&path).unwrap() == unit, "it was written over");
     assert!(read_all(&folder.0).len() < 2_000);
+}
+
+/// Frames of more than the log holds, faster than they are written; a pin of all that at the end if asked for.
+fn fill(path: &Path, pinned: bool) {
+    let recorder = Recorder::open(path, options()).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for n in 0..1_000 {
+        while producer.push_frame(1, n, &[7; 14_000]).is_err() {
+            baro_sys::clock::sleep_ns(1_000_000);
+        }
+    }
+    if pinned {
+        let request = PinRequest { before_ns: 600_000_000_000, ..PinRequest::default() };
+        recorder.pin(&request).unwrap();
+    }
+    drop(producer);
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost), (0, 0), "{:?}", closed.status.trouble);
+}
+
+fn pins(path: &Path) -> Vec<Pin> {
+    let disk = Disk::open(path).unwrap();
+    let pins = Pins::read(&disk, StoreId(*b"store id of test")).unwrap();
+    pins.pins.into_values().collect()
+}
+
+/// A pin that ends while its recorder writes the last has its end when the store is closed.
+#[test]
+fn a_pin_has_an_end_when_its_recorder_is_closed() {
+    let folder = Folder::new("pin-close");
+    folder.init(64, WhenFull::Recycle);
+    fill(&folder.0, true);
+    let pins = pins(&folder.0);
+    assert!(pins.len() == 1 && pins[0].state != PinState::Open, "{pins:?}");
+}
+
+/// One that was left open, as by a kill, covers all that was recorded since: it does not stop the next recorder.
+#[test]
+fn a_pin_that_was_left_open_does_not_stop_recording() {
+    let folder = Folder::new("pin-open");
+    folder.init(10, WhenFull::Recycle);
+    fill(&folder.0, false);
+    fill(&folder.0, false);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    // Of the newest segments alone, so that it is granted.
+    recorder.pin(&PinRequest::default()).unwrap();
+    drop(recorder);
+    let mut left = pins(&folder.0).remove(0);
+    let newest = left.first_epoch;
+    (left.first_epoch, left.last_epoch, left.state) = (newest - 8, u64::MAX, PinState::Open);
+    write_pin(&Disk::open(&folder.0).unwrap(), &left, "pin").unwrap();
+    fill(&folder.0, false);
+    let pins = pins(&folder.0);
+    assert_eq!((pins[0].state, pins[0].first_epoch), (PinState::Short, newest - 8));
+    assert!(pins[0].last_epoch <= newest - 8 + 4, "{pins:?}");
+    assert!(pins[0].reason.contains("half the log"), "{pins:?}");
 }

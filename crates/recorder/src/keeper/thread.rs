@@ -29,8 +29,10 @@ pub(crate) enum KeeperCommand {
     Watch(Trigger),
     /// Rings for other processes are in this folder: look for what these ask.
     LookIn(StateFolder),
-    /// End.
-    Close,
+    /// Take no further work; only what the engine tells of pins until it has ended. Answered once it is so.
+    Close(Sender<()>),
+    /// The engine has ended: end too.
+    End,
 }
 
 /// What the thread publishes.
@@ -104,10 +106,18 @@ impl KeeperThread {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the thread; what it was making is made anew at the next open. Waits for one step. What is
-    /// returned looks at the store once more when the writer has ended.
+    /// Takes no further work, so that the writer can end; what it was making is made anew at the next open.
+    /// Waits for one step.
+    pub(crate) fn close(&self) {
+        let (reply, answer) = channel();
+        if self.commands.send(KeeperCommand::Close(reply)).is_ok() {
+            let _ = answer.recv();
+        }
+    }
+
+    /// Ends the thread when the writer has ended. What is returned looks at the store once more.
     pub(crate) fn end(&mut self) -> Option<LastLook> {
-        let _ = self.commands.send(KeeperCommand::Close);
+        let _ = self.commands.send(KeeperCommand::End);
         let (guard, pins) = self.thread.take()?.join().ok()?;
         Some(LastLook { guard, pins, kept: Arc::clone(&self.kept) })
     }
@@ -194,13 +204,39 @@ fn run<S: Storage>(
             Ok(KeeperCommand::Watch(trigger)) => keeper.watch(trigger, &mut link),
             Ok(KeeperCommand::LookIn(folder)) => beside.1.look_in(folder),
             Err(RecvTimeoutError::Timeout) => continue,
-            Ok(KeeperCommand::Close) | Err(RecvTimeoutError::Disconnected) => {
-                let pins = keeper.pins().map(|pin| pin.id).collect();
+            Ok(KeeperCommand::Close(reply)) => {
                 beside.1.end();
-                return (beside.0, pins);
+                let _ = reply.send(());
+                close(&mut keeper, &mut beside.0, queue, &mut link);
+                break;
+            }
+            Ok(KeeperCommand::End) | Err(RecvTimeoutError::Disconnected) => {
+                beside.1.end();
+                break;
             }
         }
         publish(&keeper, &beside, shared);
+    }
+    let pins = keeper.pins().map(|pin| pin.id).collect();
+    (beside.0, pins)
+}
+
+/// While the writer writes its last: pins that end then are told their end. A pin that stays open would go
+/// on at the next open.
+fn close<S: Storage>(
+    keeper: &mut Keeper<S>,
+    guard: &mut Guard,
+    queue: &Receiver<KeeperCommand>,
+    link: &mut WriterLink,
+) {
+    while let Ok(command) = queue.recv() {
+        match command {
+            KeeperCommand::Event(event @ Event::PinEnded { .. }) => keeper.event(event, link),
+            KeeperCommand::Event(Event::Started { index, epoch }) => guard.started(index, epoch),
+            KeeperCommand::End => return,
+            // Who asks for something now is told by the reply that is dropped.
+            _ => {}
+        }
     }
 }
 

@@ -412,6 +412,18 @@ impl Choice {
         self.started.iter().filter(more).count()
     }
 
+    /// The last epoch of a hold from `first` on with which pins hold at most `most` segments.
+    pub(crate) fn last_to_hold(&self, first: u64, most: usize) -> u64 {
+        let more = |epoch: &u64| {
+            *epoch >= first && !self.holds(*epoch) && !self.copied.contains_key(epoch)
+        };
+        let mut epochs: Vec<u64> =
+            self.started.iter().map(|segment| segment.epoch).filter(more).collect();
+        epochs.sort_unstable();
+        let room = most.saturating_sub(self.held());
+        room.checked_sub(1).and_then(|last| epochs.get(last)).copied().unwrap_or(first)
+    }
+
     /// Most segments that pins may hold: half the log, so that recording always goes on. `None` in
     /// a store that never recycles, where a pin costs nothing.
     pub(crate) fn held_max(&self) -> Option<usize> {

@@ -149,7 +149,6 @@ fn run(
         publish(&engine, shared);
         let wake_ns = flushes.answer(&mut engine).min(wake_ns);
         for event in engine.take_events() {
-            // A keeper that has ended leaves pins open; the next open of the store ends them.
             let _ = keeper.send(KeeperCommand::Event(event));
         }
         if let Some(since_ns) = closing_since {

@@ -4,7 +4,7 @@
 //!
 //! Invariants, held by the simulator's tests (`tests/crash/pinning.rs`): what was pushed within a
 //! granted window lies in epochs that its pin holds; pins never hold more than half the log, so
-//! that recording goes on.
+//! that recording goes on, a pin that an earlier session has left open included (`tests/record.rs`).
 
 use super::Engine;
 use crate::keeper::Tell;
@@ -165,6 +165,7 @@ impl Engine {
                 self.choice.hold(id, first, last);
                 let open = |until_ns| OpenPin { id, first, until_ns, marks: None };
                 self.open_pins.extend(until_ns.map(open));
+                self.limit_resumed();
                 self.offer_copy();
             }
             Tell::ExtendPin { id, until_ns } => {
@@ -257,6 +258,20 @@ impl Engine {
             let until_ns = self.now.boottime_ns.min(pin.until_ns);
             self.events.push(Event::PinEnded { id: pin.id, last_epoch, until_ns, cut: true });
         }
+    }
+
+    /// A pin that a session before has left open covers all that was recorded since, which may be all of
+    /// the log: then nothing could be reused, and so nothing be recorded. It ends where pins hold half.
+    fn limit_resumed(&mut self) {
+        let Some(most) = self.choice.held_max() else { return };
+        let Some(pin) = self.open_pins.last().filter(|_| self.choice.held() > most) else { return };
+        let OpenPin { id, first, until_ns, .. } = *pin;
+        self.open_pins.pop();
+        self.choice.release(id);
+        let last_epoch = self.choice.last_to_hold(first, most);
+        self.choice.hold(id, first, last_epoch);
+        let until_ns = self.now.boottime_ns.min(until_ns);
+        self.events.push(Event::PinEnded { id, last_epoch, until_ns, cut: true });
     }
 
     /// Asks for a copy of the oldest held segment if pins hold too much.
