@@ -40,7 +40,7 @@ use crate::sample::Sample;
 use crate::time::Times;
 use annotated::Annotated;
 use columns::Columns;
-use fields::{Fault, Field, Values, field, is_value};
+use fields::{Fault, Field, Quotes, Values, field, is_value, quotes};
 use guards::Guards;
 use header::Header;
 pub(crate) use header::time_unit_ns;
@@ -208,6 +208,10 @@ impl Reader {
         {
             return Verdict::Done;
         }
+        let separator = match &self.state {
+            State::Columns(columns) => columns.separator(),
+            State::Unknown | State::Rows { .. } | State::Annotated(_) => ',',
+        };
         let read = match lines::utf8(content) {
             Ok(text) => self.text(number, text, item),
             Err(Unreadable::NotUtf8 { offset }) => {
@@ -217,9 +221,7 @@ impl Reader {
         };
         match read {
             Ok(()) => Verdict::Done,
-            Err(Fault { problem, .. }) if attempt != Attempt::Alone && problem.is_open(attempt) => {
-                Verdict::Open
-            }
+            Err(found) if found.is_open(attempt, content, separator) => Verdict::Open,
             Err(found) => {
                 item(Err(fault(mark_bytes, found)));
                 Verdict::Done
@@ -373,15 +375,21 @@ impl CsvProblem {
     fn is_of_header(&self) -> bool {
         matches!(self, Self::Time { .. } | Self::FieldCount { .. })
     }
+}
 
-    /// Whether more lines could make a record of it; of several lines, whether they are none.
-    fn is_open(&self, attempt: Attempt) -> bool {
-        match self {
-            Self::QuoteOpen => true,
-            Self::AfterQuote { .. } | Self::FieldExtra { .. } | Self::FieldCount { .. } => {
-                attempt == Attempt::Joined
-            }
-            _ => false,
+impl Fault {
+    /// Whether the lines behind a first one belong to it, be it as a text that is open. Of several lines,
+    /// whether they are no record: a quote was forgotten if one is misplaced behind the first line.
+    fn is_open(&self, attempt: Attempt, content: &[u8], separator: char) -> bool {
+        let quotes = || quotes(str::from_utf8(content).unwrap_or_default(), separator);
+        let end = || content.iter().position(|byte| *byte == b'\n').unwrap_or(content.len());
+        match attempt {
+            Attempt::Alone => false,
+            Attempt::First => quotes() == Quotes::Open,
+            Attempt::Joined => match quotes() {
+                Quotes::Open => true,
+                Quotes::Closed { misplaced } => misplaced.is_some_and(|offset| offset > end()),
+            },
         }
     }
 }

@@ -229,6 +229,9 @@ fn date(time_ns: i64) -> String {
     format!("{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{:02}.{ns:09}Z", day + 1, second % 60)
 }
 
+/// Columns of each table of Flux.
+const COLUMNS: [&str; 6] = ["result", "table", "_time", "_value", "_field", "_measurement"];
+
 pub(crate) fn annotated(model: &Model, random: &mut Random) -> Written {
     let (mut text, mut shown, mut refused) = (String::new(), Shown::new(), 0);
     let end = *random.one_of(&["\n", "\r\n"]);
@@ -257,6 +260,9 @@ pub(crate) fn annotated(model: &Model, random: &mut Random) -> Written {
             let _ = write!(text, ",result,table,_time,_value,_field,_measurement");
             series.labels.keys().for_each(|key| text.extend([",", &cell(key)]));
             text.push_str(end);
+            // A tag by the name of a column of Flux' own: nothing of such a table is taken, its head neither.
+            let is_twice = series.labels.keys().any(|key| COLUMNS.contains(&key.as_str()));
+            refused += if is_twice { 1 + rows.len() as u64 } else { 0 };
             for Sample { time_ns, value, .. } in rows {
                 let said = match value {
                     Value::Float(bits) => match f64::from_bits(*bits) {
@@ -272,7 +278,9 @@ pub(crate) fn annotated(model: &Model, random: &mut Random) -> Written {
                 let _ = write!(text, ",,{at},{},{said},{field},{measurement}", date(*time_ns));
                 series.labels.values().for_each(|value| text.extend([",", &cell(value)]));
                 text.push_str(end);
-                refused += note(&mut shown, series, *time_ns, value.clone());
+                if !is_twice {
+                    refused += note(&mut shown, series, *time_ns, value.clone());
+                }
             }
             text.push_str(end);
         }

@@ -137,6 +137,8 @@ impl Annotated {
         match &self.table {
             Table::Columns(columns) => row(columns, line, text, times, each),
             Table::Refused(header) => {
+                // A row all the same: what stands in its quotes is no line of its own.
+                cells(text)?;
                 let said = format!("the columns of this row are refused: line {header} says why");
                 Err(refused(said))
             }

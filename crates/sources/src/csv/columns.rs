@@ -27,6 +27,10 @@ pub(super) struct Columns {
 }
 
 impl Columns {
+    pub(super) fn separator(&self) -> char {
+        self.separator
+    }
+
     pub(super) fn new(header: &str, separator: char, values: Values, layout: Layout) -> Self {
         Columns { header: header.to_owned(), separator, layout, values, parser: NameParser::new() }
     }

@@ -106,6 +106,38 @@ pub(super) fn split(text: &str, separator: char) -> Result<Vec<Field<'_>>, Fault
     Ok(fields)
 }
 
+/// What the quotes of a line say of which something is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quotes {
+    /// A text in quotes is open: the lines behind it may be that text and no rows.
+    Open,
+    /// All are closed, and the last that is misplaced is here.
+    Closed { misplaced: Option<usize> },
+}
+
+/// Goes through all fields of a line, whatever is wrong of one.
+pub(super) fn quotes(text: &str, separator: char) -> Quotes {
+    let field = match separator {
+        ';' => field::<';'>,
+        '\t' => field::<'\t'>,
+        _ => field::<','>,
+    };
+    let (mut next, mut misplaced) = (Some(0), None);
+    while let Some(start) = next {
+        next = match field(text, start) {
+            Ok(field) => field.next,
+            Err(Fault { problem: CsvProblem::QuoteOpen, .. }) => return Quotes::Open,
+            // What is behind a quote is passed over up to the next field.
+            Err(Fault { offset, .. }) => {
+                misplaced = Some(offset);
+                let rest = text.get(offset..).unwrap_or_default();
+                position(rest, separator).map(|found| offset + found + 1)
+            }
+        };
+    }
+    Quotes::Closed { misplaced }
+}
+
 /// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.
 /// Asked for each row without a header, so names are told by their first letter or their length.
 pub(super) fn is_value(text: &str) -> bool {

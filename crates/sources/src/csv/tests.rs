@@ -473,6 +473,35 @@ fn a_forgotten_quote_costs_its_line_alone() {
     assert!(plain(&many).len() >= 100_000);
 }
 
+/// A text in quotes may have lines that read like rows; nor are they rows where something is wrong of the row
+/// that the text is in.
+#[test]
+fn lines_of_a_text_are_no_rows_of_a_row_that_is_refused() {
+    let evil = "2,evil,666";
+    let head = "#datatype,string,long,dateTime:RFC3339,string,string,string,string\n\
+        ,result,table,_time,_value,_field,_measurement,_time\n";
+    let table = "#datatype,string,long,dateTime:RFC3339,double,string,string\n\
+        ,result,table,_time,_value,_field,_measurement\n,,0,2024-01-01T00:00:00Z,6,f,evil";
+    for (text, refused) in [
+        // One field too many.
+        (format!("1,a,1\n2,b,2,\"x\n{evil}\ny\"\n3,c,3\n"), 1),
+        // Behind a quote that is misplaced.
+        (format!("1,a,1\n2,\"b\"z,\"x\n{evil}\ny\"\n3,c,3\n"), 1),
+        // Too many columns.
+        (format!("time,a,b\n1,1,\"t\"\n2,2,\"u\",\"x\n2,6,\"\"evil\"\"\ny\"\n3,3,\"v\"\n"), 1),
+        // A table whose head is refused.
+        (format!("{head},,0,2024-01-01T00:00:00Z,\"x\n\n{table}\n\",f,m,x\n"), 2),
+    ] {
+        let found = plain(&text);
+        assert!(
+            !found.iter().any(|item| !item.starts_with("line") && item.contains("evil")),
+            "{found:?}"
+        );
+        let lines = found.iter().filter(|item| item.starts_with("line")).count();
+        assert_eq!(lines, refused, "{found:?}");
+    }
+}
+
 /// Text that is nearly CSV: random bytes alone rarely get past the first field.
 fn near_csv() -> impl Strategy<Value = Vec<u8>> {
     let word = prop::sample::select(vec![
