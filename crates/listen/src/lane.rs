@@ -6,7 +6,7 @@
 //!
 //! Invariant: a request is pushed into one ring, or none of it is acknowledged. Held by `tests/http/kept.rs`.
 
-use baro_ingest::{Intake, Manner, Room, Target};
+use baro_ingest::{Intake, KeyMaker, Manner, Room, SharedKnown, Target};
 use baro_recorder::RingView;
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ struct State {
     /// `None` while a request has it, and without a ring.
     intake: Option<Intake<'static>>,
     view: Option<RingView>,
+    names: Option<Names>,
     /// Counts rings.
     generation: u64,
     /// A request has it.
@@ -37,6 +38,15 @@ struct State {
     /// Why there is no ring.
     why: String,
     again_ns: u64,
+}
+
+/// Names that were met on a ring: what a request's own thread needs to make samples.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    pub(crate) known: SharedKnown,
+    pub(crate) maker: KeyMaker,
+    /// Of which ring.
+    pub(crate) generation: u64,
 }
 
 /// One ring with its names.
@@ -125,6 +135,13 @@ impl Lanes {
         order.find(has_ring).unwrap_or(wanted % count)
     }
 
+    /// The names of the lane `index`, whoever has it.
+    pub(crate) fn names(&self, index: usize) -> Result<Names, NoLane> {
+        let Some(lane) = self.lanes.get(index) else { return Err(NoLane::Busy) };
+        let state = lane.lock();
+        state.names.clone().ok_or_else(|| NoLane::NoRing(state.why.clone()))
+    }
+
     /// The lane `index`, at most `timeout_ns` from now.
     pub(crate) fn hold(&self, index: usize, timeout_ns: u64) -> Result<Held<'_>, NoLane> {
         let Some(lane) = self.lanes.get(index) else { return Err(NoLane::Busy) };
@@ -155,7 +172,7 @@ impl Lanes {
             if view.is_recorded() || state.taken {
                 return None;
             }
-            (state.intake, state.view) = (None, None);
+            (state.intake, state.view, state.names) = (None, None, None);
             state.why =
                 "the recorder has ended: what was not acknowledged is to be sent again when \
                          another one runs"
@@ -173,8 +190,10 @@ impl Lanes {
         let attached = self.attach();
         let mut state = lane.lock();
         match attached {
-            Ok((intake, view)) => {
+            Ok((mut intake, view)) => {
                 state.generation += 1;
+                let (known, maker, generation) = (intake.share(), intake.maker(), state.generation);
+                state.names = Some(Names { known, maker, generation });
                 (state.intake, state.view) = (Some(intake), Some(view));
                 state.why.clear();
                 Some("attached to a ring of the recorder".to_owned())

@@ -2,7 +2,7 @@
 
 use crate::acks::{Acks, Unsure};
 use crate::flight::NoMemory;
-use crate::lane::{Lanes, NoLane};
+use crate::lane::{Lanes, Names, NoLane};
 use baro_ingest::{Intake, Reason, Refusal};
 use baro_recorder::RingView;
 use baro_sys::clock;
@@ -78,6 +78,11 @@ impl Faults {
         self.piece.dedup();
         self.lines += self.piece.len() as u64;
         self.piece.clear();
+        // What the lane has refused comes behind what was refused before.
+        if let Some(found) = self.first.get_mut(self.resolved..) {
+            found.sort_by_key(|fault| fault.line);
+        }
+        self.first.dedup_by_key(|fault| fault.line);
         let mut at = (
             line,
             [carried, bytes.get(..bytes.len().min(SHOWN_BYTES)).unwrap_or_default()].concat(),
@@ -206,13 +211,30 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Takes what `work` takes of these bytes, which follow those before, and pushes it.
+    /// The names of the lane, to make samples of the next piece.
+    pub(crate) fn names(&self) -> Result<Names, Overload> {
+        let names = self.lanes.names(self.lane).map_err(Overload::Lane)?;
+        match &self.pushed {
+            Some((_, before, _)) if *before != names.generation => Err(Overload::Changed),
+            _ => Ok(names),
+        }
+    }
+
+    /// Takes what `work` takes of these bytes, which follow those before, and pushes it. `of`: the ring whose
+    /// names were used.
     pub(crate) fn piece(
         &mut self,
         bytes: &[u8],
+        of: u64,
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
-        let result = self.push(work);
+        let result = self.push(of, work);
+        self.pass_over(bytes);
+        result
+    }
+
+    /// These bytes, which follow those before, are done with.
+    pub(crate) fn pass_over(&mut self, bytes: &[u8]) {
         self.faults.end_piece(self.line, &self.carried, bytes);
         self.line += lines_in(bytes);
         match bytes.iter().rposition(|byte| *byte == b'\n') {
@@ -225,18 +247,20 @@ impl<'a> Sink<'a> {
                 self.carried.extend(bytes.iter().take(room));
             }
         }
-        result
     }
 
     fn push(
         &mut self,
+        of: u64,
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
         // Clients wait for some seconds: the lane, the ring and the recorder have them together.
         let end_ns = clock::monotonic_ns().saturating_add(self.wait_ns);
         let mut held = self.lanes.hold(self.lane, self.wait_ns).map_err(Overload::Lane)?;
         let (view, generation) = (held.view.clone(), held.generation);
-        if self.pushed.as_ref().is_some_and(|(_, before, _)| *before != generation) {
+        if generation != of
+            || self.pushed.as_ref().is_some_and(|(_, before, _)| *before != generation)
+        {
             return Err(Overload::Changed);
         }
         let none = || Overload::Lane(NoLane::NoRing(String::new()));
@@ -281,7 +305,7 @@ mod tests {
             let all = [(first, 1..1 + ends(first)), (second, 1 + ends(first)..6)];
             for (bytes, lines) in all {
                 lines.for_each(|line| sink.faults.add(line, || "x".to_owned()));
-                assert!(sink.piece(bytes, |_, _| Ok(())).is_err(), "there is no ring");
+                assert!(sink.piece(bytes, 0, |_, _| Ok(())).is_err(), "there is no ring");
             }
             let begins: Vec<&str> =
                 sink.faults.first.iter().map(|fault| fault.begins.as_str()).collect();

@@ -2,8 +2,10 @@
 //! not push, and asks later how far the ring is durable.
 
 use super::{Intake, LineBegin};
+use crate::known::SharedKnown;
 use crate::target::Room;
 use baro_recorder::RingView;
+use baro_sources::KeyMaker;
 
 impl Intake<'_> {
     /// Forgets all that is held, and the new series in it: nothing of that is pushed.
@@ -13,6 +15,17 @@ impl Intake<'_> {
         self.names.end_line(false);
         self.new_left = self.new_left.saturating_add(self.names.forget_new(0));
         self.begin = LineBegin { held: 0, texts: 0, new: 0, ..self.begin };
+    }
+
+    /// What has been met, for other threads; [`Intake::maker`] makes its keys.
+    pub fn share(&mut self) -> SharedKnown {
+        self.names.share()
+    }
+
+    /// Makes keys of names as they were written, for [`Row::written`](crate::Row::written).
+    #[must_use]
+    pub fn maker(&self) -> KeyMaker {
+        self.names.maker()
     }
 
     /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most.

@@ -163,7 +163,8 @@ fn take(
     let message = snap::raw::Decoder::new().decompress_vec(&packed).map_err(|_| no_snappy())?;
     drop(packed);
     let mut malformed = false;
-    sink.piece(&[], |intake, faults| {
+    let names = sink.names()?;
+    sink.piece(&[], names.generation, |intake, faults| {
         let read = remote_write::read(&message, version, |number, series| {
             counts.series += 1;
             let series = match series {
@@ -192,8 +193,15 @@ fn take(
                     continue;
                 };
                 let (value, types) = (Value::Float(value), Types::As(Type::F64));
-                let row =
-                    Row { line: number, series: &series.name, time_ns, value, types, joint: None };
+                let row = Row {
+                    line: number,
+                    series: &series.name,
+                    time_ns,
+                    value,
+                    types,
+                    joint: None,
+                    written: None,
+                };
                 intake.take(&row, &mut |refusal| faults.refuse(refusal))?;
                 // A series may have millions.
                 intake.push_if_much(&mut |refusal| faults.refuse(refusal))?;

@@ -47,6 +47,16 @@ fn a_token_lets_through_what_it_says_and_is_revoked_without_a_restart() {
     let both = client.ask("POST /write", &as_token(&writer), format!("{line}\nother v=1 {TIME}"));
     assert_eq!(both.status, 400);
     assert!(both.body.contains("line 2: expected a series that begins with"), "{both:?}");
+    // A series that others have written is as foreign as one that nobody has.
+    let other = token(&file, &["new", "press 4", "--prefix", "plant_"]);
+    let mut tries = 0;
+    while write(&mut client, &as_token(&other), &line) == 401 {
+        tries += 1;
+        assert!(tries < 100, "the token is not known");
+    }
+    for _ in 0..3 {
+        assert_eq!(write(&mut client, &as_token(&other), &line), 400);
+    }
     let quoted = format!("rig_\\ x,a=b v=1 {TIME}");
     assert_eq!(write(&mut client, &as_token(&writer), &quoted), 204);
     assert_eq!(write(&mut client, &as_token(&reader), &line), 403);
