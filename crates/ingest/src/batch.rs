@@ -134,7 +134,18 @@ impl Batch {
     pub fn memory_bytes(&self) -> usize {
         let texts = self.texts.capacity() * size_of::<TextRow>() + self.text.capacity();
         let wholes = self.wholes.capacity() * size_of::<Whole>() + self.whole.capacity();
-        self.columns.memory_bytes() + self.untimed.capacity() * 8 + texts + wholes
+        self.columns.memory_bytes()
+            + self.untimed.capacity() * size_of::<Untimed>()
+            + texts
+            + wholes
+    }
+
+    /// What of that is in use.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        let texts = self.texts.len() * size_of::<TextRow>() + self.text.len();
+        let wholes = self.wholes.len() * size_of::<Whole>() + self.whole.len();
+        self.columns.len() * 28 + self.untimed.len() * size_of::<Untimed>() + texts + wholes
     }
 
     pub(crate) fn reach(&self) -> Reach {
