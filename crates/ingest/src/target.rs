@@ -217,6 +217,28 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// Series and channels in the store of another process's recorder, as far as it is known here.
+    pub(crate) fn series_in_store(&self) -> u64 {
+        match &self.writer {
+            // Its recorder can be asked.
+            Writer::Here(_) => 0,
+            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => {
+                u64::from(catalog.highest_id())
+            }
+        }
+    }
+
+    /// How many of those that are known here have such a name.
+    pub(crate) fn count_series(&self, is_one: impl Fn(&str) -> bool) -> u64 {
+        match &self.writer {
+            // Only who attaches has a catalog of its own.
+            Writer::Here(_) => 0,
+            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => {
+                catalog.iter().filter(|declared| is_one(declared.name)).count() as u64
+            }
+        }
+    }
+
     /// Ids of new series, or why one has none; durable when this returns. A recorder in another process is
     /// asked, and waited for like room: until it is told to stop, or for as long as a device in trouble.
     pub(crate) fn declare(

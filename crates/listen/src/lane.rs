@@ -6,6 +6,7 @@
 //!
 //! Invariant: a request is pushed into one ring, or none of it is acknowledged. Held by `tests/http/kept.rs`.
 
+use crate::quota::Quota;
 use baro_ingest::{Intake, KeyMaker, Manner, Room, SharedKnown, Target};
 use baro_recorder::RingView;
 use baro_sys::clock;
@@ -61,7 +62,7 @@ struct Lane {
 pub(crate) struct Lanes {
     store: PathBuf,
     rings: Option<PathBuf>,
-    new_series: usize,
+    pub(crate) quota: Quota,
     lanes: Vec<Lane>,
 }
 
@@ -102,9 +103,9 @@ impl Drop for Held<'_> {
 }
 
 impl Lanes {
-    pub(crate) fn new(store: &Path, rings: Option<&Path>, count: usize, new_series: usize) -> Self {
+    pub(crate) fn new(store: &Path, rings: Option<&Path>, count: usize, quota: Quota) -> Self {
         let lanes = (0..count.max(1)).map(|_| Lane::default()).collect();
-        Lanes { store: store.to_owned(), rings: rings.map(Path::to_owned), new_series, lanes }
+        Lanes { store: store.to_owned(), rings: rings.map(Path::to_owned), quota, lanes }
     }
 
     /// How many have a ring.
@@ -210,7 +211,7 @@ impl Lanes {
         let rings = self.rings.as_deref();
         let target = Target::attach_in(&self.store, rings, Room::AtMost(0));
         let target = target.map_err(|error| error.to_string())?;
-        let manner = Manner { exact: true, new_max: self.new_series, ..Manner::together() };
+        let manner = Manner { exact: true, ..Manner::together() };
         let intake = Intake::new("http", target, manner).map_err(|error| error.to_string())?;
         match intake.view().filter(RingView::is_recorded) {
             Some(view) => Ok((intake, view)),

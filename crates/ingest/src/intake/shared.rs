@@ -28,6 +28,17 @@ impl Intake<'_> {
         self.names.maker()
     }
 
+    /// Series and channels in the store of another process's recorder, as far as it is known here.
+    #[must_use]
+    pub fn series_in_store(&self) -> u64 {
+        self.target.series_in_store()
+    }
+
+    /// How many of the series in the store of another process, as far as it is known here, have such a name.
+    pub fn count_series(&self, is_one: impl Fn(&str) -> bool) -> u64 {
+        self.target.count_series(is_one)
+    }
+
     /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most.
     pub fn wait_at_most(&mut self, most_ns: u64) {
         self.target.wait_as(Room::AtMost(most_ns));

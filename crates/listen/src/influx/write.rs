@@ -246,7 +246,7 @@ pub(crate) fn answer(
         let said = format!("expected Content-Encoding gzip or identity, found {other}");
         return how.dialect.error(415, &said);
     }
-    let mut sink = app.sink();
+    let mut sink = app.sink(pass);
     let (parser, reader) = (PointParser::new(how.times), PointReader::new(how.times));
     let batch = Batch::default();
     let mut lines = Lines { parser, reader, batch, pass, lines: 0, last: 0, held_bytes: 0 };

@@ -72,7 +72,7 @@ pub(crate) fn answer(
     if request.encoding != Encoding::Other("snappy".to_owned()) {
         return refused(415, "expected Content-Encoding: snappy, found another one");
     }
-    let mut sink = app.sink();
+    let mut sink = app.sink(pass);
     let mut counts = Counts::default();
     let taken = take(app, pass, &mut sink, &mut counts, body, version);
     app.metrics.wrote(sink.samples, sink.faults.lines);

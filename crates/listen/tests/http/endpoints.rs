@@ -230,16 +230,31 @@ fn a_bad_line_is_named_and_costs_no_good_one() {
 
 #[test]
 fn new_series_have_a_limit_that_is_said() {
-    let Some(mut scene) = Scene::new("new-series", &["--new-series", "2", "--lanes", "1"]) else {
-        return;
-    };
+    let options = ["--series", "2", "--lanes", "1"];
+    let Some(mut scene) = Scene::new("new-series", &options) else { return };
     let mut client = scene.client();
     let said = client.post(
         "/api/v3/write_lp",
         format!("a v=1 {TIME}\nb v=1 {TIME}\nc v=1 {TIME}\na v=2 {}", TIME + 1),
     );
     assert_eq!((said.status, &body(&said.body)["data"][0]["line_number"]), (422, &json!(3)));
+    assert!(said.body.contains("(--series)"), "{said:?}");
     assert_eq!(client.post("/write", format!("b v=3 {TIME}")).status, 204);
+    // It is the store that has so many: another listener takes no more than this one.
+    scene.kill_listener();
+    scene.listen(&options);
+    let mut client = scene.client();
+    let said = client.post("/write", format!("a v=4 {}\nd v=1 {TIME}", TIME + 2));
+    assert_eq!(said.status, 400);
+    assert!(said.body.contains("line 2: expected one of the series that are declared"), "{said:?}");
+    let metrics = client.get("/metrics").body;
+    for line in [
+        "baro_listen_series 2",
+        "baro_listen_series_max 2",
+        "baro_listen_new_series_refused_total 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in:\n{metrics}");
+    }
     scene.end_recorder();
     assert_eq!(scene.samples().into_keys().collect::<Vec<_>>(), ["a_v", "b_v"]);
 }
