@@ -116,7 +116,6 @@ pub struct SharedKnown {
 
 impl SharedKnown {
     /// For a while: an intake that adds something waits for the end of it.
-    #[must_use]
     pub fn read(&self) -> RwLockReadGuard<'_, Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }

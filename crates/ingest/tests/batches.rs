@@ -9,13 +9,13 @@ use baro_recorder::{Options, Recorder, Rings};
 use baro_sys::disk::Disk;
 
 /// `name value` with the key of the name.
-fn take(intake: &mut Intake<'_>, line: u64, text: &str) {
+fn take(intake: &mut Intake<'_>, line: u64, text: &str) -> baro_ingest::Result<()> {
     let (series, value) = text.split_once(' ').unwrap();
     let written = Some(intake.maker().key(series.as_bytes()));
     let value = value.parse().map_or(Value::Text(value), Value::Float);
     let time_ns = intake.line_time_ns(line);
     let row = Row { line, series, time_ns, value, types: Types::Exact, joint: None, written };
-    intake.take(&row, &mut |_| {}).unwrap();
+    intake.take(&row, &mut |_| {})
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_batch_is_pushed_in_its_order_and_what_is_new_is_known_after_it() {
         batch.add_whole(line, text);
     }
     intake.came_at(100);
-    intake.take_batch(&mut batch, |intake, line, text| Ok(take(intake, line, text))).unwrap();
+    intake.take_batch(&mut batch, take).unwrap();
     assert_eq!(intake.fed.samples, 0);
     intake.flush(&mut |_| {}).unwrap();
     assert_eq!((intake.fed.samples, intake.fed.declared, intake.fed.series), (3, 1, 3));
@@ -75,7 +75,7 @@ fn a_batch_is_pushed_in_its_order_and_what_is_new_is_known_after_it() {
     assert!(batch.add(old, Value::Float(5.0)));
     batch.add_whole(3, "old 6");
     intake.begin();
-    intake.take_batch(&mut batch, |intake, line, text| Ok(take(intake, line, text))).unwrap();
+    intake.take_batch(&mut batch, take).unwrap();
     intake.flush(&mut |_| {}).unwrap();
     assert_eq!((intake.fed.samples, intake.fed.declared, known.read().len()), (9, 2, 4));
     drop(intake);
