@@ -8,13 +8,15 @@
 FOLDER has baro and baro-listen. Each run has a new store. First each series is sent once, then --samples in
 requests of --lines lines of one value. A run's time ends with the last answer: of baro that is durable, of
 VictoriaMetrics it is in its memory. Processor time and peak memory are those of the server's processes alone;
-`rest_cpu_s` is what they take in the 8 s after that, for what they have put off. Raw rows go to --out, a table
-of medians to stdout. Needs nothing but Python.
+`rest_cpu_ns` is what they take in the 8 s after that, for what they have put off, `settle_cpu_ns` what baro
+settle takes after the end. Bytes on disk are those after the end; of baro its log, which has its size from the
+begin, and beside it what is settled. Raw rows go to --out, a table of medians to stdout. Needs nothing but Python.
 """
 import argparse
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -152,6 +154,25 @@ def start(server, options, folder):
     sys.exit(f"network: {server} does not listen: {open(os.path.join(folder, 'log')).read()[-500:]}")
 
 
+def stop(child):
+    child.send_signal(signal.SIGTERM)
+    try:
+        child.wait(60)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def settled(options, store):
+    """Settles what is left; the processor time that this takes, and the bytes of all but the log."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([os.path.join(options.baro, "baro"), "settle", "--all", store], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent, disk_bytes(store) - disk_bytes(os.path.join(store, "log"))
+
+
 def run(server, options, series, connections, bodies, samples):
     folder = os.path.join(options.dir, f"network-{os.getpid()}")
     os.makedirs(folder)
@@ -166,22 +187,21 @@ def run(server, options, series, connections, bodies, samples):
         then = cpu_s(pids)
         time.sleep(REST_S)
         rest, peak = cpu_s(pids), peak_kib(pids)
-        disk = disk_bytes(os.path.join(folder, "store"))
-        runs = disk_bytes(os.path.join(folder, "store", "runs")) if server == "baro" else None
+        stop(child)
+        store = os.path.join(folder, "store")
+        disk, settle, runs = disk_bytes(store), None, None
+        if server == "baro":
+            settle, runs = settled(options, store)
     finally:
-        child.send_signal(signal.SIGTERM)
-        try:
-            child.wait(60)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+        stop(child)
         shutil.rmtree(folder)
     return {"server": server, "series": series, "connections": connections, "samples": samples,
             "lines": options.lines, "seconds": round(seconds, 3), "per_s": round(samples / seconds),
             "cpu_ns": round((then - first) / samples * 1e9),
             "rest_cpu_ns": round((rest - then) / samples * 1e9),
             "first_seconds": round(first_s, 3), "first_cpu_ns": round((first - idle) / series * 1e9),
-            "again": again + first_again, "peak_kib": peak, "disk_bytes": disk, "runs_bytes": runs,
+            "again": again + first_again, "peak_kib": peak, "disk_bytes": disk, "settle_cpu_ns": settle and round(settle / samples * 1e9),
+            "settled_bytes": runs,
             "load": round(load, 1)}
 
 
@@ -214,20 +234,23 @@ def main():
 
 
 def table(rows):
-    print("| series | connections | samples/s | of VictoriaMetrics | ratio | ns a sample | of it | ratio "
-          "| with the rest | peak MiB | of it | MiB on disk | of it |\n" + "|---" * 13 + "|")
+    print("| series | connections | samples/s | VictoriaMetrics | ratio | ns a sample | VictoriaMetrics | ratio "
+          "| with all that is put off | ns a new series, ratio | peak MiB | VictoriaMetrics | settled, bytes a sample "
+          "| VictoriaMetrics |\n" + "|---" * 14 + "|")
     for key in sorted({(row["series"], row["connections"]) for row in rows}):
         of = {}
         for server in ["baro", "victoria"]:
             mine = [row for row in rows if (row["series"], row["connections"], row["server"]) == (*key, server)]
-            of[server] = lambda name, mine=mine: statistics.median(row[name] for row in mine)
+            of[server] = lambda name, mine=mine: statistics.median(row[name] or 0 for row in mine)
         ours, theirs = of["baro"], of["victoria"]
-        whole = [one("cpu_ns") + one("rest_cpu_ns") for one in (ours, theirs)]
+        whole = [sum(map(one, ("cpu_ns", "rest_cpu_ns", "settle_cpu_ns"))) for one in (ours, theirs)]
+        samples = ours("samples") + key[0]
         print(f"| {key[0]:,} | {key[1]} | {ours('per_s'):,.0f} | {theirs('per_s'):,.0f} "
               f"| {ours('per_s') / theirs('per_s'):.2f} | {ours('cpu_ns'):,.0f} | {theirs('cpu_ns'):,.0f} "
               f"| {ours('cpu_ns') / theirs('cpu_ns'):.2f} | {whole[0] / whole[1]:.2f} "
+              f"| {ours('first_cpu_ns') / theirs('first_cpu_ns'):.2f} "
               f"| {ours('peak_kib') / 1024:.0f} | {theirs('peak_kib') / 1024:.0f} "
-              f"| {ours('disk_bytes') / 2**20:.0f} | {theirs('disk_bytes') / 2**20:.0f} |")
+              f"| {ours('settled_bytes') / samples:.2f} | {theirs('disk_bytes') / samples:.2f} |")
 
 
 if __name__ == "__main__":
