@@ -3,14 +3,15 @@
 
     scripts/network.py --baro FOLDER --victoria PROGRAM --dir FOLDER [--series 1000,100000,1000000]
                        [--connections 1,2,4] [--samples 4000000] [--lines 50000] [--rounds 2]
-                       [--out FILE.jsonl]
+                       [--out FILE.jsonl] [--names N]
 
 FOLDER has baro and baro-listen. Each run has a new store. First each series is sent once, then --samples in
 requests of --lines lines of one value. A run's time ends with the last answer: of baro that is durable, of
 VictoriaMetrics it is in its memory. Processor time and peak memory are those of the server's processes alone;
 `rest_cpu_ns` is what they take in the 8 s after that, for what they have put off, `settle_cpu_ns` what baro
 settle takes after the end. Bytes on disk are those after the end; of baro its log, which has its size from the
-begin, and beside it what is settled. Raw rows go to --out, a table of medians to stdout. Needs nothing but Python.
+begin, and beside it what is settled. Raw rows go to --out, a table of medians to stdout. With --names: the listener's memory for so many new series instead. Needs nothing but
+Python.
 """
 import argparse
 import json
@@ -205,6 +206,32 @@ def run(server, options, series, connections, bodies, samples):
             "load": round(load, 1)}
 
 
+def names(options):
+    """Memory of the listener, without the ring, before and after so many new series."""
+    count, folder = options.names, os.path.join(options.dir, f"network-{os.getpid()}")
+    bodies = requests(count, count, options.lines, 0)
+    os.makedirs(folder)
+    child, port = start("baro", options, folder)
+    try:
+        pid = next(pid for pid in processes(child.pid) if pid != child.pid)
+
+        def memory(what):
+            return next(int(line.split()[1]) for line in open(f"/proc/{pid}/status") if line.startswith(what))
+
+        # All of the ring is touched before.
+        send(port, requests(10, options.lines, options.lines, 1), 1)
+        before, all_before = memory("RssAnon"), memory("VmRSS")
+        send(port, bodies, 1)
+        name = f'cpu_usage{{host="host{0:07}",rack="r10",region="eu-west-0"}}'
+        row = {"names": count, "name_bytes": len(name),
+               "bytes_a_name": round((memory("RssAnon") - before) * 1024 / count),
+               "peak_bytes_a_name": round((memory("VmHWM") - all_before) * 1024 / count)}
+        print(json.dumps(row))
+    finally:
+        stop(child)
+        shutil.rmtree(folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--baro", required=True)
@@ -216,7 +243,11 @@ def main():
     parser.add_argument("--lines", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--out")
+    parser.add_argument("--names", type=int)
     options = parser.parse_args()
+    if options.names:
+        names(options)
+        return
     rows = []
     for series in map(int, options.series.split(",")):
         bodies = (requests(series, series, options.lines, 0),
