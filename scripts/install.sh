@@ -37,6 +37,9 @@ if [ "$(id -u)" = 0 ] || [ -n "$dest" ]; then
     unit=$prefix/lib/systemd/system/barograph.service
     put 644 packaging/systemd/barograph.service "$unit"
     sed "s|=/usr/bin/baro|=$prefix/bin/baro|" packaging/systemd/barograph.service > "$dest$unit"
+    unit=$prefix/lib/systemd/system/barograph-listen.service
+    put 644 packaging/systemd/barograph-listen.service "$unit"
+    sed "s|=/usr/lib/|=$prefix/lib/|" packaging/systemd/barograph-listen.service > "$dest$unit"
     settings=/etc/barograph/barograph.toml
     [ -e "$dest$settings" ] || put 644 packaging/barograph.toml "$settings"
 fi

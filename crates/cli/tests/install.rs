@@ -40,6 +40,7 @@ fn an_installation_has_the_program_its_pages_and_the_service() {
         "opt/b/share/zsh/site-functions/_baro",
         "opt/b/share/fish/vendor_completions.d/baro.fish",
         "opt/b/lib/systemd/system/barograph.service",
+        "opt/b/lib/systemd/system/barograph-listen.service",
         "etc/barograph/barograph.toml",
     ] {
         assert!(has(name), "{name} is not among {found:?}");
@@ -50,6 +51,9 @@ fn an_installation_has_the_program_its_pages_and_the_service() {
         unit.contains("ExecStart=/opt/b/bin/baro ") && !unit.contains("/usr/bin/baro"),
         "{unit}"
     );
+    let listener = folder.path("opt/b/lib/systemd/system/barograph-listen.service");
+    let listener = std::fs::read_to_string(listener).unwrap();
+    assert!(listener.contains("ExecStart=/opt/b/lib/barograph/baro-listen "), "{listener}");
     // Settings that somebody has changed stay.
     let settings = folder.path("etc/barograph/barograph.toml");
     std::fs::write(&settings, "[record]\n").unwrap();

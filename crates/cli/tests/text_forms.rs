@@ -332,7 +332,8 @@ fn fill(store: &str, random: &mut Random, finite: bool) {
         };
         let time_ns = random.next() as i64 >> random.below(64);
         let (line, types) = (line + 1, Types::Exact);
-        let row = Row { line, series: &names[at], time_ns, value, types, joint: None };
+        let row =
+            Row { line, series: &names[at], time_ns, value, types, joint: None, written: None };
         // What cannot be the name of a series is refused here already.
         intake.take(&row, &mut |_| {}).unwrap();
     }

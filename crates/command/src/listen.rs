@@ -79,9 +79,20 @@ pub struct ListenOptions {
     /// Memory for requests that are under way
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size::bytes, hide_short_help = true)]
     pub in_flight: u64,
-    /// New series that it declares at most while it runs
-    #[arg(long, value_name = "SERIES", default_value_t = 2_000_000, hide_short_help = true)]
-    pub new_series: usize,
+    /// Connections at once from one address (default: half of all)
+    ///
+    /// Of an IPv6 address its network of 64 bits counts. A proxy is one address.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), hide_short_help = true)]
+    pub connections_per_address: Option<u32>,
+    /// A client that sends nothing, or takes nothing, for so long is given up
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = size::nanoseconds, hide_short_help = true)]
+    pub stall: u64,
+    /// Take new series only while the store has fewer than this in all
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, hide_short_help = true)]
+    pub series: u64,
+    /// The same for the series that begin with the prefix of one token
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, hide_short_help = true)]
+    pub series_per_token: u64,
     /// Wait so long for room in the ring, and for the disk, then answer 503
     ///
     /// Longer than the recorder's --durable-within, and shorter than clients wait for an answer.

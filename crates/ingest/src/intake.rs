@@ -13,21 +13,24 @@
 //! waits for no declaration. Held by `tests/sources.rs` and `tests/import.rs` of the command line, and
 //! by `tests/names.rs`.
 
+mod batches;
+mod declaring;
 mod shared;
 
 use crate::error::Result;
 use crate::fed::Fed;
+use crate::known::Met;
 use crate::ledger::{Ledger, Unkept};
 use crate::manner::{Gather, Manner, Row};
-use crate::names::{Names, Undeclared};
+use crate::names::{Names, Series};
 use crate::refusal::{Reason, Refusal, Tell};
 use crate::target::{Columns, Target};
 use crate::types::{Fit, Misfit, Word, fit, fit_exactly};
 use crate::value::Value;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
+use baro_sources::Key;
 use baro_sys::clock;
-use std::collections::HashMap;
 
 /// Samples of one time that go into one record.
 const ONE_TIME_MAX: usize = 4096;
@@ -73,7 +76,7 @@ struct LineBegin {
 struct HeldSample {
     time_ns: i64,
     held: Held,
-    slot: u32,
+    series: Series,
     line: u64,
 }
 
@@ -127,7 +130,7 @@ impl<'a> Intake<'a> {
             fed: Fed::new(name, target.producer_id())?,
             target,
             manner,
-            names: Names::default(),
+            names: Names::new()?,
             new_left: manner.new_max,
             held: Vec::new(),
             texts: String::new(),
@@ -219,22 +222,24 @@ impl<'a> Intake<'a> {
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
             return Ok(());
         }
-        match self.names.get(row.series) {
-            Some((slot, kind)) => self.fit(row, slot, kind, tell),
-            None => self.take_first(row, tell),
+        let key = self.names.key(row);
+        match self.names.known(key) {
+            Some(Met { id, kind }) => self.fit(row, Series::Declared(id), kind, tell).map(drop),
+            None => self.take_first(row, key, tell),
         }
     }
 
-    /// Takes the first sample of a series.
-    fn take_first(&mut self, row: &Row<'_>, tell: &mut Tell<'_>) -> Result<()> {
+    /// Takes a sample of a series whose key is not known.
+    fn take_first(&mut self, row: &Row<'_>, key: Key, tell: &mut Tell<'_>) -> Result<()> {
         if let Some((id, kind)) = self.target.declared(row.series) {
-            let before = self.names.len();
-            let slot = self.names.add(row.series, id, kind);
-            self.fed.series += self.names.len() - before;
-            return self.fit(row, slot, kind, tell);
+            self.fed.series += usize::from(self.names.see(id));
+            if self.fit(row, Series::Declared(id), kind, tell)? {
+                self.names.remember(key, Met { id, kind });
+            }
+            return Ok(());
         }
-        if let Some((slot, kind)) = self.names.get_canonical(row.series) {
-            return self.fit(row, slot, kind, tell);
+        if let Some((place, kind)) = self.names.get_new(row.series) {
+            return self.fit(row, Series::New(place), kind, tell).map(drop);
         }
         let kind = row.types.declares(row.value);
         if let Err(reason) = self.may_be_new(row, kind) {
@@ -242,8 +247,8 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         self.new_left -= 1;
-        let slot = self.names.add_new(row.series, kind);
-        self.fit(row, slot, kind, tell)
+        let place = self.names.add_new(row.series, kind, key);
+        self.fit(row, Series::New(place), kind, tell).map(drop)
     }
 
     fn may_be_new<'r>(&mut self, row: &Row<'r>, kind: Type) -> std::result::Result<(), Reason<'r>> {
@@ -265,23 +270,29 @@ impl<'a> Intake<'a> {
         if self.manner.exact { fit_exactly(kind, value) } else { fit(kind, value) }
     }
 
-    /// Holds a sample of a series of the type `kind`, if it fits.
-    fn fit(&mut self, row: &Row<'_>, slot: u32, kind: Type, tell: &mut Tell<'_>) -> Result<()> {
+    /// Holds a sample of a series of the type `kind`, if it fits, and says whether.
+    fn fit(
+        &mut self,
+        row: &Row<'_>,
+        series: Series,
+        kind: Type,
+        tell: &mut Tell<'_>,
+    ) -> Result<bool> {
         let fit = match self.fits(kind, row.value) {
             Ok(fit) => fit,
             Err(misfit) => {
                 let reason = Reason::Misfit(misfit);
                 self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
-                return Ok(());
+                return Ok(false);
             }
         };
         if let Some(joint) = row.joint
-            && let Err(first) = self.names.join(slot, joint)
+            && let Err(first) = self.names.join(series, joint)
         {
             let [first, found] = [first, joint].map(|joint| self.names.parts(row.series, joint));
             let reason = Reason::OtherNames { first, found };
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
-            return Ok(());
+            return Ok(false);
         }
         let (time_ns, line) = (row.time_ns, row.line);
         let held = match fit {
@@ -292,8 +303,8 @@ impl<'a> Intake<'a> {
                 Held::Text { start, end: self.texts.len() }
             }
         };
-        self.held.push(HeldSample { time_ns, held, slot, line });
-        Ok(())
+        self.held.push(HeldSample { time_ns, held, series, line });
+        Ok(true)
     }
 
     fn refuse(&mut self, refusal: &Refusal<'_>, tell: &mut Tell<'_>) {
@@ -351,7 +362,7 @@ impl<'a> Intake<'a> {
         if self.manner.gather == Gather::AsTheyCome && self.names.has_new() {
             // What is known does not wait for the device; of each series the order stays.
             let held = std::mem::take(&mut self.held);
-            let is_known = |one: &HeldSample| self.names.id(one.slot).is_some();
+            let is_known = |one: &HeldSample| matches!(one.series, Series::Declared(_));
             let (known, new): (Vec<HeldSample>, _) = held.into_iter().partition(is_known);
             self.push(&known)?;
             self.held = new;
@@ -394,7 +405,7 @@ impl<'a> Intake<'a> {
                 self.push_columns()?;
             }
             for one in of_one_time {
-                let Some(id) = self.names.id(one.slot) else { continue };
+                let Series::Declared(id) = one.series else { continue };
                 match one.held {
                     Held::Word(word) => self.columns.push(one.time_ns, id, word, one.line),
                     Held::Text { start, end } => {
@@ -430,53 +441,6 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Declares all new series at once; where all are refused, by halves, to know which.
-    fn declare(&mut self, tell: &mut Tell<'_>) -> Result<()> {
-        let wanted = self.names.wanted();
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let mut found: Vec<std::result::Result<u32, String>> = Vec::new();
-        let mut left = vec![wanted.as_slice()];
-        while let Some(some) = left.pop() {
-            self.fed.declarations += 1;
-            match self.target.declare(some) {
-                Ok(each) => {
-                    found.extend(each.into_iter().map(|one| one.map_err(|e| e.to_string())))
-                }
-                Err(error) if !is_of_names(&error) => return Err(error.into()),
-                Err(error) if some.len() <= 1 => found.push(Err(error.to_string())),
-                Err(_) => {
-                    let (first, second) = some.split_at(some.len() / 2);
-                    left.extend([second, first]);
-                }
-            }
-        }
-        let declared = found.iter().filter(|one| one.is_ok()).count();
-        self.fed.declared += declared as u64;
-        self.fed.series += declared;
-        let undeclared = self.names.declared(found);
-        if !undeclared.is_empty() {
-            self.refuse_held(&undeclared, tell);
-        }
-        Ok(())
-    }
-
-    /// Refuses samples whose series could not be declared; a later one tries again.
-    fn refuse_held(&mut self, undeclared: &HashMap<u32, Undeclared>, tell: &mut Tell<'_>) {
-        self.new_left += undeclared.len();
-        let held = std::mem::take(&mut self.held);
-        let (bad, good): (Vec<HeldSample>, _) =
-            held.into_iter().partition(|one| undeclared.contains_key(&one.slot));
-        self.held = good;
-        for one in bad {
-            if let Some(Undeclared { name, said }) = undeclared.get(&one.slot) {
-                let reason = Reason::Undeclarable(said);
-                self.refuse(&Refusal { line: one.line, series: name, reason }, tell);
-            }
-        }
-    }
-
     /// Pushes the rest. Where another process records, waits until all is durable; a recorder of
     /// this process makes it so when it is closed.
     ///
@@ -498,11 +462,4 @@ impl<'a> Intake<'a> {
         let (fed, (ledger, gone)) = (self.fed, self.target.into_ledger());
         Ended { fed, ledger, gone, result: pushed.and(durable) }
     }
-}
-
-/// Whether fewer names could be declared: where the device, or the recorder of another process, does not
-/// answer, none can.
-fn is_of_names(error: &baro_recorder::Error) -> bool {
-    use baro_recorder::Error::{NobodyRecords, System, Unanswered, Undeclared};
-    !matches!(error, System(_) | NobodyRecords { .. } | Unanswered { .. } | Undeclared { .. })
 }

@@ -18,6 +18,7 @@
 //!     value: Value::Float(21.5),
 //!     types: Types::Exact,
 //!     joint: None,
+//!     written: None,
 //! };
 //! intake.take(&row, &mut |refusal| eprintln!("{refusal}"))?;
 //! let fed = intake.finish(&mut |refusal| eprintln!("{refusal}"))?;
@@ -30,9 +31,11 @@
 //! `each_value_and_each_type_have_one_answer`, and from outside by `tests/sources.rs` and
 //! `tests/import.rs` of the command line.
 
+mod batch;
 mod error;
 mod fed;
 mod intake;
+mod known;
 mod ledger;
 mod manner;
 mod names;
@@ -42,10 +45,12 @@ pub mod types;
 mod value;
 mod waiting;
 
-pub use baro_sources::Joint;
+pub use baro_sources::{Joint, Key, KeyMaker};
+pub use batch::Batch;
 pub use error::{Error, Result};
 pub use fed::{Fed, Histogram};
 pub use intake::{Ended, Intake};
+pub use known::{Known, Met, SharedKnown};
 pub use ledger::{Ledger, Place, Unkept};
 pub use manner::{Gather, Manner, Row};
 pub use refusal::{Reason, Refusal, Tell};

@@ -2,7 +2,7 @@
 
 use crate::types::Types;
 use crate::value::Value;
-use baro_sources::Joint;
+use baro_sources::{Joint, Key};
 
 /// A sample by name.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,9 @@ pub struct Row<'a> {
     /// Where the metric was put together from two names, if the input has two: a series is then of those
     /// that came first, and of no others.
     pub joint: Option<Joint>,
+    /// The key of how the series was written, where the input makes one; two names that are joined have
+    /// keys of their own.
+    pub written: Option<Key>,
 }
 
 /// How samples are gathered.

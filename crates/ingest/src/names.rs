@@ -1,132 +1,231 @@
 //! The series of an input: from the name that each sample bears to the id and type under which the
 //! store knows it.
 //!
-//! A name is looked up once. New ones are kept until they are declared, and one that could not be
-//! declared is forgotten, so that a later sample tries again and names that nobody may declare fill
-//! no memory. Names that differ in their labels' order alone are one series.
+//! A name is looked up once, and from then on by its key alone ([`crate::known`]). New ones are kept until
+//! they are declared, and one that could not be declared is forgotten, so that a later sample tries again
+//! and names that nobody may declare fill no memory. Names that differ in their labels' order alone are one
+//! series.
 //!
 //! Some forms have two names for a series, which are joined to one; `m` with `a_b` and `m_a` with `b` are
 //! both `m_a_b`. The store has that name alone, so here it is remembered of which two it is, and others
 //! are refused. Held by `other_names_that_come_to_the_same_are_refused` (`tests/names.rs`).
 
+use crate::error::Result;
+use crate::known::{Known, Met, Placed, SharedKnown, SpreadMap};
+use crate::manner::Row;
 use baro_ondisk::{NameParser, Type};
-use baro_sources::Joint;
-use std::collections::HashMap;
+use baro_sources::{Joint, Key, KeyMaker};
+use baro_sys::identity;
 
-/// Names that are remembered for series that have another, canonical one.
+/// Keys that are remembered beside one for each series: of these there is no end, labels have many orders.
 const ALIASES_MAX: usize = 65_536;
 
 /// How much of a name's part an error quotes.
 const PART_CHARS_MAX: usize = 60;
 
-/// A series of the input.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
-    pub(crate) kind: Type,
-    /// `None` until it is declared, or if it could not be.
-    pub(crate) id: Option<u32>,
-    /// Of which two names it was put together, as soon as that is known.
-    joint: Option<Joint>,
+/// Which series a sample is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Series {
+    /// It has this id.
+    Declared(u32),
+    /// It is to be declared: its place among these.
+    New(u32),
 }
 
-/// A series that could not be declared: its name, and the recorder's reason.
+/// One that is to be declared.
 #[derive(Debug)]
-pub(crate) struct Undeclared {
-    pub(crate) name: String,
-    pub(crate) said: String,
+struct New {
+    name: String,
+    kind: Type,
+    joint: Packed,
+    /// How it was written first.
+    key: Key,
+}
+
+/// Of which two names a series was put together, in four bytes; zero: not known yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Packed(u32);
+
+/// The first name has more bytes than any name: the metric is one name.
+const WHOLE_BYTES: u32 = (1 << 30) - 1;
+
+impl From<Joint> for Packed {
+    fn from(joint: Joint) -> Self {
+        Packed((joint.first_bytes.min(WHOLE_BYTES) << 1 | u32::from(joint.repeated)) + 1)
+    }
+}
+
+impl Packed {
+    fn joint(self) -> Option<Joint> {
+        let packed = self.0.checked_sub(1)?;
+        let first_bytes = match packed >> 1 {
+            WHOLE_BYTES => u32::MAX,
+            bytes => bytes,
+        };
+        Some(Joint { first_bytes, repeated: packed & 1 == 1 })
+    }
+}
+
+/// Keys, for one thread or for several.
+#[derive(Debug)]
+enum Place {
+    Own(Known),
+    Shared(SharedKnown),
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Names {
-    places: HashMap<String, u32>,
-    slots: Vec<Slot>,
-    /// Places of those that were declared when they were met, by id.
-    by_id: HashMap<u32, u32>,
+    maker: KeyMaker,
+    known: Place,
+    /// All that are declared and have been met, by id.
+    joints: SpreadMap<u32, Packed>,
     parser: NameParser,
-    /// Those to be declared, with their places.
-    new: Vec<(u32, String)>,
-    /// Places of those whose names were first put together in this line.
-    joined: Vec<u32>,
+    /// Those to be declared, and their places by the key of their canonical name.
+    new: Vec<New>,
+    new_places: SpreadMap<Placed, u32>,
+    /// What is known from the end of this line on, if it is taken.
+    line: Vec<(Key, Met)>,
+    /// Those whose names were first put together in this line.
+    joined: Vec<Series>,
 }
 
 impl Names {
-    /// Place and type of a series that has been met.
-    pub(crate) fn get(&self, name: &str) -> Option<(u32, Type)> {
-        let place = *self.places.get(name)?;
-        Some((place, self.slots.get(place as usize)?.kind))
+    /// None yet.
+    ///
+    /// # Errors
+    /// The kernel has no random numbers.
+    pub(crate) fn new() -> Result<Self> {
+        let random = || identity::random_u64().map_err(baro_recorder::Error::System);
+        Ok(Names {
+            maker: KeyMaker::new([random()?, random()?]),
+            known: Place::Own(Known::default()),
+            joints: SpreadMap::default(),
+            parser: NameParser::default(),
+            new: Vec::new(),
+            new_places: SpreadMap::default(),
+            line: Vec::new(),
+            joined: Vec::new(),
+        })
     }
 
-    /// The id of a series that is declared.
-    pub(crate) fn id(&self, place: u32) -> Option<u32> {
-        self.slots.get(place as usize)?.id
+    /// What makes keys of names as they were written.
+    pub(crate) fn maker(&self) -> KeyMaker {
+        self.maker.with(b"written")
     }
 
-    /// Adds one that is declared.
-    pub(crate) fn add(&mut self, name: &str, id: u32, kind: Type) -> u32 {
-        match self.by_id.get(&id).copied() {
-            Some(place) => {
-                self.remember(name, place);
-                place
-            }
-            None => {
-                let place = self.insert(name, Slot { kind, id: Some(id), joint: None });
-                self.by_id.insert(id, place);
-                place
-            }
+    /// From now on other threads can look up what has been met.
+    pub(crate) fn share(&mut self) -> SharedKnown {
+        if let Place::Shared(known) = &self.known {
+            return known.clone();
+        }
+        let shared = SharedKnown::default();
+        if let Place::Own(known) = &mut self.known {
+            std::mem::swap(&mut *shared.write(), known);
+        }
+        self.known = Place::Shared(shared.clone());
+        shared
+    }
+
+    /// The key of a row: how it was written, or else its name, and of which two that is.
+    pub(crate) fn key(&self, row: &Row<'_>) -> Key {
+        row.written.unwrap_or_else(|| {
+            let Packed(joint) = row.joint.map_or_else(Packed::default, Packed::from);
+            self.maker.with(&joint.to_le_bytes()).key(row.series.as_bytes())
+        })
+    }
+
+    /// The series that has been met with this key.
+    pub(crate) fn known(&self, key: Key) -> Option<Met> {
+        match &self.known {
+            Place::Own(known) => known.get(key),
+            Place::Shared(known) => known.read().get(key),
         }
     }
 
-    /// One that has been met by its canonical name.
-    pub(crate) fn get_canonical(&mut self, name: &str) -> Option<(u32, Type)> {
-        let canonical = self.parser.canonical(name);
-        if canonical == name {
+    /// A series that is declared comes; whether it is the first time.
+    pub(crate) fn see(&mut self, id: u32) -> bool {
+        let before = self.joints.len();
+        self.joints.entry(id).or_default();
+        self.joints.len() > before
+    }
+
+    /// From the end of this line on the series has this key, if the line is taken.
+    pub(crate) fn remember(&mut self, key: Key, met: Met) {
+        self.line.push((key, met));
+    }
+
+    /// One of those that are to be declared.
+    pub(crate) fn get_new(&mut self, name: &str) -> Option<(u32, Type)> {
+        if self.new.is_empty() {
             return None;
         }
-        let place = *self.places.get(canonical)?;
-        let Slot { kind, id, .. } = *self.slots.get(place as usize)?;
-        // One that cannot be declared is forgotten by the one name it has.
-        if id.is_some() {
-            self.remember(name, place);
-        }
-        Some((place, kind))
-    }
-
-    /// The same series by another name. Of these there is no end: labels have many orders.
-    fn remember(&mut self, name: &str, place: u32) {
-        if self.places.len() < self.slots.len() + ALIASES_MAX {
-            self.places.insert(name.to_owned(), place);
-        }
+        let key = self.maker.key(self.parser.canonical(name).as_bytes());
+        let place = *self.new_places.get(&Placed(key))?;
+        Some((place, self.new.get(place as usize)?.kind))
     }
 
     /// Adds one that is to be declared.
-    pub(crate) fn add_new(&mut self, name: &str, kind: Type) -> u32 {
+    pub(crate) fn add_new(&mut self, name: &str, kind: Type, key: Key) -> u32 {
         let name = self.parser.canonical(name).to_owned();
-        let place = self.insert(&name, Slot { kind, id: None, joint: None });
-        self.new.push((place, name));
+        let place = self.new.len() as u32;
+        self.new_places.insert(Placed(self.maker.key(name.as_bytes())), place);
+        self.new.push(New { name, kind, joint: Packed::default(), key });
         place
     }
 
     /// Takes a series to be of the two names that meet there; the error is where others of it do.
-    pub(crate) fn join(&mut self, place: u32, joint: Joint) -> Result<(), Joint> {
-        let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
-        match slot.joint {
+    pub(crate) fn join(&mut self, series: Series, joint: Joint) -> std::result::Result<(), Joint> {
+        let Some(known) = self.joint(series) else { return Ok(()) };
+        match known.joint() {
             Some(first) if first != joint => return Err(first),
             Some(_) => {}
             None => {
-                slot.joint = Some(joint);
-                self.joined.push(place);
+                *known = joint.into();
+                self.joined.push(series);
             }
         }
         Ok(())
     }
 
-    /// Another line begins; `taken`: the one before is.
+    fn joint(&mut self, series: Series) -> Option<&mut Packed> {
+        match series {
+            Series::Declared(id) => self.joints.get_mut(&id),
+            Series::New(place) => self.new.get_mut(place as usize).map(|new| &mut new.joint),
+        }
+    }
+
+    /// The line has ended; `taken`: it is.
     pub(crate) fn end_line(&mut self, taken: bool) {
-        for place in self.joined.drain(..).filter(|_| !taken) {
-            if let Some(slot) = self.slots.get_mut(place as usize) {
-                slot.joint = None;
+        if taken {
+            self.joined.clear();
+            self.add_line();
+            return;
+        }
+        self.line.clear();
+        for series in std::mem::take(&mut self.joined) {
+            if let Some(joint) = self.joint(series) {
+                *joint = Packed::default();
             }
+        }
+    }
+
+    fn add_line(&mut self) {
+        if self.line.is_empty() {
+            return;
+        }
+        let most = self.joints.len() + ALIASES_MAX;
+        let line = self.line.drain(..);
+        let add = |known: &mut Known| {
+            for (key, met) in line {
+                if known.len() < most {
+                    known.insert(key, met);
+                }
+            }
+        };
+        match &mut self.known {
+            Place::Own(known) => add(known),
+            Place::Shared(known) => add(&mut known.write()),
         }
     }
 
@@ -148,11 +247,6 @@ impl Names {
         self.parser.canonical(name)
     }
 
-    /// How many series have been met.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
     /// How many are to be declared.
     pub(crate) fn new_len(&self) -> usize {
         self.new.len()
@@ -161,11 +255,8 @@ impl Names {
     /// Forgets those that are to be declared but for the first `keep`. Returns how many these were.
     pub(crate) fn forget_new(&mut self, keep: usize) -> usize {
         let forgotten = self.new.split_off(keep.min(self.new.len()));
-        for (place, name) in forgotten.iter().rev() {
-            self.places.remove(name);
-            if *place as usize + 1 == self.slots.len() {
-                self.slots.pop();
-            }
+        for one in &forgotten {
+            self.new_places.remove(&Placed(self.maker.key(one.name.as_bytes())));
         }
         forgotten.len()
     }
@@ -175,43 +266,31 @@ impl Names {
         !self.new.is_empty()
     }
 
-    fn insert(&mut self, name: &str, slot: Slot) -> u32 {
-        let place = self.slots.len() as u32;
-        self.slots.push(slot);
-        self.places.insert(name.to_owned(), place);
-        place
-    }
-
     /// Those that are to be declared, with name, type and unit.
     pub(crate) fn wanted(&self) -> Vec<(&str, Type, &str)> {
-        let kind = |place: u32| Some(self.slots.get(place as usize)?.kind);
-        let new = self.new.iter();
-        new.filter_map(|(place, name)| Some((name.as_str(), kind(*place)?, ""))).collect()
+        self.new.iter().map(|one| (one.name.as_str(), one.kind, "")).collect()
     }
 
-    /// Takes what became of [`Names::wanted`], in its order: ids, or reasons. Returns those that
-    /// could not be declared, by their places, which are nobody's from now on.
+    /// Takes what became of [`Names::wanted`], in its order: ids, or reasons. Returns each with its name.
     pub(crate) fn declared(
         &mut self,
         found: Vec<std::result::Result<u32, String>>,
-    ) -> HashMap<u32, Undeclared> {
-        let mut undeclared = HashMap::new();
-        for ((place, name), found) in std::mem::take(&mut self.new).into_iter().zip(found) {
-            match (found, self.slots.get_mut(place as usize)) {
-                (Ok(id), Some(slot)) => {
-                    slot.id = Some(id);
-                    self.by_id.entry(id).or_insert(place);
+    ) -> Vec<(String, std::result::Result<u32, String>)> {
+        self.end_line(true);
+        let new = std::mem::take(&mut self.new);
+        self.new_places = SpreadMap::default();
+        let mut all = Vec::with_capacity(new.len());
+        for (one, found) in new.into_iter().zip(found) {
+            if let Ok(id) = found {
+                let joint = self.joints.entry(id).or_default();
+                if joint.joint().is_none() {
+                    *joint = one.joint;
                 }
-                (Ok(_), None) => {}
-                (Err(said), _) => {
-                    self.places.remove(&name);
-                    undeclared.insert(place, Undeclared { name, said });
-                }
+                self.remember(one.key, Met { id, kind: one.kind });
             }
+            all.push((one.name, found));
         }
-        while self.slots.last().is_some_and(|slot| slot.id.is_none()) {
-            self.slots.pop();
-        }
-        undeclared
+        self.add_line();
+        all
     }
 }

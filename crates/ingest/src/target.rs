@@ -77,6 +77,33 @@ impl Columns {
         self.series.len()
     }
 
+    /// Time, series, word and line of a row.
+    pub(crate) fn row(&self, row: usize) -> Option<(i64, u32, Word, u64)> {
+        let Columns { times_ns, series, words, lines } = self;
+        let word = Word::again(*words.get(row)?);
+        Some((*times_ns.get(row)?, *series.get(row)?, word, *lines.get(row)?))
+    }
+
+    pub(crate) fn set_time_ns(&mut self, row: usize, time_ns: i64) {
+        if let Some(time) = self.times_ns.get_mut(row) {
+            *time = time_ns;
+        }
+    }
+
+    /// Keeps the first `rows`.
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        self.times_ns.truncate(rows);
+        self.series.truncate(rows);
+        self.words.truncate(rows);
+        self.lines.truncate(rows);
+    }
+
+    /// What it has allocated.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let words = self.times_ns.capacity() + self.words.capacity() + self.lines.capacity();
+        words * 8 + self.series.capacity() * 4
+    }
+
     /// Whether all, if there are any, are of one time.
     pub(crate) fn is_of_one_time(&self) -> bool {
         self.times_ns.windows(2).all(|pair| pair.first() == pair.last())
@@ -182,11 +209,34 @@ impl<'a> Target<'a> {
 
     /// Id and type of a declared series.
     pub(crate) fn declared(&self, name: &str) -> Option<(u32, Type)> {
-        let found = match &self.writer {
-            Writer::Here(recorder) => recorder.declared(name),
-            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => catalog.get(name),
-        };
-        found.map(|declared| (declared.id, declared.kind))
+        match &self.writer {
+            Writer::Here(recorder) => {
+                recorder.declared(name).map(|declared| (declared.id, declared.kind))
+            }
+            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => catalog.id(name),
+        }
+    }
+
+    /// Series and channels in the store of another process's recorder, as far as it is known here.
+    pub(crate) fn series_in_store(&self) -> u64 {
+        match &self.writer {
+            // Its recorder can be asked.
+            Writer::Here(_) => 0,
+            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => {
+                u64::from(catalog.highest_id())
+            }
+        }
+    }
+
+    /// How many of those that are known here have such a name.
+    pub(crate) fn count_series(&self, is_one: impl Fn(&str) -> bool) -> u64 {
+        match &self.writer {
+            // Only who attaches has a catalog of its own.
+            Writer::Here(_) => 0,
+            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => {
+                catalog.iter().filter(|declared| is_one(declared.name)).count() as u64
+            }
+        }
     }
 
     /// Ids of new series, or why one has none; durable when this returns. A recorder in another process is

@@ -85,6 +85,11 @@ impl Word {
     pub(crate) fn bits(self) -> i64 {
         self.0
     }
+
+    /// A word from its bits.
+    pub(crate) fn again(bits: i64) -> Self {
+        Word(bits)
+    }
 }
 
 /// A value as its series takes it.

@@ -32,7 +32,7 @@ fn recorder(name: &str) -> (Folder, Recorder) {
 
 fn take(intake: &mut Intake<'_>, time_ns: i64, series: &str) {
     let (value, types) = (Value::Float(1.0), Types::Numbers);
-    let row = Row { line: 1, series, time_ns, value, types, joint: None };
+    let row = Row { line: 1, series, time_ns, value, types, joint: None, written: None };
     intake.take(&row, &mut |_| {}).unwrap();
 }
 
@@ -111,7 +111,15 @@ fn a_line_with_a_value_of_another_type_is_refused_whole_and_declares_nothing() {
         let mut intake = Intake::new("test", target, manner).unwrap();
         let mut told = Vec::new();
         let mut take = |line, series, value| {
-            let row = Row { line, series, time_ns: 5, value, types: Types::Exact, joint: None };
+            let row = Row {
+                line,
+                series,
+                time_ns: 5,
+                value,
+                types: Types::Exact,
+                joint: None,
+                written: None,
+            };
             intake.take(&row, &mut |refusal| told.push(refusal.to_string())).unwrap();
         };
         take(1, "kept", Value::Float(1.0));
@@ -168,7 +176,8 @@ fn other_names_that_come_to_the_same_are_refused() {
         let mut intake = Intake::new("test", target, manner).unwrap();
         let mut told = Vec::new();
         let mut take = |line, series, joint, value| {
-            let row = Row { line, series, time_ns: 5, value, types: Types::Exact, joint };
+            let row =
+                Row { line, series, time_ns: 5, value, types: Types::Exact, joint, written: None };
             intake.take(&row, &mut |refusal| told.push(refusal.to_string())).unwrap();
         };
         let (float, other) = (Value::Float(1.0), Value::Text("x"));

@@ -6,7 +6,8 @@
 //!
 //! Invariant: a request is pushed into one ring, or none of it is acknowledged. Held by `tests/http/kept.rs`.
 
-use baro_ingest::{Intake, Manner, Room, Target};
+use crate::quota::Quota;
+use baro_ingest::{Intake, KeyMaker, Manner, Room, SharedKnown, Target};
 use baro_recorder::RingView;
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ struct State {
     /// `None` while a request has it, and without a ring.
     intake: Option<Intake<'static>>,
     view: Option<RingView>,
+    names: Option<Names>,
     /// Counts rings.
     generation: u64,
     /// A request has it.
@@ -37,6 +39,15 @@ struct State {
     /// Why there is no ring.
     why: String,
     again_ns: u64,
+}
+
+/// Names that were met on a ring: what a request's own thread needs to make samples.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    pub(crate) known: SharedKnown,
+    pub(crate) maker: KeyMaker,
+    /// Of which ring.
+    pub(crate) generation: u64,
 }
 
 /// One ring with its names.
@@ -51,7 +62,7 @@ struct Lane {
 pub(crate) struct Lanes {
     store: PathBuf,
     rings: Option<PathBuf>,
-    new_series: usize,
+    pub(crate) quota: Quota,
     lanes: Vec<Lane>,
 }
 
@@ -92,9 +103,9 @@ impl Drop for Held<'_> {
 }
 
 impl Lanes {
-    pub(crate) fn new(store: &Path, rings: Option<&Path>, count: usize, new_series: usize) -> Self {
+    pub(crate) fn new(store: &Path, rings: Option<&Path>, count: usize, quota: Quota) -> Self {
         let lanes = (0..count.max(1)).map(|_| Lane::default()).collect();
-        Lanes { store: store.to_owned(), rings: rings.map(Path::to_owned), new_series, lanes }
+        Lanes { store: store.to_owned(), rings: rings.map(Path::to_owned), quota, lanes }
     }
 
     /// How many have a ring.
@@ -123,6 +134,13 @@ impl Lanes {
         let has_ring =
             |index: &usize| self.lanes.get(*index).is_some_and(|lane| lane.lock().view.is_some());
         order.find(has_ring).unwrap_or(wanted % count)
+    }
+
+    /// The names of the lane `index`, whoever has it.
+    pub(crate) fn names(&self, index: usize) -> Result<Names, NoLane> {
+        let Some(lane) = self.lanes.get(index) else { return Err(NoLane::Busy) };
+        let state = lane.lock();
+        state.names.clone().ok_or_else(|| NoLane::NoRing(state.why.clone()))
     }
 
     /// The lane `index`, at most `timeout_ns` from now.
@@ -155,7 +173,7 @@ impl Lanes {
             if view.is_recorded() || state.taken {
                 return None;
             }
-            (state.intake, state.view) = (None, None);
+            (state.intake, state.view, state.names) = (None, None, None);
             state.why =
                 "the recorder has ended: what was not acknowledged is to be sent again when \
                          another one runs"
@@ -173,8 +191,10 @@ impl Lanes {
         let attached = self.attach();
         let mut state = lane.lock();
         match attached {
-            Ok((intake, view)) => {
+            Ok((mut intake, view)) => {
                 state.generation += 1;
+                let (known, maker, generation) = (intake.share(), intake.maker(), state.generation);
+                state.names = Some(Names { known, maker, generation });
                 (state.intake, state.view) = (Some(intake), Some(view));
                 state.why.clear();
                 Some("attached to a ring of the recorder".to_owned())
@@ -191,7 +211,7 @@ impl Lanes {
         let rings = self.rings.as_deref();
         let target = Target::attach_in(&self.store, rings, Room::AtMost(0));
         let target = target.map_err(|error| error.to_string())?;
-        let manner = Manner { exact: true, new_max: self.new_series, ..Manner::together() };
+        let manner = Manner { exact: true, ..Manner::together() };
         let intake = Intake::new("http", target, manner).map_err(|error| error.to_string())?;
         match intake.view().filter(RingView::is_recorded) {
             Some(view) => Ok((intake, view)),

@@ -35,6 +35,7 @@ mod influx;
 mod lane;
 mod metrics;
 mod prometheus;
+mod quota;
 mod repeats;
 mod routes;
 mod run;

@@ -66,8 +66,9 @@ fn begin(text: &mut String, name: &str, kind: &str, help: &str) {
 }
 
 #[rustfmt::skip]
-fn plain(app: &App) -> [Plain; 16] {
-    let (metrics, http) = (&app.metrics, app.counters.counted());
+fn plain(app: &App) -> [Plain; 25] {
+    let (metrics, http, limits) = (&app.metrics, app.counters.counted(), &app.limits);
+    let (quota, (series, series_max)) = (&app.lanes.quota, app.lanes.quota.store());
     let (counter, gauge) = ("counter", "gauge");
     [
         ("baro_listen_samples_total", counter, "Samples pushed into the recorder's ring.",
@@ -83,7 +84,25 @@ fn plain(app: &App) -> [Plain; 16] {
         ("baro_listen_connections_given_up_total", counter,
          "Idle connections that were closed for new ones.", http.connections_given_up),
         ("baro_listen_connections", gauge, "Connections now.", http.open),
-        ("baro_listen_connections_max", gauge, "Connections at once.", app.connections_max),
+        ("baro_listen_connections_max", gauge, "Connections at once.",
+         limits.connections as u64),
+        ("baro_listen_connections_of_one_address_refused_total", counter,
+         "Connections that were told to come again: their address has as many as one may have.",
+         http.connections_of_one_refused),
+        ("baro_listen_connections_of_one_address_max", gauge, "Connections at once of one address.",
+         limits.connections_per_address as u64),
+        ("baro_listen_body_bytes_max", gauge, "Bytes of a body, unpacked.", limits.body_bytes),
+        ("baro_listen_stall_milliseconds_max", gauge, "How long a client may stand still.",
+         limits.stall_ns / 1_000_000),
+        ("baro_listen_wait_milliseconds_max", gauge,
+         "How long a request waits for room in the ring, and for the disk.", app.wait_ns / 1_000_000),
+        ("baro_listen_series", gauge, "Series in the store, as far as the listener knows.", series),
+        ("baro_listen_series_max", gauge, "With so many it takes no new ones.", series_max),
+        ("baro_listen_series_of_one_token_max", gauge, "Series with the prefix of one token.",
+         quota.token_max()),
+        ("baro_listen_new_series_refused_total", counter,
+         "Samples of new series that were refused: there are as many as there may be.",
+         quota.refused_samples()),
         ("baro_listen_received_bytes_total", counter, "Bytes that came.", http.received_bytes),
         ("baro_listen_bad_requests_total", counter, "Requests whose head was refused.", http.bad_heads),
         ("baro_listen_slow_total", counter, "Requests that came too slowly.", http.slow),

@@ -10,7 +10,9 @@ use crate::prometheus;
 use crate::repeats::Repeats;
 use crate::sink::{Overload, Sink};
 use baro_net::tokens::Access;
-use baro_net::{Body, Counters, Gate, Pass, Request, Response, Service, challenged, quoted};
+use baro_net::{
+    Body, Counters, Gate, Limits, Pass, Request, Response, Service, challenged, quoted,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -27,7 +29,7 @@ pub(crate) struct App {
     /// The one database that samples are taken for; `None`: any.
     pub(crate) db: Option<String>,
     pub(crate) wait_ns: u64,
-    pub(crate) connections_max: u64,
+    pub(crate) limits: Limits,
     pub(crate) next_lane: AtomicUsize,
 }
 
@@ -35,9 +37,9 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 impl App {
     /// A way into one of the lanes, in turn.
-    pub(crate) fn sink(&self) -> Sink<'_> {
+    pub(crate) fn sink<'a>(&'a self, pass: &'a Pass) -> Sink<'a> {
         let wanted = self.next_lane.fetch_add(1, Relaxed);
-        Sink::new(&self.lanes, wanted, self.wait_ns)
+        Sink::new(&self.lanes, wanted, &pass.prefix, self.wait_ns)
     }
 
     /// Counts and tells that a request is to come again.

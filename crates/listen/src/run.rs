@@ -4,6 +4,7 @@ use crate::acks::Acks;
 use crate::flight::Flight;
 use crate::lane::Lanes;
 use crate::metrics::Metrics;
+use crate::quota::Quota;
 use crate::repeats::Repeats;
 use crate::routes::App;
 use baro_command::failure::{Outcome, Result};
@@ -38,8 +39,18 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
             "note: {most} connections instead of {wanted}: this process may open {files} files (ulimit -n)"
         );
     }
-    let limits =
-        Limits { connections: wanted.min(most), body_bytes: options.body, ..Limits::default() };
+    let connections = wanted.min(most);
+    let of_one =
+        options.connections_per_address.map_or(connections.div_ceil(2), |of_one| of_one as usize);
+    let usual = Limits::default();
+    let limits = Limits {
+        connections,
+        connections_per_address: of_one,
+        body_bytes: options.body,
+        stall_ns: options.stall,
+        head_ns: options.stall.min(usual.head_ns),
+        ..usual
+    };
     let server = Server::bind(http, limits)?.with(tls);
     let asks = options.require_token || !http.iter().all(is_loopback);
     let app = App {
@@ -47,7 +58,7 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
             store,
             options.rings.as_deref(),
             usize::from(options.lanes),
-            options.new_series,
+            Quota::new(options.series, options.series_per_token),
         ),
         acks: Acks::default(),
         flight: Flight::new(options.in_flight),
@@ -57,7 +68,7 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
         counters: server.counters(),
         db: options.db.clone(),
         wait_ns: options.wait,
-        connections_max: limits.connections as u64,
+        limits,
         next_lane: AtomicUsize::new(0),
     };
     keep(&app);

@@ -2,7 +2,8 @@
 
 use crate::acks::{Acks, Unsure};
 use crate::flight::NoMemory;
-use crate::lane::{Lanes, NoLane};
+use crate::lane::{Lanes, Names, NoLane};
+use crate::quota::Bound;
 use baro_ingest::{Intake, Reason, Refusal};
 use baro_recorder::RingView;
 use baro_sys::clock;
@@ -30,8 +31,10 @@ pub(crate) struct Faults {
     pub(crate) first: Vec<Fault>,
     /// Lines.
     pub(crate) lines: u64,
-    /// Series that may not be declared.
+    /// Samples of series that may not be declared.
     pub(crate) no_more: u64,
+    /// What bounds new series.
+    bound: Bound,
     /// Lines of this piece.
     piece: Vec<u64>,
     /// How many of the first have their text.
@@ -52,11 +55,12 @@ impl Faults {
     pub(crate) fn refuse(&mut self, refusal: &Refusal<'_>) {
         if matches!(refusal.reason, Reason::NoMore) {
             self.no_more += 1;
+            let bound = self.bound;
             self.add(refusal.line, || {
                 let found: String = refusal.series.chars().take(200).collect();
                 format!(
-                    "expected one of the series that are declared, found a new one, {found}: this listener \
-                     may declare no more (--new-series)"
+                    "expected one of the series that are declared, found a new one, {found}: {}",
+                    bound.said()
                 )
             });
             return;
@@ -78,6 +82,11 @@ impl Faults {
         self.piece.dedup();
         self.lines += self.piece.len() as u64;
         self.piece.clear();
+        // What the lane has refused comes behind what was refused before.
+        if let Some(found) = self.first.get_mut(self.resolved..) {
+            found.sort_by_key(|fault| fault.line);
+        }
+        self.first.dedup_by_key(|fault| fault.line);
         let mut at = (
             line,
             [carried, bytes.get(..bytes.len().min(SHOWN_BYTES)).unwrap_or_default()].concat(),
@@ -178,6 +187,8 @@ impl From<NoMemory> for Overload {
 pub(crate) struct Sink<'a> {
     lanes: &'a Lanes,
     lane: usize,
+    /// What names begin with that the token allows.
+    prefix: &'a str,
     wait_ns: u64,
     /// The ring that was pushed into, which one it was, and behind which sequence all is.
     pushed: Option<(RingView, u64, u64)>,
@@ -192,10 +203,11 @@ pub(crate) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    pub(crate) fn new(lanes: &'a Lanes, wanted: usize, wait_ns: u64) -> Self {
+    pub(crate) fn new(lanes: &'a Lanes, wanted: usize, prefix: &'a str, wait_ns: u64) -> Self {
         Sink {
             lanes,
             lane: lanes.choose(wanted),
+            prefix,
             wait_ns,
             pushed: None,
             samples: 0,
@@ -206,13 +218,30 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Takes what `work` takes of these bytes, which follow those before, and pushes it.
+    /// The names of the lane, to make samples of the next piece.
+    pub(crate) fn names(&self) -> Result<Names, Overload> {
+        let names = self.lanes.names(self.lane).map_err(Overload::Lane)?;
+        match &self.pushed {
+            Some((_, before, _)) if *before != names.generation => Err(Overload::Changed),
+            _ => Ok(names),
+        }
+    }
+
+    /// Takes what `work` takes of these bytes, which follow those before, and pushes it. `of`: the ring whose
+    /// names were used.
     pub(crate) fn piece(
         &mut self,
         bytes: &[u8],
+        of: u64,
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
-        let result = self.push(work);
+        let result = self.push(of, work);
+        self.pass_over(bytes);
+        result
+    }
+
+    /// These bytes, which follow those before, are done with.
+    pub(crate) fn pass_over(&mut self, bytes: &[u8]) {
         self.faults.end_piece(self.line, &self.carried, bytes);
         self.line += lines_in(bytes);
         match bytes.iter().rposition(|byte| *byte == b'\n') {
@@ -225,18 +254,20 @@ impl<'a> Sink<'a> {
                 self.carried.extend(bytes.iter().take(room));
             }
         }
-        result
     }
 
     fn push(
         &mut self,
+        of: u64,
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
         // Clients wait for some seconds: the lane, the ring and the recorder have them together.
         let end_ns = clock::monotonic_ns().saturating_add(self.wait_ns);
         let mut held = self.lanes.hold(self.lane, self.wait_ns).map_err(Overload::Lane)?;
         let (view, generation) = (held.view.clone(), held.generation);
-        if self.pushed.as_ref().is_some_and(|(_, before, _)| *before != generation) {
+        if generation != of
+            || self.pushed.as_ref().is_some_and(|(_, before, _)| *before != generation)
+        {
             return Err(Overload::Changed);
         }
         let none = || Overload::Lane(NoLane::NoRing(String::new()));
@@ -245,10 +276,17 @@ impl<'a> Sink<'a> {
         intake.begin();
         intake.came_at(clock::realtime_ns());
         let (before, declarations) = (intake.fed.samples, intake.fed.declarations);
+        let (declared, no_more) = (intake.fed.declared, self.faults.no_more);
+        let quota = &self.lanes.quota;
         let faults = &mut self.faults;
+        let (left, bound) = quota.left(intake, self.prefix);
+        intake.limit_new(left);
+        faults.bound = bound;
         let result =
             work(intake, faults).and_then(|()| intake.flush(&mut |refusal| faults.refuse(refusal)));
         self.samples += intake.fed.samples.saturating_sub(before);
+        quota.declared(intake, self.prefix, intake.fed.declared.saturating_sub(declared));
+        quota.refused(self.faults.no_more.saturating_sub(no_more));
         self.declares = intake.fed.declarations != declarations;
         self.pushed = Some((view, generation, intake.next_sequence()));
         result.map_err(|error| Overload::Ring(error.to_string()))
@@ -268,20 +306,21 @@ impl<'a> Sink<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quota::Quota;
 
     #[test]
     fn a_fault_has_the_begin_of_its_line_wherever_that_was_cut() {
         let text = b"one 1\ntwo two two two two two\nthree\n\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\nfive";
-        let lanes = Lanes::new("/".as_ref(), None, 1, 1);
+        let lanes = Lanes::new("/".as_ref(), None, 1, Quota::new(1, 1));
         for cut in 0..=text.len() {
-            let mut sink = Sink::new(&lanes, 0, 0);
+            let mut sink = Sink::new(&lanes, 0, "", 0);
             let (first, second) = text.split_at(cut);
             // Each line is a fault where it ends, and the last one at the end.
             let ends = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
             let all = [(first, 1..1 + ends(first)), (second, 1 + ends(first)..6)];
             for (bytes, lines) in all {
                 lines.for_each(|line| sink.faults.add(line, || "x".to_owned()));
-                assert!(sink.piece(bytes, |_, _| Ok(())).is_err(), "there is no ring");
+                assert!(sink.piece(bytes, 0, |_, _| Ok(())).is_err(), "there is no ring");
             }
             let begins: Vec<&str> =
                 sink.faults.first.iter().map(|fault| fault.begins.as_str()).collect();

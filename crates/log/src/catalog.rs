@@ -156,6 +156,13 @@ impl Catalog {
         self.table.is_empty()
     }
 
+    /// Highest id; 0 without entries. Ids are given one after the other, so there are as many entries where
+    /// nobody else declares.
+    #[must_use]
+    pub fn highest_id(&self) -> u32 {
+        self.table.highest_id()
+    }
+
     /// All declarations, in the order in which they were made.
     pub fn iter(&self) -> impl Iterator<Item = Declaration<'_>> {
         self.table.iter()

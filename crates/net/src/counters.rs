@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Counters {
     pub(crate) connections: AtomicU64,
     pub(crate) connections_refused: AtomicU64,
+    pub(crate) connections_of_one_refused: AtomicU64,
     pub(crate) connections_given_up: AtomicU64,
     pub(crate) received_bytes: AtomicU64,
     pub(crate) bad_heads: AtomicU64,
@@ -26,6 +27,8 @@ pub struct Counted {
     pub connections: u64,
     /// Connections that were told to come again.
     pub connections_refused: u64,
+    /// The same because of their address.
+    pub connections_of_one_refused: u64,
     /// Idle connections that were closed for new ones.
     pub connections_given_up: u64,
     /// Connections now.
@@ -56,6 +59,7 @@ impl Counters {
         Counted {
             connections: self.connections.load(Relaxed),
             connections_refused: self.connections_refused.load(Relaxed),
+            connections_of_one_refused: self.connections_of_one_refused.load(Relaxed),
             connections_given_up: self.connections_given_up.load(Relaxed),
             open: self.open.load(Relaxed),
             received_bytes: self.received_bytes.load(Relaxed),

@@ -5,6 +5,8 @@
 pub struct Limits {
     /// Connections at once. One more is told to come again.
     pub connections: usize,
+    /// Those of one address; of an IPv6 address its network of 64 bits counts. One more is told to come again.
+    pub connections_per_address: usize,
     /// Bytes of a request's head. One that is larger is answered with 431.
     pub head_bytes: usize,
     /// Headers of a request, answered in the same way.
@@ -27,6 +29,8 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             connections: 1_024,
+            // Half of all: one address never takes the places of all others.
+            connections_per_address: 512,
             // Clients send less than 2 KiB; tokens and proxies add some.
             head_bytes: 16 << 10,
             headers: 64,

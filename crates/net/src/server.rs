@@ -20,6 +20,10 @@ const LOOK_NS: u64 = 100_000_000;
 /// A connection's thread holds no more than small buffers on its stack; only what is used takes memory.
 const STACK_BYTES: usize = 512 << 10;
 
+/// What a client is told that has no place.
+const ALL: &str = "all connections of this server are in use: come again";
+const OF_ONE: &str = "all connections that this server has for one address are in use: come again";
+
 /// What answers requests. Called by many threads at once.
 pub trait Service: Sync {
     /// Answers a request; may read its body, and may block.
@@ -87,7 +91,7 @@ impl Server {
     /// Answers requests until `stop`. Then no connection is taken, idle ones are closed, and requests that
     /// are under way have the time that the limits say. `each` is called some times a second. Blocks.
     pub fn serve(&self, service: &dyn Service, stop: &AtomicBool, mut each: impl FnMut()) {
-        let places = Places::new(self.limits.connections);
+        let places = Places::new(self.limits.connections, self.limits.connections_per_address);
         let shared =
             Shared { limits: &self.limits, counters: &self.counters, stop, tls: self.tls.as_ref() };
         std::thread::scope(|scope| {
@@ -137,7 +141,12 @@ fn accept<'scope, 'env>(
                 place
             }
             Entered::Full(tcp) => {
-                refuse(&tcp, shared);
+                refuse(&tcp, shared, ALL);
+                continue;
+            }
+            Entered::FullOfOne(tcp) => {
+                shared.counters.connections_of_one_refused.fetch_add(1, Relaxed);
+                refuse(&tcp, shared, OF_ONE);
                 continue;
             }
         };
@@ -150,14 +159,14 @@ fn accept<'scope, 'env>(
         };
         let named = Builder::new().name("baro-http".to_owned()).stack_size(STACK_BYTES);
         if named.spawn_scoped(scope, work).is_err() {
-            refuse(&place.tcp, shared);
+            refuse(&place.tcp, shared, ALL);
             places.leave(&place);
         }
     }
 }
 
 /// Tells a client to come again, without waiting for it.
-fn refuse(tcp: &Tcp, shared: &Shared<'_>) {
+fn refuse(tcp: &Tcp, shared: &Shared<'_>, said: &str) {
     shared.counters.connections_refused.fetch_add(1, Relaxed);
     // Agreeing on TLS would take a thread, and has to wait for the client.
     if shared.tls.is_some() {
@@ -165,7 +174,6 @@ fn refuse(tcp: &Tcp, shared: &Shared<'_>) {
         return;
     }
     shared.counters.answered(503);
-    let said = "all connections of this server are in use: come again";
     let answer = Response::error(503, said).with("Retry-After", "1");
     let _ = tcp.write_all(&answer.bytes(false, true), 1_000_000);
     tcp.end_output();

@@ -21,7 +21,12 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
     let store = Store::open(&serve.store)?;
     termination::watch()?;
     let connections = serve.connections as usize;
-    let limits = Limits { connections, body_bytes: BODY_BYTES_MAX, ..Limits::default() };
+    let limits = Limits {
+        connections,
+        connections_per_address: connections,
+        body_bytes: BODY_BYTES_MAX,
+        ..Limits::default()
+    };
     let server = Server::bind(&serve.http, limits)?.with(tls);
     let asks = serve.require_token || !serve.http.iter().all(is_loopback);
     let api = Api::new(store, Gate::new(&serve.tokens, asks), serve);

@@ -19,15 +19,19 @@
 
 mod error;
 mod line;
+mod met;
+mod points;
 
 use crate::lines::{self, Unreadable};
 use crate::records::{Attempt, Records, Verdict};
 use crate::sample::Joint;
 use crate::time::Times;
-use line::Fields;
+use line::{Field, Fields};
 use std::borrow::Cow;
 
 pub use error::{InfluxError, InfluxProblem};
+pub use met::Points;
+pub use points::{PointParser, PointReader};
 
 /// The longest line, without its newline: 1 MiB. A longer one is one error and is skipped.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
@@ -125,7 +129,7 @@ impl InfluxParser {
     #[must_use]
     pub fn of(times: Times) -> Self {
         let records = Records::new(LINE_BYTES_MAX, closes);
-        InfluxParser { records, reader: Reader { fields: Fields::default(), times, ended: false } }
+        InfluxParser { records, reader: Reader::new(times) }
     }
 
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
@@ -147,7 +151,60 @@ impl InfluxParser {
     }
 }
 
+/// Column of a line, from 1, and what is wrong there.
+type Fault = (usize, InfluxProblem);
+
 impl Reader {
+    fn new(times: Times) -> Self {
+        Reader { fields: Fields::default(), times, ended: false }
+    }
+
+    /// The text of a line, and the bytes of the mark before it; nothing where there is no point in it.
+    /// `None`: it was too long.
+    fn text<'b>(
+        &mut self,
+        line: u64,
+        bytes: Option<&'b [u8]>,
+    ) -> Result<Option<(&'b str, usize)>, Fault> {
+        if self.ended {
+            return Ok(None);
+        }
+        let Some(bytes) = bytes else {
+            let problem = InfluxProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
+            return Err((LINE_BYTES_MAX + 1, problem));
+        };
+        let Ok((content, mark_bytes)) = lines::content(line, bytes) else {
+            self.ended = true;
+            return Err((1, InfluxProblem::Utf16));
+        };
+        let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+        if matches!(first, None | Some(b'#')) || content.starts_with(CREATE) {
+            return Ok(None);
+        }
+        match lines::utf8(content) {
+            Ok(text) => Ok(Some((text, mark_bytes))),
+            Err(Unreadable::NotUtf8 { offset }) => {
+                Err((mark_bytes + offset + 1, InfluxProblem::NotUtf8))
+            }
+            Err(Unreadable::Utf16) => Err((1, InfluxProblem::Utf16)),
+        }
+    }
+
+    /// Reads a line; returns its time. An error is none where the line may go on.
+    fn read(
+        &mut self,
+        (text, mark_bytes): (&str, usize),
+        attempt: Attempt,
+    ) -> Result<Option<i64>, Option<Fault>> {
+        match self.fields.read(text, &self.times) {
+            Ok(time_ns) => Ok(time_ns),
+            Err((_, InfluxProblem::QuoteOpen)) if attempt != Attempt::Alone => Err(None),
+            // A quote that was forgotten makes several lines one that is none.
+            Err(_) if attempt == Attempt::Joined && self.has_points(text) => Err(None),
+            Err((offset, problem)) => Err(Some((mark_bytes + offset + 1, problem))),
+        }
+    }
+
     /// Hands on the items of a line; `None`: it was too long.
     fn line(
         &mut self,
@@ -156,44 +213,23 @@ impl Reader {
         attempt: Attempt,
         item: &mut impl FnMut(Result<InfluxSample<'_>, InfluxError>),
     ) -> Verdict {
-        if self.ended {
-            return Verdict::Done;
-        }
-        let mut fault = |column, problem| {
-            item(Err(InfluxError { line, column, problem }));
-            Verdict::Done
-        };
-        let Some(bytes) = bytes else {
-            let problem = InfluxProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
-            return fault(LINE_BYTES_MAX + 1, problem);
-        };
-        let Ok((content, mark_bytes)) = lines::content(line, bytes) else {
-            self.ended = true;
-            return fault(1, InfluxProblem::Utf16);
-        };
-        let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-        if matches!(first, None | Some(b'#')) || content.starts_with(CREATE) {
-            return Verdict::Done;
-        }
-        let text = match lines::utf8(content) {
-            Ok(text) => text,
-            Err(Unreadable::NotUtf8 { offset }) => {
-                return fault(mark_bytes + offset + 1, InfluxProblem::NotUtf8);
+        let (text, mark_bytes) = match self.text(line, bytes) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Verdict::Done,
+            Err((column, problem)) => {
+                item(Err(InfluxError { line, column, problem }));
+                return Verdict::Done;
             }
-            Err(Unreadable::Utf16) => return fault(1, InfluxProblem::Utf16),
         };
-        match self.fields.read(text, &self.times) {
-            Ok(time_ns) => {
-                self.fields.each(text, |series, joint, value| {
-                    item(Ok(InfluxSample { line, time_ns, series, joint, value }));
-                });
-                Verdict::Done
-            }
-            Err((_, InfluxProblem::QuoteOpen)) if attempt != Attempt::Alone => Verdict::Open,
-            // A quote that was forgotten makes several lines one that is none.
-            Err(_) if attempt == Attempt::Joined && self.has_points(text) => Verdict::Open,
-            Err((offset, problem)) => fault(mark_bytes + offset + 1, problem),
+        match self.read((text, mark_bytes), attempt) {
+            Ok(time_ns) => self.fields.each(text, |field| {
+                let Field { series, joint, value, .. } = field;
+                item(Ok(InfluxSample { line, time_ns, series, joint, value }));
+            }),
+            Err(None) => return Verdict::Open,
+            Err(Some((column, problem))) => item(Err(InfluxError { line, column, problem })),
         }
+        Verdict::Done
     }
 
     /// Whether a point begins in one of the lines behind the first: then they are no text.

@@ -15,6 +15,7 @@ pub mod frames;
 pub mod generate;
 pub mod influx;
 pub mod json;
+mod key;
 mod lines;
 pub mod number;
 pub mod proc;
@@ -28,6 +29,7 @@ mod zone;
 
 pub use calendar::{CalendarStep, CalendarUnit};
 pub use form::{Kind, Role, TextForm};
+pub use key::{Key, KeyMaker};
 pub use sample::{Joint, Mark, Sample, Scalar};
 pub use time::{TimeFault, Times, zone_s};
 pub use zone::{Rules, Zone};

@@ -133,7 +133,10 @@ complete -c baro -n "__fish_baro_using_subcommand listen" -l lanes -d 'Rings to 
 complete -c baro -n "__fish_baro_using_subcommand listen" -l connections -d 'Connections at once' -r
 complete -c baro -n "__fish_baro_using_subcommand listen" -l body -d 'Largest body of a request, unpacked' -r
 complete -c baro -n "__fish_baro_using_subcommand listen" -l in-flight -d 'Memory for requests that are under way' -r
-complete -c baro -n "__fish_baro_using_subcommand listen" -l new-series -d 'New series that it declares at most while it runs' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l connections-per-address -d 'Connections at once from one address (default: half of all)' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l stall -d 'A client that sends nothing, or takes nothing, for so long is given up' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l series -d 'Take new series only while the store has fewer than this in all' -r
+complete -c baro -n "__fish_baro_using_subcommand listen" -l series-per-token -d 'The same for the series that begin with the prefix of one token' -r
 complete -c baro -n "__fish_baro_using_subcommand listen" -l wait -d 'Wait so long for room in the ring, and for the disk, then answer 503' -r
 complete -c baro -n "__fish_baro_using_subcommand listen" -l require-token -d 'Ask for a token at addresses of this machine too'
 complete -c baro -n "__fish_baro_using_subcommand listen" -l insecure-without-tls -d 'Listen to other machines without encryption'

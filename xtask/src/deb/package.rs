@@ -10,6 +10,11 @@ use std::path::{Path, PathBuf};
 /// Files of the repository and where they go.
 const FILES: &[(&str, &str, u32)] = &[
     ("packaging/systemd/barograph.service", "usr/lib/systemd/system/barograph.service", 0o644),
+    (
+        "packaging/systemd/barograph-listen.service",
+        "usr/lib/systemd/system/barograph-listen.service",
+        0o644,
+    ),
     ("packaging/barograph.toml", "etc/barograph/barograph.toml", 0o644),
     ("packaging/completions/bash/baro", "usr/share/bash-completion/completions/baro", 0o644),
     ("packaging/completions/zsh/_baro", "usr/share/zsh/vendor-completions/_baro", 0o644),
@@ -19,6 +24,7 @@ const FILES: &[(&str, &str, u32)] = &[
         0o644,
     ),
     ("docs/service.md", "usr/share/doc/barograph/service.md", 0o644),
+    ("docs/network.md", "usr/share/doc/barograph/network.md", 0o644),
     ("docs/settings.md", "usr/share/doc/barograph/settings.md", 0o644),
     ("docs/durability.md", "usr/share/doc/barograph/durability.md", 0o644),
     ("packaging/deb/postinst", "DEBIAN/postinst", 0o755),

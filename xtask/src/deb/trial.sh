@@ -86,9 +86,12 @@ ok "upgraded while it recorded, killed, rings taken over by the new version, $se
 checksums >/trial/sums
 mkdir -p /etc/systemd/system/multi-user.target.wants
 ln -s $unit /etc/systemd/system/multi-user.target.wants/barograph.service
+ln -s ${unit%.service}-listen.service /etc/systemd/system/multi-user.target.wants/barograph-listen.service
 dpkg -r barograph >>/trial/install
 [ ! -e /usr/bin/baro ] && [ ! -e $unit ] || fail "files left by the removal"
-[ ! -L /etc/systemd/system/multi-user.target.wants/barograph.service ] || fail "link left"
+for link in barograph barograph-listen; do
+    [ ! -L /etc/systemd/system/multi-user.target.wants/$link.service ] || fail "link of $link left"
+done
 [ -e $config ] || fail "the removal took the settings"
 checksums | cmp - /trial/sums || fail "the removal changed the data"
 ok "removed: data and settings kept, unit and its link gone"

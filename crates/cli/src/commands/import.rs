@@ -318,7 +318,15 @@ fn take_sample(
         Ok(Sample { line, time_ns, series, joint, value, mark }) => {
             let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
             let (value, types) = ((&value).into(), mark.into());
-            reading.take(&Row { line, series: &series, time_ns, value, types, joint });
+            reading.take(&Row {
+                line,
+                series: &series,
+                time_ns,
+                value,
+                types,
+                joint,
+                written: None,
+            });
         }
         Err(error) => reading.not_understood(&error),
     }
@@ -332,7 +340,7 @@ fn take_influx(
         Ok(InfluxSample { line, time_ns, series, joint, value }) => {
             let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));
             let (value, types, joint) = ((&value).into(), Types::Exact, Some(joint));
-            reading.take(&Row { line, series, time_ns, value, types, joint });
+            reading.take(&Row { line, series, time_ns, value, types, joint, written: None });
         }
         Err(error) => reading.not_understood(&error),
     }
@@ -348,7 +356,15 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
                     parquet::Joint::Whole => Some(Joint::WHOLE),
                     parquet::Joint::Behind(bytes) => Some(Joint::behind(bytes)),
                 };
-                reading.take(&Row { line: row, series, time_ns, value, types, joint });
+                reading.take(&Row {
+                    line: row,
+                    series,
+                    time_ns,
+                    value,
+                    types,
+                    joint,
+                    written: None,
+                });
             }
             Imported::Refused(refusal) => {
                 reading.not_understood(&format_args!("row {}: {}", refusal.row, refusal.reason));

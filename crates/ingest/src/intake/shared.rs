@@ -2,8 +2,10 @@
 //! not push, and asks later how far the ring is durable.
 
 use super::{Intake, LineBegin};
+use crate::known::SharedKnown;
 use crate::target::Room;
 use baro_recorder::RingView;
+use baro_sources::KeyMaker;
 
 impl Intake<'_> {
     /// Forgets all that is held, and the new series in it: nothing of that is pushed.
@@ -13,6 +15,28 @@ impl Intake<'_> {
         self.names.end_line(false);
         self.new_left = self.new_left.saturating_add(self.names.forget_new(0));
         self.begin = LineBegin { held: 0, texts: 0, new: 0, ..self.begin };
+    }
+
+    /// What has been met, for other threads; [`Intake::maker`] makes its keys.
+    pub fn share(&mut self) -> SharedKnown {
+        self.names.share()
+    }
+
+    /// Makes keys of names as they were written, for [`Row::written`](crate::Row::written).
+    #[must_use]
+    pub fn maker(&self) -> KeyMaker {
+        self.names.maker()
+    }
+
+    /// Series and channels in the store of another process's recorder, as far as it is known here.
+    #[must_use]
+    pub fn series_in_store(&self) -> u64 {
+        self.target.series_in_store()
+    }
+
+    /// How many of the series in the store of another process, as far as it is known here, have such a name.
+    pub fn count_series(&self, is_one: impl Fn(&str) -> bool) -> u64 {
+        self.target.count_series(is_one)
     }
 
     /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most.

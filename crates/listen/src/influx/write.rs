@@ -1,14 +1,22 @@
 //! Line protocol from a request's body into a lane, while it comes.
 //!
-//! Memory of a request: a piece of the body, what unpacks it, and the line whose end has not come.
+//! A piece of the body is parsed by the connection's own thread. Lines of series that have been met become
+//! samples there. Others are checked there and kept as text, and are read again when the request has the
+//! lane, which is needed to declare.
+//!
+//! Memory of a request: a piece of the body, its samples, what unpacks it, and the line whose end has not
+//! come.
 
 use super::dialect::Dialect;
+use crate::lane::Names;
 use crate::routes::App;
 use crate::sink::{Faults, Overload, Sink};
-use baro_ingest::{Intake, Row, Types};
+use baro_ingest::{Batch, Intake, Key, KeyMaker, Known, Met, Row, Types};
 use baro_net::{Body, BodyError, Encoding, Pass, Request, Response};
 use baro_sources::Times;
-use baro_sources::influx::{InfluxError, InfluxParser, InfluxSample, LINE_BYTES_MAX};
+use baro_sources::influx::{
+    InfluxError, InfluxSample, InfluxValue, LINE_BYTES_MAX, PointParser, PointReader, Points,
+};
 
 /// The first piece of a body, twice as much for the next one, and so on: a client that sends little, or slowly,
 /// has a small one, and a thousand of these take no room from others.
@@ -93,7 +101,9 @@ fn times(dialect: Dialect, precision: Option<&str>) -> Result<Times, String> {
 
 /// What the lines of a request have come to.
 struct Lines<'a> {
-    parser: InfluxParser,
+    parser: PointParser<Met>,
+    reader: PointReader,
+    batch: Batch,
     pass: &'a Pass,
     /// Points and faults.
     lines: u64,
@@ -102,39 +112,95 @@ struct Lines<'a> {
     held_bytes: usize,
 }
 
+/// Makes samples of lines, with the names that are known.
+struct Making<'a> {
+    known: &'a Known,
+    batch: &'a mut Batch,
+    faults: &'a mut Faults,
+    lines: &'a mut u64,
+    last: &'a mut u64,
+    /// Something came of the bytes.
+    any: bool,
+}
+
+impl Making<'_> {
+    fn count(&mut self, line: u64) {
+        self.any = true;
+        if *self.last != line {
+            *self.last = line;
+            *self.lines += 1;
+        }
+    }
+}
+
+impl Points for Making<'_> {
+    type Series = Met;
+
+    fn find(&self, key: Key) -> Option<Met> {
+        self.known.get(key)
+    }
+
+    fn begin(&mut self, line: u64, time_ns: Option<i64>) {
+        self.count(line);
+        self.batch.begin(line, time_ns);
+    }
+
+    fn field(&mut self, series: Met, value: InfluxValue<'_>) -> bool {
+        self.batch.add(series, (&value).into())
+    }
+
+    fn leave(&mut self) {
+        self.batch.leave();
+    }
+
+    fn whole(&mut self, line: u64, text: &str) {
+        self.count(line);
+        self.batch.add_whole(line, text);
+    }
+
+    fn fault(&mut self, error: InfluxError) {
+        self.count(error.line);
+        self.faults.add(error.line, || without_line(&error.to_string()));
+    }
+}
+
 impl Lines<'_> {
-    /// Reads bytes, which may be the last.
-    fn read(
+    /// A key stands for what the token allows, too.
+    fn maker(&self, names: &Names) -> KeyMaker {
+        names.maker.with(self.pass.prefix.as_bytes())
+    }
+
+    /// Reads bytes, which may be the last, into the batch.
+    fn read(&mut self, bytes: &[u8], ended: bool, names: &Names, faults: &mut Faults) {
+        let maker = self.maker(names);
+        let Lines { parser, batch, lines, last, held_bytes, .. } = self;
+        let known = names.known.read();
+        let mut making = Making { known: &known, batch, faults, lines, last, any: false };
+        parser.feed(bytes, maker, &mut making);
+        if ended {
+            parser.finish(maker, &mut making);
+        }
+        *held_bytes = if making.any { bytes.len() } else { *held_bytes + bytes.len() };
+    }
+
+    /// Pushes the batch.
+    fn push(
         &mut self,
-        bytes: &[u8],
-        ended: bool,
+        names: &Names,
         intake: &mut Intake<'static>,
         faults: &mut Faults,
     ) -> baro_ingest::Result<()> {
-        let Lines { parser, pass, lines, last, held_bytes } = self;
-        let mut result = Ok(());
-        *held_bytes += bytes.len();
-        let mut item = |item: Result<InfluxSample<'_>, InfluxError>| {
-            *held_bytes = bytes.len();
-            let line = match &item {
-                Ok(sample) => sample.line,
-                Err(error) => error.line,
-            };
-            if *last != line {
-                *last = line;
-                *lines += 1;
-            }
-            match item {
-                Ok(sample) if result.is_ok() => result = take(&sample, pass, intake, faults),
-                Ok(_) => {}
-                Err(error) => faults.add(line, || without_line(&error.to_string())),
-            }
-        };
-        parser.feed(bytes, &mut item);
-        if ended {
-            parser.finish(&mut item);
-        }
-        result
+        let maker = self.maker(names);
+        let Lines { reader, batch, pass, .. } = self;
+        intake.take_batch(batch, |intake, line, text| {
+            let mut result = Ok(());
+            reader.read((line, text), maker, |key, sample| {
+                if result.is_ok() {
+                    result = take(&sample, key, pass, intake, faults);
+                }
+            });
+            result
+        })
     }
 }
 
@@ -146,6 +212,7 @@ fn without_line(said: &str) -> String {
 
 fn take(
     sample: &InfluxSample<'_>,
+    key: Key,
     pass: &Pass,
     intake: &mut Intake<'static>,
     faults: &mut Faults,
@@ -163,7 +230,7 @@ fn take(
     }
     let time_ns = time_ns.unwrap_or_else(|| intake.line_time_ns(*line));
     let (types, joint, value) = (Types::Exact, Some(*joint), value.into());
-    let row = Row { line: *line, series, time_ns, value, types, joint };
+    let row = Row { line: *line, series, time_ns, value, types, joint, written: Some(key) };
     intake.take(&row, &mut |refusal| faults.refuse(refusal))
 }
 
@@ -179,9 +246,10 @@ pub(crate) fn answer(
         let said = format!("expected Content-Encoding gzip or identity, found {other}");
         return how.dialect.error(415, &said);
     }
-    let mut sink = app.sink();
-    let parser = InfluxParser::of(how.times);
-    let mut lines = Lines { parser, pass, lines: 0, last: 0, held_bytes: 0 };
+    let mut sink = app.sink(pass);
+    let (parser, reader) = (PointParser::new(how.times), PointReader::new(how.times));
+    let batch = Batch::default();
+    let mut lines = Lines { parser, reader, batch, pass, lines: 0, last: 0, held_bytes: 0 };
     let ended = match how.partial {
         true => in_parts(app, &mut sink, &mut lines, body, request.encoding == Encoding::Gzip),
         false => whole(app, &mut sink, &mut lines, body),
@@ -226,7 +294,18 @@ fn in_parts(
         let held = (lines.held_bytes + filled).min(2 * LINE_BYTES_MAX);
         let own = |piece_bytes: usize| unpacking + (piece_bytes + held) as u64;
         share.grow_to(own(piece.len())).map_err(Overload::from)?;
-        sink.piece(bytes, |intake, faults| lines.read(bytes, ended, intake, faults))?;
+        let names = sink.names()?;
+        lines.read(bytes, ended, &names, &mut sink.faults);
+        if lines.batch.is_empty() {
+            sink.pass_over(bytes);
+        } else {
+            let made = own(piece.len()) + lines.batch.memory_bytes() as u64;
+            share.grow_to(made).map_err(Overload::from)?;
+            sink.piece(bytes, names.generation, |intake, faults| {
+                lines.push(&names, intake, faults)
+            })?;
+            lines.batch.clear();
+        }
         if ended {
             return Ok(());
         }
@@ -251,8 +330,12 @@ fn whole(
     let bytes = body.read_whole(WHOLE_BYTES_MAX)?;
     let all = UNPACKING_BYTES + bytes.len() as u64 * WHOLE_FACTOR;
     share.grow_to(all).map_err(Overload::from)?;
-    sink.piece(&bytes, |intake, faults| {
-        lines.read(&bytes, true, intake, faults)?;
+    let names = sink.names()?;
+    lines.read(&bytes, true, &names, &mut sink.faults);
+    sink.piece(&bytes, names.generation, |intake, faults| {
+        if faults.is_empty() {
+            lines.push(&names, intake, faults)?;
+        }
         if !faults.is_empty() {
             intake.give_up();
         }

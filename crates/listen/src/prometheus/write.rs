@@ -4,11 +4,10 @@
 //! taken. Samples of floats are written; histograms and exemplars have no place in a store, so they are
 //! counted and refused. A time is milliseconds, a value keeps its bits, the marker of staleness too.
 
+use super::making::{MADE_BYTES, Making};
 use crate::routes::App;
 use crate::sink::{Overload, Sink};
-use baro_ingest::{Row, Types, Value};
 use baro_net::{Body, Encoding, Pass, Request, Response};
-use baro_ondisk::Type;
 use baro_sources::remote_write::{self, Version};
 
 /// Senders have a few hundred KiB; what is larger is sent in parts after 413.
@@ -16,7 +15,6 @@ const PACKED_BYTES_MAX: usize = 16 << 20;
 const UNPACKED_BYTES_MAX: usize = 64 << 20;
 /// Samples of a message as they are held.
 const HELD_FACTOR: u64 = 2;
-const NS_PER_MS: i64 = 1_000_000;
 const CONTENT_TYPE: &str = "application/x-protobuf";
 const PROTO_2: &str = "io.prometheus.write.v2.Request";
 const FAULTS_TOLD: usize = 10;
@@ -55,10 +53,10 @@ pub(crate) fn refused(status: u16, said: &str) -> Response {
 
 /// What a request has beside samples.
 #[derive(Debug, Default)]
-struct Counts {
-    series: u64,
-    histograms: u64,
-    exemplars: u64,
+pub(crate) struct Counts {
+    pub(crate) series: u64,
+    pub(crate) histograms: u64,
+    pub(crate) exemplars: u64,
 }
 
 pub(crate) fn answer(
@@ -74,7 +72,7 @@ pub(crate) fn answer(
     if request.encoding != Encoding::Other("snappy".to_owned()) {
         return refused(415, "expected Content-Encoding: snappy, found another one");
     }
-    let mut sink = app.sink();
+    let mut sink = app.sink(pass);
     let mut counts = Counts::default();
     let taken = take(app, pass, &mut sink, &mut counts, body, version);
     app.metrics.wrote(sink.samples, sink.faults.lines);
@@ -158,60 +156,18 @@ fn take(
     if length > packed.len().saturating_mul(32) {
         return Err(no_snappy());
     }
-    let held = packed.len() as u64 + length as u64 * HELD_FACTOR;
+    let held = packed.len() as u64 + length as u64 * HELD_FACTOR + MADE_BYTES as u64;
     share.grow_to(held).map_err(Overload::from)?;
     let message = snap::raw::Decoder::new().decompress_vec(&packed).map_err(|_| no_snappy())?;
     drop(packed);
-    let mut malformed = false;
-    sink.piece(&[], |intake, faults| {
-        let read = remote_write::read(&message, version, |number, series| {
-            counts.series += 1;
-            let series = match series {
-                Ok(series) => series,
-                Err(said) => {
-                    faults.add(number, || said.to_owned());
-                    return Ok(());
-                }
-            };
-            counts.histograms += series.beside.histograms;
-            counts.exemplars += series.beside.exemplars;
-            if !pass.allows(&series.name) {
-                faults.add(number, || {
-                    format!(
-                        "expected a series that begins with {:?}, as the token says",
-                        pass.prefix
-                    )
-                });
-                return Ok(());
-            }
-            for (time_ms, value) in series.samples() {
-                let Some(time_ns) = time_ms.checked_mul(NS_PER_MS) else {
-                    faults.add(number, || {
-                        "expected a time from 1677 to 2262, found another".to_owned()
-                    });
-                    continue;
-                };
-                let (value, types) = (Value::Float(value), Types::As(Type::F64));
-                let row =
-                    Row { line: number, series: &series.name, time_ns, value, types, joint: None };
-                intake.take(&row, &mut |refusal| faults.refuse(refusal))?;
-                // A series may have millions.
-                intake.push_if_much(&mut |refusal| faults.refuse(refusal))?;
-            }
-            Ok(())
-        });
-        match read {
-            Ok(taken) => taken,
-            Err(_) => {
-                malformed = true;
-                intake.give_up();
-                Ok(())
-            }
+    let mut making = Making::new(sink, pass, counts)?;
+    match remote_write::read(&message, version, |number, series| making.take(number, series)) {
+        Ok(taken) => taken?,
+        Err(_) => {
+            let said = "expected a message of remote write in protobuf, found other bytes";
+            return Err(Ended::Refused(400, said.to_owned()));
         }
-    })?;
-    if malformed {
-        let said = "expected a message of remote write in protobuf, found other bytes";
-        return Err(Ended::Refused(400, said.to_owned()));
     }
+    making.push()?;
     Ok(sink.durable(&app.acks)?)
 }

@@ -105,7 +105,11 @@ fn a_gzip_bomb_and_long_lines_take_no_memory() {
 
 #[test]
 fn slow_clients_do_not_stop_others_and_too_many_are_told() {
-    let Some(mut scene) = Scene::new("slow", &["--connections", "40"]) else { return };
+    let Some(mut scene) =
+        Scene::new("slow", &["--connections", "40", "--connections-per-address", "40"])
+    else {
+        return;
+    };
     // Half a head, half a body, a chunk without an end: all of them wait.
     let begin = "POST /write HTTP/1.1\r\nHost: a\r\n";
     let mut slow: Vec<Client> = (0..36).map(|_| scene.client()).collect();
@@ -152,6 +156,61 @@ fn slow_clients_do_not_stop_others_and_too_many_are_told() {
     scene.end_recorder();
     let found = scene.samples();
     assert_eq!((found["quick_v"].len(), found["slow_v"].len(), found.len()), (20, 1, 2));
+}
+
+#[test]
+fn one_address_takes_half_of_the_places_and_slow_clients_give_them_back() {
+    let Ok(other) = std::net::TcpListener::bind("[::1]:0") else {
+        println!("skipped: no IPv6");
+        return;
+    };
+    let free = other.local_addr().unwrap();
+    drop(other);
+    let (other, http) = (free, free.to_string());
+    let options = ["--connections", "8", "--stall", "2s", "--http", &http];
+    let Some(mut scene) = Scene::new("one-address", &options) else { return };
+    let line = |value: u8| format!("m v={value} {TIME}");
+    // What the scene has asked is over.
+    let mut by_other = Client::to(other);
+    let open = |client: &mut Client, count: usize| {
+        let expected = format!("\nbaro_listen_connections {count}\n");
+        for _ in 0..1_000 {
+            if client.get("/metrics").body.contains(&expected) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        panic!("expected {count} connections: {}", client.get("/metrics").body);
+    };
+    open(&mut by_other, 1);
+    let begin = "POST /write HTTP/1.1\r\nHost: a\r\n";
+    let mut slow: Vec<Client> = (0..4).map(|_| scene.client()).collect();
+    slow[0].send(begin);
+    slow[1..].iter_mut().for_each(|client| {
+        client.send(format!("{begin}Content-Length: 100\r\n\r\nslow v=1"));
+    });
+    open(&mut by_other, 5);
+    let told = scene.client().answer().expect("an answer");
+    assert_eq!((told.status, told.header("retry-after")), (503, Some("1")));
+    assert!(told.body.contains("for one address"), "{told:?}");
+    // Another address has its own.
+    assert_eq!(by_other.post("/write", line(1)).status, 204);
+    let metrics = by_other.get("/metrics").body;
+    for line in [
+        "baro_listen_connections_of_one_address_refused_total 1",
+        "baro_listen_connections_of_one_address_max 4",
+        "baro_listen_stall_milliseconds_max 2000",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in:\n{metrics}");
+    }
+    for client in &mut slow {
+        assert_eq!(client.answer().map(|answer| answer.status), Some(408));
+    }
+    drop(slow);
+    open(&mut by_other, 1);
+    assert_eq!(scene.client().post("/write", line(2)).status, 204);
+    scene.end_recorder();
+    assert_eq!(scene.of("m_v"), [(TIME, "2.0".to_owned())]);
 }
 
 #[test]

@@ -114,6 +114,59 @@ fn each_interface_takes_lines_and_answers_in_its_own_form() {
 }
 
 #[test]
+fn lines_of_series_that_were_met_before_are_taken_in_their_order() {
+    let Some(mut scene) = Scene::new("met", &["--lanes", "1"]) else { return };
+    let mut client = scene.client();
+    let line = |tags: &str, fields: &str, second: i64| {
+        format!("m,{tags} {fields} {}\n", TIME + second * 1_000_000_000)
+    };
+    assert_eq!(client.post("/write", line("a=1,b=2", "v=0,s=\"x\"", 0)).status, 204);
+    // One series by two ways to write it, of which the second has not been met; the last sample counts.
+    let body = [
+        line("a=1,b=2", "v=1", 1),
+        line("b=2,a=1", "v=2", 1),
+        line("a=1,b=2", "v=3", 1),
+        line("a=1,b=2", "v=1", 2),
+        line("b=2,a=1", "v=2", 2),
+        line("a=1,b=2", "s=\"y\\\"\nz\",v=7", 3),
+    ];
+    assert_eq!(client.post("/write", body.concat()).status, 204);
+    // By now both have been met. What is refused costs its line alone, known or new.
+    let body = [
+        line("b=2,a=1", "v=1", 4),
+        line("a=1,b=2", "v=8,w=1", 5),
+        line("a=1,b=2", "s=\"no\",v=t", 6),
+        line("a=1,b=2", "v=1,v=2", 6),
+        line("a=1,b=2", "v=9", 4),
+        line("b=2,a=1", "s=\"no\",u=t,v=\"x\"", 6),
+        line("a=1,b=2", "v=nan", 6),
+        "m,a=1,b=2 v=10,s=\"now\"\n".to_owned(),
+    ];
+    let answer = client.post("/write", body.concat());
+    assert_eq!(answer.status, 400, "{answer:?}");
+    let places: Vec<&str> =
+        answer.body.split("line ").skip(1).filter_map(|part| part.split(':').next()).collect();
+    assert_eq!(places, ["3", "4", "6", "7"], "{}", answer.body);
+    assert!(answer.body.contains("6 samples of 4 lines are kept"), "{}", answer.body);
+    scene.end_recorder();
+    let found = scene.samples();
+    let of = |field: &str| -> Vec<(i64, String)> {
+        found.get(&format!("m_{field}{{a=\"1\",b=\"2\"}}")).cloned().unwrap_or_default()
+    };
+    let at = |second: i64, value: &str| (TIME + second * 1_000_000_000, value.to_owned());
+    let mut v = of("v");
+    let mut s = of("s");
+    // What came without a time has one.
+    let (last_v, last_s) = (v.pop().unwrap(), s.pop().unwrap());
+    assert_eq!((last_v.0, &*last_v.1, &*last_s.1), (last_s.0, "10.0", "\"now\""));
+    let expected =
+        [at(0, "0.0"), at(1, "3.0"), at(2, "2.0"), at(3, "7.0"), at(4, "9.0"), at(5, "8.0")];
+    assert_eq!(v, expected);
+    assert_eq!(s, [at(0, "\"x\""), at(3, "\"y\\\"\\nz\"")]);
+    assert_eq!((of("w"), of("u")), (vec![at(5, "1.0")], vec![]));
+}
+
+#[test]
 fn a_bad_line_is_named_and_costs_no_good_one() {
     let Some(mut scene) = Scene::new("bad-lines", &["--db", "x"]) else { return };
     let mut client = scene.client();
@@ -177,16 +230,31 @@ fn a_bad_line_is_named_and_costs_no_good_one() {
 
 #[test]
 fn new_series_have_a_limit_that_is_said() {
-    let Some(mut scene) = Scene::new("new-series", &["--new-series", "2", "--lanes", "1"]) else {
-        return;
-    };
+    let options = ["--series", "2", "--lanes", "1"];
+    let Some(mut scene) = Scene::new("new-series", &options) else { return };
     let mut client = scene.client();
     let said = client.post(
         "/api/v3/write_lp",
         format!("a v=1 {TIME}\nb v=1 {TIME}\nc v=1 {TIME}\na v=2 {}", TIME + 1),
     );
     assert_eq!((said.status, &body(&said.body)["data"][0]["line_number"]), (422, &json!(3)));
+    assert!(said.body.contains("(--series)"), "{said:?}");
     assert_eq!(client.post("/write", format!("b v=3 {TIME}")).status, 204);
+    // It is the store that has so many: another listener takes no more than this one.
+    scene.kill_listener();
+    scene.listen(&options);
+    let mut client = scene.client();
+    let said = client.post("/write", format!("a v=4 {}\nd v=1 {TIME}", TIME + 2));
+    assert_eq!(said.status, 400);
+    assert!(said.body.contains("line 2: expected one of the series that are declared"), "{said:?}");
+    let metrics = client.get("/metrics").body;
+    for line in [
+        "baro_listen_series 2",
+        "baro_listen_series_max 2",
+        "baro_listen_new_series_refused_total 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in:\n{metrics}");
+    }
     scene.end_recorder();
     assert_eq!(scene.samples().into_keys().collect::<Vec<_>>(), ["a_v", "b_v"]);
 }

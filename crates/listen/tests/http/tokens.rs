@@ -47,6 +47,16 @@ fn a_token_lets_through_what_it_says_and_is_revoked_without_a_restart() {
     let both = client.ask("POST /write", &as_token(&writer), format!("{line}\nother v=1 {TIME}"));
     assert_eq!(both.status, 400);
     assert!(both.body.contains("line 2: expected a series that begins with"), "{both:?}");
+    // A series that others have written is as foreign as one that nobody has.
+    let other = token(&file, &["new", "press 4", "--prefix", "plant_"]);
+    let mut tries = 0;
+    while write(&mut client, &as_token(&other), &line) == 401 {
+        tries += 1;
+        assert!(tries < 100, "the token is not known");
+    }
+    for _ in 0..3 {
+        assert_eq!(write(&mut client, &as_token(&other), &line), 400);
+    }
     let quoted = format!("rig_\\ x,a=b v=1 {TIME}");
     assert_eq!(write(&mut client, &as_token(&writer), &quoted), 204);
     assert_eq!(write(&mut client, &as_token(&reader), &line), 403);
@@ -76,6 +86,39 @@ fn a_token_lets_through_what_it_says_and_is_revoked_without_a_restart() {
         scene.samples().into_keys().collect::<Vec<_>>(),
         ["rig_m_v", "{\"rig_ x_v\",a=\"b\"}"]
     );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_token_brings_the_store_no_more_series_than_it_may() {
+    let folder = std::env::temp_dir().join(format!("baro-token-series-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("tokens").to_str().unwrap().to_owned();
+    let tokens = ["a_", "b_", ""].map(|prefix| token(&file, &["new", "x", "--prefix", prefix]));
+    let options = ["--tokens", &file, "--require-token", "--series-per-token", "2", "--lanes", "1"];
+    let Some(mut scene) = Scene::new("token-series", &options) else { return };
+    let write = |scene: &Scene, secret: &str, names: &[&str]| {
+        let lines: Vec<String> = names.iter().map(|name| format!("{name} v=1 {TIME}")).collect();
+        let header = format!("Authorization: Token {secret}\r\n");
+        scene.client().ask("POST /write", &header, lines.join("\n"))
+    };
+    let [a, b, all] = &tokens;
+    assert_eq!(write(&scene, a, &["a_1"]).status, 204);
+    let told = write(&scene, a, &["a_1", "a_2", "a_3"]);
+    assert_eq!(told.status, 400);
+    assert!(told.body.contains("line 3") && told.body.contains("(--series-per-token)"), "{told:?}");
+    // Others have their own, and another listener counts the same.
+    assert_eq!(write(&scene, b, &["b_1"]).status, 204);
+    scene.kill_listener();
+    scene.listen(&options);
+    assert_eq!(write(&scene, a, &["a_4"]).status, 400);
+    assert_eq!(write(&scene, b, &["b_2", "b_1"]).status, 204);
+    assert_eq!(write(&scene, b, &["b_3", "b_1"]).status, 400);
+    assert_eq!(write(&scene, all, &["c_1", "c_2", "c_3"]).status, 204);
+    scene.end_recorder();
+    let names: Vec<String> = scene.samples().into_keys().collect();
+    assert_eq!(names, ["a_1_v", "a_2_v", "b_1_v", "b_2_v", "c_1_v", "c_2_v", "c_3_v"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

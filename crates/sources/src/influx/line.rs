@@ -21,7 +21,7 @@ pub(super) type Fault = (usize, InfluxProblem);
 
 /// A value, and where the text of one lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Found {
+pub(super) enum Found {
     Float(f64),
     Integer(i64),
     Unsigned(u64),
@@ -29,9 +29,36 @@ enum Found {
     Text { start: usize, end: usize, escaped: bool },
 }
 
+impl Found {
+    /// The value, of which this is the line.
+    pub(super) fn value(self, line: &str) -> InfluxValue<'_> {
+        match self {
+            Found::Float(value) => InfluxValue::Float(value),
+            Found::Integer(value) => InfluxValue::Integer(value),
+            Found::Unsigned(value) => InfluxValue::Unsigned(value),
+            Found::Boolean(value) => InfluxValue::Boolean(value),
+            Found::Text { start, end, escaped } => {
+                let text = part(line, start..end);
+                InfluxValue::Text(if escaped { plain_text(text).into() } else { text.into() })
+            }
+        }
+    }
+}
+
+/// One field of a line.
+pub(super) struct Field<'a> {
+    /// Its key as it was written.
+    pub(super) written: &'a str,
+    pub(super) series: &'a str,
+    pub(super) joint: Joint,
+    pub(super) value: InfluxValue<'a>,
+}
+
 /// The line read last.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
+    /// Measurement and tags.
+    head: Range<usize>,
     measurement: Range<usize>,
     tags: Vec<(Range<usize>, Range<usize>)>,
     fields: Vec<(Range<usize>, Found)>,
@@ -46,7 +73,7 @@ pub(super) struct Fields {
 }
 
 /// Where an unescaped one that `stops` stands from `start` on, or the end.
-fn until(text: &str, start: usize, stops: impl Fn(u8) -> bool) -> usize {
+pub(super) fn until(text: &str, start: usize, stops: impl Fn(u8) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut at = start;
     while let Some(byte) = bytes.get(at) {
@@ -64,7 +91,7 @@ fn until(text: &str, start: usize, stops: impl Fn(u8) -> bool) -> usize {
 }
 
 /// The part of a text; both ends are at ASCII or at the end, so it is never cut.
-fn part(text: &str, range: Range<usize>) -> &str {
+pub(super) fn part(text: &str, range: Range<usize>) -> &str {
     text.get(range).unwrap_or_default()
 }
 
@@ -77,7 +104,7 @@ fn expected(text: &str, at: usize, what: &'static str) -> Fault {
     (at, InfluxProblem::Expected { what, found: here(text, at) })
 }
 
-fn skip_blanks(text: &str, at: usize) -> usize {
+pub(super) fn skip_blanks(text: &str, at: usize) -> usize {
     let rest = part(text, at..text.len());
     at + (rest.len() - rest.trim_start_matches(' ').len())
 }
@@ -124,6 +151,7 @@ impl Fields {
             }
             self.tags.push((key, value..at));
         }
+        self.head = start..at;
         at = skip_blanks(text, at);
         loop {
             let (key, value) = key(text, at, "a field as key=value")?;
@@ -146,8 +174,13 @@ impl Fields {
         time(text, at, times)
     }
 
-    /// Hands the name and the value of each field to `each`.
-    pub(super) fn each(&mut self, text: &str, mut each: impl FnMut(&str, Joint, InfluxValue<'_>)) {
+    /// Measurement and tags of the line, as they were written.
+    pub(super) fn head<'t>(&self, text: &'t str) -> &'t str {
+        part(text, self.head.clone())
+    }
+
+    /// Hands each field to `each`.
+    pub(super) fn each(&mut self, text: &str, mut each: impl FnMut(Field<'_>)) {
         let Fields { measurement, tags, fields, name, metric, labels, .. } = self;
         labels.clear();
         let mut repeated = false;
@@ -197,17 +230,8 @@ impl Fields {
                     name.extend([",", labels, "}"]);
                 }
             }
-            let value = match *found {
-                Found::Float(value) => InfluxValue::Float(value),
-                Found::Integer(value) => InfluxValue::Integer(value),
-                Found::Unsigned(value) => InfluxValue::Unsigned(value),
-                Found::Boolean(value) => InfluxValue::Boolean(value),
-                Found::Text { start, end, escaped } => {
-                    let text = part(text, start..end);
-                    InfluxValue::Text(if escaped { plain_text(text).into() } else { text.into() })
-                }
-            };
-            each(name, joint, value);
+            let (written, value) = (part(text, key.clone()), found.value(text));
+            each(Field { written, series: name, joint, value });
         }
     }
 }
@@ -280,7 +304,7 @@ fn plain_text(text: &str) -> String {
 }
 
 /// The value that starts at `start`, and where it ends.
-fn value_at(text: &str, start: usize) -> Result<(Found, usize), Fault> {
+pub(super) fn value_at(text: &str, start: usize) -> Result<(Found, usize), Fault> {
     let bytes = text.as_bytes();
     if bytes.get(start) == Some(&b'"') {
         let (mut at, mut escaped) = (start + 1, false);
@@ -350,7 +374,7 @@ fn is_integer(digits: &[u8], signed: bool) -> bool {
 }
 
 /// The time at the end of a line, in nanoseconds.
-fn time(text: &str, at: usize, times: &Times) -> Result<Option<i64>, Fault> {
+pub(super) fn time(text: &str, at: usize, times: &Times) -> Result<Option<i64>, Fault> {
     let word = part(text, at..text.len()).trim_end_matches(' ');
     if word.is_empty() {
         return Ok(None);

@@ -1,6 +1,7 @@
 //! The line protocol: what a line becomes, every mistake with its place, and any cutting of the input.
 
 use super::*;
+use crate::key::{Key, KeyMaker};
 use proptest::prelude::*;
 
 fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, unit_ns: i64) -> Vec<String> {
@@ -213,6 +214,19 @@ proptest! {
     }
 
     #[test]
+    fn points_that_were_met_are_read_as_before(
+        bytes in prop_oneof![near(), prop::collection::vec(any::<u8>(), 0..600)],
+        cut in 0..1200_usize,
+    ) {
+        // What comes again has been met, behind a line that may be cut.
+        let twice = [bytes.as_slice(), b"\n", bytes.as_slice()].concat();
+        let whole = items([twice.as_slice()], 1);
+        prop_assert_eq!(remembered([twice.as_slice()]).0, whole.clone());
+        let (head, tail) = twice.split_at(cut.min(twice.len()));
+        prop_assert_eq!(remembered([head, tail]).0, whole);
+    }
+
+    #[test]
     fn any_name_and_value_comes_back(
         tag in "[a-z ,=\"ä]{1,10}",
         value in any::<f64>().prop_filter("finite", |value| value.is_finite()),
@@ -224,4 +238,84 @@ proptest! {
         let expected = format!("1 Some({time_ns}) m_f{{k=\"{label}\"}} Float({value:?})");
         prop_assert_eq!(of(&line), [expected]);
     }
+}
+
+/// Remembers what was written, and shows all points as [`items`] does.
+struct Remembers {
+    reader: PointReader,
+    known: std::collections::HashMap<Key, u32>,
+    names: Vec<String>,
+    at: (u64, Option<i64>),
+    items: Vec<String>,
+    before: usize,
+    met: usize,
+}
+
+impl Points for Remembers {
+    type Series = u32;
+
+    fn find(&self, key: Key) -> Option<u32> {
+        self.known.get(&key).copied()
+    }
+
+    fn begin(&mut self, line: u64, time_ns: Option<i64>) {
+        (self.at, self.before) = ((line, time_ns), self.items.len());
+        self.met += 1;
+    }
+
+    fn field(&mut self, series: u32, value: InfluxValue<'_>) -> bool {
+        let (line, time_ns) = self.at;
+        self.items.push(format!("{line} {time_ns:?} {} {value:?}", self.names[series as usize]));
+        // One that is not taken comes once more.
+        value != InfluxValue::Integer(1)
+    }
+
+    fn leave(&mut self) {
+        self.items.truncate(self.before);
+    }
+
+    fn whole(&mut self, line: u64, text: &str) {
+        let Remembers { reader, known, names, items, .. } = self;
+        reader.read((line, text), KeyMaker::new([3, 4]), |key, sample| {
+            let InfluxSample { line, time_ns, series, value, .. } = sample;
+            items.push(format!("{line} {time_ns:?} {series} {value:?}"));
+            let place = names.iter().position(|name| name == series).unwrap_or_else(|| {
+                names.push(series.to_owned());
+                names.len() - 1
+            });
+            known.insert(key, place as u32);
+        });
+    }
+
+    fn fault(&mut self, error: InfluxError) {
+        self.items.push(error.to_string());
+    }
+}
+
+/// The items of a remembering parser, and how many points had been met before.
+fn remembered<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, usize) {
+    let maker = KeyMaker::new([3, 4]);
+    let reader = PointReader::new(Times::default());
+    let known = std::collections::HashMap::new();
+    let (names, items) = (Vec::new(), Vec::new());
+    let mut points = Remembers { reader, known, names, at: (0, None), items, before: 0, met: 0 };
+    let mut parser = PointParser::new(Times::default());
+    pieces.into_iter().for_each(|piece| parser.feed(piece, maker, &mut points));
+    parser.finish(maker, &mut points);
+    (points.items, points.met)
+}
+
+#[test]
+fn points_that_come_again_are_met_whatever_their_values() {
+    let text = "m,a=b f=1.5,g=\"x\" 5\nm,a=b f=2i,g=\"y\\\"\nz\" 6\nm,a=b g=t\nm,a=b f=1 x\nm,a=b f=1,f=2\n\
+                m\\ n,a=\\= f=1\nm\\ n,a=\\= f=2\r\nm,a=b f=1,h=2\nm,a=b h=1i,f=2 7\n";
+    let (found, met) = remembered([text.as_bytes()]);
+    assert_eq!(found, of(text));
+    // The second, the third, the one with blanks, and the last, which is left.
+    assert_eq!(met, 4);
+    let fields: Vec<String> = (0..100).map(|n| format!("f{n}=1")).collect();
+    let line = format!("m {}\n", fields.join(","));
+    let text = format!("{line}{line}m {},f7=2\n", fields.join(","));
+    let (found, met) = remembered([text.as_bytes()]);
+    assert_eq!((found, met), (of(&text), 1));
 }

@@ -208,7 +208,8 @@ impl Taking<'_> {
         match item {
             Ok(Sample { line, time_ns, series, joint, value, mark }) => {
                 let (value, types) = ((&value).into(), mark.into());
-                let row = Row { line, series: &series, time_ns: 0, value, types, joint };
+                let row =
+                    Row { line, series: &series, time_ns: 0, value, types, joint, written: None };
                 self.take(time_ns, row);
             }
             Err(error) => self.intake.fed.complain(|| error.to_string()),
@@ -219,7 +220,10 @@ impl Taking<'_> {
         match item {
             Ok(InfluxSample { line, time_ns, series, joint, value }) => {
                 let (value, types, joint) = ((&value).into(), Types::Exact, Some(joint));
-                self.take(time_ns, Row { line, series, time_ns: 0, value, types, joint });
+                self.take(
+                    time_ns,
+                    Row { line, series, time_ns: 0, value, types, joint, written: None },
+                );
             }
             Err(error) => self.intake.fed.complain(|| error.to_string()),
         }

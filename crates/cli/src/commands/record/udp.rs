@@ -184,7 +184,7 @@ fn take(
         Ok(Sample { line, time_ns, series, joint, value, mark }) if result.is_ok() => {
             let time_ns = time_ns.unwrap_or(now_ns);
             let (value, types) = ((&value).into(), mark.into());
-            let row = Row { line, series: &series, time_ns, value, types, joint };
+            let row = Row { line, series: &series, time_ns, value, types, joint, written: None };
             result = intake.take(&row, &mut |_| {});
         }
         Ok(_) => {}
