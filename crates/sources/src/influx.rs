@@ -151,6 +151,26 @@ impl InfluxParser {
     }
 }
 
+/// Whether a text in quotes is open at the end of a point of which something is wrong. As InfluxDB finds the end
+/// of a line (`scanLine` of its models): a quote counts only where a value begins, and until it is closed.
+fn leaves_open(text: &str) -> bool {
+    let (mut quoted, mut in_fields, mut values) = (false, false, 0_usize);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => {
+                bytes.next();
+            }
+            b' ' => in_fields = true,
+            b'=' if in_fields && !quoted => values += 1,
+            b',' if in_fields && !quoted => values = values.saturating_sub(1),
+            b'"' if in_fields && values > 0 => quoted = !quoted,
+            _ => {}
+        }
+    }
+    quoted
+}
+
 /// Column of a line, from 1, and what is wrong there.
 type Fault = (usize, InfluxProblem);
 
@@ -196,13 +216,24 @@ impl Reader {
         (text, mark_bytes): (&str, usize),
         attempt: Attempt,
     ) -> Result<Option<i64>, Option<Fault>> {
-        match self.fields.read(text, &self.times) {
-            Ok(time_ns) => Ok(time_ns),
-            Err((_, InfluxProblem::QuoteOpen)) if attempt != Attempt::Alone => Err(None),
-            // A quote that was forgotten makes several lines one that is none.
-            Err(_) if attempt == Attempt::Joined && self.has_points(text) => Err(None),
-            Err((offset, problem)) => Err(Some((mark_bytes + offset + 1, problem))),
-        }
+        let (offset, problem) = match self.fields.read(text, &self.times) {
+            Ok(time_ns) => return Ok(time_ns),
+            Err(found) => found,
+        };
+        let goes_on = match attempt {
+            Attempt::Alone => false,
+            // The lines behind it may be a text of this point, and no points.
+            Attempt::First => problem == InfluxProblem::QuoteOpen || leaves_open(text),
+            // A quote that was forgotten makes several lines one that is none; what is wrong of the first
+            // line has nothing to do with that.
+            Attempt::Joined => {
+                let behind = text.find('\n').is_some_and(|end| offset > end);
+                problem == InfluxProblem::QuoteOpen
+                    || leaves_open(text)
+                    || behind && self.has_points(text)
+            }
+        };
+        Err((!goes_on).then_some((mark_bytes + offset + 1, problem)))
     }
 
     /// Hands on the items of a line; `None`: it was too long.

@@ -134,6 +134,16 @@ fn texts_may_have_line_breaks_and_a_forgotten_quote_costs_its_line() {
     assert_eq!(found[4..], ["5 Some(7) m_e Float(1.0)"]);
 }
 
+/// As InfluxDB has it, whose lines end where no quote is open.
+#[test]
+fn lines_of_a_text_are_no_points_of_a_point_that_is_refused() {
+    for bad in ["m v=x,s=\"a\nevil v=666 1\nb\" 1", "m,t s=\"a\nevil v=666 1\nb\" 1"] {
+        let found = of(&format!("{bad}\nok v=2 2\n"));
+        let taken: Vec<&String> = found.iter().filter(|item| !item.starts_with("line")).collect();
+        assert!(taken.len() == 1 && taken[0].contains("ok"), "{bad:?}: {found:?}");
+    }
+}
+
 #[test]
 fn a_point_with_line_breaks_is_told_by_the_line_in_which_it_begins() {
     // A quote in a name is a letter, before the text and behind it.
