@@ -2,6 +2,7 @@
 
 mod blk;
 mod dictionary;
+mod folder;
 mod input;
 mod journal;
 mod kernel_log;
