@@ -142,7 +142,7 @@ mod tests {
             assert!(error.starts_with(said), "{text}: {error}");
         }
     }
-    /// With the lines counted anew for each key these would take minutes.
+    /// A MiB of keys took 90 s when the lines were counted anew for each of them.
     #[test]
     fn many_keys_and_many_mistakes_have_their_lines() {
         const KEYS: usize = 30_000;

@@ -40,7 +40,7 @@ fn lives(seed: u64, loud: bool, seen: &mut Seen) -> Result<u64, String> {
             world.run(rng.below(100), true)?;
         }
         let status = world.engine.as_ref().map(|engine| engine.status().clone()).unwrap();
-        seen.failures += u64::from(status.failures);
+        seen.failures += status.failures;
         seen.started += u64::from(status.segments_started);
         seen.granted += world.kept.granted;
         seen.pinned_cuts += u64::from(!world.ledger.pins.is_empty());

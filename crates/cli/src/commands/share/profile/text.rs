@@ -80,7 +80,7 @@ mod tests {
             assert!(error.contains(why), "{bad}: {error}");
         }
     }
-    /// With each name compared to all others these would take minutes.
+    /// Each name was compared to all others.
     #[test]
     fn many_groups_are_read_and_a_name_that_is_there_twice_is_found() {
         const GROUPS: usize = 20_000;
