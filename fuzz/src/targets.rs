@@ -2,6 +2,7 @@
 
 mod blk;
 mod dictionary;
+mod folder;
 mod input;
 mod journal;
 mod kernel_log;
@@ -15,6 +16,7 @@ mod request;
 mod runs;
 mod segment;
 mod selector;
+mod settings;
 mod store;
 mod trace;
 
@@ -61,4 +63,6 @@ pub const TARGETS: &[Target] = &[
     journal::JOURNAL,
     kernel_log::KERNEL_LOG,
     registry::REGISTRY,
+    settings::SETTINGS,
+    settings::PROFILE,
 ];

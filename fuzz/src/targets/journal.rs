@@ -6,13 +6,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "the machine is a folder made by hand")]
 
+use super::folder::Folder;
 use crate::Target;
 use baro_ondisk::crc32c;
 use baro_tune::{Journal, OnConflict, Options};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub(crate) const JOURNAL: Target =
     Target { name: "undo_journal", fuzz_one: journal, seeds, fix_up };
@@ -35,19 +35,16 @@ const OTHERS: [(&str, &str); 4] = [
     ("etc/passwd", "root:x:0:0\n"),
 ];
 
-/// A folder of this process, with the machine's and the journal's in it.
-fn folder() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let memory = Path::new("/dev/shm");
-        let above = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let folder = above.join(format!("baro-fuzz-journal-{}", std::process::id()));
+thread_local! {
+    /// The machine's files and the journal's.
+    static FOLDER: Folder = {
+        let folder = Folder::new("journal");
         for (name, text) in SETTINGS.iter().chain(&OTHERS) {
-            put(&folder.join("machine").join(name), text.as_bytes());
+            put(&folder.path().join("machine").join(name), text.as_bytes());
         }
-        put(&folder.join("machine").join(BOOT_ID), b"boot\n");
+        put(&folder.path().join("machine").join(BOOT_ID), b"boot\n");
         folder
-    })
+    };
 }
 
 /// A file with the folders above it, kept from other users as the journal's folder must be.
@@ -60,10 +57,10 @@ fn put(path: &Path, text: &[u8]) {
 }
 
 fn journal(bytes: &[u8]) {
-    // Fuzzed by one thread each; tests of one process would share the folder.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = folder();
+    FOLDER.with(|folder| replay(folder.path(), bytes));
+}
+
+fn replay(folder: &Path, bytes: &[u8]) {
     let state = folder.join("state");
     let _ = fs::create_dir_all(&state);
     let _ = fs::set_permissions(&state, fs::Permissions::from_mode(0o700));

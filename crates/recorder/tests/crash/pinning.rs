@@ -219,7 +219,7 @@ impl World {
 }
 
 /// A log that recycles fast, with pins.
-fn pinned(seed: u64) -> Plan {
+pub fn pinned(seed: u64) -> Plan {
     let mut rng = Rng::new(seed ^ 0x70_69_6e);
     let init_segments = rng.pick(&[0, 0, 2]);
     Plan {
