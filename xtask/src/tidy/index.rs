@@ -31,7 +31,7 @@ fn index(tree: &Tree) -> String {
     for (path, _) in tree.texts(&[".rs"]).filter(|(path, _)| !is_test_data(path)) {
         let Some((package, below)) = path.split_once("/src/") else { continue };
         let names: Vec<&str> = below.trim_end_matches(".rs").split('/').collect();
-        if names.iter().any(|name| *name == "tests") {
+        if names.contains(&"tests") {
             continue;
         }
         let mut folder = packages.entry(package).or_default();
