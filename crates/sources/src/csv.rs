@@ -87,7 +87,7 @@ impl Default for CsvParser {
 }
 
 /// An odd number of quotes closes what is open.
-fn closes(line: &[u8]) -> bool {
+pub(crate) fn closes(line: &[u8]) -> bool {
     line.iter().filter(|byte| **byte == b'"').count() % 2 == 1
 }
 

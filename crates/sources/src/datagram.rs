@@ -1,5 +1,5 @@
 //! Datagrams that carry lines: each is an input of its own, and each of its lines is JSON if it
-//! starts with a brace, else CSV. Nothing is kept from one datagram to the next, so garbage costs
+//! starts with a brace, else CSV, where a text in quotes may go on over several lines. Nothing is kept from one datagram to the next, so garbage costs
 //! only the datagram that it came in.
 //!
 //! Invariant: no datagram gives more items than it has lines and values, and none is silent: what
@@ -9,8 +9,7 @@
 use crate::csv::{self, CsvError};
 use crate::form::TextForm;
 use crate::json::{self, JsonError};
-use crate::lines::LineCutter;
-use crate::records::Attempt;
+use crate::records::{Attempt, Records, Verdict};
 use crate::sample::Sample;
 use std::fmt;
 
@@ -52,23 +51,21 @@ pub fn read_as(
     if bytes.is_empty() {
         return item(Err(DatagramError::Empty));
     }
-    let mut lines = LineCutter::new(json::LINE_BYTES_MAX);
+    let mut records = Records::new(json::LINE_BYTES_MAX, csv::closes);
     let mut rows = csv::Reader::of(form.clone());
-    let mut line = |number: u64, line: Option<&[u8]>| {
+    let mut record = |number: u64, line: Option<&[u8]>, attempt: Attempt| {
         let first = line.and_then(|line| line.iter().find(|byte| !byte.is_ascii_whitespace()));
-        if first == Some(&b'{') {
+        if first == Some(&b'{') && attempt != Attempt::Joined {
             json::parse_line(number, line, &form.times, &mut |found| {
                 item(found.map_err(DatagramError::Json));
             });
-        } else {
-            let line = line.filter(|line| line.len() <= csv::LINE_BYTES_MAX);
-            rows.line(number, line, Attempt::Alone, &mut |found| {
-                item(found.map_err(DatagramError::Csv));
-            });
+            return Verdict::Done;
         }
+        let line = line.filter(|line| line.len() <= csv::LINE_BYTES_MAX);
+        rows.line(number, line, attempt, &mut |found| item(found.map_err(DatagramError::Csv)))
     };
-    lines.feed(bytes, &mut line);
-    lines.finish(&mut line);
+    records.feed(bytes, &mut record);
+    records.finish(&mut record);
 }
 
 #[cfg(test)]
@@ -90,9 +87,13 @@ mod tests {
         take(b"\x00\x01garbage\xff");
         take(b"{\"a\":");
         take(b"");
+        // A text that reads like a row, as another may have written it.
+        take(b"7,log,\"x\n8,c,666\ny\"\n9,c,3\n{\"a\":4}");
         assert_eq!(found[..3], ["1 a Integer(1)", "1 b Boolean(true)", "2 c Float(2.5)"]);
         assert!(found[3].contains("expected UTF-8"), "{found:?}");
         assert!(found[4].contains("expected one JSON object"), "{found:?}");
-        assert_eq!(found[5..], ["expected lines, found no bytes"]);
+        assert_eq!(found[5], "expected lines, found no bytes");
+        assert_eq!(found[6], "1 log Quoted(\"x\\n8,c,666\\ny\")");
+        assert_eq!(found[7..], ["4 c Integer(3)", "5 a Integer(4)"]);
     }
 }
