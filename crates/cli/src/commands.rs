@@ -35,6 +35,7 @@ mod trace;
 mod tune;
 mod units;
 mod verify;
+mod watch;
 
 use crate::failure::{Outcome, Result};
 pub(crate) use baro_command::{Format, print_json};
@@ -117,6 +118,10 @@ pub(crate) enum Command {
     ///
     /// And samples, and what the parts of a store take.
     Du(du::Arguments),
+    /// Watch what comes in
+    ///
+    /// Rates, last values and losses of a store that is recorded into, once a second.
+    Watch(watch::Arguments),
     /// Series that take most
     Top(top::Arguments),
     /// Look for damage
@@ -193,6 +198,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Pin(arguments) => pin::run(&arguments),
         Command::Rings(arguments) => rings::run(&arguments),
         Command::Du(arguments) => du::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

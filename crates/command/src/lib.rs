@@ -17,9 +17,9 @@ mod status;
 pub use format::Format;
 pub use lines::{
     Lines, Stdout, exact, json_line, on_terminal, outcome, print_json, print_line, print_lines,
-    reader_has_gone, say_line, say_lines, unprinted,
+    reader_has_gone, say_line, say_lines, terminal_size, unprinted,
 };
-pub use status::{end_status, show_status, status_on_terminal};
+pub use status::{end_status, fitted, show_status, status_on_terminal};
 
 /// How the line begins that `baro trace` writes to stderr where no command is recorded, when recording
 /// is under way: who waits for it misses nothing that begins afterwards.

@@ -110,6 +110,12 @@ pub fn on_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Columns and lines of the terminal that stdout is.
+#[must_use]
+pub fn terminal_size() -> Option<(usize, usize)> {
+    baro_sys::terminal::size(&io::stdout())
+}
+
 /// One line on stdout; see [`out!`](crate::out).
 pub fn print_line(line: Arguments<'_>) {
     status::give_way(&mut io::stderr().lock());

@@ -63,7 +63,8 @@ pub(crate) fn give_way(err: &mut StderrLock<'_>) {
 
 /// As much of a line as has room, and one column less: some terminals go on to the next line as soon
 /// as one is full.
-fn fitted(line: &str, columns: usize) -> String {
+#[must_use]
+pub fn fitted(line: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     if line.chars().map(width).sum::<usize>() <= room {
         return line.to_owned();

@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Write", &["init", "record", "import", "listen", "token", "pin", "settle", "delete", "rings"]),
     ("Read", &["query", "serve", "cat", "list", "info", "export", "du", "top"]),
     ("Repair", &["verify", "recover"]),
-    ("Delays", &["trace", "explain", "blk"]),
+    ("Observe", &["trace", "explain", "blk", "watch"]),
     ("Machine", &["tune", "share"]),
     ("Try", &["plan", "demo", "bench"]),
 ];
