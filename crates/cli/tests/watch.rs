@@ -113,8 +113,8 @@ fn a_watch_stays_in_its_terminal() {
         return;
     };
     let shown = String::from_utf8_lossy(&done.stdout).into_owned();
-    let inside = shown.split("\x1b[?1049h\x1b[?25l").nth(1).unwrap();
-    let (inside, behind) = inside.split_once("\x1b[?25h\x1b[?1049l").unwrap();
+    let inside = shown.split("\x1b[?1049h\x1b[?25l\x1b[?7l").nth(1).unwrap();
+    let (inside, behind) = inside.split_once("\x1b[?7h\x1b[?25h\x1b[?1049l").unwrap();
     assert!(!behind.contains("fast"), "{behind:?}");
     // A terminal puts a carriage return before the end of each line.
     let pages: Vec<&str> = inside.split("\x1b[H").skip(1).collect();

@@ -82,9 +82,9 @@ pub fn fitted(line: &str, columns: usize) -> String {
     shown
 }
 
-/// Columns that a character takes at most: from here on some are twice as wide.
+/// Columns that a character takes at most: from here on some are twice as wide, but not lines and blocks.
 fn width(one: char) -> usize {
-    if one < '\u{1100}' { 1 } else { 2 }
+    if one < '\u{1100}' || matches!(one, '\u{2500}'..='\u{25ff}') { 1 } else { 2 }
 }
 
 #[cfg(test)]

@@ -70,14 +70,15 @@ struct Screen;
 
 impl Screen {
     fn enter() -> Self {
-        write(b"\x1b[?1049h\x1b[?25l");
+        // A line that is too wide all the same, as with fonts of double width, does not go on in the next.
+        write(b"\x1b[?1049h\x1b[?25l\x1b[?7l");
         Screen
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        write(b"\x1b[?25h\x1b[?1049l");
+        write(b"\x1b[?7h\x1b[?25h\x1b[?1049l");
     }
 }
 

@@ -8,6 +8,9 @@ use serde_json::json;
 
 /// Lines above the series.
 const HEAD: usize = 4;
+/// Columns of a line that neither name nor value nor unit takes, nor how the values went; and the last one.
+const BESIDE: usize = 17;
+
 /// What is told of the recorder, beside the series.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Head {
@@ -106,14 +109,18 @@ impl Page<'_> {
             "{:<name$}  {:>value$} {:<unit$} {:>10}  values",
             "series", "value", "", "samples/s"
         ));
+        // Of values those that came last have room.
+        let room = columns.saturating_sub(name + value + unit + BESIDE);
         text.extend(rows.iter().map(|line| {
+            let before = line.spark.chars().count().saturating_sub(room);
+            let spark: String = line.spark.chars().skip(before).collect();
             format!(
                 "{:<name$}  {:>value$} {:<unit$} {:>10}  {}",
                 fitted(&line.name, name + 1),
                 fitted(&line.value, value + 1),
                 fitted(&line.unit, unit + 1),
                 number(line.rate, 1),
-                line.spark
+                spark
             )
         }));
         text
