@@ -33,16 +33,13 @@ fn escaped(name: &str, special: &[char]) -> Option<String> {
 /// The part of a line before its value, by the documentation of line protocol.
 fn line_of(series: &Series) -> Option<String> {
     let mut line = escaped(&series.measurement, &[',', ' '])?;
-    // Behind tabs too it begins a comment.
-    if line.trim_start_matches('\t').starts_with('#') {
-        return None;
-    }
     for (key, value) in &series.labels {
         let special = [',', '=', ' '];
         let _ = write!(line, ",{}={}", escaped(key, &special)?, escaped(value, &special)?);
     }
     let _ = write!(line, " {}=", escaped(&series.field, &[',', '=', ' '])?);
-    Some(line)
+    // Behind tabs and blanks too it begins a comment.
+    Some(line).filter(|line| !line.trim_start_matches(['\t', ' ']).starts_with('#'))
 }
 
 pub(crate) fn line_protocol(model: &Model, random: &mut Random) -> Written {
