@@ -304,7 +304,9 @@ fn whoever_asks_may_be_killed_at_any_moment() {
         assert_eq!(catalog.id(name), Some((id.parse().unwrap(), Type::I64)), "{name}");
     }
     assert_eq!(catalog.len() % 20, 0);
-    assert_eq!(catalog.len() as u64 / 20, syncs);
+    // What was asked last may be answered while the recorder closes.
+    let declared = catalog.len() as u64 / 20;
+    assert!((syncs..=syncs + 1).contains(&declared), "{declared} {syncs}");
     assert!(!folders.requests().exists(), "{:?}", folders.left());
 }
 
