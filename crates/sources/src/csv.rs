@@ -381,7 +381,7 @@ impl Fault {
     /// Whether the lines behind a first one belong to it, be it as a text that is open. Of several lines,
     /// whether they are no record: a quote was forgotten if one is misplaced behind the first line.
     fn is_open(&self, attempt: Attempt, content: &[u8], separator: char) -> bool {
-        let quotes = || quotes(str::from_utf8(content).unwrap_or_default(), separator);
+        let quotes = || quotes(&String::from_utf8_lossy(content), separator);
         let end = || content.iter().position(|byte| *byte == b'\n').unwrap_or(content.len());
         match attempt {
             Attempt::Alone => false,

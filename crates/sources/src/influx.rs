@@ -151,24 +151,41 @@ impl InfluxParser {
     }
 }
 
-/// Whether a text in quotes is open at the end of a point of which something is wrong. As InfluxDB finds the end
-/// of a line (`scanLine` of its models): a quote counts only where a value begins, and until it is closed.
-fn leaves_open(text: &str) -> bool {
+/// What the quotes of a point say of which something is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    /// A text is open: the lines behind it may be that text and no points.
+    Open,
+    /// All are closed; whether one behind the first line closes no text, since something else than the next
+    /// field or the time follows.
+    Closed { misplaced: bool },
+}
+
+/// As InfluxDB finds the end of a line (`scanLine` of its models): a quote counts only where a value begins, and
+/// until it is closed.
+fn quotes(text: &[u8]) -> Quotes {
     let (mut quoted, mut in_fields, mut values) = (false, false, 0_usize);
-    let mut bytes = text.bytes();
+    let (mut behind, mut misplaced) = (false, false);
+    let mut bytes = text.iter().peekable();
     while let Some(byte) = bytes.next() {
+        behind |= *byte == b'\n';
         match byte {
             b'\\' => {
-                bytes.next();
+                behind |= bytes.next() == Some(&b'\n');
             }
             b' ' => in_fields = true,
             b'=' if in_fields && !quoted => values += 1,
             b',' if in_fields && !quoted => values = values.saturating_sub(1),
-            b'"' if in_fields && values > 0 => quoted = !quoted,
+            b'"' if in_fields && values > 0 => {
+                quoted = !quoted;
+                let follows = bytes.peek();
+                let ends = matches!(follows, None | Some(b',' | b' ' | b'\r'));
+                misplaced |= behind && !quoted && !ends;
+            }
             _ => {}
         }
     }
-    quoted
+    if quoted { Quotes::Open } else { Quotes::Closed { misplaced } }
 }
 
 /// Column of a line, from 1, and what is wrong there.
@@ -185,17 +202,18 @@ impl Reader {
         &mut self,
         line: u64,
         bytes: Option<&'b [u8]>,
-    ) -> Result<Option<(&'b str, usize)>, Fault> {
+        attempt: Attempt,
+    ) -> Result<Option<(&'b str, usize)>, Option<Fault>> {
         if self.ended {
             return Ok(None);
         }
         let Some(bytes) = bytes else {
             let problem = InfluxProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
-            return Err((LINE_BYTES_MAX + 1, problem));
+            return Err(Some((LINE_BYTES_MAX + 1, problem)));
         };
         let Ok((content, mark_bytes)) = lines::content(line, bytes) else {
             self.ended = true;
-            return Err((1, InfluxProblem::Utf16));
+            return Err(Some((1, InfluxProblem::Utf16)));
         };
         let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
         if matches!(first, None | Some(b'#')) || content.starts_with(CREATE) {
@@ -204,10 +222,30 @@ impl Reader {
         match lines::utf8(content) {
             Ok(text) => Ok(Some((text, mark_bytes))),
             Err(Unreadable::NotUtf8 { offset }) => {
-                Err((mark_bytes + offset + 1, InfluxProblem::NotUtf8))
+                let fault = (mark_bytes + offset + 1, InfluxProblem::NotUtf8);
+                Err((!self.goes_on(attempt, content)).then_some(fault))
             }
-            Err(Unreadable::Utf16) => Err((1, InfluxProblem::Utf16)),
+            Err(Unreadable::Utf16) => Err(Some((1, InfluxProblem::Utf16))),
         }
+    }
+
+    /// Whether more lines belong to a point of which something is wrong; of several lines, whether they are
+    /// none, since a quote was forgotten: then one is misplaced behind the first line, where a point begins.
+    fn goes_on(&mut self, attempt: Attempt, text: &[u8]) -> bool {
+        match (attempt, quotes(text)) {
+            (Attempt::Alone, _) | (Attempt::First, Quotes::Closed { .. }) => false,
+            (_, Quotes::Open) => true,
+            (Attempt::Joined, Quotes::Closed { misplaced }) => misplaced && self.has_points(text),
+        }
+    }
+
+    /// Whether a point begins in one of the lines behind the first.
+    fn has_points(&mut self, text: &[u8]) -> bool {
+        text.split(|byte| *byte == b'\n').skip(1).any(|line| {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let read = str::from_utf8(line).map(|line| self.fields.read(line, &self.times));
+            quotes(line) == Quotes::Open || matches!(read, Ok(Ok(_)))
+        })
     }
 
     /// Reads a line; returns its time. An error is none where the line may go on.
@@ -220,19 +258,8 @@ impl Reader {
             Ok(time_ns) => return Ok(time_ns),
             Err(found) => found,
         };
-        let goes_on = match attempt {
-            Attempt::Alone => false,
-            // The lines behind it may be a text of this point, and no points.
-            Attempt::First => problem == InfluxProblem::QuoteOpen || leaves_open(text),
-            // A quote that was forgotten makes several lines one that is none; what is wrong of the first
-            // line has nothing to do with that.
-            Attempt::Joined => {
-                let behind = text.find('\n').is_some_and(|end| offset > end);
-                problem == InfluxProblem::QuoteOpen
-                    || leaves_open(text)
-                    || behind && self.has_points(text)
-            }
-        };
+        let is_open = problem == InfluxProblem::QuoteOpen && attempt != Attempt::Alone;
+        let goes_on = is_open || self.goes_on(attempt, text.as_bytes());
         Err((!goes_on).then_some((mark_bytes + offset + 1, problem)))
     }
 
@@ -244,10 +271,11 @@ impl Reader {
         attempt: Attempt,
         item: &mut impl FnMut(Result<InfluxSample<'_>, InfluxError>),
     ) -> Verdict {
-        let (text, mark_bytes) = match self.text(line, bytes) {
+        let (text, mark_bytes) = match self.text(line, bytes, attempt) {
             Ok(Some(text)) => text,
             Ok(None) => return Verdict::Done,
-            Err((column, problem)) => {
+            Err(None) => return Verdict::Open,
+            Err(Some((column, problem))) => {
                 item(Err(InfluxError { line, column, problem }));
                 return Verdict::Done;
             }
@@ -261,15 +289,6 @@ impl Reader {
             Err(Some((column, problem))) => item(Err(InfluxError { line, column, problem })),
         }
         Verdict::Done
-    }
-
-    /// Whether a point begins in one of the lines behind the first: then they are no text.
-    fn has_points(&mut self, text: &str) -> bool {
-        text.split('\n').skip(1).any(|line| {
-            let line = line.strip_suffix('\r').unwrap_or(line);
-            let read = self.fields.read(line, &self.times);
-            matches!(read, Ok(_) | Err((_, InfluxProblem::QuoteOpen)))
-        })
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A line whose quotes are open is kept until a later one closes them. If none does so within the
 //! limit, or what comes out is no record, then a quote was forgotten: the first line is refused by
-//! itself and each of the others counts by itself. None of these is looked at as the begin of another
-//! record of several lines, so that every byte is read a bounded number of times.
+//! itself and each of the others counts by itself. Of these the last alone, which had a quote, is looked at as
+//! the begin of another record of several lines, so that every byte is read a bounded number of times.
 //!
 //! Invariant: any cutting of the input gives the same records, memory stays below a few lines, time
 //! is linear. Held by `any_cutting_gives_the_same_items` of the parsers and
@@ -64,7 +64,7 @@ impl Joining {
             return;
         }
         let Some(line) = line.filter(|line| self.open.len() + line.len() < self.limit_bytes) else {
-            self.apart(each);
+            self.apart(each, Attempt::Alone);
             each(number, line, Attempt::Alone);
             return;
         };
@@ -72,17 +72,28 @@ impl Joining {
         self.open.extend_from_slice(line);
         if (self.closes)(line) {
             if each(self.first, Some(&self.open), Attempt::Joined) == Verdict::Open {
-                self.apart(each);
+                self.apart(each, Attempt::First);
+            } else {
+                self.open.clear();
             }
-            self.open.clear();
         }
     }
 
-    /// Hands on each line by itself.
-    fn apart(&mut self, each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict) {
+    /// Hands on each line by itself. The `last` may be the begin of another record: it had a quote that did not
+    /// close the first.
+    fn apart(
+        &mut self,
+        each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict,
+        last: Attempt,
+    ) {
         let open = std::mem::take(&mut self.open);
-        for (number, line) in (self.first..).zip(open.split(|byte| *byte == b'\n')) {
-            each(number, Some(line), Attempt::Alone);
+        let mut lines = (self.first..).zip(open.split(|byte| *byte == b'\n')).peekable();
+        while let Some((number, line)) = lines.next() {
+            let attempt = if lines.peek().is_none() { last } else { Attempt::Alone };
+            if each(number, Some(line), attempt) == Verdict::Open {
+                self.open.extend_from_slice(line);
+                self.first = number;
+            }
         }
     }
 }
@@ -114,7 +125,7 @@ impl Records {
         let Records { lines, joining } = self;
         lines.finish(|number, line| joining.line(number, line, &mut each));
         if !joining.open.is_empty() {
-            joining.apart(&mut each);
+            joining.apart(&mut each, Attempt::Alone);
         }
     }
 }

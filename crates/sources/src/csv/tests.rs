@@ -489,6 +489,8 @@ fn lines_of_a_text_are_no_rows_of_a_row_that_is_refused() {
         (format!("1,a,1\n2,\"b\"z,\"x\n{evil}\ny\"\n3,c,3\n"), 1),
         // Too many columns.
         ("time,a,b\n1,1,\"t\"\n2,2,\"u\",\"x\n2,6,\"\"evil\"\"\ny\"\n3,3,\"v\"\n".to_owned(), 1),
+        // Behind a row whose quote was forgotten; the row itself is right.
+        ("1,a,\"forgot\n2,b,\"x\n3,c,666\ny\"\n4,d,4\n".to_owned(), 1),
         // A table whose head is refused.
         (format!("{head},,0,2024-01-01T00:00:00Z,\"x\n\n{table}\n\",f,m,x\n"), 2),
     ] {

@@ -29,10 +29,11 @@ impl<S: Copy + Ord> Lines<S> {
         (maker, points): (KeyMaker, &mut P),
     ) -> Verdict {
         let Lines { reader, met } = self;
-        let (text, mark_bytes) = match reader.text(line, bytes) {
+        let (text, mark_bytes) = match reader.text(line, bytes, attempt) {
             Ok(Some(text)) => text,
             Ok(None) => return Verdict::Done,
-            Err((column, problem)) => {
+            Err(None) => return Verdict::Open,
+            Err(Some((column, problem))) => {
                 points.fault(InfluxError { line, column, problem });
                 return Verdict::Done;
             }

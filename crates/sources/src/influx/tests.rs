@@ -137,7 +137,15 @@ fn texts_may_have_line_breaks_and_a_forgotten_quote_costs_its_line() {
 /// As InfluxDB has it, whose lines end where no quote is open.
 #[test]
 fn lines_of_a_text_are_no_points_of_a_point_that_is_refused() {
-    for bad in ["m v=x,s=\"a\nevil v=666 1\nb\" 1", "m,t s=\"a\nevil v=666 1\nb\" 1"] {
+    for bad in [
+        "m v=x,s=\"a\nevil v=666 1\nb\" 1",
+        "m,t s=\"a\nevil v=666 1\nb\" 1",
+        "m s=\"a\nevil v=666 1\nb\",g=bad 1",
+        "m s=\"a\nevil v=666 1\nb\" notatime",
+        "m s=\"a\nevil v=666 1\nb\" 1 extra",
+        // Behind a point whose quote was forgotten.
+        "m a=\"forgot 1\nm v=x,b=\"a\nevil v=666 1\nb\" 2",
+    ] {
         let found = of(&format!("{bad}\nok v=2 2\n"));
         let taken: Vec<&String> = found.iter().filter(|item| !item.starts_with("line")).collect();
         assert!(taken.len() == 1 && taken[0].contains("ok"), "{bad:?}: {found:?}");
