@@ -25,7 +25,7 @@ pub(crate) use requests::{ANSWER, MODE as REQUEST_MODE, REQUEST, Requests, reque
 pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
 
 use crate::Result;
-use crate::writer::{Event, Now, PinStart, Retention, Trigger};
+use crate::writer::{Event, Now, PinStart, Retention, Status, Trigger};
 use baro_log::{Held, Making, MakingStep, PIECE_BYTES, Pins, Recovery};
 use baro_ondisk::{Identity, Pin, SegmentHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
@@ -92,13 +92,27 @@ pub enum Tell {
     Stop(String),
 }
 
-/// What growth depends on.
+/// What growth, and the end of copies, depend on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View {
     /// Segments that can be started without reusing any.
     pub blank: u32,
     /// The oldest segment is older than what is to be kept.
     pub may_reuse: bool,
+    /// All samples of lower epochs are in runs; 0 if that is not known.
+    pub unsettled_from_epoch: u64,
+}
+
+impl View {
+    /// As a status tells it.
+    #[must_use]
+    pub fn of(status: &Status) -> Self {
+        View {
+            blank: status.segments_blank,
+            may_reuse: status.may_reuse,
+            unsettled_from_epoch: status.unsettled_from_epoch,
+        }
+    }
 }
 
 /// The engine as the keeper sees it.

@@ -5,7 +5,7 @@
 mod common;
 
 use baro_ondisk::{Type, WhenFull};
-use baro_recorder::{Recorder, Retention};
+use baro_recorder::{PinRequest, Producer, Recorder, Retention, inspect::release_in_store};
 use baro_store::{
     Extent, Interval, Logged, Query, SettleOptions, Settler, Settling, SettlingOptions,
     SettlingState, Store, Values,
@@ -32,14 +32,20 @@ fn value(number: u64) -> i64 {
 
 /// Waits until `done`, telling settling how far the log is.
 fn until(recorder: &Recorder, settling: &Settling, mut done: impl FnMut() -> bool) {
-    for _ in 0..6000 {
+    wait_for(|| {
         settling.logged(Logged::from(&recorder.status()));
+        done()
+    });
+}
+
+fn wait_for(mut done: impl FnMut() -> bool) {
+    for _ in 0..6000 {
         if done() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    panic!("{:?} {:?}", recorder.status(), settling.status());
+    panic!("it does not come");
 }
 
 fn all_samples(store: &Store) -> Vec<(u32, i64, i64)> {
@@ -60,18 +66,66 @@ fn push_until(recorder: &Recorder, settling: &Settling, segments: u32) -> u64 {
     let mut producer = recorder.producer().unwrap();
     let mut number = 0;
     while recorder.status().segments_started < segments {
-        let batch: Vec<u64> = (number..number + 3000).collect();
-        let ids: Vec<u32> = batch.iter().map(|n| 1 + (n % 3) as u32).collect();
-        let times_ns: Vec<i64> = batch.iter().map(|n| n.cast_signed()).collect();
-        let bits: Vec<i64> = batch.iter().map(|n| value(*n)).collect();
         until(recorder, settling, || producer.free_bytes() > 1 << 17);
-        producer.push_words(&times_ns, &ids, &bits).unwrap();
-        number += 3000;
+        push_batch(&mut producer, &mut number);
         settling.logged(Logged::from(&recorder.status()));
     }
     // All of it is in the log before anybody closes.
     until(recorder, settling, || producer.report().used_bytes == 0);
     number
+}
+
+/// Pushes the 3,000 samples from this number on.
+fn push_batch(producer: &mut Producer, number: &mut u64) {
+    let batch: Vec<u64> = (*number..*number + 3000).collect();
+    let ids: Vec<u32> = batch.iter().map(|n| 1 + (n % 3) as u32).collect();
+    let times_ns: Vec<i64> = batch.iter().map(|n| n.cast_signed()).collect();
+    let bits: Vec<i64> = batch.iter().map(|n| value(*n)).collect();
+    producer.push_words(&times_ns, &ids, &bits).unwrap();
+    *number += 3000;
+}
+
+#[test]
+fn what_a_pin_copied_out_is_settled_from_the_copy() {
+    let folder = Folder::init("settling-copies", 8, WhenFull::Recycle);
+    let wanted = [("a", Type::I64, ""), ("b", Type::I64, ""), ("c", Type::I64, "")];
+    let (mut number, mut settling) = (0, None);
+    // Nobody settles at first; the log goes round all the same, since all of it is copied out.
+    for session in 0..2 {
+        let recorder = Recorder::open(&folder.0, holding(true)).unwrap();
+        assert_eq!(recorder.declare(&wanted).unwrap(), [1, 2, 3]);
+        if session == 0 {
+            let after_ns = 3_600_000_000_000;
+            recorder.pin(&PinRequest { after_ns, ..PinRequest::default() }).unwrap();
+        } else {
+            let (settle, often) = eager();
+            settling = Some(Settling::start(&folder.0, settle, often).unwrap());
+        }
+        let mut producer = recorder.producer().unwrap();
+        while recorder.status().segments_started < 16 {
+            // The pin would end early where copying does not keep up.
+            wait_for(|| recorder.status().segments_held <= 2 && producer.free_bytes() > 1 << 17);
+            push_batch(&mut producer, &mut number);
+            settling.iter().for_each(|s| s.logged(Logged::from(&recorder.status())));
+        }
+        wait_for(|| producer.report().used_bytes == 0);
+        // It passes over what holds no samples in the log.
+        settling.take().map(Settling::end);
+        let closed = recorder.close();
+        assert_eq!((closed.left, closed.status.lost), (0, 0));
+        assert_eq!(closed.status.segments_lost_unsettled, 0);
+    }
+    let found = all_samples(&Store::open(&folder.0).unwrap());
+    assert_eq!(found.len() as u64, number, "nothing that was copied out is passed over");
+    let mut settler = Settler::open(&folder.0, SettleOptions::default()).unwrap();
+    while settler.step(Extent::All).unwrap().more {}
+    let store = Store::open(&folder.0).unwrap();
+    assert_eq!(all_samples(&store), found);
+    let pin = store.pins().next().unwrap().id;
+    release_in_store(&folder.0, pin).unwrap();
+    let copies = std::fs::read_dir(folder.0.join("kept")).unwrap().count();
+    assert_eq!(copies, 0, "all of it is in runs, and no pin needs it");
+    assert_eq!(all_samples(&Store::open(&folder.0).unwrap()), found);
 }
 
 #[test]

@@ -171,6 +171,15 @@ fn open(path: &Path) -> Result<(Disk, baro_ondisk::StoreId)> {
 /// An engine that writes nothing, for a store that nobody records into.
 struct AtRest(Engine);
 
+/// Whether the next recorder settles is not known: what is in no run is left as it is.
+const AT_REST: Retention = Retention {
+    keep_bytes: None,
+    keep_ns: None,
+    keep_unsettled: true,
+    unsettled_yield: false,
+    min_free_bytes: 0,
+};
+
 impl AtRest {
     fn new(recovery: &Recovery) -> Result<Self> {
         let (_, boottime_ns) = recovery.last_block_ns.unwrap_or_default();
@@ -181,7 +190,7 @@ impl AtRest {
             session: 0,
             boot_id: last_boot(recovery),
             boottime_ns,
-            retention: Retention::default(),
+            retention: AT_REST,
         };
         Ok(AtRest(Engine::new(start, recovery)?))
     }
@@ -197,7 +206,7 @@ impl Log for AtRest {
     }
 
     fn view(&self) -> View {
-        View::default()
+        View::of(self.0.status())
     }
 }
 
@@ -208,8 +217,8 @@ fn last_boot(recovery: &Recovery) -> [u8; 16] {
 
 fn at_rest(disk: &Disk, recovery: &Recovery) -> Result<(Keeper<Disk>, AtRest)> {
     let mut engine = AtRest::new(recovery)?;
-    let (boot_id, retention) = (last_boot(recovery), Retention::default());
-    let keeper = Keeper::open(disk.clone(), recovery, retention, boot_id, &mut engine)?;
+    let boot_id = last_boot(recovery);
+    let keeper = Keeper::open(disk.clone(), recovery, AT_REST, boot_id, &mut engine)?;
     Ok((keeper, engine))
 }
 

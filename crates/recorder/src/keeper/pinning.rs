@@ -184,12 +184,15 @@ impl<S: Storage> Keeper<S> {
         Ok(())
     }
 
-    /// Removes copies that no pin covers; none while a pin cannot be read, which may be theirs.
-    fn drop_copies(&mut self, log: &mut impl Log) {
+    /// Removes copies that no pin covers; none while a pin cannot be read, which may be theirs. One
+    /// that is not settled may be all that is left of its segment: it stays until it is.
+    pub(super) fn drop_copies(&mut self, log: &mut impl Log) {
         if !self.pins.damaged.is_empty() {
             return;
         }
-        let kept = self.pins.kept.iter().copied();
+        let settled = self.settled.epoch.max(log.view().unsettled_from_epoch);
+        let waits = |epoch: &u64| self.retention.keep_unsettled && *epoch >= settled;
+        let kept = self.pins.kept.iter().copied().filter(|epoch| !waits(epoch));
         let unused: Vec<u64> = kept.filter(|epoch| !self.pins.covers(*epoch)).collect();
         for epoch in unused {
             log.tell(Tell::ForgetCopy(epoch));

@@ -26,6 +26,7 @@ impl<S: Storage> Keeper<S> {
         if settled > self.settled && self.storage.sync_folder(RUNS).is_ok() {
             self.settled = settled;
             log.tell(Tell::Settled(settled));
+            self.drop_copies(log);
         }
     }
 }

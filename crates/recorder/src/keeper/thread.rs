@@ -68,8 +68,7 @@ impl Log for WriterLink {
 
     fn view(&self) -> View {
         let published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
-        let status = &published.status;
-        View { blank: status.segments_blank, may_reuse: status.may_reuse }
+        View::of(&published.status)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which segment is started next; and which must not be, because a pin holds it or because it is
 //! younger than what is to be kept.
 //!
-//! Invariant: a segment that a pin covers is not started again before a copy of it is durable
-//! outside the log. Held by the simulator's tests (`tests/crash/pinning.rs`).
+//! Invariants: a segment that a pin covers is not started again before a copy of it is durable
+//! outside the log; a copy whose samples are in no run is not passed over by settling. Held by the
+//! simulator's tests (`tests/crash/pinning.rs`).
 
 use super::retention::Retention;
 use baro_log::{Recovery, Span, spans};
@@ -83,7 +84,15 @@ pub(crate) struct Choice {
     /// Recycled although their samples were in no run.
     lost_unsettled: u32,
     /// Epochs of which there is a durable copy outside the log.
-    copied: BTreeMap<u64, Span>,
+    copied: BTreeMap<u64, Copied>,
+}
+
+/// A copy of a segment outside the log.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    span: Span,
+    /// It holds samples, or may.
+    samples: bool,
 }
 
 impl Choice {
@@ -221,7 +230,11 @@ impl Choice {
         // What can still be read of one that was taken away is not passed over.
         let taken = self.taken.iter().filter(|segment| !self.is_settled(segment));
         let taken = taken.map(|segment| segment.epoch).min();
-        (unsettled().count(), first.into_iter().chain(taken).min())
+        // Nor is what only a copy holds.
+        let since = self.settled.map_or(u64::MAX, |settled| settled.epoch);
+        let mut copies = self.copied.range(since..).filter(|(_, copy)| copy.samples);
+        let copy = copies.next().map(|(epoch, _)| *epoch);
+        (unsettled().count(), first.into_iter().chain(taken).chain(copy).min())
     }
 
     /// Segments recycled although their samples were in no run.
@@ -234,14 +247,20 @@ impl Choice {
         self.retention.unsettled_yield = yields;
     }
 
-    /// The place of the oldest segment that may be reused, be it unsettled with `unsettled`.
+    /// The place of the oldest segment that may be reused, be it unsettled with `unsettled`. One of
+    /// which there is a copy may: settling reads that.
     fn reusable(&self, busy: &[u32], running_ns: i64, unsettled: bool) -> Option<usize> {
         self.started.iter().position(|segment| {
             !busy.contains(&segment.index)
                 && !self.holds(segment.epoch)
                 && self.old_enough(segment, running_ns)
-                && (unsettled || self.is_settled(segment))
+                && (unsettled || self.may_yield(segment))
         })
+    }
+
+    /// Whether nothing is lost with this segment of the log.
+    fn may_yield(&self, segment: &Started) -> bool {
+        self.is_settled(segment) || self.copied.contains_key(&segment.epoch)
     }
 
     fn old_enough(&self, segment: &Started, running_ns: i64) -> bool {
@@ -310,7 +329,7 @@ impl Choice {
                 pinned += 1;
             } else if !self.old_enough(segment, running_ns) {
                 young += 1;
-            } else if !self.is_settled(segment) {
+            } else if !self.may_yield(segment) {
                 unsettled += 1;
             }
         }
@@ -357,7 +376,7 @@ impl Choice {
     /// Where a window from `from_ns` (running time) on begins; `next_epoch` is that of the segment
     /// started next.
     pub(crate) fn reach(&self, from_ns: i64, next_epoch: u64) -> Reach {
-        let copies = self.copied.iter().map(|(epoch, span)| (*epoch, *span));
+        let copies = self.copied.iter().map(|(epoch, copy)| (*epoch, copy.span));
         let started = self.started.iter().filter(|segment| segment.epoch > 0);
         let all = copies.chain(started.map(|segment| (segment.epoch, segment.span)));
         let there: BTreeMap<u64, Span> = all.filter(|(_, span)| span.ends_ns >= from_ns).collect();
@@ -458,7 +477,8 @@ impl Choice {
             Some(segment) => segment.span,
             None => Span { starts_ns: i64::MAX, ends_ns: ended() },
         };
-        self.copied.insert(epoch, span);
+        let samples = segment.is_none_or(|segment| segment.samples);
+        self.copied.insert(epoch, Copied { span, samples });
     }
 
     /// There is none any more.

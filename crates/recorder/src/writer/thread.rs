@@ -144,7 +144,29 @@ fn run(
     let mut closing_since = None;
     let mut heard_ns = clock::monotonic_ns();
     let mut flushes = Flushes::default();
+    // What the keeper has told already: nothing is reused before pins and their copies are known.
+    let mut command = commands.try_recv().ok();
     loop {
+        while let Some(this) = command {
+            match this {
+                Command::Done(completion) => {
+                    heard_ns = clock::monotonic_ns();
+                    engine.complete(now(), completion);
+                }
+                Command::AddRing(ring) => engine.add_ring(*ring),
+                Command::Pin { id, moment_ns, before_ns, after_ns, reply } => {
+                    engine.look_at_clock(now());
+                    let _ = reply.send(engine.pin(id, moment_ns, before_ns, after_ns));
+                }
+                Command::Tell(what) => engine.tell(what),
+                Command::Flush(until_ns, reply) => flushes.ask(&mut engine, until_ns, reply),
+                Command::Close => {
+                    engine.close();
+                    closing_since = Some(clock::monotonic_ns());
+                }
+            }
+            command = commands.try_recv().ok();
+        }
         let wake_ns = engine.step(now(), &mut device);
         publish(&engine, shared);
         let wake_ns = flushes.answer(&mut engine).min(wake_ns);
@@ -166,31 +188,11 @@ fn run(
             }
         }
         let wait_ns = wake_ns.saturating_sub(clock::monotonic_ns());
-        let mut command = match commands.recv_timeout(Duration::from_nanos(wait_ns)) {
+        command = match commands.recv_timeout(Duration::from_nanos(wait_ns)) {
             Ok(command) => Some(command),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        while let Some(this) = command {
-            match this {
-                Command::Done(completion) => {
-                    heard_ns = clock::monotonic_ns();
-                    engine.complete(now(), completion);
-                }
-                Command::AddRing(ring) => engine.add_ring(*ring),
-                Command::Pin { id, moment_ns, before_ns, after_ns, reply } => {
-                    engine.look_at_clock(now());
-                    let _ = reply.send(engine.pin(id, moment_ns, before_ns, after_ns));
-                }
-                Command::Tell(what) => engine.tell(what),
-                Command::Flush(until_ns, reply) => flushes.ask(&mut engine, until_ns, reply),
-                Command::Close => {
-                    engine.close();
-                    closing_since = Some(clock::monotonic_ns());
-                }
-            }
-            command = commands.try_recv().ok();
-        }
     }
     finish(&mut engine, shared);
 }

@@ -12,7 +12,7 @@ use crate::{of_all, seeds};
 use baro_log::{MANIFEST, Pins, RUNS, Recovery};
 use baro_ondisk::{Manifest, Pin, PinState, Settled, StoreId, WhenFull};
 use baro_recorder::simulate::{Engine, Event, Keeper, Log, PinStart, Tell, View};
-use baro_recorder::{Error, Moment, PinRequest, Retention, Told, Trouble, Waits};
+use baro_recorder::{Error, Moment, PinRequest, Retention, Status, Told, Trouble, Waits};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -51,8 +51,7 @@ impl Log for Direct<'_> {
     }
 
     fn view(&self) -> View {
-        let status = self.0.status();
-        View { blank: status.segments_blank, may_reuse: status.may_reuse }
+        View::of(self.0.status())
     }
 }
 
@@ -548,6 +547,50 @@ fn what_is_recycled_unsettled_is_counted() {
         assert!((1..before).contains(&status.records_lost_unsettled), "{status:?} of {before}");
         assert!(status.samples_lost_unsettled > 0, "{status:?}");
     }
+}
+
+/// Epochs of copies outside the log.
+fn copies(world: &World) -> Vec<u64> {
+    Pins::read(&world.disk, STORE).unwrap().kept.into_iter().collect()
+}
+
+#[test]
+fn what_only_a_copy_holds_waits_for_settling() {
+    let plan = Plan { segments: 8, init_segments: 0, pins: 1_000_000, keep_ns: 0, ..pinned(3) };
+    let mut world = World::new(3, Plan { keep_unsettled: true, cuts: Cuts::Never, ..plan });
+    world.open().unwrap();
+    world.run(60, true).unwrap();
+    let (mut keeper, mut engine) = (world.keeper.take().unwrap(), world.engine.take().unwrap());
+    let (before_ns, after_ns) = (3_600_000_000_000, 3_600_000_000_000);
+    let request = PinRequest { before_ns, after_ns, ..PinRequest::default() };
+    let now = world.now();
+    let moment = Moment { realtime_ns: now.realtime_ns, boottime_ns: now.boottime_ns };
+    keeper.pin(9, &request, moment, &mut Direct(&mut engine)).unwrap();
+    (world.keeper, world.engine) = (Some(keeper), Some(engine));
+    world.ledger.pinning = true;
+    world.run(2000, true).unwrap();
+    let status = |world: &World| world.engine.as_ref().unwrap().status().clone();
+    let first = copies(&world).first().copied().unwrap();
+    let Status { segments_started, segments_lost_unsettled, .. } = status(&world);
+    assert!(segments_started > 10, "what was copied is reused: {segments_started}");
+    assert_eq!(segments_lost_unsettled, 0, "and nothing of it is lost");
+    assert_eq!(status(&world).unsettled_from_epoch, first, "nor passed over");
+    // Neither the end of the pin nor that of the recorder takes away what is in no run.
+    let (mut keeper, mut engine) = (world.keeper.take().unwrap(), world.engine.take().unwrap());
+    keeper.release(9, &mut Direct(&mut engine)).unwrap();
+    (world.keeper, world.engine) = (Some(keeper), Some(engine));
+    let left = copies(&world);
+    assert_eq!(left.first(), Some(&first));
+    world.kill();
+    world.open().unwrap();
+    assert_eq!((copies(&world), status(&world).unsettled_from_epoch), (left.clone(), first));
+    settle_through(&mut world, first + 1);
+    run_for(&mut world, 2_000_000_000);
+    assert_eq!(copies(&world), left.get(1..).unwrap(), "one is settled");
+    settle_through(&mut world, left.last().unwrap() + 1);
+    run_for(&mut world, 2_000_000_000);
+    assert!(copies(&world).is_empty(), "all are");
+    world.close().unwrap();
 }
 
 #[test]

@@ -43,8 +43,7 @@ impl Log for Direct<'_> {
     }
 
     fn view(&self) -> View {
-        let status = self.0.status();
-        View { blank: status.segments_blank, may_reuse: status.may_reuse }
+        View::of(self.0.status())
     }
 }
 

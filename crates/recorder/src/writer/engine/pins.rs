@@ -181,6 +181,7 @@ impl Engine {
             }
             Tell::CopiedOut(epoch) => {
                 self.choice.copied(epoch);
+                self.note_choice();
                 self.copying = None;
                 self.offer_copy();
             }
