@@ -5,6 +5,7 @@
 //! blocks two units are read, whatever their size. Only blocks with texts, or with samples that stand
 //! in their records, are read whole.
 
+use crate::Result;
 use crate::walk::{Blocks, FoundHeader};
 use baro_ondisk::limits::{BLOCK_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, Section, SegmentHeader};
@@ -51,6 +52,31 @@ pub fn held_in<F: StorageFile>(
         held.records += u64::from(block.records);
         held.samples += samples_at(file, offset, &block, &mut buffer).unwrap_or(0);
     }
+}
+
+/// Whether a copy of a segment that was made for a pin, in `file`, may hold samples; also if not all of
+/// it can be read. Reads headers of blocks up to the first that may.
+///
+/// # Errors
+/// The operating system refuses.
+pub fn copy_may_hold_samples<F: StorageFile>(file: &F, blocks: &mut Blocks) -> Result<bool> {
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    let read = file.read_at(0, &mut unit)?;
+    let Ok((header, crc)) = SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) else {
+        return Ok(true);
+    };
+    let end = file.size_bytes()?;
+    let mut walk = blocks.walk(file, header, crc);
+    while walk.scan().offset() < end {
+        match walk.next_header()? {
+            FoundHeader::Block(block) if block.may_have_numbers() || block.may_have_texts() => {
+                return Ok(true);
+            }
+            FoundHeader::Block(_) => {}
+            FoundHeader::End(_) => return Ok(true),
+        }
+    }
+    Ok(false)
 }
 
 /// Samples of the block at `offset`; `None` if it cannot be read.

@@ -42,7 +42,7 @@ mod walk;
 
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
 pub use closed::closed_end;
-pub use count::{Held, held_in};
+pub use count::{Held, copy_may_hold_samples, held_in};
 pub use deleted::{read_deletions, tell_deletions};
 pub use error::{Error, Result};
 pub use init::{Geometry, blank_header, init, init_growing};

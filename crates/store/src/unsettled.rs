@@ -9,8 +9,9 @@ use crate::latest::Latest;
 use crate::mask::Mask;
 use crate::merge::{Part, Piece, Portion};
 use crate::read::{LiveBlock, Notes, read_segment};
+use crate::segments::SegmentRef;
 use crate::{Error, Result, SegmentFile, Store};
-use baro_log::Blocks;
+use baro_log::{Blocks, kept_epochs};
 use baro_ondisk::{Kind, SampleColumns, Samples, Section, Settled};
 use baro_sys::storage::Storage;
 use std::collections::HashMap;
@@ -268,19 +269,39 @@ impl<S: Storage> Store<S> {
         Ok(found)
     }
 
+    /// The first segment that is in no run, was reused between the look at the headers and now, and has
+    /// a copy: only a new look finds that.
+    pub(crate) fn missed_copy(&self) -> Result<Option<u64>> {
+        let index = self.recent()?;
+        if index.recycled == 0 {
+            return Ok(None);
+        }
+        let seen = |epoch: &u64| index.segments.iter().any(|s| s.segment.header.epoch == *epoch);
+        let in_log = |epoch: &u64| {
+            let is = |s: &&SegmentRef| s.header.epoch == *epoch;
+            let found = self.segments.started.iter().find(is);
+            found.is_some_and(|s| matches!(s.file, SegmentFile::Log(_)))
+        };
+        let copies = kept_epochs(&self.storage)?.into_iter();
+        let mut copies = copies.filter(|epoch| *epoch >= self.settled().epoch);
+        Ok(copies.find(|epoch| in_log(epoch) && !seen(epoch)))
+    }
+
     /// Calls `each` with every live block that is in no run, in the order of writing, until it
-    /// breaks. Segments for which `segment` says no are passed over.
+    /// breaks. Segments for which `segment` says no are passed over. False, and no further, where one is
+    /// reused meanwhile of which there is a copy: its samples may be in no run.
     pub(crate) fn unsettled_blocks(
         &self,
         mut segment: impl FnMut(&SegmentIndex) -> bool,
         mut each: impl FnMut(&SegmentIndex, &LiveBlock<'_>, &mut Notes) -> Result<ControlFlow<()>>,
-    ) -> Result<Notes> {
+    ) -> Result<(Notes, bool)> {
         let (settled, mut buffer) = (self.settled(), Blocks::new()?);
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
         for entry in self.unsettled_segments()? {
             if !segment(entry) {
                 continue;
             }
+            let before = notes.blocks_recycled;
             let flow = read_segment(
                 (&self.storage, self.access),
                 &mut buffer,
@@ -298,8 +319,12 @@ impl<S: Storage> Store<S> {
             if flow.is_break() {
                 break;
             }
+            let epoch = entry.segment.header.epoch;
+            if notes.blocks_recycled > before && kept_epochs(&self.storage)?.contains(&epoch) {
+                return Ok((notes, false));
+            }
         }
-        Ok(notes)
+        Ok((notes, true))
     }
 }
 

@@ -4,10 +4,12 @@
 use super::{CopyJob, Keeper, Log, RETRY_NS, Tell};
 use crate::writer::PinRefusal;
 use crate::{Error, Result};
-use baro_log::{Making, PINS, kept_name, pin_name, remove_if_there, write_pin};
+use baro_log::{
+    Blocks, Making, PINS, copy_may_hold_samples, kept_name, pin_name, remove_if_there, write_pin,
+};
 use baro_ondisk::limits::{PIN_NAME_BYTES_MAX, PIN_SPAN_NS_MAX, PINS_MAX};
 use baro_ondisk::{Pin, PinState};
-use baro_sys::storage::Storage;
+use baro_sys::storage::{Access, Storage};
 
 /// A moment, by both clocks. Nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,14 +193,24 @@ impl<S: Storage> Keeper<S> {
             return;
         }
         let settled = self.settled.epoch.max(log.view().unsettled_from_epoch);
-        let waits = |epoch: &u64| self.retention.keep_unsettled && *epoch >= settled;
-        let kept = self.pins.kept.iter().copied().filter(|epoch| !waits(epoch));
-        let unused: Vec<u64> = kept.filter(|epoch| !self.pins.covers(*epoch)).collect();
+        let waits = |epoch: u64| {
+            self.retention.keep_unsettled && epoch >= settled && self.may_hold_samples(epoch)
+        };
+        let kept = self.pins.kept.iter().copied();
+        let unused: Vec<u64> =
+            kept.filter(|epoch| !self.pins.covers(*epoch) && !waits(*epoch)).collect();
         for epoch in unused {
             log.tell(Tell::ForgetCopy(epoch));
             self.pins.kept.remove(&epoch);
             self.failures += u64::from(remove_if_there(&self.storage, &kept_name(epoch)).is_err());
         }
+    }
+
+    /// Whether a copy may; one that cannot be read may.
+    fn may_hold_samples(&self, epoch: u64) -> bool {
+        let file = self.storage.open(&kept_name(epoch), Access::ReadDirect);
+        let (Ok(file), Ok(mut blocks)) = (file, Blocks::new()) else { return true };
+        copy_may_hold_samples(&file, &mut blocks).unwrap_or(true)
     }
 
     /// Starts the copy that the engine wants, if it wants one.

@@ -21,6 +21,8 @@ pub(super) struct Batch {
     pub(super) bytes: u64,
     /// It was cut off by the memory given.
     pub(super) full: bool,
+    /// It ends before a segment that was reused meanwhile and has a copy, which the next look finds.
+    pub(super) again: bool,
     pub(super) notes: Notes,
     /// Blocks of segments that are settled whole now which were damaged or missing.
     pub(super) lost_blocks: u64,
@@ -46,13 +48,16 @@ pub(super) fn take<S: Storage>(
     let of_newest = segments.iter().filter(|s| Some(s.segment.header.session) == newest);
     let proven = of_newest.map(|s| s.durable).max().unwrap_or(0);
     let limit = options.memory_bytes as u64;
-    let mut ended = false;
+    // From there on only the next look sees all.
+    let outdated = store.missed_copy()?.unwrap_or(u64::MAX);
+    let mut ended = outdated != u64::MAX;
+    batch.again = ended;
     // Where no series is declared and no block has samples, no block has to be read. Samples are
     // recorded without a declaration too.
     let catalog = &store.catalog;
     let sections = segments.iter().any(|entry| entry.section_bytes > 0);
     if !sections && catalog.channels() == catalog.len() && catalog.damage().is_empty() {
-        for entry in segments {
+        for entry in segments.iter().filter(|entry| entry.segment.header.epoch < outdated) {
             let header = &entry.segment.header;
             let newest = recording && Some(header.session) == newest;
             let (end, whole) = match newest {
@@ -65,14 +70,14 @@ pub(super) fn take<S: Storage>(
                 return Ok(batch);
             }
         }
-        if let Some(last) = segments.last().filter(|_| !recording) {
+        if let Some(last) = segments.last().filter(|_| !recording && !ended) {
             batch.settled = Settled { epoch: last.segment.header.epoch + 1, end: 0 };
         }
         return Ok(batch);
     }
     let (mut since_ns, mut read) = (clock::monotonic_ns(), 0);
-    let notes = store.unsettled_blocks(
-        |_| true,
+    let (notes, seen) = store.unsettled_blocks(
+        |segment| segment.segment.header.epoch < outdated,
         |segment, live, notes| {
             let header = &segment.segment.header;
             let sequence = live.block.header.sequence;
@@ -102,7 +107,9 @@ pub(super) fn take<S: Storage>(
         },
     )?;
     batch.notes = notes;
+    batch.again |= !seen;
     if !ended
+        && seen
         && !batch.full
         && !recording
         && let Some(last) = segments.last()
@@ -137,5 +144,63 @@ impl Batch {
             Extent::All => true,
             Extent::Enough => self.full || self.bytes >= options.least_bytes,
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::settle::Settler;
+    use baro_log::{Geometry, KEPT, init, kept_name, segment_name};
+    use baro_ondisk::{SegmentHeader, StoreId, Type, WhenFull};
+    use baro_recorder::{Options, Recorder, Rings};
+    use baro_sys::disk::Disk;
+    use baro_sys::storage::{Access, StorageFile};
+
+    /// A segment is copied out for a pin and reused after a settler has looked at the headers, or after
+    /// it has looked which blocks are live: the next step finds the copy.
+    #[test]
+    fn what_is_reused_while_it_is_settled_is_settled_from_its_copy() {
+        let path = std::env::temp_dir().join(format!("baro-settle-again-{}", std::process::id()));
+        for indexed in [false, true] {
+            let _ = std::fs::remove_dir_all(&path);
+            let disk = Disk::create(&path).unwrap();
+            let (segment_bytes, when_full) = (1 << 20, WhenFull::Recycle);
+            let geometry =
+                Geometry { segment_bytes, segments: 4, catalog_bytes: 1 << 20, when_full };
+            init(&disk, &path, StoreId([7; 16]), 1, &geometry, |_| {}).unwrap();
+            for session in 0..2 {
+                let options = Options { rings: Rings::Private, ..Options::default() };
+                let recorder = Recorder::open(&path, options).unwrap();
+                let id = recorder.declare(&[("s", Type::I64, "")]).unwrap()[0];
+                let mut producer = recorder.producer().unwrap();
+                producer.push_words(&[session], &[id], &[session]).unwrap();
+                assert_eq!(recorder.close().left, 0);
+            }
+            let mut settler = Settler::open(&path, SettleOptions::default()).unwrap();
+            if indexed {
+                settler.store().recent().unwrap();
+            }
+            // Both sessions have a segment of one block: the first one's is the first of the log.
+            let file = disk.open(&segment_name(0), Access::Write).unwrap();
+            let mut bytes = vec![0; 1 << 20];
+            file.read_at(0, &mut bytes).unwrap();
+            let (header, _) = SegmentHeader::decode(&bytes[..4096]).unwrap();
+            disk.create_folder(KEPT).unwrap();
+            let copy = disk.create(&kept_name(header.epoch)).unwrap();
+            let blocks = &settler.store().index().unwrap().segments[0];
+            copy.write_at(0, &bytes[..4096 + blocks.bytes as usize]).unwrap();
+            let reused = SegmentHeader { epoch: 9, session: header.session + 9, ..header };
+            file.write_at(0, &reused.encode().0).unwrap();
+            file.write_at(4096, &[0; 8192]).unwrap();
+            let mut report = crate::Settled::default();
+            settler.settle_log(Extent::All, false, &mut report).unwrap();
+            assert!(report.more && report.samples == 0, "{indexed}: {report:?}");
+            while settler.step(Extent::All).unwrap().more {}
+            let runs = &settler.store().runs.manifest.runs;
+            assert_eq!(runs.iter().map(|run| run.samples).sum::<u64>(), 2, "{indexed}");
+        }
+        std::fs::remove_dir_all(&path).unwrap();
     }
 }

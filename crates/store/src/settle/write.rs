@@ -32,6 +32,7 @@ impl<S: Storage> Settler<S> {
     ) -> Result<bool> {
         let Batch { mut parts, mut texts, settled, full, notes, mut lost_blocks, .. } = {
             let batch = take(&self.store, &self.options, &self.pace, recording)?;
+            report.more |= batch.again;
             let empty = batch.parts.is_empty() && batch.texts.is_empty();
             if !batch.enough(extent, &self.options) && !empty {
                 return Ok(false);
@@ -76,7 +77,7 @@ impl<S: Storage> Settler<S> {
         report.runs += 1;
         report.samples += run.samples;
         report.bytes += run.bytes;
-        report.more = full;
+        report.more |= full;
         Ok(true)
     }
 
