@@ -1,5 +1,6 @@
 //! The verbs.
 
+mod backup;
 mod bench;
 mod beside;
 mod blk;
@@ -128,6 +129,10 @@ pub(crate) enum Command {
     ///
     /// Reads everything and says what is not as it was written.
     Verify(verify::Arguments),
+    /// Keep a second copy of a store
+    ///
+    /// Beside a recorder; a later backup into the same folder copies what is new.
+    Backup(backup::Arguments),
     /// Rescue a damaged store
     ///
     /// Copies what is readable into a new one.
@@ -194,6 +199,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Delete(arguments) => delete::run(&arguments),
         Command::Settle(arguments) => settle::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Backup(arguments) => backup::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Pin(arguments) => pin::run(&arguments),
         Command::Rings(arguments) => rings::run(&arguments),

@@ -68,6 +68,13 @@ pub enum Error {
         /// The store.
         path: PathBuf,
     },
+    /// A folder that a backup of the store does not go to.
+    NotABackup {
+        /// The folder.
+        path: PathBuf,
+        /// What is there instead.
+        why: String,
+    },
     /// Somebody else has replaced the manifest meanwhile.
     ManifestChanged,
     /// More deletions than a manifest tells of.
@@ -209,6 +216,12 @@ impl fmt::Display for Error {
                 f,
                 "{}: expected nobody who settles it and knows no deletions, found a process of an \
                  earlier version of baro; end it first",
+                path.display()
+            ),
+            Error::NotABackup { path, why } => write!(
+                f,
+                "{}: expected an empty folder or a backup of this store, found that {why}; nothing \
+                 was written: name another folder",
                 path.display()
             ),
             Error::ManifestChanged => f.write_str(

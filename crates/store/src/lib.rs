@@ -12,6 +12,7 @@
 //! # Ok::<(), baro_store::Error>(())
 //! ```
 
+mod backup;
 mod backwards;
 mod catalog;
 mod columns;
@@ -48,6 +49,7 @@ mod usage;
 mod verify;
 mod window;
 
+pub use backup::{BackedUp, BackupOptions, backup, backup_in};
 pub use baro_log::Logged;
 pub use catalog::{
     Catalog, DictionaryWritten, Rebuilt, write_dictionary, write_dictionary_in_portions,

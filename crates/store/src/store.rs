@@ -258,6 +258,11 @@ impl<S: Storage> Store<S> {
         self.pins.pins.values()
     }
 
+    /// Epochs of the segments that were copied out of the log.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = u64> {
+        self.pins.kept.iter().copied()
+    }
+
     /// Files of pins that are damaged, and what is wrong with them.
     #[must_use]
     pub fn pins_damaged(&self) -> &[(String, String)] {

@@ -14,7 +14,7 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Write", &["init", "record", "import", "listen", "token", "pin", "settle", "delete", "rings"]),
     ("Read", &["query", "serve", "cat", "list", "info", "export", "du", "top"]),
-    ("Repair", &["verify", "recover"]),
+    ("Repair", &["verify", "backup", "recover"]),
     ("Observe", &["trace", "explain", "blk", "watch"]),
     ("Machine", &["tune", "share"]),
     ("Try", &["plan", "demo", "bench"]),

@@ -50,7 +50,7 @@ fn outcome(report: &VerifyReport) -> Outcome {
     Outcome::lost_if(!report.is_whole())
 }
 
-fn measured(
+pub(crate) fn measured(
     store: &Store,
     access: Access,
     mut pace: ReadPace,

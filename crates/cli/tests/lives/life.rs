@@ -58,7 +58,7 @@ pub(crate) struct Life {
     frames: BTreeMap<Key, u64>,
     pins: Vec<u64>,
     /// What was done, for who reads a failure.
-    did: String,
+    pub(crate) did: String,
 }
 
 impl Life {
@@ -436,6 +436,15 @@ impl Life {
         let done = run(&["pin", self.name(), "--release", &format!("{pin:016x}")]);
         assert!(done.status.success(), "{} {}", self.did, stderr(&done));
         "release"
+    }
+
+    /// The folder of the copy.
+    pub(crate) fn back_up(&mut self) -> PathBuf {
+        let _ = write!(self.did, " back up");
+        let copy = self.path.with_extension("copy");
+        let done = run(&["backup", self.name(), copy.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(0), "{} {}", self.did, stderr(&done));
+        copy
     }
 
     /// What is shown is what was pushed; what is not known is known from then on.

@@ -63,7 +63,7 @@ fn step(life: &mut Life, counts: &mut Counts) {
 fn live(seed: u64, counts: &mut Counts) {
     let mut life = Life::new(seed);
     life.record(6, 10);
-    for _ in 0..STEPS {
+    for number in 1..=STEPS {
         step(&mut life, counts);
         let memory_bytes = [1 << 20, 64 << 20][life.random.below(2) as usize];
         let seen = ways::seen(life.path(), memory_bytes);
@@ -71,6 +71,12 @@ fn live(seed: u64, counts: &mut Counts) {
         counts.moments += 1;
         counts.samples += seen.samples.len() as u64;
         counts.frames += seen.frames.len() as u64;
+        // The second brings what is new since the first.
+        if number == STEPS / 2 || number == STEPS {
+            let copy = ways::seen(&life.back_up(), memory_bytes);
+            assert!(copy.samples == seen.samples, "samples of the copy: {}", life.did);
+            assert!(copy.frames == seen.frames, "frames of the copy: {}", life.did);
+        }
     }
 }
 

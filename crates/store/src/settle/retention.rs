@@ -32,7 +32,7 @@ pub struct Dropped {
 
 impl RunRetention {
     /// Which of the runs are dropped, the oldest first; `free_bytes` is what the file system has.
-    pub(super) fn drop(
+    pub(crate) fn drop(
         &self,
         runs: &[RunEntry],
         free_bytes: Option<u64>,

@@ -6,7 +6,10 @@ use baro_log::{Catalog, Geometry, Recovery, init, recover};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::simulate::{Engine, Keeper, Log, Now, PinStart, Start, Tell, View};
 use baro_recorder::{Error as RecorderError, Producer, Refused, Retention};
-use baro_store::{Error, Extent, SettleOptions, Settled, Settler, Store, write_dictionary};
+use baro_store::{
+    BackupOptions, Error, Extent, SettleOptions, Settled, Settler, Store, backup_in, verify,
+    write_dictionary,
+};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::Access;
 use std::path::Path;
@@ -63,6 +66,8 @@ pub struct Machine {
     rng: Rng,
     pub disk: SimDisk,
     pub truth: Truth,
+    /// Where backups go.
+    copy: SimDisk,
     open: Option<Open>,
     /// Of a killed recorder.
     orphan: Option<Producer>,
@@ -107,6 +112,7 @@ impl Machine {
             rng,
             disk,
             truth: Truth::default(),
+            copy: SimDisk::new(seed),
             open: None,
             orphan: None,
             settler: None,
@@ -367,6 +373,37 @@ impl Machine {
             }
         }
         Err("settling never ends".to_owned())
+    }
+
+    /// A backup that the power ends at its operation number `at`, and then one that is made whole; false
+    /// if it was done before.
+    pub fn back_up(&mut self, at: u64, mode: Survival) -> Result<bool, String> {
+        let (path, options) = (Path::new("copy"), BackupOptions::default());
+        let fork = self.copy.fork();
+        fork.inject(Fault::PowerOff(fork.operations() + at));
+        let done = backup_in(&mut reopened(&self.disk)?, &fork, path, &options, &mut |_| {});
+        self.say(|| format!("backup, cut at {at} ({mode:?}): {done:?}"));
+        let left = fork.crash(&mut self.rng, mode);
+        // Before the first one is whole there is no store.
+        if let Ok(store) = reopened(&left) {
+            let report = verify(&store, Access::Read, |_, _| {}).map_err(said)?;
+            if !report.is_whole() {
+                return Err(format!("backup cut at {at} ({mode:?}): {:?}", report.damage));
+            }
+        }
+        let whole = backup_in(&mut reopened(&self.disk)?, &left, path, &options, &mut |_| {});
+        let whole = whole.map_err(said)?;
+        self.say(|| format!("backup: {whole:?}"));
+        if !whole.damage.is_empty() {
+            return Err(format!("a backup met damage: {:?}", whole.damage));
+        }
+        self.copy = left;
+        self.check(&self.copy.clone()).map_err(|e| format!("backup: {e}"))?;
+        let report = verify(&reopened(&self.copy)?, Access::Read, |_, _| {}).map_err(said)?;
+        if !report.is_whole() {
+            return Err(format!("backup: {:?}", report.damage));
+        }
+        Ok(done.is_err())
     }
 
     /// Whether settling dies at its operation number `at`, and what a power cut then leaves is right.

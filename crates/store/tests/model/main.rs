@@ -34,6 +34,7 @@ struct Total {
     refused: u64,
     recycled_under_a_reader: u64,
     dictionaries: u64,
+    backups_cut: u64,
 }
 
 fn plan(rng: &mut Rng) -> Plan {
@@ -98,6 +99,10 @@ fn life(seed: u64, loud: bool, steps: u64, total: &mut Total) -> Result<(), Stri
             }
             15 => total.recycled_under_a_reader += u64::from(machine.reader()?),
             16 | 17 => machine.cut_here(&mut rng, &MODES)?,
+            18 => {
+                let cut = machine.back_up(rng.below(80), rng.pick(&MODES))?;
+                total.backups_cut += u64::from(cut);
+            }
             _ => {}
         }
         if !machine.is_open() && rng.chance(2, 3) {
@@ -146,6 +151,7 @@ fn many_lives_of_a_store_read_as_a_model() {
             [u64::from(runs), u64::from(merged), u64::from(dropped), cuts, recycled, refused];
         assert!(rare.iter().all(|n| *n > 10) && total.dictionaries > 3, "never happens: {total:?}");
         assert!(total.recycled_under_a_reader > 0, "never happens: {total:?}");
+        assert!(total.backups_cut > 3, "never happens: {total:?}");
     }
 }
 

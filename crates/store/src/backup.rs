@@ -1,0 +1,279 @@
+//! A second copy of a store in another folder, made beside whatever records or settles. Runs never
+//! change, so each is copied once; of the log only what is new since the last backup.
+//!
+//! The order makes every moment of it a store that can be read, so that a backup that is killed leaves
+//! the state before it or a younger one: runs under their names; the unsettled end of the log beside
+//! its place; names; the manifest, from which on the runs count; then the log, the oldest segment
+//! first; what the store does not have any more goes last. The identity of a first backup is written
+//! behind all that, so that before it is whole it is no store.
+//!
+//! A segment that the recorder reuses meanwhile is passed over if its samples were settled; else all
+//! is looked at anew. Nothing of the store is locked or changed.
+//!
+//! Invariant: after any crash, and after each backup, the copy reads as the store did at one moment.
+//! Held by `tests/backup.rs` and `tests/model`.
+
+mod log;
+mod mark;
+mod place;
+
+use crate::damage::{Damage, Loss};
+use crate::settle::{RunRetention, write_manifest};
+use crate::{Error, Result, Store};
+use baro_log::{
+    CATALOG, DICTIONARY, IDENTITY, Role, StoreLock, kept_name, pin_name, run_name, set_when_full,
+    tell_deletions,
+};
+use baro_ondisk::{Manifest, RunEntry};
+use baro_sys::clock;
+use baro_sys::disk::Disk;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use log::Outdated;
+use mark::MARK;
+use place::Place;
+use std::path::Path;
+
+/// What a backup keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackupOptions {
+    /// Runs whose newest sample is older than this, nanoseconds, are not in the copy, measured as
+    /// [`RunRetention::keep_ns`] is. `None`: all that the store has.
+    pub keep_ns: Option<u64>,
+}
+
+/// What a backup did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackedUp {
+    /// There was no earlier backup in the folder.
+    pub first: bool,
+    /// Bytes written into the copy.
+    pub bytes: u64,
+    /// Bytes of runs and segments that were there already.
+    pub there_bytes: u64,
+    /// Runs copied.
+    pub runs: u64,
+    /// Segments of the log copied, those that pins keep included.
+    pub segments: u64,
+    /// Files removed from the copy because the store does not have them any more, or they are older
+    /// than what is kept.
+    pub removed: u64,
+    /// Segments that the recorder reused before they were copied; their samples are in runs.
+    pub recycled: u64,
+    /// What was damaged or missing in the store. A whole copy of it that was there has stayed.
+    pub damage: Vec<Damage>,
+}
+
+/// A segment that is needed is reused: so often all is looked at anew.
+const TRIES: u32 = 16;
+/// While more than this is copied of runs, merging makes new ones: they are looked at again.
+const LITTLE_BYTES: u64 = 64 << 20;
+const ROUNDS: u32 = 4;
+
+/// Copies the store in the folder `from` into the folder `to`, which is missing, empty, or holds an
+/// earlier backup of it. `tick` gets the bytes of each piece that was read, and may rest. Blocks until
+/// all is durable.
+///
+/// # Errors
+/// `to` holds something else, or is recorded into or backed up to by another process; the manifest or
+/// the names of the store are damaged, which would replace whole ones; or the operating system
+/// refuses. The copy is then as it was before, or younger.
+pub fn backup(
+    from: &Path,
+    to: &Path,
+    options: &BackupOptions,
+    tick: &mut dyn FnMut(u64),
+) -> Result<BackedUp> {
+    let mut store = Store::open(from)?;
+    let target = Disk::create(to)?;
+    let refused = |why: String| Error::NotABackup { path: to.to_owned(), why };
+    let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (here, there) = (place(from), place(to));
+    if here.starts_with(&there) || there.starts_with(&here) {
+        return Err(refused("one of the two folders lies in the other".to_owned()));
+    }
+    mark::prepare(&target, to, store.identity.store)?;
+    let Some(_only) = target.lock_part(MARK, 0)? else {
+        return Err(refused("another process writes a backup there".to_owned()));
+    };
+    let _lock = match target.found(IDENTITY).is_ok() {
+        true => Some(StoreLock::take(&target, Role::Recording)?.map_err(|holder| {
+            let pid = holder.pid.map_or_else(|| "another".to_owned(), |pid| pid.to_string());
+            refused(format!("process {pid} records into it"))
+        })?),
+        false => None,
+    };
+    backup_in(&mut store, &target, to, options, tick)
+}
+
+/// As [`backup`], between any two storages; `path` names the copy in errors. Nobody else is to write
+/// into `target` meanwhile.
+///
+/// # Errors
+/// As [`backup`].
+pub fn backup_in<S: Storage, T: Storage>(
+    store: &mut Store<S>,
+    target: &T,
+    path: &Path,
+    options: &BackupOptions,
+    tick: &mut dyn FnMut(u64),
+) -> Result<BackedUp> {
+    mark::prepare(target, path, store.identity.store)?;
+    let mut place = Place::open(target, path, tick)?;
+    for _ in 0..TRIES {
+        let mut rounds = ROUNDS;
+        let manifest = loop {
+            let manifest = wanted(store, options)?;
+            let bytes = copy_runs(store, &manifest, &mut place)?;
+            rounds -= 1;
+            if bytes < LITTLE_BYTES || rounds == 0 {
+                break manifest;
+            }
+            store.refresh()?;
+        };
+        match rest_of(store, &manifest, &mut place) {
+            Err(Outdated::Recycled) => store.refresh()?,
+            Err(Outdated::Failed(error)) => return Err(error),
+            Ok(()) => {
+                for damage in store.damage_so_far() {
+                    place.done.damage.retain(|one| *one != damage);
+                    place.done.damage.push(damage);
+                }
+                return Ok(place.done);
+            }
+        }
+    }
+    Err(Error::Recycled { path: store.path.clone() })
+}
+
+/// The manifest of the copy.
+fn wanted<S: Storage>(store: &Store<S>, options: &BackupOptions) -> Result<Manifest> {
+    if let Some(damage) = store.runs.damage.iter().find(|damage| damage.loss == Loss::Manifest) {
+        return Err(Error::Manifest { damage: Box::new(damage.clone()) });
+    }
+    if let Some(damage) = store.catalog.opening.iter().find(|damage| damage.is_loss()) {
+        return Err(Error::CatalogDamaged { reason: damage.to_string() });
+    }
+    let mut manifest = store.runs.manifest.clone();
+    let retention = RunRetention { keep_ns: options.keep_ns, ..RunRetention::default() };
+    let old = retention.drop(&manifest.runs, None, clock::realtime_ns());
+    manifest.runs.retain(|run| !old.contains(run));
+    Ok(manifest)
+}
+
+/// Copies the runs that are not there; returns their bytes.
+fn copy_runs<S: Storage, T: Storage>(
+    store: &Store<S>,
+    manifest: &Manifest,
+    place: &mut Place<'_, T>,
+) -> Result<u64> {
+    place.folder(baro_log::RUNS)?;
+    let before = place.done.bytes;
+    place.done.there_bytes = 0;
+    for entry in &manifest.runs {
+        let name = run_name(entry.id);
+        if place.bytes_of(&name)? == Some(entry.bytes) {
+            place.done.there_bytes += entry.bytes;
+            continue;
+        }
+        // One that has been merged away since is open still.
+        let held = store.runs.files.iter().find(|run| run.entry == *entry);
+        let copied = match held {
+            Some(run) => place.put(&*run.file, &name, entry.bytes, entry.bytes).map(|()| true),
+            None => copy_damaged(store, entry, place),
+        };
+        place.done.runs += u64::from(copied?);
+    }
+    place.target.sync_folder(baro_log::RUNS)?;
+    Ok(place.done.bytes - before)
+}
+
+/// A run that does not open is copied as it is, if it is there: so the copy tells of the damage too.
+fn copy_damaged<S: Storage, T: Storage>(
+    store: &Store<S>,
+    entry: &RunEntry,
+    place: &mut Place<'_, T>,
+) -> Result<bool> {
+    let name = run_name(entry.id);
+    match store.storage.open(&name, Access::Read) {
+        Err(error) if error.is_missing() => Ok(false),
+        opened => {
+            let file = opened?;
+            let bytes = file.size_bytes()?;
+            place.put(&file, &name, bytes, bytes).map(|()| true)
+        }
+    }
+}
+
+/// Everything but the runs.
+fn rest_of<S: Storage, T: Storage>(
+    store: &Store<S>,
+    manifest: &Manifest,
+    place: &mut Place<'_, T>,
+) -> std::result::Result<(), Outdated> {
+    place.check()?;
+    let segments = log::Wanted::of(store, place)?;
+    segments.blank(store, place)?;
+    segments.stage(store, place)?;
+    copy_names(store, place)?;
+    copy_pins(store, place)?;
+    if place.done.first {
+        place.put_bytes(baro_log::MANIFEST, &manifest.encode())?;
+        place.target.sync_folder(baro_log::RUNS).map_err(Error::from)?;
+    } else {
+        set_when_full(place.target, place.path, store.identity.when_full).map_err(Error::from)?;
+        if place.read(baro_log::MANIFEST)?.as_deref() != Some(manifest.encode().as_slice()) {
+            write_manifest(place.target, manifest)?;
+        }
+    }
+    segments.put(store, place)?;
+    if place.done.first {
+        place.put_bytes(IDENTITY, &store.identity.encode())?;
+        place.target.sync_folder("").map_err(Error::from)?;
+    }
+    tell_deletions(place.target, !manifest.deletions.is_empty()).map_err(Error::from)?;
+    remove_rest(store, manifest, place)?;
+    Ok(place.complete(store.identity.store, segments.newest_epoch())?)
+}
+
+/// Names of series: what is in the log and in runs was declared before.
+fn copy_names<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>) -> Result<()> {
+    let file = store.storage.open(CATALOG, Access::Read)?;
+    let (end, size) = (log::end_of_catalog(&file)?, file.size_bytes()?);
+    place.put_if_other(&file, CATALOG, end, size)?;
+    match store.storage.open(DICTIONARY, Access::Read) {
+        Err(error) if error.is_missing() => place.remove(DICTIONARY)?,
+        opened => {
+            let file = opened?;
+            let bytes = file.size_bytes()?;
+            place.put_if_other(&file, DICTIONARY, bytes, bytes)?;
+        }
+    }
+    Ok(place.target.sync_folder("")?)
+}
+
+fn copy_pins<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>) -> Result<()> {
+    place.folder(baro_log::PINS)?;
+    for pin in store.pins() {
+        let name = pin_name(pin.id, "pin");
+        let bytes = pin.encode();
+        if place.read(&name)?.as_deref() != Some(bytes.as_slice()) {
+            place.put_bytes(&name, &bytes)?;
+        }
+    }
+    Ok(place.target.sync_folder(baro_log::PINS)?)
+}
+
+/// Removes from the copy what the store does not have any more.
+fn remove_rest<S: Storage, T: Storage>(
+    store: &Store<S>,
+    manifest: &Manifest,
+    place: &mut Place<'_, T>,
+) -> Result<()> {
+    let runs: Vec<String> = manifest.runs.iter().map(|run| run_name(run.id)).collect();
+    let ours = |name: &str| name.ends_with(".run") || name.ends_with(".new");
+    place.remove_others(baro_log::RUNS, ours, &runs)?;
+    let pins: Vec<String> = store.pins().map(|pin| pin_name(pin.id, "pin")).collect();
+    place.remove_others(baro_log::PINS, |name| name.ends_with(".pin"), &pins)?;
+    let kept: Vec<String> = store.kept().map(kept_name).collect();
+    place.remove_others(baro_log::KEPT, |name| name.ends_with(".seg"), &kept)
+}

@@ -1,0 +1,253 @@
+//! The log's part of a backup: which segments are new, and how far the newest one is copied.
+//!
+//! Of the newest segment only the blocks that were seen before anything of the log is copied: a block
+//! says how far its session was durable when it was made, and what it says must be in the copy.
+
+use super::place::Place;
+use crate::segments::{SegmentFile, SegmentRef};
+use crate::{Error, Result, Store};
+use baro_log::{Blocks, FOLDER, FoundHeader, KEPT, read_catalog_header, segment_name};
+use baro_ondisk::SegmentHeader;
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+
+/// Why a backup cannot go on as it was begun.
+pub(super) enum Outdated {
+    /// What it needs of the log was reused.
+    Recycled,
+    Failed(Error),
+}
+
+impl From<Error> for Outdated {
+    fn from(error: Error) -> Self {
+        Outdated::Failed(error)
+    }
+}
+
+impl From<baro_sys::Error> for Outdated {
+    fn from(error: baro_sys::Error) -> Self {
+        Outdated::Failed(error.into())
+    }
+}
+
+/// A segment to be copied.
+struct Piece {
+    segment: SegmentRef,
+    /// How far it is copied, and the size of its file.
+    end: u64,
+    size: u64,
+    /// Its samples may be in no run.
+    unsettled: bool,
+}
+
+/// What of the log is to be copied, by rising epoch.
+pub(super) struct Wanted {
+    pieces: Vec<Piece>,
+    newest_epoch: u64,
+}
+
+/// Where an unsettled segment lies until it is its turn.
+fn staged_name(epoch: u64) -> String {
+    format!("backup-{epoch:016x}.new")
+}
+
+impl Wanted {
+    /// Looks what is new, and how far the log goes now.
+    pub(super) fn of<S: Storage, T: Storage>(
+        store: &Store<S>,
+        place: &mut Place<'_, T>,
+    ) -> std::result::Result<Self, Outdated> {
+        let index = store.index()?;
+        let newest_epoch = store.segments.started.last().map_or(0, |last| last.header.epoch);
+        let settled = store.settled();
+        let mut pieces = Vec::new();
+        for segment in &store.segments.started {
+            let epoch = segment.header.epoch;
+            let unsettled = epoch >= settled.epoch;
+            let Some((unit, file)) = header_of(store, segment)? else {
+                if unsettled {
+                    return Err(Outdated::Recycled);
+                }
+                place.done.recycled += 1;
+                continue;
+            };
+            let size = match segment.file {
+                SegmentFile::Log(_) => segment.header.segment_bytes,
+                SegmentFile::Kept(_) => file.size_bytes()?,
+            };
+            let complete =
+                epoch < place.mark.complete_below || size != segment.header.segment_bytes;
+            if complete && place.starts_with(&segment.file.name(), size, &unit)? {
+                place.done.there_bytes += size;
+                continue;
+            }
+            let live = index.segments.iter().find(|one| one.segment.header.epoch == epoch);
+            let newest = epoch == newest_epoch;
+            let end = match live.filter(|_| newest) {
+                Some(live) => end_of(&file, segment, live.live.end)?,
+                None if newest => UNIT_BYTES as u64,
+                None => size,
+            };
+            pieces.push(Piece { segment: *segment, end, size, unsettled });
+        }
+        place.reaches(store.identity.store, newest_epoch)?;
+        place.folder(FOLDER)?;
+        place.folder(KEPT)?;
+        Ok(Wanted { pieces, newest_epoch })
+    }
+
+    /// The newest segment, of which there may be more later.
+    pub(super) fn newest_epoch(&self) -> u64 {
+        self.newest_epoch
+    }
+
+    /// Segments that were never started, and those of which no block proves itself.
+    pub(super) fn blank<S: Storage, T: Storage>(
+        &self,
+        store: &Store<S>,
+        place: &mut Place<'_, T>,
+    ) -> std::result::Result<(), Outdated> {
+        let started =
+            |index| store.segments.started.iter().any(|one| one.file == SegmentFile::Log(index));
+        for index in (0..store.segments.grown).filter(|index| !started(*index)) {
+            let name = segment_name(index);
+            let file = match store.storage.open(&name, store.access) {
+                // It is told as damage.
+                Err(error) if error.is_missing() => continue,
+                opened => opened?,
+            };
+            let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+            let read = file.read_at(0, &mut unit)?;
+            let unit = unit.get(..read).unwrap_or(&[]);
+            let size = store.identity.segment_bytes;
+            let blank = SegmentHeader::decode(unit).is_ok_and(|(header, _)| !header.started());
+            let end = if blank { UNIT_BYTES as u64 } else { size };
+            if !(blank && place.starts_with(&name, size, unit)?) {
+                place.put(&file, &name, end, size)?;
+            }
+        }
+        Ok(place.target.sync_folder(FOLDER)?)
+    }
+
+    /// Copies what is in no run beside its place: if any of it is reused meanwhile, nothing was changed.
+    pub(super) fn stage<S: Storage, T: Storage>(
+        &self,
+        store: &Store<S>,
+        place: &mut Place<'_, T>,
+    ) -> std::result::Result<(), Outdated> {
+        place.remove_staged()?;
+        for piece in self.pieces.iter().filter(|piece| piece.unsettled) {
+            let name = staged_name(piece.segment.header.epoch);
+            if !copy(store, piece, &name, place)? {
+                place.remove_staged()?;
+                return Err(Outdated::Recycled);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts all in their places, the oldest first.
+    pub(super) fn put<S: Storage, T: Storage>(
+        &self,
+        store: &Store<S>,
+        place: &mut Place<'_, T>,
+    ) -> std::result::Result<(), Outdated> {
+        for piece in &self.pieces {
+            let name = staged_name(piece.segment.header.epoch);
+            if !piece.unsettled && !copy(store, piece, &name, place)? {
+                place.done.recycled += 1;
+                continue;
+            }
+            place.target.rename(&name, &piece.segment.file.name())?;
+            place.done.segments += 1;
+            let folder = match piece.segment.file {
+                SegmentFile::Log(_) => FOLDER,
+                SegmentFile::Kept(_) => KEPT,
+            };
+            place.target.sync_folder(folder)?;
+        }
+        Ok(place.remove_staged()?)
+    }
+}
+
+impl<T: Storage> Place<'_, T> {
+    /// Whether a file of this size is there that begins with this unit.
+    fn starts_with(&self, name: &str, size: u64, unit: &[u8]) -> Result<bool> {
+        let file = match self.target.open(name, Access::Read) {
+            Err(error) if error.is_missing() => return Ok(false),
+            opened => opened?,
+        };
+        let mut found = vec![0; unit.len()];
+        let read = file.read_at(0, &mut found)?;
+        Ok(file.size_bytes()? == size && found.get(..read) == Some(unit))
+    }
+
+    fn remove_staged(&self) -> Result<()> {
+        let names = self.target.list("")?;
+        let staged = |name: &&String| name.starts_with("backup-") && name.ends_with(".new");
+        for name in names.iter().filter(staged) {
+            self.target.remove(name)?;
+        }
+        Ok(())
+    }
+}
+
+/// The first unit of a segment, and its file; `None` if it has been reused.
+fn header_of<S: Storage>(
+    store: &Store<S>,
+    segment: &SegmentRef,
+) -> Result<Option<(Vec<u8>, S::File)>> {
+    let file = match store.storage.open(&segment.file.name(), store.access) {
+        Err(error) if error.is_missing() => return Ok(None),
+        opened => opened?,
+    };
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    let read = file.read_at(0, &mut unit)?;
+    let unit = unit.get(..read).unwrap_or(&[]).to_vec();
+    // What does not decode is the damaged header of a segment whose blocks prove themselves.
+    let reused = SegmentHeader::decode(&unit).is_ok_and(|(found, _)| found != segment.header);
+    Ok((!reused).then_some((unit, file)))
+}
+
+/// Copies a segment; false if it was reused before it was copied whole.
+fn copy<S: Storage, T: Storage>(
+    store: &Store<S>,
+    piece: &Piece,
+    name: &str,
+    place: &mut Place<'_, T>,
+) -> Result<bool> {
+    let Some((_, file)) = header_of(store, &piece.segment)? else { return Ok(false) };
+    place.write(&file, name, piece.end, piece.size)?;
+    // Whoever reuses it writes its header first.
+    Ok(header_of(store, &piece.segment)?.is_some())
+}
+
+/// Where the blocks below `sequence` end.
+fn end_of<F: StorageFile>(file: &F, segment: &SegmentRef, sequence: u64) -> Result<u64> {
+    let mut blocks = Blocks::new()?;
+    let mut walk = blocks.walk(file, segment.header, segment.crc);
+    walk.set_durable(sequence);
+    while walk.scan().sequence() < sequence {
+        match walk.next_header()? {
+            FoundHeader::Block(_) => {}
+            FoundHeader::End(_) if walk.skip_damage()?.is_some() => {}
+            FoundHeader::End(_) => break,
+        }
+    }
+    Ok(walk.scan().offset())
+}
+
+/// Where the blocks of the catalog end that are there now.
+pub(super) fn end_of_catalog<F: StorageFile>(file: &F) -> Result<u64> {
+    let (header, crc) = read_catalog_header(file)?;
+    let mut blocks = Blocks::new()?;
+    let mut walk = blocks.walk(file, header, crc);
+    loop {
+        match walk.next_header()? {
+            FoundHeader::Block(_) => {}
+            FoundHeader::End(_) if walk.skip_damage()?.is_some() => {}
+            FoundHeader::End(_) => return Ok(walk.scan().offset()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The file `backup`, which says whose backup a folder is, and how far it has come. One sector, written
+//! in place, since the process that writes a backup holds a lock on it.
+
+use crate::{Error, Result};
+use baro_log::IDENTITY;
+use baro_ondisk::StoreId;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::path::Path;
+
+pub(super) const MARK: &str = "backup";
+
+const BYTES: usize = 160;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The copy has all of the segments of lower epochs that it has.
+    pub(super) complete_below: u64,
+    /// No backup has brought a segment of a higher epoch.
+    pub(super) reaches: u64,
+}
+
+impl Mark {
+    fn encode(self, store: StoreId) -> [u8; BYTES] {
+        let Mark { complete_below, reaches } = self;
+        let text = format!(
+            "barograph backup 1\nstore {store}\ncomplete-below {complete_below}\nreaches {reaches}\n"
+        );
+        let mut bytes = [b' '; BYTES];
+        let (at, end) = (text.len().min(BYTES - 1), BYTES - 1);
+        bytes[..at].copy_from_slice(&text.as_bytes()[..at]);
+        bytes[end] = b'\n';
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<(&str, Self)> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let mut lines = text.lines();
+        lines.next().filter(|line| *line == "barograph backup 1")?;
+        let store = lines.next()?.strip_prefix("store ")?;
+        let mut number = |name: &str| lines.next()?.strip_prefix(name)?.parse().ok();
+        let (complete_below, reaches) = (number("complete-below ")?, number("reaches ")?);
+        Some((store, Mark { complete_below, reaches }))
+    }
+
+    pub(super) fn read<T: Storage>(target: &T) -> Result<Option<(String, Self)>> {
+        let file = match target.open(MARK, Access::Read) {
+            Err(error) if error.is_missing() => return Ok(None),
+            opened => opened?,
+        };
+        let mut bytes = [0; BYTES];
+        let read = file.read_at(0, &mut bytes)?;
+        let found = Mark::decode(bytes.get(..read).unwrap_or(&[]));
+        Ok(Some(found.map(|(store, mark)| (store.to_owned(), mark)).unwrap_or_default()))
+    }
+
+    pub(super) fn write<T: Storage>(self, target: &T, store: StoreId) -> Result<()> {
+        let file = target.open(MARK, Access::Write)?;
+        file.write_at(0, &self.encode(store))?;
+        Ok(file.sync_data()?)
+    }
+}
+
+/// Sees to it that `target` is a folder for backups of `store`: an empty one gets its mark.
+///
+/// # Errors
+/// It holds something else.
+pub(super) fn prepare<T: Storage>(target: &T, path: &Path, store: StoreId) -> Result<()> {
+    let refused = |why: &str| Err(Error::NotABackup { path: path.to_owned(), why: why.to_owned() });
+    match Mark::read(target)? {
+        Some((of, _)) if of == store.to_string() => return Ok(()),
+        Some((of, _)) if of.is_empty() => return refused("its file backup is damaged"),
+        Some(_) => return refused("it is the backup of another store"),
+        None => {}
+    }
+    let names = target.list("")?;
+    if names.iter().any(|name| name == IDENTITY) {
+        return refused("it is a store, and no backup of this one");
+    }
+    if names.iter().any(|name| name != "lost+found") {
+        return refused("it is not empty, and no backup of this store");
+    }
+    let file = target.create(MARK)?;
+    file.write_at(0, &Mark::default().encode(store))?;
+    file.sync_data()?;
+    Ok(target.sync_folder("")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_mark_says_is_read_again_and_nothing_else_is() {
+        let store = StoreId([0xab; 16]);
+        for (complete_below, reaches) in [(0, 0), (7, 9), (u64::MAX, u64::MAX)] {
+            let mark = Mark { complete_below, reaches };
+            let bytes = mark.encode(store);
+            assert_eq!(Mark::decode(&bytes), Some((store.to_string().as_str(), mark)));
+        }
+        for text in ["", "barograph backup 2\nstore x\n", "barograph backup 1\nstore x\n", "\u{fe}"]
+        {
+            assert_eq!(Mark::decode(text.as_bytes()), None);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The folder that a backup is written into: a file is written under another name, synced and renamed,
+//! so that under its own it is whole.
+
+use super::BackedUp;
+use super::mark::Mark;
+use crate::{Error, Result};
+use baro_log::{IDENTITY, list_folder, remove_if_there};
+use baro_ondisk::StoreId;
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_sys::memory::AlignedBuffer;
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::path::Path;
+
+/// What is being written.
+const NEW: &str = "backup.new";
+/// Read and written at once.
+const PIECE_BYTES: usize = 1 << 20;
+/// Written between two syncs, so that the page cache is not filled with what nobody reads.
+const SYNC_BYTES: u64 = 16 << 20;
+
+pub(super) struct Place<'a, T: Storage> {
+    pub(super) target: &'a T,
+    pub(super) path: &'a Path,
+    pub(super) done: BackedUp,
+    pub(super) mark: Mark,
+    piece: AlignedBuffer,
+    other: AlignedBuffer,
+    tick: &'a mut dyn FnMut(u64),
+}
+
+impl<'a, T: Storage> Place<'a, T> {
+    pub(super) fn open(
+        target: &'a T,
+        path: &'a Path,
+        tick: &'a mut dyn FnMut(u64),
+    ) -> Result<Self> {
+        let mark = Mark::read(target)?.map_or_else(Mark::default, |(_, mark)| mark);
+        let first = !target.list("")?.iter().any(|name| name == IDENTITY);
+        let done = BackedUp { first, ..BackedUp::default() };
+        let piece = AlignedBuffer::unlocked(PIECE_BYTES)?;
+        let other = AlignedBuffer::unlocked(PIECE_BYTES)?;
+        Ok(Place { target, path, done, mark, piece, other, tick })
+    }
+
+    /// Refuses a copy that somebody has recorded into: it would be lost.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.done.first {
+            return Ok(());
+        }
+        let identity = baro_log::read_identity(self.target, self.path)?;
+        let found = baro_log::Segments::read(self.target, &identity)?;
+        let newest = found.started.last().map_or(0, |(header, _)| header.epoch);
+        if newest > self.mark.reaches {
+            let why = "somebody has recorded into it since it was a backup".to_owned();
+            return Err(Error::NotABackup { path: self.path.to_owned(), why });
+        }
+        Ok(())
+    }
+
+    /// What is to come reaches up to this epoch.
+    pub(super) fn reaches(&mut self, store: StoreId, epoch: u64) -> Result<()> {
+        if epoch > self.mark.reaches {
+            self.mark.reaches = epoch;
+            self.mark.write(self.target, store)?;
+        }
+        Ok(())
+    }
+
+    /// All is there below this epoch.
+    pub(super) fn complete(&mut self, store: StoreId, epoch: u64) -> Result<()> {
+        self.mark.complete_below = epoch;
+        self.mark.write(self.target, store)
+    }
+
+    pub(super) fn folder(&self, name: &str) -> Result<()> {
+        self.target.create_folder(name)?;
+        Ok(self.target.sync_folder("")?)
+    }
+
+    /// Bytes of a file that is there.
+    pub(super) fn bytes_of(&self, name: &str) -> Result<Option<u64>> {
+        match self.target.open(name, Access::Read) {
+            Err(error) if error.is_missing() => Ok(None),
+            opened => Ok(Some(opened?.size_bytes()?)),
+        }
+    }
+
+    /// All of a small file that is there.
+    pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let file = match self.target.open(name, Access::Read) {
+            Err(error) if error.is_missing() => return Ok(None),
+            opened => opened?,
+        };
+        let mut bytes = vec![0; usize::try_from(file.size_bytes()?).unwrap_or(0)];
+        let read = file.read_at(0, &mut bytes)?;
+        bytes.truncate(read);
+        Ok(Some(bytes))
+    }
+
+    /// Makes `name` a copy of `file` up to `end`, of `size` bytes.
+    pub(super) fn put<F: StorageFile>(
+        &mut self,
+        file: &F,
+        name: &str,
+        end: u64,
+        size: u64,
+    ) -> Result<()> {
+        self.write(file, NEW, end, size)?;
+        Ok(self.target.rename(NEW, name)?)
+    }
+
+    /// The same where that is not what is there.
+    pub(super) fn put_if_other<F: StorageFile>(
+        &mut self,
+        file: &F,
+        name: &str,
+        end: u64,
+        size: u64,
+    ) -> Result<()> {
+        if self.bytes_of(name)? == Some(size) && self.is_same(file, name, end)? {
+            return Ok(());
+        }
+        self.put(file, name, end, size)
+    }
+
+    fn is_same<F: StorageFile>(&mut self, file: &F, name: &str, end: u64) -> Result<bool> {
+        let there = self.target.open(name, Access::Read)?;
+        let mut at = 0;
+        while at < end {
+            let bytes = usize::try_from(end - at).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+            let (ours, theirs) = (self.piece.get_mut(..bytes), self.other.get_mut(..bytes));
+            let (Some(ours), Some(theirs)) = (ours, theirs) else { return Ok(false) };
+            let read = (file.read_at(at, ours)?, there.read_at(at, theirs)?);
+            if read != (bytes, bytes) || ours != theirs {
+                return Ok(false);
+            }
+            at += bytes as u64;
+        }
+        Ok(true)
+    }
+
+    /// Writes `name` anew: what `file` has up to `end`, and `size` bytes in all. What is zero is left
+    /// out, so that a segment takes the room of what it holds.
+    pub(super) fn write<F: StorageFile>(
+        &mut self,
+        file: &F,
+        name: &str,
+        end: u64,
+        size: u64,
+    ) -> Result<()> {
+        remove_if_there(self.target, name)?;
+        let to = self.target.create(name)?;
+        let (mut at, mut unsynced, mut reaches) = (0, 0, 0);
+        while at < end {
+            let Some(data) = file.next_data(at)?.filter(|data| *data < end) else { break };
+            at = at.max(data / UNIT_BYTES as u64 * UNIT_BYTES as u64);
+            // Whole units, as direct reads demand.
+            let left = usize::try_from(end - at).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+            let room = self.piece.get_mut(..left.next_multiple_of(UNIT_BYTES)).unwrap_or(&mut []);
+            let read = file.read_at(at, room)?.min(left);
+            if read == 0 {
+                break;
+            }
+            let bytes = room.get(..read).unwrap_or(&[]);
+            if bytes.iter().any(|byte| *byte != 0) {
+                to.write_at(at, bytes)?;
+                reaches = at + read as u64;
+                unsynced += read as u64;
+                self.done.bytes += read as u64;
+            }
+            at += read as u64;
+            if unsynced >= SYNC_BYTES {
+                to.sync_data()?;
+                unsynced = 0;
+            }
+            (self.tick)(read as u64);
+        }
+        if reaches < size {
+            // A hole up to its last byte.
+            to.write_at(size - 1, &[0])?;
+        }
+        Ok(to.sync_data()?)
+    }
+
+    /// Makes `name` a file of these bytes.
+    pub(super) fn put_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        remove_if_there(self.target, NEW)?;
+        let file = self.target.create(NEW)?;
+        file.write_at(0, bytes)?;
+        file.sync_data()?;
+        self.done.bytes += bytes.len() as u64;
+        Ok(self.target.rename(NEW, name)?)
+    }
+
+    pub(super) fn remove(&mut self, name: &str) -> Result<()> {
+        match self.target.remove(name) {
+            Err(error) if error.is_missing() => Ok(()),
+            removed => {
+                self.done.removed += 1;
+                Ok(removed?)
+            }
+        }
+    }
+
+    /// Removes files of a folder that are `ours` by name and not among `wanted`.
+    pub(super) fn remove_others(
+        &mut self,
+        folder: &str,
+        ours: impl Fn(&str) -> bool,
+        wanted: &[String],
+    ) -> Result<()> {
+        let mut gone = false;
+        for name in list_folder(self.target, folder)?.iter().filter(|name| ours(name)) {
+            let name = format!("{folder}/{name}");
+            if !wanted.contains(&name) {
+                self.remove(&name)?;
+                gone = true;
+            }
+        }
+        if gone {
+            self.target.sync_folder(folder)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! Backups: the copy reads as the store does, a second one copies what is new, what was deleted or has
+//! grown too old is gone from it, and a power cut at any moment leaves the state before or a younger one.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+mod common;
+
+use baro_ondisk::{Type, WhenFull};
+use baro_recorder::{PinRequest, Recorder, Retention};
+use baro_store::{
+    BackedUp, BackupOptions, Error, Extent, Interval, Query, SettleOptions, Settler, Store, Values,
+    backup, backup_in, verify,
+};
+use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
+use baro_sys::storage::Access;
+use common::{Folder, Pushed, options};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+const NAMES: [(&str, Type, &str); 3] =
+    [("frames", Type::Channel, ""), ("t", Type::F64, "K"), ("u", Type::F64, "")];
+const DAY_NS: i64 = 86_400_000_000_000;
+
+/// Samples and frames of one day.
+fn record_day(path: &Path, day: i64) {
+    let retention = Retention { keep_unsettled: true, ..Retention::default() };
+    let recorder = Recorder::open(path, baro_recorder::Options { retention, ..options() }).unwrap();
+    assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+    let mut producer = recorder.producer().unwrap();
+    for n in 0..200 {
+        let time_ns = day * DAY_NS + n * 1_000_000;
+        let values = [n as f64, (n as f64).sqrt()];
+        producer.push_many(&[time_ns; 2], &[2, 3], &values).unwrap();
+        producer.push_frame(1, time_ns, &[n as u8; 2000]).unwrap();
+    }
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost), (0, 0));
+}
+
+fn settle(path: &Path) {
+    let mut settler =
+        Settler::open(path, SettleOptions { fan_in: 3, ..Default::default() }).unwrap();
+    while settler.step(Extent::All).unwrap().more {}
+}
+
+/// What a store has.
+#[derive(Default, PartialEq, Eq)]
+struct Contents {
+    samples: BTreeSet<(u32, i64, u64)>,
+    frames: BTreeSet<Pushed>,
+}
+
+impl std::fmt::Debug for Contents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} samples, {} frames", self.samples.len(), self.frames.len())
+    }
+}
+
+fn contents<S: baro_sys::storage::Storage>(store: &Store<S>) -> Contents {
+    let mut found = Contents::default();
+    let notes = store.query_ids(&[2, 3], &Query::raw(Interval::ALL), |batch| {
+        let Values::F64(values) = batch.values else { panic!("{batch:?}") };
+        let rows = batch.times_ns.iter().zip(values);
+        found.samples.extend(rows.map(|(t, v)| (batch.target.id, *t, v.to_bits())));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(notes.unwrap().read.damage, []);
+    let notes = store.records_as_written(|record| {
+        if record.stream == 1 {
+            found.frames.insert(Pushed::of(record));
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(notes.unwrap().damage, []);
+    found
+}
+
+fn of(path: &Path) -> Contents {
+    contents(&Store::open(path).unwrap())
+}
+
+fn to(from: &Folder, copy: &Folder) -> BackedUp {
+    let done = backup(&from.0, &copy.0, &BackupOptions::default(), &mut |_| {}).unwrap();
+    assert_eq!(done.damage, []);
+    let store = Store::open(&copy.0).unwrap();
+    let report = verify(&store, Access::Read, |_, _| {}).unwrap();
+    assert!(report.is_whole(), "{:?}", report.damage);
+    assert_eq!(report.runs_unnamed, Vec::<String>::new());
+    done
+}
+
+fn why(from: &Folder, copy: &Path) -> String {
+    match backup(&from.0, copy, &BackupOptions::default(), &mut |_| {}) {
+        Err(error @ Error::NotABackup { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_copy_reads_as_the_store_does_and_the_next_backup_brings_what_is_new() {
+    let (folder, copy) = (Folder::init("backup", 8, WhenFull::Recycle), Folder::new("backup-copy"));
+    record_day(&folder.0, 1);
+    settle(&folder.0);
+    record_day(&folder.0, 2);
+    let first = to(&folder, &copy);
+    assert!(first.first && first.runs == 1 && first.segments == 2, "{first:?}");
+    assert_eq!(of(&copy.0), of(&folder.0));
+    // Nothing is new: only the newest segment, which could have grown, is copied again.
+    let again = to(&folder, &copy);
+    assert!(!again.first && again.runs == 0 && again.segments == 1, "{again:?}");
+    for day in 3..12 {
+        record_day(&folder.0, day);
+        if day % 3 == 0 {
+            settle(&folder.0);
+        }
+        let done = to(&folder, &copy);
+        assert!(done.segments <= 3 && done.there_bytes > 0, "day {day}: {done:?}");
+        assert_eq!(of(&copy.0), of(&folder.0), "day {day}");
+    }
+    // What is recorded into the copy is not taken away again.
+    record_day(&copy.0, 20);
+    let samples = of(&copy.0).samples.len();
+    assert!(why(&folder, &copy.0).contains("recorded into it"));
+    assert_eq!(of(&copy.0).samples.len(), samples);
+}
+
+#[test]
+fn what_is_deleted_or_too_old_goes_from_the_copy() {
+    let folder = Folder::init("backup-age", 8, WhenFull::Recycle);
+    let (copy, young) = (Folder::new("backup-age-copy"), Folder::new("backup-young"));
+    for day in 1..4 {
+        record_day(&folder.0, day);
+        settle(&folder.0);
+    }
+    to(&folder, &copy);
+    Store::open(&folder.0).unwrap().delete(&[2], Interval::ALL).unwrap();
+    to(&folder, &copy);
+    let now = of(&copy.0);
+    assert_eq!(now, of(&folder.0));
+    assert!(now.samples.iter().all(|one| one.0 == 3), "t is deleted");
+    settle(&folder.0);
+    let done = to(&folder, &copy);
+    assert!(done.removed > 0, "the run that had it: {done:?}");
+    let keep = BackupOptions { keep_ns: Some(DAY_NS as u64) };
+    backup(&folder.0, &young.0, &keep, &mut |_| {}).unwrap();
+    let days: BTreeSet<i64> = of(&young.0).samples.iter().map(|one| one.1 / DAY_NS).collect();
+    assert!(!days.contains(&1) && days.contains(&3), "{days:?}");
+}
+
+#[test]
+fn a_folder_that_holds_something_else_is_left_alone() {
+    let folder = Folder::init("backup-other", 4, WhenFull::Recycle);
+    record_day(&folder.0, 1);
+    let other = Folder::init("backup-taken", 4, WhenFull::Recycle);
+    assert!(why(&folder, &other.0).contains("is a store"));
+    let strange = Folder::new("backup-strange");
+    std::fs::create_dir(&strange.0).unwrap();
+    std::fs::write(strange.0.join("letter"), "x").unwrap();
+    assert!(why(&folder, &strange.0).contains("not empty"));
+    assert!(why(&folder, &folder.0).contains("lies in the other"));
+    assert!(why(&folder, &folder.0.join("below")).contains("lies in the other"));
+    // Of another store, and one that somebody records into.
+    let copy = Folder::new("backup-of-one");
+    to(&folder, &copy);
+    let second = Folder::new("backup-second");
+    common::init_at(&second.0, *b"another store id", 4, WhenFull::Recycle);
+    assert!(why(&second, &copy.0).contains("another store"));
+    let recorder = Recorder::open(&copy.0, options()).unwrap();
+    assert!(why(&folder, &copy.0).contains("records into it"));
+    drop(recorder);
+}
+
+#[test]
+fn pins_and_what_they_had_copied_out_go_along() {
+    let (folder, copy) =
+        (Folder::init("backup-pins", 8, WhenFull::Recycle), Folder::new("backup-p"));
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+    let after_ns = 3_600_000_000_000;
+    let pin = recorder.pin(&PinRequest { after_ns, ..PinRequest::default() }).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    let mut n = 0;
+    while recorder.status().segments_started < 14 {
+        let waits = || recorder.status().segments_held > 2 || producer.free_bytes() < 1 << 17;
+        while waits() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        producer.push_frame(1, n, &[7; 60_000]).unwrap();
+        n += 1;
+    }
+    // Beside the recorder.
+    let beside = to(&folder, &copy);
+    assert!(beside.segments > 8, "{beside:?}");
+    recorder.close();
+    to(&folder, &copy);
+    let copied = of(&copy.0);
+    assert_eq!((copied.frames.len() as i64, &copied), (n, &of(&folder.0)));
+    assert_eq!(Store::open(&copy.0).unwrap().pins().next().unwrap().id, pin.id);
+    baro_recorder::inspect::release_in_store(&folder.0, pin.id).unwrap();
+    let done = to(&folder, &copy);
+    assert!(done.removed > 1, "{done:?}");
+    assert_eq!(of(&copy.0), of(&folder.0));
+}
+
+#[test]
+fn a_power_cut_at_any_operation_leaves_what_was_there_or_what_is_younger() {
+    let folder = Folder::init("backup-cut", 6, WhenFull::Recycle);
+    record_day(&folder.0, 1);
+    settle(&folder.0);
+    record_day(&folder.0, 2);
+    let (path, options) = (Path::new("copy"), BackupOptions::default());
+    let before = SimDisk::new(1);
+    let mut store = Store::open(&folder.0).unwrap();
+    backup_in(&mut store, &before, path, &options, &mut |_| {}).unwrap();
+    let old = contents(&Store::open_in(before.fork(), path, Access::Read).unwrap());
+    for day in 3..6 {
+        record_day(&folder.0, day);
+        settle(&folder.0);
+    }
+    record_day(&folder.0, 6);
+    let new = of(&folder.0);
+    let (mut rng, mut cuts, mut done) = (Rng::new(7), 0, false);
+    while !done {
+        for mode in [Survival::None, Survival::All, Survival::Torn] {
+            let fork = before.fork();
+            fork.inject(Fault::PowerOff(fork.operations() + cuts));
+            let mut store = Store::open(&folder.0).unwrap();
+            done = backup_in(&mut store, &fork, path, &options, &mut |_| {}).is_ok();
+            let left = fork.crash(&mut rng, mode);
+            let store = Store::open_in(left.clone(), path, Access::Read).unwrap();
+            let found = contents(&store);
+            assert!(old.samples.is_subset(&found.samples), "cut at {cuts} ({mode:?})");
+            assert!(found.samples.is_subset(&new.samples), "cut at {cuts} ({mode:?})");
+            assert!(found.frames.is_subset(&new.frames), "cut at {cuts} ({mode:?})");
+            let report = verify(&store, Access::Read, |_, _| {}).unwrap();
+            assert!(report.is_whole(), "cut at {cuts} ({mode:?}): {:?}", report.damage);
+            let mut store = Store::open(&folder.0).unwrap();
+            backup_in(&mut store, &left, path, &options, &mut |_| {}).unwrap();
+            let whole = contents(&Store::open_in(left, path, Access::Read).unwrap());
+            assert_eq!(whole, new, "after a cut at {cuts} ({mode:?})");
+        }
+        cuts += 1;
+    }
+    assert!(cuts > 30, "only {cuts} operations");
+}
