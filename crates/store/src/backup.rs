@@ -17,12 +17,12 @@ mod log;
 mod mark;
 mod place;
 
-use crate::damage::{Damage, Loss};
+use crate::damage::{Damage, Loss, Source};
 use crate::settle::{RunRetention, write_manifest};
 use crate::{Error, Result, Store};
 use baro_log::{
-    CATALOG, DICTIONARY, IDENTITY, Role, StoreLock, kept_name, pin_name, run_name, set_when_full,
-    tell_deletions,
+    CATALOG, DICTIONARY, IDENTITY, MANIFEST, Role, StoreLock, kept_name, pin_name, run_name,
+    set_when_full, tell_deletions,
 };
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
@@ -216,15 +216,10 @@ fn rest_of<S: Storage, T: Storage>(
     segments.stage(store, place)?;
     copy_names(store, place)?;
     copy_pins(store, place)?;
-    if place.done.first {
-        place.put_bytes(baro_log::MANIFEST, &manifest.encode())?;
-        place.target.sync_folder(baro_log::RUNS).map_err(Error::from)?;
-    } else {
+    if !place.done.first {
         set_when_full(place.target, place.path, store.identity.when_full).map_err(Error::from)?;
-        if place.read(baro_log::MANIFEST)?.as_deref() != Some(manifest.encode().as_slice()) {
-            write_manifest(place.target, manifest)?;
-        }
     }
+    put_manifest(manifest, place)?;
     segments.put(store, place)?;
     if place.done.first {
         place.put_bytes(IDENTITY, &store.identity.encode())?;
@@ -233,6 +228,27 @@ fn rest_of<S: Storage, T: Storage>(
     tell_deletions(place.target, !manifest.deletions.is_empty()).map_err(Error::from)?;
     remove_rest(store, manifest, place)?;
     Ok(place.complete(store.identity.store, segments.newest_epoch())?)
+}
+
+/// From here on the runs count.
+fn put_manifest<T: Storage>(manifest: &Manifest, place: &mut Place<'_, T>) -> Result<()> {
+    let there = place.read(MANIFEST)?;
+    if manifest.generation == 0 {
+        // Nothing was settled yet, or the manifest is gone: the copy's is not to go with it.
+        let gone = "is missing, and the copy has one; baro recover reads what is left".to_owned();
+        let (file, source) = (MANIFEST.to_owned(), Source::Unreadable(gone));
+        let damage = Box::new(Damage { file, offset: 0, source, loss: Loss::Manifest });
+        return there.map_or(Ok(()), |_| Err(Error::Manifest { damage }));
+    }
+    let bytes = manifest.encode();
+    if there.as_deref() == Some(bytes.as_slice()) {
+        return Ok(());
+    }
+    if place.done.first {
+        place.put_bytes(MANIFEST, &bytes)?;
+        return Ok(place.target.sync_folder(baro_log::RUNS)?);
+    }
+    write_manifest(place.target, manifest)
 }
 
 /// Names of series: what is in the log and in runs was declared before.

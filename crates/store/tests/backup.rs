@@ -29,8 +29,8 @@ fn record_day(path: &Path, day: i64) {
     let mut producer = recorder.producer().unwrap();
     for n in 0..200 {
         let time_ns = day * DAY_NS + n * 1_000_000;
-        let values = [n as f64, (n as f64).sqrt()];
-        producer.push_many(&[time_ns; 2], &[2, 3], &values).unwrap();
+        let bits = [n as f64, (n as f64).sqrt()].map(|value| value.to_bits().cast_signed());
+        producer.push_words(&[time_ns; 2], &[2, 3], &bits).unwrap();
         producer.push_frame(1, time_ns, &[n as u8; 2000]).unwrap();
     }
     let closed = recorder.close();
@@ -38,8 +38,7 @@ fn record_day(path: &Path, day: i64) {
 }
 
 fn settle(path: &Path) {
-    let mut settler =
-        Settler::open(path, SettleOptions { fan_in: 3, ..Default::default() }).unwrap();
+    let mut settler = Settler::open(path, SettleOptions::default()).unwrap();
     while settler.step(Extent::All).unwrap().more {}
 }
 
@@ -174,7 +173,8 @@ fn a_folder_that_holds_something_else_is_left_alone() {
 fn pins_and_what_they_had_copied_out_go_along() {
     let (folder, copy) =
         (Folder::init("backup-pins", 8, WhenFull::Recycle), Folder::new("backup-p"));
-    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let options = baro_recorder::Options { ring_bytes: 1 << 20, ..options() };
+    let recorder = Recorder::open(&folder.0, options).unwrap();
     assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
     let after_ns = 3_600_000_000_000;
     let pin = recorder.pin(&PinRequest { after_ns, ..PinRequest::default() }).unwrap();
@@ -191,7 +191,7 @@ fn pins_and_what_they_had_copied_out_go_along() {
     // Beside the recorder.
     let beside = to(&folder, &copy);
     assert!(beside.segments > 8, "{beside:?}");
-    recorder.close();
+    let _ = recorder.close();
     to(&folder, &copy);
     let copied = of(&copy.0);
     assert_eq!((copied.frames.len() as i64, &copied), (n, &of(&folder.0)));

@@ -12,9 +12,15 @@ use std::fmt::Write;
 
 /// What verbs are for.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Write", &["init", "record", "import", "listen", "token", "pin", "settle", "delete", "rings"]),
+    (
+        "Write",
+        &[
+            "init", "record", "import", "listen", "token", "pin", "settle", "delete", "backup",
+            "rings",
+        ],
+    ),
     ("Read", &["query", "serve", "cat", "list", "info", "export", "du", "top"]),
-    ("Repair", &["verify", "backup", "recover"]),
+    ("Repair", &["verify", "recover"]),
     ("Observe", &["trace", "explain", "blk", "watch"]),
     ("Machine", &["tune", "share"]),
     ("Try", &["plan", "demo", "bench"]),

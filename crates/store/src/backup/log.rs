@@ -6,7 +6,9 @@
 use super::place::Place;
 use crate::segments::{SegmentFile, SegmentRef};
 use crate::{Error, Result, Store};
-use baro_log::{Blocks, FOLDER, FoundHeader, KEPT, read_catalog_header, segment_name};
+use baro_log::{
+    Blocks, FOLDER, FoundHeader, KEPT, blank_header, list_folder, read_catalog_header, segment_name,
+};
 use baro_ondisk::SegmentHeader;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
@@ -47,9 +49,18 @@ pub(super) struct Wanted {
     newest_epoch: u64,
 }
 
-/// Where an unsettled segment lies until it is its turn.
-fn staged_name(epoch: u64) -> String {
-    format!("backup-{epoch:016x}.new")
+impl Piece {
+    fn folder(&self) -> &'static str {
+        match self.segment.file {
+            SegmentFile::Log(_) => FOLDER,
+            SegmentFile::Kept(_) => KEPT,
+        }
+    }
+
+    /// Where it lies until it is its turn.
+    fn staged(&self) -> String {
+        format!("{}/backup-{:016x}.new", self.folder(), self.segment.header.epoch)
+    }
 }
 
 impl Wanted {
@@ -138,13 +149,33 @@ impl Wanted {
     ) -> std::result::Result<(), Outdated> {
         place.remove_staged()?;
         for piece in self.pieces.iter().filter(|piece| piece.unsettled) {
-            let name = staged_name(piece.segment.header.epoch);
-            if !copy(store, piece, &name, place)? {
+            if !copy(store, piece, &piece.staged(), place)? {
                 place.remove_staged()?;
                 return Err(Outdated::Recycled);
             }
         }
         Ok(())
+    }
+
+    /// A segment that was the newest at the last backup, and that the store has reused since, is not there
+    /// to its end: those behind it would say that it is damaged. All of it is settled, so it goes first.
+    fn remove_part<S: Storage, T: Storage>(
+        &self,
+        store: &Store<S>,
+        place: &mut Place<'_, T>,
+    ) -> Result<()> {
+        for index in 0..store.segments.grown {
+            let name = segment_name(index);
+            let unit = place.first_unit(&name)?;
+            let Ok((there, crc)) = SegmentHeader::decode(&unit) else { continue };
+            let same = |one: &SegmentRef| one.file == SegmentFile::Log(index) && one.crc == crc;
+            let part = there.epoch >= place.mark.complete_below && there.started();
+            if part && !store.segments.started.iter().any(same) {
+                let blank = blank_header(&store.identity, index).encode().0;
+                place.put_segment(&name, &blank, store.identity.segment_bytes)?;
+            }
+        }
+        Ok(place.target.sync_folder(FOLDER)?)
     }
 
     /// Puts all in their places, the oldest first.
@@ -153,19 +184,16 @@ impl Wanted {
         store: &Store<S>,
         place: &mut Place<'_, T>,
     ) -> std::result::Result<(), Outdated> {
+        self.remove_part(store, place)?;
         for piece in &self.pieces {
-            let name = staged_name(piece.segment.header.epoch);
+            let name = piece.staged();
             if !piece.unsettled && !copy(store, piece, &name, place)? {
                 place.done.recycled += 1;
                 continue;
             }
             place.target.rename(&name, &piece.segment.file.name())?;
             place.done.segments += 1;
-            let folder = match piece.segment.file {
-                SegmentFile::Log(_) => FOLDER,
-                SegmentFile::Kept(_) => KEPT,
-            };
-            place.target.sync_folder(folder)?;
+            place.target.sync_folder(piece.folder())?;
         }
         Ok(place.remove_staged()?)
     }
@@ -174,20 +202,27 @@ impl Wanted {
 impl<T: Storage> Place<'_, T> {
     /// Whether a file of this size is there that begins with this unit.
     fn starts_with(&self, name: &str, size: u64, unit: &[u8]) -> Result<bool> {
+        Ok(self.bytes_of(name)? == Some(size) && self.first_unit(name)? == unit)
+    }
+
+    /// The first unit of a file; empty if there is none.
+    fn first_unit(&self, name: &str) -> Result<Vec<u8>> {
         let file = match self.target.open(name, Access::Read) {
-            Err(error) if error.is_missing() => return Ok(false),
+            Err(error) if error.is_missing() => return Ok(Vec::new()),
             opened => opened?,
         };
-        let mut found = vec![0; unit.len()];
-        let read = file.read_at(0, &mut found)?;
-        Ok(file.size_bytes()? == size && found.get(..read) == Some(unit))
+        let mut unit = vec![0; UNIT_BYTES];
+        let read = file.read_at(0, &mut unit)?;
+        unit.truncate(read);
+        Ok(unit)
     }
 
     fn remove_staged(&self) -> Result<()> {
-        let names = self.target.list("")?;
         let staged = |name: &&String| name.starts_with("backup-") && name.ends_with(".new");
-        for name in names.iter().filter(staged) {
-            self.target.remove(name)?;
+        for folder in [FOLDER, KEPT] {
+            for name in list_folder(self.target, folder)?.iter().filter(staged) {
+                self.target.remove(&format!("{folder}/{name}"))?;
+            }
         }
         Ok(())
     }

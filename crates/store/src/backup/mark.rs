@@ -2,12 +2,14 @@
 //! in place, since the process that writes a backup holds a lock on it.
 
 use crate::{Error, Result};
-use baro_log::IDENTITY;
+use baro_log::{IDENTITY, remove_if_there};
 use baro_ondisk::StoreId;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
 
 pub(super) const MARK: &str = "backup";
+/// The same while it is made.
+const NEW: &str = "backup.new";
 
 const BYTES: usize = 160;
 
@@ -77,12 +79,14 @@ pub(super) fn prepare<T: Storage>(target: &T, path: &Path, store: StoreId) -> Re
     if names.iter().any(|name| name == IDENTITY) {
         return refused("it is a store, and no backup of this one");
     }
-    if names.iter().any(|name| name != "lost+found") {
+    if names.iter().any(|name| name != "lost+found" && name != NEW) {
         return refused("it is not empty, and no backup of this store");
     }
-    let file = target.create(MARK)?;
+    remove_if_there(target, NEW)?;
+    let file = target.create(NEW)?;
     file.write_at(0, &Mark::default().encode(store))?;
     file.sync_data()?;
+    target.rename(NEW, MARK)?;
     Ok(target.sync_folder("")?)
 }
 

@@ -11,8 +11,14 @@ use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
 
-/// What is being written.
-const NEW: &str = "backup.new";
+/// What is being written, in the folder that it is for: so the sync of one folder makes its name durable.
+fn new_name(name: &str) -> String {
+    match name.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/backup.new"),
+        None => "backup.new".to_owned(),
+    }
+}
+
 /// Read and written at once.
 const PIECE_BYTES: usize = 1 << 20;
 /// Written between two syncs, so that the page cache is not filled with what nobody reads.
@@ -105,8 +111,9 @@ impl<'a, T: Storage> Place<'a, T> {
         end: u64,
         size: u64,
     ) -> Result<()> {
-        self.write(file, NEW, end, size)?;
-        Ok(self.target.rename(NEW, name)?)
+        let new = new_name(name);
+        self.write(file, &new, end, size)?;
+        Ok(self.target.rename(&new, name)?)
     }
 
     /// The same where that is not what is there.
@@ -184,12 +191,21 @@ impl<'a, T: Storage> Place<'a, T> {
 
     /// Makes `name` a file of these bytes.
     pub(super) fn put_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        remove_if_there(self.target, NEW)?;
-        let file = self.target.create(NEW)?;
+        self.put_segment(name, bytes, bytes.len() as u64)
+    }
+
+    /// Makes `name` a file of `size` bytes that begins with these, and has nothing behind them.
+    pub(super) fn put_segment(&mut self, name: &str, bytes: &[u8], size: u64) -> Result<()> {
+        let new = new_name(name);
+        remove_if_there(self.target, &new)?;
+        let file = self.target.create(&new)?;
         file.write_at(0, bytes)?;
+        if (bytes.len() as u64) < size {
+            file.write_at(size - 1, &[0])?;
+        }
         file.sync_data()?;
         self.done.bytes += bytes.len() as u64;
-        Ok(self.target.rename(NEW, name)?)
+        Ok(self.target.rename(&new, name)?)
     }
 
     pub(super) fn remove(&mut self, name: &str) -> Result<()> {
