@@ -132,7 +132,11 @@ pub fn backup_in<S: Storage, T: Storage>(
         };
         match rest_of(store, &manifest, &mut place) {
             Err(Outdated::Recycled) => store.refresh()?,
-            Err(Outdated::Failed(error)) => return Err(error),
+            Err(Outdated::Failed(error)) => {
+                // The room that they take may be what is missing.
+                let _ = place.remove_parts();
+                return Err(error);
+            }
             Ok(()) => {
                 for damage in store.damage_so_far() {
                     place.done.damage.retain(|one| *one != damage);
@@ -227,7 +231,7 @@ fn rest_of<S: Storage, T: Storage>(
     }
     tell_deletions(place.target, !manifest.deletions.is_empty()).map_err(Error::from)?;
     remove_rest(store, manifest, place)?;
-    Ok(place.complete(store.identity.store, segments.newest_epoch())?)
+    Ok(place.complete(store.identity.store, segments.complete_below())?)
 }
 
 /// From here on the runs count.

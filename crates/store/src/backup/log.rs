@@ -3,11 +3,13 @@
 //! Of the newest segment only the blocks that were seen before anything of the log is copied: a block
 //! says how far its session was durable when it was made, and what it says must be in the copy.
 
+use super::mark::NEW;
 use super::place::Place;
 use crate::segments::{SegmentFile, SegmentRef};
 use crate::{Error, Result, Store};
 use baro_log::{
-    Blocks, FOLDER, FoundHeader, KEPT, blank_header, list_folder, read_catalog_header, segment_name,
+    Blocks, FOLDER, FoundHeader, KEPT, PINS, RUNS, blank_header, list_folder, read_catalog_header,
+    remove_if_there, segment_name,
 };
 use baro_ondisk::SegmentHeader;
 use baro_ondisk::limits::UNIT_BYTES;
@@ -72,6 +74,7 @@ impl Wanted {
         let index = store.index()?;
         let newest_epoch = store.segments.started.last().map_or(0, |last| last.header.epoch);
         let settled = store.settled();
+        place.done.recycled = 0;
         let mut pieces = Vec::new();
         for segment in &store.segments.started {
             let epoch = segment.header.epoch;
@@ -87,12 +90,6 @@ impl Wanted {
                 SegmentFile::Log(_) => segment.header.segment_bytes,
                 SegmentFile::Kept(_) => file.size_bytes()?,
             };
-            let complete =
-                epoch < place.mark.complete_below || size != segment.header.segment_bytes;
-            if complete && place.starts_with(&segment.file.name(), size, &unit)? {
-                place.done.there_bytes += size;
-                continue;
-            }
             let live = index.segments.iter().find(|one| one.segment.header.epoch == epoch);
             let newest = epoch == newest_epoch;
             let end = match live.filter(|_| newest) {
@@ -100,6 +97,15 @@ impl Wanted {
                 None if newest => UNIT_BYTES as u64,
                 None => size,
             };
+            let name = segment.file.name();
+            let kept = matches!(segment.file, SegmentFile::Kept(_));
+            let complete = kept || epoch < place.mark.complete_below;
+            if place.starts_with(&name, size, &unit)?
+                && (complete || place.is_same(&file, &name, end)?)
+            {
+                place.done.there_bytes += size;
+                continue;
+            }
             pieces.push(Piece { segment: *segment, end, size, unsettled });
         }
         place.reaches(store.identity.store, newest_epoch)?;
@@ -108,9 +114,10 @@ impl Wanted {
         Ok(Wanted { pieces, newest_epoch })
     }
 
-    /// The newest segment, of which there may be more later.
-    pub(super) fn newest_epoch(&self) -> u64 {
-        self.newest_epoch
+    /// Segments of lower epochs are copied to their end: of the newest one there may be more later, and
+    /// the one before it may have been on its way to the device.
+    pub(super) fn complete_below(&self) -> u64 {
+        self.newest_epoch.saturating_sub(1)
     }
 
     /// Segments that were never started, and those of which no block proves itself.
@@ -147,10 +154,10 @@ impl Wanted {
         store: &Store<S>,
         place: &mut Place<'_, T>,
     ) -> std::result::Result<(), Outdated> {
-        place.remove_staged()?;
+        place.remove_parts()?;
         for piece in self.pieces.iter().filter(|piece| piece.unsettled) {
             if !copy(store, piece, &piece.staged(), place)? {
-                place.remove_staged()?;
+                place.remove_parts()?;
                 return Err(Outdated::Recycled);
             }
         }
@@ -195,7 +202,7 @@ impl Wanted {
             place.done.segments += 1;
             place.target.sync_folder(piece.folder())?;
         }
-        Ok(place.remove_staged()?)
+        Ok(place.remove_parts()?)
     }
 }
 
@@ -217,10 +224,12 @@ impl<T: Storage> Place<'_, T> {
         Ok(unit)
     }
 
-    fn remove_staged(&self) -> Result<()> {
-        let staged = |name: &&String| name.starts_with("backup-") && name.ends_with(".new");
-        for folder in [FOLDER, KEPT] {
-            for name in list_folder(self.target, folder)?.iter().filter(staged) {
+    /// Removes what was not finished.
+    pub(super) fn remove_parts(&self) -> Result<()> {
+        remove_if_there(self.target, NEW)?;
+        let part = |name: &&String| name.starts_with("backup") && name.ends_with(".new");
+        for folder in [FOLDER, KEPT, RUNS, PINS] {
+            for name in list_folder(self.target, folder)?.iter().filter(part) {
                 self.target.remove(&format!("{folder}/{name}"))?;
             }
         }

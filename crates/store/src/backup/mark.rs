@@ -8,8 +8,8 @@ use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
 
 pub(super) const MARK: &str = "backup";
-/// The same while it is made.
-const NEW: &str = "backup.new";
+/// The same while it is made, and any file at the top of the folder.
+pub(super) const NEW: &str = "backup.new";
 
 const BYTES: usize = 160;
 

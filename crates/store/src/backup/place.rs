@@ -2,7 +2,7 @@
 //! so that under its own it is whole.
 
 use super::BackedUp;
-use super::mark::Mark;
+use super::mark::{Mark, NEW};
 use crate::{Error, Result};
 use baro_log::{IDENTITY, list_folder, remove_if_there};
 use baro_ondisk::StoreId;
@@ -15,7 +15,7 @@ use std::path::Path;
 fn new_name(name: &str) -> String {
     match name.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/backup.new"),
-        None => "backup.new".to_owned(),
+        None => NEW.to_owned(),
     }
 }
 
@@ -130,7 +130,12 @@ impl<'a, T: Storage> Place<'a, T> {
         self.put(file, name, end, size)
     }
 
-    fn is_same<F: StorageFile>(&mut self, file: &F, name: &str, end: u64) -> Result<bool> {
+    pub(super) fn is_same<F: StorageFile>(
+        &mut self,
+        file: &F,
+        name: &str,
+        end: u64,
+    ) -> Result<bool> {
         let there = self.target.open(name, Access::Read)?;
         let mut at = 0;
         while at < end {
