@@ -45,20 +45,24 @@ const BOARDS: &[Board] = &[
     },
 ];
 
-/// One `cargo test`, and what it leaves out: (filter, reason).
+/// One `cargo test`, and what it leaves out: (filter, reason); and what on armv7 alone.
 struct Tests {
     line: &'static str,
     without: &'static [(&'static str, &'static str)],
+    on_armv7: &'static [(&'static str, &'static str)],
 }
 
 const CHILDREN: &str = "starts itself again, which the kernel would not do in the emulator";
 const COUNTERS: &str = "the kernel's counters are the emulator's, not the program's";
 
+const ADDRESS: &str =
+    "the emulator tells the address of a fault wrong by a page (a program of ten lines shows it)";
+
 const MOUNTS: &str = "meets the file systems of this machine's kernel, which the native tests do";
 const MINUTES: &str = "takes minutes in the emulator and meets nothing of the machine";
 
 const TESTS: &[Tests] = &[
-    Tests { line: "-p baro-ondisk --lib --tests", without: &[] },
+    Tests { line: "-p baro-ondisk --lib --tests", without: &[], on_armv7: &[] },
     Tests {
         line: "-p baro-sys --lib",
         without: &[
@@ -66,9 +70,11 @@ const TESTS: &[Tests] = &[
             ("faults_are_counted", COUNTERS),
             ("fork", "the emulator does not wipe memory on fork, as Linux before 4.14"),
             ("udp::", "the emulator does not know SO_RXQ_OVFL"),
+            ("memory::segment::", "the emulator does not hand MADV_REMOVE on"),
         ],
+        on_armv7: &[("memory::guard::", ADDRESS)],
     },
-    Tests { line: "-p baro-log --lib", without: &[] },
+    Tests { line: "-p baro-log --lib", without: &[], on_armv7: &[] },
     Tests {
         line: "-p baro-recorder --lib --tests",
         without: &[
@@ -83,8 +89,9 @@ const TESTS: &[Tests] = &[
             ("one_bad_segment", MINUTES),
             ("a_dead_tail_outlives", MINUTES),
         ],
+        on_armv7: &[("cut::", ADDRESS)],
     },
-    Tests { line: "-p baro-capi --lib --tests", without: &[("memory::", COUNTERS)] },
+    Tests { line: "-p baro-capi --lib --tests", without: &[("memory::", COUNTERS)], on_armv7: &[] },
 ];
 
 /// `cargo xtask boards`: all of them.
@@ -139,7 +146,8 @@ fn tests_on(board: &Board, machine: &Machine) -> Outcome {
     for tests in TESTS {
         let line = format!("cargo test --locked {}", tests.line);
         let mut cmd = machine.cargo(&line).arg("--").arg("--show-output");
-        for (filter, why) in tests.without {
+        let more = if board.name == "armv7" { tests.on_armv7 } else { &[] };
+        for (filter, why) in tests.without.iter().chain(more) {
             cmd = cmd.arg("--skip").arg(filter);
             report.skip(&format!("{} on {}", filter.trim_end_matches(':'), board.name), why);
         }

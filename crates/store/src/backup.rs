@@ -2,8 +2,8 @@
 //! change, so each is copied once; of the log only what is new since the last backup.
 //!
 //! The order makes every moment of it a store that can be read, so that a backup that is killed leaves
-//! the state before it or a younger one: runs under their names; the unsettled end of the log beside
-//! its place; names; the manifest, from which on the runs count; then the log, the oldest segment
+//! the state before it or a younger one: runs under their names; what is new of the log beside its
+//! place; names; the manifest, from which on the runs count; then the log, the oldest segment
 //! first; what the store does not have any more goes last. The identity of a first backup is written
 //! behind all that, so that before it is whole it is no store.
 //!
@@ -57,14 +57,16 @@ pub struct BackedUp {
     /// Files removed from the copy because the store does not have them any more, or they are older
     /// than what is kept.
     pub removed: u64,
-    /// Segments that the recorder reused before they were copied; their samples are in runs.
+    /// Segments that the recorder reused before they were copied. Their samples are in runs, but for a
+    /// store that nobody settles.
     pub recycled: u64,
     /// What was damaged or missing in the store. A whole copy of it that was there has stayed.
     pub damage: Vec<Damage>,
 }
 
-/// A segment that is needed is reused: so often all is looked at anew.
-const TRIES: u32 = 16;
+/// A segment with unsettled samples is reused: so often the log is looked at anew. A recorder that nobody
+/// settles beside reuses them at any time.
+const TRIES: u32 = 4;
 /// While more than this is copied of runs, merging makes new ones: they are looked at again.
 const LITTLE_BYTES: u64 = 64 << 20;
 const ROUNDS: u32 = 4;
@@ -119,7 +121,7 @@ pub fn backup_in<S: Storage, T: Storage>(
 ) -> Result<BackedUp> {
     mark::prepare(target, path, store.identity.store)?;
     let mut place = Place::open(target, path, tick)?;
-    for _ in 0..TRIES {
+    for left in (0..TRIES).rev() {
         let mut rounds = ROUNDS;
         let manifest = loop {
             let manifest = wanted(store, options)?;
@@ -130,7 +132,7 @@ pub fn backup_in<S: Storage, T: Storage>(
             }
             store.refresh()?;
         };
-        match rest_of(store, &manifest, &mut place) {
+        match rest_of(store, &manifest, &mut place, left == 0) {
             Err(Outdated::Recycled) => store.refresh()?,
             Err(Outdated::Failed(error)) => {
                 // The room that they take may be what is missing.
@@ -213,9 +215,10 @@ fn rest_of<S: Storage, T: Storage>(
     store: &Store<S>,
     manifest: &Manifest,
     place: &mut Place<'_, T>,
+    last: bool,
 ) -> std::result::Result<(), Outdated> {
     place.check()?;
-    let segments = log::Wanted::of(store, place)?;
+    let mut segments = log::Wanted::of(store, place, last)?;
     segments.blank(store, place)?;
     segments.stage(store, place)?;
     copy_names(store, place)?;

@@ -202,6 +202,41 @@ fn pins_and_what_they_had_copied_out_go_along() {
     assert_eq!(of(&copy.0), of(&folder.0));
 }
 
+/// The log is reused twice as fast as it is copied.
+#[test]
+fn what_is_reused_before_it_is_copied_is_counted_and_the_copy_is_whole() {
+    let folder = Folder::init("backup-fast", 8, WhenFull::Recycle);
+    let copy = Folder::new("backup-fast-copy");
+    let options = baro_recorder::Options { ring_bytes: 1 << 20, ..options() };
+    let recorder = Recorder::open(&folder.0, options).unwrap();
+    assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+    let mut producer = recorder.producer().unwrap();
+    let mut n = 0;
+    let mut push = |frames: i64| {
+        for _ in 0..frames {
+            while producer.free_bytes() < 1 << 17 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            producer.push_frame(1, n, &[7; 60_000]).unwrap();
+            n += 1;
+        }
+        // Each is in the log before the next piece is read.
+        while producer.report().used_bytes > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    };
+    push(200);
+    let done = backup(&folder.0, &copy.0, &BackupOptions::default(), &mut |_| push(8)).unwrap();
+    assert!(done.first && done.recycled > 0 && done.damage.is_empty(), "{done:?}");
+    let store = Store::open(&copy.0).unwrap();
+    let report = verify(&store, Access::Read, |_, _| {}).unwrap();
+    assert!(report.is_whole() && report.frames > 0, "{report:?}");
+    assert_eq!(store.info().unwrap().segments_grown, 8);
+    let _ = recorder.close();
+    to(&folder, &copy);
+    assert_eq!(of(&copy.0), of(&folder.0));
+}
+
 #[test]
 fn a_power_cut_at_any_operation_leaves_what_was_there_or_what_is_younger() {
     let folder = Folder::init("backup-cut", 6, WhenFull::Recycle);

@@ -89,7 +89,8 @@ fn print(done: &BackedUp, took_ns: u64) {
     }
     if done.recycled > 0 {
         out!(
-            "{} segments were reused before they were copied; their samples are in runs",
+            "{} segments were reused before they were copied: what of them is not in runs is not in \
+             the copy",
             done.recycled
         );
     }

@@ -43,6 +43,8 @@ struct Piece {
     size: u64,
     /// Its samples may be in no run.
     unsettled: bool,
+    /// It lies beside its place, whole.
+    staged: bool,
 }
 
 /// What of the log is to be copied, by rising epoch.
@@ -66,19 +68,25 @@ impl Piece {
 }
 
 impl Wanted {
-    /// Looks what is new, and how far the log goes now.
+    /// Looks what is new, and how far the log goes now. With `last` what is reused is passed over, be it
+    /// settled or not: nobody waits for settling then.
     pub(super) fn of<S: Storage, T: Storage>(
         store: &Store<S>,
         place: &mut Place<'_, T>,
+        last: bool,
     ) -> std::result::Result<Self, Outdated> {
-        let index = store.index()?;
+        let (index, recent) = (store.index()?, store.recent()?);
         let newest_epoch = store.segments.started.last().map_or(0, |last| last.header.epoch);
         let settled = store.settled();
         place.done.recycled = 0;
         let mut pieces = Vec::new();
         for segment in &store.segments.started {
             let epoch = segment.header.epoch;
-            let unsettled = epoch >= settled.epoch;
+            let with_samples = || {
+                let found = recent.segments.iter().find(|one| one.segment.header.epoch == epoch);
+                found.is_none_or(|found| found.samples().next().is_some())
+            };
+            let unsettled = !last && epoch >= settled.epoch && with_samples();
             let Some((unit, file)) = header_of(store, segment)? else {
                 if unsettled {
                     return Err(Outdated::Recycled);
@@ -106,7 +114,7 @@ impl Wanted {
                 place.done.there_bytes += size;
                 continue;
             }
-            pieces.push(Piece { segment: *segment, end, size, unsettled });
+            pieces.push(Piece { segment: *segment, end, size, unsettled, staged: false });
         }
         place.reaches(store.identity.store, newest_epoch)?;
         place.folder(FOLDER)?;
@@ -148,18 +156,25 @@ impl Wanted {
         Ok(place.target.sync_folder(FOLDER)?)
     }
 
-    /// Copies what is in no run beside its place: if any of it is reused meanwhile, nothing was changed.
+    /// Copies all beside its place, the newest first: the oldest are what a recorder reuses next. If
+    /// something is reused whose samples may be in no run, nothing was changed.
     pub(super) fn stage<S: Storage, T: Storage>(
-        &self,
+        &mut self,
         store: &Store<S>,
         place: &mut Place<'_, T>,
     ) -> std::result::Result<(), Outdated> {
         place.remove_parts()?;
-        for piece in self.pieces.iter().filter(|piece| piece.unsettled) {
-            if !copy(store, piece, &piece.staged(), place)? {
-                place.remove_parts()?;
+        for piece in self.pieces.iter_mut().rev() {
+            let name = piece.staged();
+            piece.staged = copy(store, piece, &name, place)?;
+            if piece.staged {
+                continue;
+            }
+            remove_if_there(place.target, &name).map_err(Error::from)?;
+            if piece.unsettled {
                 return Err(Outdated::Recycled);
             }
+            place.done.recycled += 1;
         }
         Ok(())
     }
@@ -178,8 +193,7 @@ impl Wanted {
             let same = |one: &SegmentRef| one.file == SegmentFile::Log(index) && one.crc == crc;
             let part = there.epoch >= place.mark.complete_below && there.started();
             if part && !store.segments.started.iter().any(same) {
-                let blank = blank_header(&store.identity, index).encode().0;
-                place.put_segment(&name, &blank, store.identity.segment_bytes)?;
+                place.put_blank(store, index)?;
             }
         }
         Ok(place.target.sync_folder(FOLDER)?)
@@ -192,17 +206,30 @@ impl Wanted {
         place: &mut Place<'_, T>,
     ) -> std::result::Result<(), Outdated> {
         self.remove_part(store, place)?;
-        for piece in &self.pieces {
+        for piece in self.pieces.iter().filter(|piece| piece.staged) {
             let name = piece.staged();
-            if !piece.unsettled && !copy(store, piece, &name, place)? {
-                place.done.recycled += 1;
-                continue;
-            }
             place.target.rename(&name, &piece.segment.file.name())?;
             place.done.segments += 1;
             place.target.sync_folder(piece.folder())?;
         }
-        Ok(place.remove_parts()?)
+        place.remove_parts()?;
+        Ok(self.fill(store, place)?)
+    }
+
+    /// Where a segment was reused before it was copied, an earlier backup has left a file, or there is a
+    /// segment that was never started.
+    fn fill<S: Storage, T: Storage>(
+        &self,
+        store: &Store<S>,
+        place: &mut Place<'_, T>,
+    ) -> Result<()> {
+        for index in 0..store.segments.grown {
+            let name = segment_name(index);
+            if place.bytes_of(&name)?.is_none() {
+                place.put_blank(store, index)?;
+            }
+        }
+        Ok(place.target.sync_folder(FOLDER)?)
     }
 }
 
@@ -210,6 +237,12 @@ impl<T: Storage> Place<'_, T> {
     /// Whether a file of this size is there that begins with this unit.
     fn starts_with(&self, name: &str, size: u64, unit: &[u8]) -> Result<bool> {
         Ok(self.bytes_of(name)? == Some(size) && self.first_unit(name)? == unit)
+    }
+
+    /// Makes a segment of the log one that was never started.
+    fn put_blank<S: Storage>(&mut self, store: &Store<S>, index: u32) -> Result<()> {
+        let blank = blank_header(&store.identity, index).encode().0;
+        self.put_segment(&segment_name(index), &blank, store.identity.segment_bytes)
     }
 
     /// The first unit of a file; empty if there is none.
