@@ -25,7 +25,7 @@ pub(crate) use requests::{ANSWER, MODE as REQUEST_MODE, REQUEST, Requests, reque
 pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
 
 use crate::Result;
-use crate::writer::{Event, Now, PinStart, Retention, Status, Trigger};
+use crate::writer::{Event, Now, PinStart, Retention, Status, Trigger, Trouble};
 use baro_log::{Held, Making, MakingStep, PIECE_BYTES, Pins, Recovery};
 use baro_ondisk::{Identity, Pin, SegmentHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
@@ -101,6 +101,8 @@ pub struct View {
     pub may_reuse: bool,
     /// All samples of lower epochs are in runs; 0 if that is not known.
     pub unsettled_from_epoch: u64,
+    /// Records wait for a segment that is still to be added.
+    pub waits_for_growth: bool,
 }
 
 impl View {
@@ -111,6 +113,7 @@ impl View {
             blank: status.segments_blank,
             may_reuse: status.may_reuse,
             unsettled_from_epoch: status.unsettled_from_epoch,
+            waits_for_growth: status.trouble == Trouble::Growing,
         }
     }
 }
@@ -292,6 +295,14 @@ impl<S: Storage> Keeper<S> {
         }
         self.step(now.monotonic_ns, log);
         Work::More
+    }
+
+    /// One small step of growth alone, and of what is being made already. Blocks for the device.
+    pub(crate) fn grow(&mut self, now: Now, log: &mut impl Log) {
+        if self.making.is_none() {
+            self.start_growing(now.monotonic_ns, log);
+        }
+        self.step(now.monotonic_ns, log);
     }
 
     /// A step of the file in the making.

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 use baro_log::segment_name;
-use baro_log::{Blocks, Catalog, Found, Geometry, Pins, Segments, init, read_identity, write_pin};
+use baro_log::{
+    Blocks, Catalog, Found, Geometry, Pins, Segments, init, init_growing, read_identity, write_pin,
+};
 use baro_ondisk::{Pin, PinState, StoreId, Type, WhenFull};
 use baro_recorder::{Error, Options, PinRequest, Recorder, Refused, Rings};
 use baro_sys::disk::Disk;
@@ -325,6 +327,25 @@ fn a_pin_has_an_end_when_its_recorder_is_closed() {
     fill(&folder.0, true);
     let pins = pins(&folder.0);
     assert!(pins.len() == 1 && pins[0].state != PinState::Open, "{pins:?}");
+}
+
+/// What is still in the ring when the store is closed waits for the log to grow.
+#[test]
+fn a_log_that_grows_does_so_for_the_last_records_too() {
+    let folder = Folder::new("grow-close");
+    let disk = Disk::create(&folder.0).unwrap();
+    let when_full = WhenFull::Stop;
+    let geometry =
+        Geometry { segment_bytes: 1 << 20, segments: 12, catalog_bytes: 1 << 20, when_full };
+    init_growing(&disk, &folder.0, StoreId([3; 16]), 1, &geometry, 2, |_| {}).unwrap();
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("frames", Type::Channel, "")]).unwrap()[0];
+    let mut producer = recorder.producer().unwrap();
+    for n in 0..100 {
+        producer.push_frame(id, n, &[7; 60_000]).unwrap();
+    }
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost, closed.status.records), (0, 0, 100));
 }
 
 /// One that was left open, as by a kill, covers all that was recorded since: it does not stop the next recorder.

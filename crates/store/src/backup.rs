@@ -18,6 +18,7 @@ mod mark;
 mod place;
 
 use crate::damage::{Damage, Loss, Source};
+use crate::runs::{Unopened, open_run, read_manifest};
 use crate::settle::{RunRetention, write_manifest};
 use crate::{Error, Result, Store};
 use baro_log::{
@@ -70,6 +71,8 @@ const TRIES: u32 = 4;
 /// While more than this is copied of runs, merging makes new ones: they are looked at again.
 const LITTLE_BYTES: u64 = 64 << 20;
 const ROUNDS: u32 = 4;
+/// Of a run these tell it from another one.
+const END_BYTES: usize = 4096;
 
 /// Copies the store in the folder `from` into the folder `to`, which is missing, empty, or holds an
 /// earlier backup of it. `tick` gets the bytes of each piece that was read, and may rest. Blocks until
@@ -177,35 +180,66 @@ fn copy_runs<S: Storage, T: Storage>(
     place.done.there_bytes = 0;
     for entry in &manifest.runs {
         let name = run_name(entry.id);
-        if place.bytes_of(&name)? == Some(entry.bytes) {
+        // One that has been merged away since is open still.
+        let held = store.runs.files.iter().find(|run| run.entry == *entry);
+        let end = held.map(|run| end_of(&*run.file, entry.bytes)).transpose()?;
+        if place.bytes_of(&name)? == Some(entry.bytes) && place.ends_with(&name, end)? {
             place.done.there_bytes += entry.bytes;
             continue;
         }
-        // One that has been merged away since is open still.
-        let held = store.runs.files.iter().find(|run| run.entry == *entry);
-        let copied = match held {
-            Some(run) => place.put(&*run.file, &name, entry.bytes, entry.bytes).map(|()| true),
-            None => copy_damaged(store, entry, place),
-        };
-        place.done.runs += u64::from(copied?);
+        match held {
+            Some(run) => place.put(&*run.file, &name, entry.bytes, entry.bytes)?,
+            None if place.done.first => copy_damaged(store, entry, place)?,
+            None => {}
+        }
+        // What it replaces, in runs and in the log, may be whole: so a damaged one is not taken.
+        if !place.done.first
+            && let Some(damage) = damage_of(store, entry, place)?
+        {
+            place.remove(&name)?;
+            let (path, damage) = (place.path.to_owned(), Box::new(damage));
+            return Err(Error::BackupOfDamaged { path, damage });
+        }
+        place.done.runs += 1;
     }
     place.target.sync_folder(baro_log::RUNS)?;
     Ok(place.done.bytes - before)
 }
 
-/// A run that does not open is copied as it is, if it is there: so the copy tells of the damage too.
+/// The last bytes of a run, which hold a checksum of its index.
+fn end_of<F: StorageFile>(file: &F, bytes: u64) -> Result<Vec<u8>> {
+    let mut end = vec![0; usize::try_from(bytes).unwrap_or(END_BYTES).min(END_BYTES)];
+    let read = file.read_at(bytes - end.len() as u64, &mut end)?;
+    end.truncate(read);
+    Ok(end)
+}
+
+/// What is wrong with a run that was just copied.
+fn damage_of<S: Storage, T: Storage>(
+    store: &Store<S>,
+    entry: &RunEntry,
+    place: &mut Place<'_, T>,
+) -> Result<Option<Damage>> {
+    match open_run(place.target, store.identity.store, entry) {
+        Ok(run) => crate::verify::runs::damage_of(&run),
+        Err(Unopened::Missing(damage) | Unopened::Damaged(damage)) => Ok(Some(damage)),
+        Err(Unopened::Failed(error)) => Err(error.into()),
+    }
+}
+
+/// A run that does not open is copied as it is, if it is there: so a first copy tells of the damage too.
 fn copy_damaged<S: Storage, T: Storage>(
     store: &Store<S>,
     entry: &RunEntry,
     place: &mut Place<'_, T>,
-) -> Result<bool> {
+) -> Result<()> {
     let name = run_name(entry.id);
     match store.storage.open(&name, Access::Read) {
-        Err(error) if error.is_missing() => Ok(false),
+        Err(error) if error.is_missing() => Ok(()),
         opened => {
             let file = opened?;
             let bytes = file.size_bytes()?;
-            place.put(&file, &name, bytes, bytes).map(|()| true)
+            place.put(&file, &name, bytes, bytes)
         }
     }
 }
@@ -217,9 +251,9 @@ fn rest_of<S: Storage, T: Storage>(
     place: &mut Place<'_, T>,
     last: bool,
 ) -> std::result::Result<(), Outdated> {
-    place.check()?;
+    check(store, place)?;
     let mut segments = log::Wanted::of(store, place, last)?;
-    segments.blank(store, place)?;
+    segments.fill(store, place)?;
     segments.stage(store, place)?;
     copy_names(store, place)?;
     copy_pins(store, place)?;
@@ -235,6 +269,27 @@ fn rest_of<S: Storage, T: Storage>(
     tell_deletions(place.target, !manifest.deletions.is_empty()).map_err(Error::from)?;
     remove_rest(store, manifest, place)?;
     Ok(place.complete(store.identity.store, segments.complete_below())?)
+}
+
+/// Refuses a copy that somebody has recorded into, or that is younger than the store: it would be lost.
+fn check<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>) -> Result<()> {
+    if place.done.first {
+        return Ok(());
+    }
+    let there = place.newest_epoch(store.identity.segments)?;
+    let newest = store.segments.started.last().map_or(0, |last| last.header.epoch);
+    let manifest = read_manifest(place.target, store.identity.store)?;
+    let generation = manifest.ok().flatten().map_or(0, |manifest| manifest.generation);
+    let gone = generation > store.runs.manifest.generation && store.runs.manifest.generation > 0;
+    let why = if there > place.mark.reaches {
+        "somebody has recorded into it since it was a backup"
+    // A power cut may have taken the start of one segment that a backup had seen.
+    } else if there > newest + 1 || gone {
+        "it is younger than the store, which may have been put back from an older copy"
+    } else {
+        return Ok(());
+    };
+    Err(Error::NotABackup { path: place.path.to_owned(), why: why.to_owned() })
 }
 
 /// From here on the runs count.

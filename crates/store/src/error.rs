@@ -68,6 +68,13 @@ pub enum Error {
         /// The store.
         path: PathBuf,
     },
+    /// A run of the store is damaged, and would replace what a backup has whole.
+    BackupOfDamaged {
+        /// The folder of the backup.
+        path: PathBuf,
+        /// What is wrong.
+        damage: Box<crate::Damage>,
+    },
     /// A folder that a backup of the store does not go to.
     NotABackup {
         /// The folder.
@@ -216,6 +223,12 @@ impl fmt::Display for Error {
                 f,
                 "{}: expected nobody who settles it and knows no deletions, found a process of an \
                  earlier version of baro; end it first",
+                path.display()
+            ),
+            Error::BackupOfDamaged { path, damage } => write!(
+                f,
+                "{damage}; {} has what was whole at the last backup, and stays as it is: see baro \
+                 recover, or make another backup in another folder",
                 path.display()
             ),
             Error::NotABackup { path, why } => write!(

@@ -221,7 +221,8 @@ impl<F: StorageFile> Runs<F> {
     }
 }
 
-enum Unopened {
+#[derive(Debug)]
+pub(crate) enum Unopened {
     Missing(Damage),
     Damaged(Damage),
     Failed(baro_sys::Error),
@@ -233,7 +234,7 @@ impl From<baro_sys::Error> for Unopened {
     }
 }
 
-fn open_run<S: Storage>(
+pub(crate) fn open_run<S: Storage>(
     storage: &S,
     store: StoreId,
     entry: &RunEntry,

@@ -4,7 +4,7 @@
 //! Speed: one pass over the bytes for the payload's CRC, and one over record heads; measured by
 //! `examples/verify_speed.rs`.
 
-mod runs;
+pub(crate) mod runs;
 mod sessions;
 mod summaries;
 

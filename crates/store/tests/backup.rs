@@ -4,17 +4,20 @@
 
 mod common;
 
-use baro_ondisk::{Type, WhenFull};
+use baro_log::{Geometry, init_growing};
+use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{PinRequest, Recorder, Retention};
 use baro_store::{
     BackedUp, BackupOptions, Error, Extent, Interval, Query, SettleOptions, Settler, Store, Values,
     backup, backup_in, verify,
 };
+use baro_sys::disk::Disk;
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::Access;
 use common::{Folder, Pushed, options};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 const NAMES: [(&str, Type, &str); 3] =
@@ -202,6 +205,85 @@ fn pins_and_what_they_had_copied_out_go_along() {
     assert_eq!(of(&copy.0), of(&folder.0));
 }
 
+fn flip(path: &Path, at: u64) {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[!byte[0]], at).unwrap();
+}
+
+#[test]
+fn damage_in_the_store_does_not_take_the_place_of_what_is_whole() {
+    let (folder, copy) =
+        (Folder::init("backup-rot", 8, WhenFull::Recycle), Folder::new("backup-rc"));
+    record_day(&folder.0, 1);
+    settle(&folder.0);
+    record_day(&folder.0, 2);
+    record_day(&folder.0, 3);
+    record_day(&folder.0, 4);
+    to(&folder, &copy);
+    let before = of(&copy.0);
+    // The header of a segment that is there whole: flipped, of another segment, empty, gone.
+    let segment = folder.0.join("log/00000001.seg");
+    let whole = std::fs::read(&segment).unwrap();
+    let other = std::fs::read(folder.0.join("log/00000000.seg")).unwrap();
+    for damaged in [Some(whole.clone()), Some(other), Some(Vec::new()), None] {
+        match &damaged {
+            Some(bytes) => std::fs::write(&segment, bytes).unwrap(),
+            None => std::fs::remove_file(&segment).unwrap(),
+        }
+        if damaged.as_ref() == Some(&whole) {
+            flip(&segment, 4);
+        }
+        let done = backup(&folder.0, &copy.0, &BackupOptions::default(), &mut |_| {}).unwrap();
+        assert!(!done.damage.is_empty(), "{done:?}");
+        assert_eq!(of(&copy.0), before);
+    }
+    std::fs::write(&segment, &whole).unwrap();
+    // A run that would take the place of what is in the copy's log.
+    settle(&folder.0);
+    let runs =
+        || std::fs::read_dir(folder.0.join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let run = runs().filter(|path| path.extension().is_some_and(|end| end == "run")).max().unwrap();
+    let bytes = std::fs::read(&run).unwrap();
+    for at in [40, 5000.min(bytes.len() as u64 / 2), bytes.len() as u64 - 20] {
+        flip(&run, at);
+        let refused = backup(&folder.0, &copy.0, &BackupOptions::default(), &mut |_| {});
+        assert!(matches!(refused, Err(Error::BackupOfDamaged { .. })), "at {at}: {refused:?}");
+        assert_eq!(of(&copy.0), before);
+        std::fs::write(&run, &bytes).unwrap();
+    }
+    to(&folder, &copy);
+    assert_eq!(of(&copy.0), of(&folder.0));
+}
+
+#[test]
+fn an_older_store_and_another_history_do_not_take_the_place_of_a_younger_one() {
+    let (folder, copy) =
+        (Folder::init("backup-old", 8, WhenFull::Recycle), Folder::new("backup-oc"));
+    let put_back = Folder::new("backup-put-back");
+    let cp = |from: &Path, to: &Path| {
+        let done = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status();
+        assert!(done.unwrap().success());
+    };
+    record_day(&folder.0, 1);
+    settle(&folder.0);
+    record_day(&folder.0, 2);
+    cp(&folder.0, &put_back.0);
+    for day in 3..6 {
+        record_day(&folder.0, day);
+    }
+    to(&folder, &copy);
+    let before = of(&copy.0);
+    assert!(why(&put_back, &copy.0).contains("younger than the store"));
+    // And when it has gone on by itself.
+    for day in 13..19 {
+        record_day(&put_back.0, day);
+    }
+    assert!(why(&put_back, &copy.0).contains("another history"));
+    assert_eq!(of(&copy.0), before);
+}
+
 /// The log is reused twice as fast as it is copied.
 #[test]
 fn what_is_reused_before_it_is_copied_is_counted_and_the_copy_is_whole() {
@@ -239,7 +321,21 @@ fn what_is_reused_before_it_is_copied_is_counted_and_the_copy_is_whole() {
 
 #[test]
 fn a_power_cut_at_any_operation_leaves_what_was_there_or_what_is_younger() {
-    let folder = Folder::init("backup-cut", 6, WhenFull::Recycle);
+    cut_everywhere(&Folder::init("backup-cut", 6, WhenFull::Recycle));
+}
+
+#[test]
+fn a_power_cut_while_a_log_that_grows_is_backed_up_leaves_no_hole_in_it() {
+    let folder = Folder::new("backup-grows");
+    let disk = Disk::create(&folder.0).unwrap();
+    let when_full = WhenFull::Stop;
+    let geometry =
+        Geometry { segment_bytes: 1 << 20, segments: 12, catalog_bytes: 1 << 20, when_full };
+    init_growing(&disk, &folder.0, StoreId([3; 16]), 1, &geometry, 2, |_| {}).unwrap();
+    cut_everywhere(&folder);
+}
+
+fn cut_everywhere(folder: &Folder) {
     record_day(&folder.0, 1);
     settle(&folder.0);
     record_day(&folder.0, 2);

@@ -72,6 +72,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             Outcome::lost_if(!report.is_whole())
         }
     };
+    if checked == Outcome::Lost && arguments.format == Format::Text {
+        out!("the copy is damaged: make another one in another folder, then remove this one");
+    }
     Ok(if damaged == Outcome::Done { checked } else { damaged })
 }
 

@@ -141,6 +141,8 @@ impl LastLook {
 
 /// Between two looks for requests when there is nothing else to do.
 const IDLE_NS: u64 = 100_000_000;
+/// Between two looks whether the writer waits for the log to grow while it writes its last.
+const CLOSING_NS: u64 = 5_000_000;
 /// Longest rest between two steps.
 const REST_MAX_NS: u64 = 1_000_000_000;
 
@@ -220,21 +222,30 @@ fn run<S: Storage>(
     (beside.0, pins)
 }
 
-/// While the writer writes its last: pins that end then are told their end. A pin that stays open would go
-/// on at the next open.
+/// While the writer writes its last: pins that end then are told their end, since one that stays open would
+/// go on at the next open; and a log that the last records wait for goes on growing.
 fn close<S: Storage>(
     keeper: &mut Keeper<S>,
     guard: &mut Guard,
     queue: &Receiver<KeeperCommand>,
     link: &mut WriterLink,
 ) {
-    while let Ok(command) = queue.recv() {
-        match command {
-            KeeperCommand::Event(event @ Event::PinEnded { .. }) => keeper.event(event, link),
-            KeeperCommand::Event(Event::Started { index, epoch }) => guard.started(index, epoch),
-            KeeperCommand::End => return,
+    loop {
+        let grows = link.view().waits_for_growth && !keeper.growth().complete();
+        let wait_ns = if grows { 0 } else { CLOSING_NS };
+        match queue.recv_timeout(Duration::from_nanos(wait_ns)) {
+            Ok(KeeperCommand::Event(event @ Event::PinEnded { .. })) => keeper.event(event, link),
+            Ok(KeeperCommand::Event(Event::Started { index, epoch })) => {
+                guard.started(index, epoch);
+            }
+            Ok(KeeperCommand::End) | Err(RecvTimeoutError::Disconnected) => return,
             // Who asks for something now is told by the reply that is dropped.
-            _ => {}
+            Ok(_) => {}
+            Err(RecvTimeoutError::Timeout) if grows => {
+                keeper.grow(now(), link);
+                guard.grown(keeper.growth().grown);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }

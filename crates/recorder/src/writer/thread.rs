@@ -176,7 +176,10 @@ fn run(
         if let Some(since_ns) = closing_since {
             let trouble = &engine.status().trouble;
             let full = matches!(trouble, Trouble::LogFull | Trouble::Held { .. });
-            let late = clock::monotonic_ns() > since_ns + CLOSE_NS;
+            // As long as the log grows the keeper is at work; it says when it cannot.
+            let grows = *trouble == Trouble::Growing;
+            let close_ns = if grows { SILENT_NS } else { CLOSE_NS };
+            let late = clock::monotonic_ns() > since_ns + close_ns;
             let ended = full || late || engine.has_stopped();
             if engine.idle() || (engine.stuck() && ended) {
                 drop(device);

@@ -106,6 +106,9 @@ impl Wanted {
                 None => size,
             };
             let name = segment.file.name();
+            if !place.may_be_replaced(segment, &unit)? {
+                continue;
+            }
             let kept = matches!(segment.file, SegmentFile::Kept(_));
             let complete = kept || epoch < place.mark.complete_below;
             if place.starts_with(&name, size, &unit)?
@@ -128,29 +131,33 @@ impl Wanted {
         self.newest_epoch.saturating_sub(1)
     }
 
-    /// Segments that were never started, and those of which no block proves itself.
-    pub(super) fn blank<S: Storage, T: Storage>(
+    /// Segments that are not there yet, by rising index, lest a hole be left where a log grows; and those
+    /// that the store has and of which no block proves itself.
+    pub(super) fn fill<S: Storage, T: Storage>(
         &self,
         store: &Store<S>,
         place: &mut Place<'_, T>,
     ) -> std::result::Result<(), Outdated> {
-        let started =
-            |index| store.segments.started.iter().any(|one| one.file == SegmentFile::Log(index));
-        for index in (0..store.segments.grown).filter(|index| !started(*index)) {
+        for index in 0..store.segments.grown {
             let name = segment_name(index);
+            if place.bytes_of(&name)?.is_none() {
+                place.put_blank(store, index)?;
+                place.target.sync_folder(FOLDER)?;
+            }
+            let mut all = store.segments.started.iter();
+            let there = place.header_of(index)?;
+            if all.any(|one| one.file == SegmentFile::Log(index)) || there.is_none() {
+                continue;
+            }
+            // What is damaged in the store does not take the place of what is whole.
+            let started = there.is_some_and(|(header, _)| header.started());
             let file = match store.storage.open(&name, store.access) {
-                // It is told as damage.
                 Err(error) if error.is_missing() => continue,
                 opened => opened?,
             };
-            let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-            let read = file.read_at(0, &mut unit)?;
-            let unit = unit.get(..read).unwrap_or(&[]);
             let size = store.identity.segment_bytes;
-            let blank = SegmentHeader::decode(unit).is_ok_and(|(header, _)| !header.started());
-            let end = if blank { UNIT_BYTES as u64 } else { size };
-            if !(blank && place.starts_with(&name, size, unit)?) {
-                place.put(&file, &name, end, size)?;
+            if !started && file.size_bytes()? == size && !is_blank(&file)? {
+                place.put(&file, &name, size, size)?;
             }
         }
         Ok(place.target.sync_folder(FOLDER)?)
@@ -187,12 +194,18 @@ impl Wanted {
         place: &mut Place<'_, T>,
     ) -> Result<()> {
         for index in 0..store.segments.grown {
-            let name = segment_name(index);
-            let unit = place.first_unit(&name)?;
-            let Ok((there, crc)) = SegmentHeader::decode(&unit) else { continue };
-            let same = |one: &SegmentRef| one.file == SegmentFile::Log(index) && one.crc == crc;
-            let part = there.epoch >= place.mark.complete_below && there.started();
-            if part && !store.segments.started.iter().any(same) {
+            let Some((there, crc)) = place.header_of(index)? else { continue };
+            if there.epoch < place.mark.complete_below || !there.started() {
+                continue;
+            }
+            let file = match store.storage.open(&segment_name(index), store.access) {
+                Err(error) if error.is_missing() => continue,
+                opened => opened?,
+            };
+            let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+            let read = file.read_at(0, &mut unit)?;
+            let found = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+            if found.is_ok_and(|(_, found)| found != crc) {
                 place.put_blank(store, index)?;
             }
         }
@@ -212,28 +225,42 @@ impl Wanted {
             place.done.segments += 1;
             place.target.sync_folder(piece.folder())?;
         }
-        place.remove_parts()?;
-        Ok(self.fill(store, place)?)
-    }
-
-    /// Where a segment was reused before it was copied, an earlier backup has left a file, or there is a
-    /// segment that was never started.
-    fn fill<S: Storage, T: Storage>(
-        &self,
-        store: &Store<S>,
-        place: &mut Place<'_, T>,
-    ) -> Result<()> {
-        for index in 0..store.segments.grown {
-            let name = segment_name(index);
-            if place.bytes_of(&name)?.is_none() {
-                place.put_blank(store, index)?;
-            }
-        }
-        Ok(place.target.sync_folder(FOLDER)?)
+        Ok(place.remove_parts()?)
     }
 }
 
+/// Whether the header says that the segment was never started.
+fn is_blank<F: StorageFile>(file: &F) -> Result<bool> {
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    let read = file.read_at(0, &mut unit)?;
+    let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+    Ok(header.is_ok_and(|(header, _)| !header.started()))
+}
+
 impl<T: Storage> Place<'_, T> {
+    /// Whether a segment of the store takes the place of what is there: not if its header is damaged, of
+    /// another place, or older than a segment that is there to its end.
+    ///
+    /// # Errors
+    /// What is there is of another history of the store.
+    fn may_be_replaced(&self, segment: &SegmentRef, unit: &[u8]) -> Result<bool> {
+        let SegmentFile::Log(index) = segment.file else { return Ok(true) };
+        let there = self.header_of(index)?;
+        let Some((there, crc)) = there.filter(|(header, _)| header.started()) else {
+            return Ok(true);
+        };
+        let valid = SegmentHeader::decode(unit).is_ok() && segment.header.index == index;
+        let whole = there.epoch < self.mark.complete_below;
+        if whole && there.epoch == segment.header.epoch && valid && crc != segment.crc {
+            let why =
+                "it is the backup of another history of this store, which was put back from a \
+                       copy and recorded into"
+                    .to_owned();
+            return Err(Error::NotABackup { path: self.path.to_owned(), why });
+        }
+        Ok(valid && !(whole && segment.header.epoch < there.epoch))
+    }
+
     /// Whether a file of this size is there that begins with this unit.
     fn starts_with(&self, name: &str, size: u64, unit: &[u8]) -> Result<bool> {
         Ok(self.bytes_of(name)? == Some(size) && self.first_unit(name)? == unit)
@@ -246,7 +273,7 @@ impl<T: Storage> Place<'_, T> {
     }
 
     /// The first unit of a file; empty if there is none.
-    fn first_unit(&self, name: &str) -> Result<Vec<u8>> {
+    pub(super) fn first_unit(&self, name: &str) -> Result<Vec<u8>> {
         let file = match self.target.open(name, Access::Read) {
             Err(error) if error.is_missing() => return Ok(Vec::new()),
             opened => opened?,

@@ -3,10 +3,10 @@
 
 use super::BackedUp;
 use super::mark::{Mark, NEW};
-use crate::{Error, Result};
-use baro_log::{IDENTITY, list_folder, remove_if_there};
-use baro_ondisk::StoreId;
+use crate::Result;
+use baro_log::{IDENTITY, list_folder, remove_if_there, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{SegmentHeader, StoreId};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
@@ -48,19 +48,28 @@ impl<'a, T: Storage> Place<'a, T> {
         Ok(Place { target, path, done, mark, piece, other, tick })
     }
 
-    /// Refuses a copy that somebody has recorded into: it would be lost.
-    pub(super) fn check(&self) -> Result<()> {
-        if self.done.first {
-            return Ok(());
+    /// The newest epoch of the log that is there; segments that are missing or damaged are passed over.
+    pub(super) fn newest_epoch(&self, segments: u32) -> Result<u64> {
+        let mut newest = 0;
+        for index in 0..segments {
+            let header = self.header_of(index)?;
+            newest = newest.max(header.map_or(0, |(header, _)| header.epoch));
         }
-        let identity = baro_log::read_identity(self.target, self.path)?;
-        let found = baro_log::Segments::read(self.target, &identity)?;
-        let newest = found.started.last().map_or(0, |(header, _)| header.epoch);
-        if newest > self.mark.reaches {
-            let why = "somebody has recorded into it since it was a backup".to_owned();
-            return Err(Error::NotABackup { path: self.path.to_owned(), why });
-        }
-        Ok(())
+        Ok(newest)
+    }
+
+    /// The header of a segment of the log that is there and valid, and its CRC.
+    pub(super) fn header_of(&self, index: u32) -> Result<Option<(SegmentHeader, u32)>> {
+        Ok(SegmentHeader::decode(&self.first_unit(&segment_name(index))?).ok())
+    }
+
+    /// Whether a file ends so; also if nobody knows how it should end.
+    pub(super) fn ends_with(&self, name: &str, end: Option<Vec<u8>>) -> Result<bool> {
+        let Some(end) = end else { return Ok(true) };
+        let file = self.target.open(name, Access::Read)?;
+        let mut found = vec![0; end.len()];
+        let read = file.read_at(file.size_bytes()?.saturating_sub(end.len() as u64), &mut found)?;
+        Ok(found.get(..read) == Some(&*end))
     }
 
     /// What is to come reaches up to this epoch.

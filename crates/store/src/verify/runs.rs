@@ -63,6 +63,18 @@ pub(super) fn check<S: Storage>(
     Ok(())
 }
 
+/// The first page of a run that is not as it was written.
+pub(crate) fn damage_of<F: StorageFile>(run: &RunFile<F>) -> Result<Option<Damage>> {
+    let mut page = PageAt::new();
+    for entry in run.index.pages() {
+        let found = page.with_stored(run, entry, decode)?;
+        if let Err(damage) = found.and_then(|found| agrees(run, entry, found)) {
+            return Ok(Some(damage));
+        }
+    }
+    Ok(None)
+}
+
 impl Pass {
     fn see_samples(&mut self, found: Found) {
         self.report.runs_samples += found.samples;
