@@ -61,6 +61,11 @@ pub enum Error {
         /// What is wrong with it.
         damage: Box<crate::Damage>,
     },
+    /// What says which runs a table has is not readable, so nothing is handed over.
+    Handover {
+        /// What is wrong with it.
+        damage: Box<crate::Damage>,
+    },
     /// Settling was ended: everything is as before the step.
     Ended,
     /// An earlier version of Barograph, which knows no deletions, settles the store.
@@ -204,6 +209,9 @@ impl fmt::Display for Error {
                 "{damage}; nothing is settled before it is readable: see baro verify and baro \
                  recover"
             ),
+            Error::Handover { damage } => {
+                write!(f, "{damage}; {}", damage.next_step())
+            }
             Error::Ended => f.write_str("settling was ended before it was done; nothing is lost"),
             Error::OldSettler { path } => write!(
                 f,

@@ -24,7 +24,7 @@ pub use thread::{Settling, SettlingOptions, SettlingState, SettlingStatus};
 use crate::catalog::write_dictionary_in_portions;
 use crate::damage::{Damage, Loss};
 use crate::runs::{Runs, read_manifest};
-use crate::{Error, Result, Store};
+use crate::{Error, Hold, Result, Store};
 use baro_log::{MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name, tell_deletions};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
@@ -120,6 +120,8 @@ pub struct Settler<S: Storage = Disk> {
     foreign: bool,
     /// Runs that were found damaged when they were to be merged.
     damaged: BTreeSet<u64>,
+    /// What has been handed over to a table, as it was when the step began.
+    hold: Hold,
 }
 
 impl Settler<Disk> {
@@ -141,7 +143,8 @@ impl Settler<Disk> {
         let disk = baro_log::open_folder(path)?;
         let knowing = ManifestLock::know(&disk)?;
         let (lock, gate) = (Some(lock), Some((disk, knowing)));
-        let mut settler = Settler { store, options, pace, lock, gate, foreign: true, damaged };
+        let (foreign, hold) = (true, Hold::None);
+        let mut settler = Settler { store, options, pace, lock, gate, foreign, damaged, hold };
         settler.clean()?;
         Ok(settler)
     }
@@ -210,6 +213,7 @@ impl<S: Storage> Settler<S> {
             gate: None,
             foreign: false,
             damaged: BTreeSet::new(),
+            hold: Hold::None,
         };
         settler.clean()?;
         Ok(settler)
@@ -249,6 +253,10 @@ impl<S: Storage> Settler<S> {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
         report.damage.extend(self.store.runs.damage.iter().cloned());
+        self.hold = Hold::read(&self.store.storage, self.store.identity.store)?;
+        if let Hold::Unreadable(damage) = &self.hold {
+            report.damage.push(Damage::clone(damage));
+        }
         self.drop_old(&mut report)?;
         let taken = self.settle_log(extent, recording, &mut report)?;
         if !taken && !self.merge(&mut report)? {
@@ -326,7 +334,28 @@ impl<S: Storage> Settler<S> {
         if !self.store.is_newest(&self.store.runs.manifest)? {
             return Err(Error::ManifestChanged);
         }
+        // Whoever hands over reads the manifest only after he has said so.
+        let hold = Hold::read(&self.store.storage, self.store.identity.store)?;
+        if !self.hold.allows(&hold) {
+            return Err(Error::ManifestChanged);
+        }
         self.replace(manifest)
+    }
+
+    /// Whether a table has the samples of a run.
+    fn is_handed_over(&self, run: &RunEntry) -> bool {
+        if self.hold == Hold::None {
+            return false;
+        }
+        let store = &self.store;
+        let file = store.runs.files.iter().find(|file| file.entry.id == run.id);
+        let note = file.map_or(&[][..], |file| file.index.info().note.as_slice());
+        self.hold.has(store.identity.store, run, note)
+    }
+
+    /// Whether a run stays as it is until a table has its samples.
+    fn is_held(&self, run: &RunEntry) -> bool {
+        self.hold.holds() && !self.is_handed_over(run)
     }
 
     fn lock_manifest(&self) -> Result<Option<ManifestLock>> {
@@ -392,3 +421,6 @@ pub(crate) fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Re
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

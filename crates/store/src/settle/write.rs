@@ -8,7 +8,7 @@ use crate::delete::{bring_back, is_whole};
 use crate::merge::{Gather, Part, Portion, Wanted};
 use crate::runs::{PageAt, RunFile, RunPart};
 use crate::unsettled::TextSample;
-use crate::{Error, Result};
+use crate::{Error, Hold, Result};
 use baro_log::run_name;
 use baro_ondisk::{RunEntry, Type};
 use baro_runs::{RunInfo, RunSummary, RunWriter};
@@ -55,7 +55,7 @@ impl<S: Storage> Settler<S> {
         report.samples_read += texts.len() as u64;
         parts.retain(|part| part.pieces() > 0);
         last_of_each(&mut texts);
-        let (run, parts, back) = self.write_run(0, parts, &texts)?;
+        let (run, parts, back) = self.write_run(0, Vec::new(), parts, &texts)?;
         let undecoded = parts.into_iter().flat_map(|part| part.damage);
         let told = report.damage.len();
         report.damage.extend(undecoded);
@@ -115,7 +115,8 @@ impl<S: Storage> Settler<S> {
     /// The place in the manifest of a run that has something deleted and can be read.
     pub(super) fn deleted_in(&self) -> Option<usize> {
         let whole = |run: &&Arc<RunFile<S::File>>| {
-            run.mask.is_some() && !self.damaged.contains(&run.entry.id)
+            let id = run.entry.id;
+            run.mask.is_some() && !self.damaged.contains(&id) && !self.is_held(&run.entry)
         };
         let found = self.store.runs.files.iter().find(whole)?;
         self.store.runs.manifest.runs.iter().position(|run| *run == found.entry)
@@ -147,7 +148,13 @@ impl<S: Storage> Settler<S> {
             RunPart::new(Arc::clone(file), 0..file.index.pages().len())
         };
         let parts = files.iter().map(part).collect();
-        let (run, parts, _) = self.write_run(level, parts, &texts)?;
+        let note = match &self.hold {
+            Hold::Known(handover) if entries.iter().all(|run| self.is_handed_over(run)) => {
+                handover.note(self.store.identity.store)
+            }
+            _ => Vec::new(),
+        };
+        let (run, parts, _) = self.write_run(level, note, parts, &texts)?;
         let damage: Vec<Damage> = parts.into_iter().flat_map(|part| part.damage).collect();
         if !damage.is_empty() {
             let names = |run: &&RunEntry| damage.iter().any(|d| d.file == run_name(run.id));
@@ -168,15 +175,21 @@ impl<S: Storage> Settler<S> {
 
     /// Neighbours in the manifest that should become one run: by recording order they are
     /// neighbours in time too, but for what came late. Those that are known to be damaged stay as
-    /// they are: merging would hide what is missing.
+    /// they are: merging would hide what is missing. So do those that a table is still to get, and what it
+    /// has is merged with nothing else.
     pub(super) fn mergeable(&self) -> Option<std::ops::Range<usize>> {
         let runs = &self.store.runs.manifest.runs;
         let open: BTreeSet<u64> = self.store.runs.files.iter().map(|file| file.entry.id).collect();
-        let whole = |run: &RunEntry| open.contains(&run.id) && !self.damaged.contains(&run.id);
+        let whole = |run: &RunEntry| {
+            open.contains(&run.id) && !self.damaged.contains(&run.id) && !self.is_held(run)
+        };
         let mut end = runs.len();
         while end > 0 {
             let last = runs.get(end - 1)?;
-            let apart = |run: &RunEntry| run.level != last.level || !whole(run);
+            let handed_over = self.is_handed_over(last);
+            let apart = |run: &RunEntry| {
+                run.level != last.level || !whole(run) || self.is_handed_over(run) != handed_over
+            };
             let start = runs.get(..end)?.iter().rposition(apart).map_or(0, |at| at + 1);
             if let Some(found) = self.enough(start, runs.get(start..end)?) {
                 return Some(found);
@@ -207,11 +220,12 @@ impl<S: Storage> Settler<S> {
     fn write_run<P: Part + Send>(
         &mut self,
         level: u8,
+        note: Vec<u8>,
         parts: Vec<P>,
         texts: &[TextSample],
     ) -> Result<(RunEntry, Vec<P>, BTreeSet<u32>)> {
         let id = self.store.runs.manifest.next_run;
-        let info = RunInfo { store: self.store.identity.store, run: id, level, note: Vec::new() };
+        let info = RunInfo { store: self.store.identity.store, run: id, level, note };
         let storage = &self.store.storage;
         let mut output = Output::create(storage, Arc::clone(&self.pace))?;
         let catalog = &self.store.catalog;
