@@ -12,7 +12,13 @@ use std::fmt::Write;
 
 /// What verbs are for.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Write", &["init", "record", "import", "listen", "token", "pin", "settle", "delete", "rings"]),
+    (
+        "Write",
+        &[
+            "init", "record", "import", "listen", "token", "pin", "settle", "lake", "delete",
+            "rings",
+        ],
+    ),
     ("Read", &["query", "serve", "cat", "list", "info", "export", "du", "top"]),
     ("Repair", &["verify", "recover"]),
     ("Observe", &["trace", "explain", "blk", "watch"]),

@@ -1,3 +1,6 @@
+//! Settling beside a hand-over, on the simulated disk: nothing that began before comes in between, and what
+//! says which runs a table has is whole after any crash.
+
 use super::*;
 use crate::Handover;
 use baro_log::{Geometry, init};
