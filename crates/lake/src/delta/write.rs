@@ -38,8 +38,11 @@ impl Stats {
         self.time_us = Some((low.min(first_us), high.max(last_us)));
     }
 
-    fn text(&self) -> String {
+    fn text(&self, store: StoreId) -> String {
         let (mut low, mut high) = (Map::new(), Map::new());
+        for bound in [&mut low, &mut high] {
+            bound.insert("store".to_owned(), store.to_string().into());
+        }
         if let Some((first, last)) = &self.series {
             low.insert("series".to_owned(), first.as_str().into());
             high.insert("series".to_owned(), last.as_str().into());
@@ -123,7 +126,7 @@ pub(crate) fn added(
             "size": file.bytes,
             "modificationTime": time_ms,
             "dataChange": true,
-            "stats": file.stats.text(),
+            "stats": file.stats.text(store),
         }})
     }));
     lines(&actions)
@@ -135,16 +138,17 @@ mod tests {
 
     #[test]
     fn statistics_hold_what_was_taken_and_bounds_are_rounded_outwards() {
-        let mut stats = Stats::default();
-        assert_eq!(stats.text(), r#"{"maxValues":{},"minValues":{},"numRecords":0}"#);
+        let (mut stats, store) = (Stats::default(), StoreId([7; 16]));
         stats.take("b", 2, -1, 1_700_000_000_123_456);
         stats.take("a", 3, 0, 0);
-        let found: Value = serde_json::from_str(&stats.text()).expect("it is JSON");
+        let found: Value = serde_json::from_str(&stats.text(store)).expect("it is JSON");
+        let id = store.to_string();
+        let (first, last) = ("1969-12-31T23:59:59.999Z", "2023-11-14T22:13:20.124Z");
         assert_eq!(found["numRecords"], 5);
-        assert_eq!(found["minValues"], json!({"series": "a", "time": "1969-12-31T23:59:59.999Z"}));
-        assert_eq!(found["maxValues"], json!({"series": "b", "time": "2023-11-14T22:13:20.124Z"}));
+        assert_eq!(found["minValues"], json!({"series": "a", "store": id, "time": first}));
+        assert_eq!(found["maxValues"], json!({"series": "b", "store": id, "time": last}));
         // At the end of all times there is no later bound, so none is told.
         stats.take("c", 1, i64::MAX / 1000, i64::MAX / 1000);
-        assert!(!stats.text().contains("time"));
+        assert!(!stats.text(store).contains("time"));
     }
 }
