@@ -91,7 +91,7 @@ pub(crate) enum Command {
     /// There they are sorted and take less room; small runs become larger ones. `record` does it by
     /// itself.
     Settle(settle::Arguments),
-    /// Hand over to a Delta table
+    /// Hand over to Delta Lake
     ///
     /// What has settled goes to a table that Spark, DuckDB, Polars and others read, each sample once.
     Lake(Box<lake::Arguments>),

@@ -1,6 +1,7 @@
 //! What a table has after hand-overs, merging, dropping, deleting and kills.
 #![allow(clippy::disallowed_methods, reason = "tests")]
 
+mod beside;
 mod readers;
 
 use super::*;
