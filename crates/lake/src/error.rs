@@ -28,6 +28,8 @@ pub(crate) enum Error {
     Apart { expected: String, found: String, next: &'static str },
     /// Others have put versions into the table, again and again.
     Contended { tries: u32 },
+    /// Another process hands the store over now.
+    Beside,
     /// Another process has handed over the same runs meanwhile.
     Overtaken { last_run: u64 },
     /// What was committed is not what is read back.
@@ -48,6 +50,7 @@ impl Error {
                 | Error::Parquet(_)
                 | Error::Contended { .. }
                 | Error::Overtaken { .. }
+                | Error::Beside
         )
     }
 }
@@ -109,6 +112,10 @@ impl fmt::Display for Error {
                 f,
                 "expected a free version of the table, found each of {tries} taken by other writers; \
                  nothing was handed over, try again later"
+            ),
+            Error::Beside => f.write_str(
+                "expected nobody who hands this store over, found another process that does; only one is \
+                 needed for a store",
             ),
             Error::Overtaken { last_run } => write!(
                 f,

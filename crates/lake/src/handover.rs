@@ -1,15 +1,16 @@
 //! One hand-over, step by step:
 //!
 //! 1. The table's log is read: up to which run it has this store. A new table gets its version 0.
-//! 2. The store is held: `runs/lake` names the table. From now on runs that it has not got stay as they are.
-//! 3. The manifest is read: which runs the table has not got.
+//! 2. All runs of the store are offered: `runs/lake` names the table and the last of them. From now on those
+//!    that it has not got stay as they are.
+//! 3. The manifest, as it was then, tells which runs the table has not got.
 //! 4. Their samples are written into files, durable, which nobody sees yet.
 //! 5. One commit names the files and the last run. Of two writers one gets the version; the other reads what
 //!    has come, and tries the next one.
 //! 6. The commit is read back, and `runs/lake` raised: settling may merge and drop these runs.
 //!
-//! Whoever dies before 5 leaves files that no reader sees. Whoever dies after it leaves a `runs/lake` that
-//! is too low, which only keeps runs for longer: the next hand-over goes by the table's log.
+//! Whoever dies before 5 leaves files that no reader sees. Whoever dies after it leaves a `runs/lake` with an
+//! offer, which only keeps runs as they are for longer: the next hand-over goes by the table's log.
 //!
 //! Invariant: the table has each sample of the runs up to its `txn` exactly once. Held by
 //! `a_kill_at_every_step_loses_and_doubles_nothing`.
@@ -62,15 +63,27 @@ impl<P: Place> Lake<P> {
 
     /// Hands over what has settled.
     pub(crate) fn round(&mut self) -> Result<Done> {
+        // Who hands over at the same time may take back an offer of ours.
+        let Some(_lock) = self.store.lock_handover()? else { return Err(Error::Beside) };
         let table = self.open_table()?;
-        self.hold(table)?;
-        // Only what is seen after the store is held stays as it is.
         self.refresh()?;
-        let handover = Handover { table, below: self.below(), holds: true };
-        let waiting = self.store.waiting(&handover);
-        let Some(last_run) = waiting.iter().map(|run| run.run).max() else {
+        let (below, known) = (self.below(), self.store.handover()?);
+        check(known, table, below, self.store.next_run())?;
+        let handed = Handover { table, below, offered: below, holds: true };
+        if known != Some(handed) {
+            // What was read of the table's log may not be durable yet.
+            self.place.sync_names(LOG)?;
+        }
+        if self.store.waiting(&handed).is_empty() {
+            if known != Some(handed) {
+                self.store.put_handover(Some(&handed))?;
+            }
             return Ok(Done::default());
-        };
+        }
+        let offer = self.store.offer(&handed)?;
+        self.check_manifest()?;
+        let waiting = self.store.waiting(&offer);
+        let last_run = offer.offered.saturating_sub(1);
         let mut files = Files::new(&self.place, &self.store);
         let written = waiting.iter().try_for_each(|run| files.run(run, self.skip_damaged));
         if let Err(error) = written.and_then(|()| files.finish()) {
@@ -92,14 +105,17 @@ impl<P: Place> Lake<P> {
             }
         };
         let done = done(&waiting, &mut files, version);
-        self.log.catch_up(&self.place, &self.app)?;
-        self.store.put_handover(Some(&Handover { below: self.below(), ..handover }))?;
+        self.store.put_handover(Some(&Handover { below: offer.offered, ..offer }))?;
         Ok(done)
     }
 
     /// Sees the store anew; which runs there are must be known.
     fn refresh(&mut self) -> Result<()> {
         self.store.refresh()?;
+        self.check_manifest()
+    }
+
+    fn check_manifest(&self) -> Result<()> {
         let damage = self.store.damage_so_far();
         match damage.into_iter().find(|damage| damage.loss == Loss::Manifest) {
             Some(damage) => Err(baro_store::Error::Manifest { damage: Box::new(damage) }.into()),
@@ -130,20 +146,6 @@ impl<P: Place> Lake<P> {
         }
         Err(Error::Contended { tries: TRIES })
     }
-
-    /// Sees to it that the store keeps what the table has not got, if both know the same of each other.
-    fn hold(&mut self, table: [u8; 16]) -> Result<()> {
-        self.refresh()?;
-        let (below, known) = (self.below(), self.store.handover()?);
-        check(known, table, below, self.store.next_run())?;
-        let handover = Handover { table, below, holds: true };
-        if known != Some(handover) {
-            // What was read of the table's log may not be durable yet.
-            self.place.sync_names(LOG)?;
-            self.store.put_handover(Some(&handover))?;
-        }
-        Ok(())
-    }
 }
 
 /// Fails if a store that has `known`, and gives its next run this number, is not one of which this table has
@@ -157,6 +159,11 @@ fn check(known: Option<Handover>, table: [u8; 16], below: u64, next_run: u64) ->
         _ if below > next_run => (
             format!("a store with {}, as the table has it", runs(below)),
             format!("one whose next run is {next_run}: an older copy"),
+            "hand it over to a new table",
+        ),
+        Some(known) if known.table == table && below > known.offered => (
+            format!("a store that has offered {}, as the table has it", runs(below)),
+            format!("one that has offered {}: an older copy", runs(known.offered)),
             "hand it over to a new table",
         ),
         None if below > 0 => (

@@ -6,9 +6,9 @@
 //! table's own log says up to which number it has the runs of a store, in the action `txn`, in the same
 //! commit that adds their files. So there is one truth, and a crash leaves both or neither.
 //!
-//! **The store waits for the table.** The file `runs/lake` keeps settling from merging, rewriting or
-//! dropping what the table has not got. It is written before the first file, and raised after a commit has
-//! been read back (`baro_store::Handover`).
+//! **The store waits for the table.** The file `runs/lake` keeps settling from dropping what the table has not
+//! got, and from merging or rewriting what it is getting. It is written before the first file, and raised
+//! after a commit has been read back (`baro_store::Handover`).
 //!
 //! **It is a process of its own.** Neither the recorder nor `baro` links Parquet for it or waits for it. It
 //! may be killed at any time: what it leaves is files that no commit names, which no reader sees.

@@ -76,6 +76,7 @@ fn told(options: &Options, table: &Path, done: Handed<Done>) -> Result<bool> {
 
 /// Lets settling drop what the table has not got.
 fn release(store: &Store, options: &Options) -> Result<Outcome> {
+    let Some(_lock) = store.lock_handover()? else { return Err(Error::Beside.into()) };
     let known = match store.handover() {
         // Which table it was is not known any more, so there is nothing to be gone on with.
         Err(baro_store::Error::Handover { .. }) => {

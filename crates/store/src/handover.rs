@@ -2,18 +2,20 @@
 //! store knows of that: the file `runs/lake`, and which runs have been handed over.
 //!
 //! What is handed over is whole runs. A run counts as handed over if its number is below that in the file,
-//! or if its own note says that it was made of such runs alone. While the file holds the store, settling
-//! merges runs that were handed over only with each other, and neither merges, rewrites nor drops one that
-//! was not. So a run that somebody is handing over is not replaced by another one behind his back.
+//! or if its own note says that it was made of such runs alone. Settling merges runs that were handed over
+//! only with each other, and the others only with each other. It drops none that was not handed over.
+//!
+//! Runs that are being handed over are offered first: the file says up to which number. Until they are
+//! handed over settling does not replace them by others. After a crash nobody but the table knows whether it
+//! has got them, so they stay as they are until it has been asked.
 //!
 //! The file is written under the lock of the manifest, and settling looks at it under that lock before each
-//! manifest. So whoever hands over reads the manifest after the file is there, and no merging that began
-//! before can come in between.
+//! manifest. So no merging that began before an offer comes in after it.
 //!
-//! Invariants: the file is there whole or not at all; a run that was not handed over is in the manifest
-//! under its number until it was. Held by
+//! Invariants: the file is there whole or not at all; a run that was offered is in the manifest under its
+//! number until it was handed over, or dropped after a release. Held by
 //! `a_crash_leaves_the_handover_before_or_the_one_after` and
-//! `what_is_handed_over_from_now_on_is_not_merged_by_who_began_before` (`settle/tests.rs`).
+//! `what_is_offered_from_now_on_is_not_merged_by_who_began_before` (`settle/tests.rs`).
 
 mod read;
 
@@ -21,10 +23,10 @@ pub use read::{RunRows, RunValues, Waiting};
 
 use crate::damage::{Damage, Loss, Source};
 use crate::{Error, Result, Store};
-use baro_log::{ManifestLock, RUNS};
+use baro_log::{IDENTITY, ManifestLock, RUNS};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{RunEntry, StoreId, crc32c};
-use baro_sys::disk::Disk;
+use baro_sys::disk::{Disk, PartLock};
 use baro_sys::storage::{Access, Storage, StorageFile};
 
 /// The file; beside the manifest, and no run.
@@ -47,7 +49,9 @@ pub struct Handover {
     pub table: [u8; 16],
     /// All runs below this number have been handed over.
     pub below: u64,
-    /// Runs that have not been handed over are kept until they are.
+    /// Those below this one may have been: they stay as they are.
+    pub offered: u64,
+    /// Runs that have not been handed over are not dropped.
     pub holds: bool,
 }
 
@@ -63,6 +67,7 @@ impl Handover {
         unit.extend_from_slice(&store.0);
         unit.extend_from_slice(&self.table);
         unit.extend_from_slice(&self.below.to_le_bytes());
+        unit.extend_from_slice(&self.offered.to_le_bytes());
         unit.resize(UNIT_BYTES, 0);
         let crc = crc_of(&unit);
         if let Some(place) = unit.get_mut(CRC_AT..CRC_AT + 4) {
@@ -99,8 +104,9 @@ impl Handover {
             return Err(expected("store", &store, &of));
         }
         let [holds] = array(bytes, 10);
-        let below = u64::from_le_bytes(array(bytes, 48));
-        Ok(Handover { table: array(bytes, 32), below, holds: holds == HOLDS })
+        let number = |at| u64::from_le_bytes(array(bytes, at));
+        let (below, offered) = (number(48), number(56));
+        Ok(Handover { table: array(bytes, 32), below, offered, holds: holds == HOLDS })
     }
 
     /// What a run says of itself that was made of runs which this table has. With the store, because a
@@ -176,7 +182,7 @@ impl Hold {
         }
     }
 
-    /// Whether runs that no table has stay as they are.
+    /// Whether a run that no table has is to be kept.
     pub(crate) fn holds(&self) -> bool {
         match self {
             Hold::None => false,
@@ -185,30 +191,73 @@ impl Hold {
         }
     }
 
-    /// Whether what was decided by `self` is right by `newer` too.
-    pub(crate) fn allows(&self, newer: &Self) -> bool {
-        match (self, newer) {
-            // More has been handed over: what was allowed before is still.
-            (Hold::Known(a), Hold::Known(b)) => {
-                a.table == b.table && a.holds == b.holds && a.below <= b.below
-            }
-            (a, b) => a == b,
+    /// Whether a run that no table has is not to be replaced by another.
+    pub(crate) fn offers(&self, run: &RunEntry) -> bool {
+        match self {
+            Hold::None => false,
+            Hold::Known(found) => run.id < found.offered,
+            Hold::Unreadable(_) => true,
+        }
+    }
+
+    /// Whose notes the runs have that are written by it.
+    pub(crate) fn table(&self) -> Option<&[u8; 16]> {
+        match self {
+            Hold::Known(found) => Some(&found.table),
+            Hold::None | Hold::Unreadable(_) => None,
         }
     }
 }
 
+/// The right to hand a store over, as long as it is held.
+#[derive(Debug)]
+pub struct HandoverLock {
+    _part: PartLock,
+}
+
+/// Byte of the file `store` that is locked meanwhile.
+const HANDOVER_BYTE: u32 = 4;
+
 impl Store<Disk> {
+    /// Takes the right to hand this store over; `None` if another process has it.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn lock_handover(&self) -> Result<Option<HandoverLock>> {
+        let part = self.storage.lock_part(IDENTITY, HANDOVER_BYTE)?;
+        Ok(part.map(|part| HandoverLock { _part: part }))
+    }
+
+    /// Offers all runs that there are now, and sees the store anew: what is seen stays as it is.
+    ///
+    /// # Errors
+    /// As [`Store::put_handover`].
+    pub fn offer(&mut self, handover: &Handover) -> Result<Handover> {
+        self.check_settler()?;
+        let _lock = ManifestLock::take(&self.storage)?;
+        self.refresh()?;
+        let offered = self.runs.manifest.next_run.max(handover.below);
+        let handover = Handover { offered, ..*handover };
+        self.put_handover_in(Some(&handover))?;
+        Ok(handover)
+    }
+
+    fn check_settler(&self) -> Result<()> {
+        self.storage.create_folder(RUNS)?;
+        self.storage.sync_folder("")?;
+        match ManifestLock::is_foreign(&self.storage)? {
+            true => Err(Error::OldSettler { path: self.path.clone() }),
+            false => Ok(()),
+        }
+    }
+
     /// Puts down which table has what of this store; `None`: none has, which only a damaged file is worth.
     ///
     /// # Errors
     /// A settler of an earlier version is at work, or the operating system refuses: what was there is there
     /// still.
     pub fn put_handover(&self, handover: Option<&Handover>) -> Result<()> {
-        if ManifestLock::is_foreign(&self.storage)? {
-            return Err(Error::OldSettler { path: self.path.clone() });
-        }
-        self.storage.create_folder(RUNS)?;
-        self.storage.sync_folder("")?;
+        self.check_settler()?;
         let _lock = ManifestLock::take(&self.storage)?;
         self.put_handover_in(handover)
     }
@@ -256,11 +305,11 @@ mod tests {
     #[test]
     fn a_handover_reads_back_and_every_flipped_bit_is_found() {
         let store = StoreId([7; 16]);
-        let handover = Handover { table: [9; 16], below: 1 << 40, holds: true };
+        let handover = Handover { table: [9; 16], below: 1 << 40, offered: 1 << 41, holds: true };
         let bytes = handover.encode(store);
         assert_eq!(Handover::decode(&bytes, store), Ok(handover));
         assert!(Handover::decode(&bytes, StoreId([8; 16])).is_err());
-        for at in (0..bytes.len()).filter(|at| *at < 64 || at % 97 == 0) {
+        for at in (0..bytes.len()).filter(|at| *at < 72 || at % 97 == 0) {
             for bit in 0..8 {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= 1 << bit;

@@ -59,7 +59,7 @@ pub use delete::{Deleted, DeletedRoom, Hidden};
 pub use error::{Error, Result};
 pub use follow::Follow;
 pub(crate) use handover::Hold;
-pub use handover::{Handover, RunRows, RunValues, Waiting};
+pub use handover::{Handover, HandoverLock, RunRows, RunValues, Waiting};
 pub use index::Tail;
 pub use info::{Info, SessionInfo};
 pub use interval::{Filter, Interval, Reading};

@@ -106,6 +106,15 @@ pub struct Settled {
     pub more: bool,
 }
 
+/// What a new manifest has not any more.
+enum Changes<'a> {
+    Nothing,
+    /// Runs whose samples are gone.
+    Dropped(&'a [RunEntry]),
+    /// Runs whose samples are in another run.
+    Replaced(&'a [RunEntry]),
+}
+
 /// Moves samples from the log into runs, and small runs into larger ones, step by step. A store has one
 /// at a time.
 #[derive(Debug)]
@@ -328,34 +337,52 @@ impl<S: Storage> Settler<S> {
         Ok(())
     }
 
-    /// Writes the manifest; from its rename on it counts.
-    fn commit(&mut self, manifest: Manifest) -> Result<()> {
+    /// Writes the manifest, in which what `changes` says is gone; from its rename on it counts.
+    fn commit(&mut self, manifest: Manifest, changes: &Changes<'_>) -> Result<()> {
         let _lock = self.lock_manifest()?;
         if !self.store.is_newest(&self.store.runs.manifest)? {
             return Err(Error::ManifestChanged);
         }
-        // Whoever hands over reads the manifest only after he has said so.
+        // Whoever hands over reads the manifest only after he has offered its runs.
         let hold = Hold::read(&self.store.storage, self.store.identity.store)?;
-        if !self.hold.allows(&hold) {
+        let is_allowed = match changes {
+            Changes::Nothing => true,
+            Changes::Dropped(runs) => !runs.iter().any(|run| self.is_kept(&hold, run)),
+            Changes::Replaced(runs) => {
+                let stays = |run: &RunEntry| {
+                    let had = self.has(&self.hold, run);
+                    had == self.has(&hold, run) && (had || !hold.offers(run))
+                };
+                hold.table() == self.hold.table() && runs.iter().all(stays)
+            }
+        };
+        if !is_allowed {
             return Err(Error::ManifestChanged);
         }
         self.replace(manifest)
     }
 
     /// Whether a table has the samples of a run.
-    fn is_handed_over(&self, run: &RunEntry) -> bool {
-        if self.hold == Hold::None {
+    fn has(&self, hold: &Hold, run: &RunEntry) -> bool {
+        if *hold == Hold::None {
             return false;
         }
         let store = &self.store;
         let file = store.runs.files.iter().find(|file| file.entry.id == run.id);
         let note = file.map_or(&[][..], |file| file.index.info().note.as_slice());
-        self.hold.has(store.identity.store, run, note)
+        hold.has(store.identity.store, run, note)
     }
 
-    /// Whether a run stays as it is until a table has its samples.
-    fn is_held(&self, run: &RunEntry) -> bool {
-        self.hold.holds() && !self.is_handed_over(run)
+    /// Whether a run is not dropped before a table has its samples.
+    fn is_kept(&self, hold: &Hold, run: &RunEntry) -> bool {
+        hold.holds() && !self.has(hold, run)
+    }
+
+    /// Whether a table has the samples of a run; `None` if it may be getting them now, and the run stays
+    /// as it is.
+    fn standing(&self, run: &RunEntry) -> Option<bool> {
+        let has = self.has(&self.hold, run);
+        (has || !self.hold.offers(run)).then_some(has)
     }
 
     fn lock_manifest(&self) -> Result<Option<ManifestLock>> {

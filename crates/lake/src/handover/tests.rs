@@ -65,8 +65,8 @@ fn the_store_keeps_what_the_table_has_not_got_until_it_is_released() {
     scene.record("store", 40, 20, &mut samples);
     let nothing = RunRetention { keep_bytes: Some(0), ..RunRetention::default() };
     let done = scene.settle(2, nothing);
-    // The first has been handed over; the others are neither merged nor dropped.
-    assert_eq!((done.dropped.runs, done.merged), (1, 0));
+    // The first has been handed over. The others are not dropped, and merged with each other alone.
+    assert_eq!((done.dropped.runs, done.merged), (1, 1));
     assert_eq!(scene.hand_over(), 40 * SERIES);
     assert_eq!(newest(&scene.rows()), samples);
     scene.record("store", 60, 20, &mut samples);
@@ -74,8 +74,8 @@ fn the_store_keeps_what_the_table_has_not_got_until_it_is_released() {
     let held = store.handover().expect("readable").expect("known");
     store.put_handover(Some(&Handover { holds: false, ..held })).expect("released");
     scene.record("store", 80, 20, &mut samples);
-    // Released, they are merged: those that it has with each other, the others with each other.
-    assert_eq!(scene.settle(2, RunRetention::default()).merged, 2);
+    // What it has stays apart from what it has not also then.
+    assert_eq!(scene.settle(2, RunRetention::default()).merged, 1);
     assert_eq!(scene.hand_over(), 40 * SERIES);
     assert_eq!(newest(&scene.rows()), samples);
     assert_eq!(scene.rows().len(), samples.len());
@@ -88,10 +88,9 @@ fn a_run_that_is_written_anew_without_what_was_deleted_is_not_handed_over_again(
     scene.hand_over();
     scene.record("store", 20, 20, &mut samples);
     scene.open().delete(&[2], Interval::ALL).expect("deleted");
-    // The first is written anew; the second waits, and goes without what was deleted.
-    assert_eq!(scene.settle(100, RunRetention::default()).cleaned, 1);
+    // Both are written anew, and have the standing that they had.
+    assert_eq!(scene.settle(100, RunRetention::default()).cleaned, 2);
     assert_eq!(scene.hand_over(), 20 * (SERIES - 1));
-    assert_eq!(scene.settle(100, RunRetention::default()).cleaned, 1);
     assert_eq!(scene.hand_over(), 0);
     assert_eq!(scene.told().rows, 20 * SERIES + 20 * (SERIES - 1));
 }
@@ -151,7 +150,13 @@ struct Mortal {
     left: Arc<AtomicI64>,
     dies: Dies,
     /// What somebody else does before a version is committed, once.
-    beside: Rc<RefCell<Option<Lake<Local>>>>,
+    beside: Rc<RefCell<Option<Beside>>>,
+}
+
+#[derive(Debug)]
+enum Beside {
+    HandsOver(Box<Lake<Local>>),
+    Commits(Vec<u8>, u64),
 }
 
 fn killed() -> Error {
@@ -185,8 +190,12 @@ impl Place for Mortal {
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> Result<bool> {
-        if let Some(mut lake) = self.beside.borrow_mut().take() {
-            lake.round().expect("the other goes first");
+        match self.beside.borrow_mut().take() {
+            Some(Beside::HandsOver(mut lake)) => drop(lake.round().expect("the other goes first")),
+            Some(Beside::Commits(bytes, version)) => {
+                assert!(self.inner.put_new(&commit_name(version), &bytes).expect("it is free"));
+            }
+            None => {}
         }
         self.step(|place| place.put_new(name, bytes))
     }
@@ -273,7 +282,7 @@ fn a_kill_at_every_step_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn a_commit_of_another_goes_first_and_his_of_the_same_runs_ends_ours() {
+fn a_commit_of_another_goes_first_and_one_of_the_same_runs_ends_ours() {
     let (scene, mut samples) = (Scene::new("beside"), Samples::new());
     scene.init("other", *b"another of tests");
     scene.record("store", 0, 10, &mut samples);
@@ -282,18 +291,55 @@ fn a_commit_of_another_goes_first_and_his_of_the_same_runs_ends_ours() {
     scene.record("store", 10, 10, &mut samples);
     let mortal = || Mortal::over(&scene, i64::MAX, Dies::Before);
     let other = Store::open(&scene.folder.join("other")).expect("opened");
+    let other = lake_over(other, Local::open(&scene.table()).expect("opened"));
     let place = mortal();
-    *place.beside.borrow_mut() =
-        Some(lake_over(other, Local::open(&scene.table()).expect("opened")));
+    *place.beside.borrow_mut() = Some(Beside::HandsOver(Box::new(other)));
     assert_eq!(lake_over(scene.open(), place).round().expect("done").version, Some(3));
     scene.record("store", 20, 10, &mut samples);
+    let lock = scene.open().lock_handover().expect("asked").expect("free");
+    let error = scene.lake().round().expect_err("another hands it over");
+    assert!(matches!(error, Error::Beside), "{error}");
+    drop(lock);
+    // From another machine that lock is not seen, but the commit is.
     let place = mortal();
-    *place.beside.borrow_mut() = Some(scene.lake());
-    let error = lake_over(scene.open(), place).round().expect_err("overtaken");
+    let store = scene.open();
+    let (app, id) = (format!("barograph/{}", store.identity().store), store.identity().store);
+    *place.beside.borrow_mut() = Some(Beside::Commits(added(&app, 2, &[], id, 0), 4));
+    let error = lake_over(store, place).round().expect_err("overtaken");
     assert!(matches!(error, Error::Overtaken { .. }), "{error}");
-    assert_eq!(scene.told().rows, 60 * SERIES);
+    assert_eq!(scene.told().rows, 50 * SERIES);
     // What it had written is gone again.
     let names = Local::open(&scene.table()).expect("opened").names("").expect("listed");
     let files = names.iter().filter(|name| name.ends_with(".parquet")).count();
     assert_eq!(files, scene.told().files.len());
+}
+
+#[test]
+fn what_was_offered_to_a_table_stays_as_it_is_until_the_table_was_asked() {
+    let (scene, mut samples) = (Scene::new("offered"), Samples::new());
+    for from in [0, 10] {
+        scene.record("store", from, 10, &mut samples);
+    }
+    // Killed with its last operation: the commit is there, and nobody was told.
+    let count = |scene: &Scene| {
+        let place = Mortal::over(scene, i64::MAX, Dies::After);
+        let left = Arc::clone(&place.left);
+        lake_over(scene.open(), place).round().expect("done");
+        i64::MAX - left.load(Ordering::Relaxed)
+    };
+    let operations = count(&scene.copy("offered-once"));
+    let place = Mortal::over(&scene, operations, Dies::After);
+    lake_over(scene.open(), place).round().expect_err("killed");
+    assert_eq!(scene.told().rows, 20 * SERIES);
+    for from in [20, 30] {
+        scene.record("store", from, 10, &mut samples);
+    }
+    // Those that came later are merged, those that were offered are not; nothing is dropped.
+    let nothing = RunRetention { keep_bytes: Some(0), ..RunRetention::default() };
+    let done = scene.settle(2, nothing);
+    assert_eq!((done.dropped.runs, done.merged), (0, 1));
+    assert_eq!(scene.hand_over(), 20 * SERIES);
+    assert_eq!(scene.settle(2, RunRetention::default()).merged, 2);
+    assert_eq!(scene.hand_over(), 0);
+    assert_eq!((scene.rows().len(), newest(&scene.rows())), (samples.len(), samples));
 }

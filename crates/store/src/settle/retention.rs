@@ -1,6 +1,6 @@
 //! What is kept of the runs: dropped whole, the oldest first, by the time of their newest sample.
 
-use super::{Settled, Settler};
+use super::{Changes, Settled, Settler};
 use crate::Result;
 use baro_ondisk::RunEntry;
 use baro_sys::clock;
@@ -70,14 +70,15 @@ impl<S: Storage> Settler<S> {
         let free_bytes = self.store.storage.available_bytes()?;
         let mut manifest = self.store.runs.manifest.clone();
         let drop = {
-            let (retention, held) = (self.options.retention, |run: &RunEntry| self.is_held(run));
+            let (retention, held) =
+                (self.options.retention, |run: &RunEntry| self.is_kept(&self.hold, run));
             retention.drop(&manifest.runs, held, free_bytes, clock::realtime_ns())
         };
         if drop.is_empty() {
             return Ok(());
         }
         manifest.runs.retain(|run| !drop.contains(run));
-        self.commit(manifest)?;
+        self.commit(manifest, &Changes::Dropped(&drop))?;
         self.remove(&drop)?;
         for run in drop {
             report.dropped.runs += 1;

@@ -24,41 +24,69 @@ fn open(disk: &SimDisk) -> Store<SimDisk> {
     Store::open_in(disk.clone(), Path::new(PATH), Access::Read).expect("opened")
 }
 
+fn replaced(runs: &[RunEntry]) -> Changes<'_> {
+    Changes::Replaced(runs)
+}
+
+fn dropped(runs: &[RunEntry]) -> Changes<'_> {
+    Changes::Dropped(runs)
+}
+
+/// Whether a manifest without this run is written.
+fn is_done(
+    settler: &mut Settler<SimDisk>,
+    changes: fn(&[RunEntry]) -> Changes<'_>,
+    id: u64,
+) -> bool {
+    let manifest = settler.store.runs.manifest.clone();
+    match settler.commit(manifest, &changes(&[RunEntry { id, ..RunEntry::default() }])) {
+        Ok(()) => true,
+        Err(Error::ManifestChanged) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
 #[test]
-fn what_is_handed_over_from_now_on_is_not_merged_by_who_began_before() {
+fn what_is_offered_from_now_on_is_not_merged_by_who_began_before() {
     let disk = disk();
     let mut settler = Settler::over(open(&disk), SettleOptions::default()).expect("opened");
-    let manifest = settler.store.runs.manifest.clone();
-    let handover = Handover { table: [1; 16], below: 5, holds: true };
-    let put = |handover: Option<&Handover>| open(&disk).put_handover_in(handover).expect("written");
-    let is_refused =
-        |done: Result<()>| matches!(done.expect_err("a hand-over began"), Error::ManifestChanged);
-    put(Some(&handover));
-    assert!(is_refused(settler.commit(manifest.clone())));
-    // A step begins anew, and knows it. That more was handed over since is no reason.
-    settler.step_with(Extent::All, false).expect("done");
-    put(Some(&Handover { below: 6, ..handover }));
-    settler.commit(manifest.clone()).expect("allowed");
-    for other in [
-        Handover { table: [2; 16], ..handover },
-        Handover { holds: false, ..handover },
-        Handover { below: 4, ..handover },
-    ] {
-        let manifest = settler.store.runs.manifest.clone();
-        put(Some(&other));
-        assert!(is_refused(settler.commit(manifest.clone())), "{other:?}");
-        put(Some(&handover));
-        settler.commit(manifest).expect("allowed");
-    }
-    put(None);
-    let manifest = settler.store.runs.manifest.clone();
-    assert!(is_refused(settler.commit(manifest)));
+    let put = |handover: Handover| open(&disk).put_handover_in(Some(&handover)).expect("written");
+    let again = |settler: &mut Settler<SimDisk>| {
+        settler.step_with(Extent::All, false).expect("done");
+    };
+    assert!(is_done(&mut settler, replaced, 5));
+    // An offer comes while it merges: it begins anew, and knows it. The log is settled meanwhile.
+    let offer = Handover { table: [1; 16], below: 3, offered: 6, holds: true };
+    put(offer);
+    assert!(!is_done(&mut settler, replaced, 5));
+    assert!(!is_done(&mut settler, replaced, 6));
+    assert!(is_done(&mut settler, |_| Changes::Nothing, 5));
+    again(&mut settler);
+    let free =
+        |settler: &Settler<SimDisk>, id| settler.standing(&RunEntry { id, ..RunEntry::default() });
+    assert_eq!([2, 3, 5, 6].map(|id| free(&settler, id)), [Some(true), None, None, Some(false)]);
+    assert!(!is_done(&mut settler, replaced, 5));
+    assert!(is_done(&mut settler, replaced, 6) && is_done(&mut settler, replaced, 2));
+    assert!(!is_done(&mut settler, dropped, 6) && is_done(&mut settler, dropped, 2));
+    // It is taken: what was merged as not handed over would be handed over again.
+    put(Handover { below: 7, offered: 7, ..offer });
+    assert!(!is_done(&mut settler, replaced, 6));
+    assert!(is_done(&mut settler, dropped, 6));
+    again(&mut settler);
+    assert!(is_done(&mut settler, replaced, 6));
+    // What is merged has the note of another table.
+    put(Handover { table: [2; 16], below: 7, offered: 7, ..offer });
+    assert!(!is_done(&mut settler, replaced, 6));
+    again(&mut settler);
+    put(Handover { table: [2; 16], below: 7, offered: 7, holds: false });
+    assert!(is_done(&mut settler, dropped, 9));
+    assert!(is_done(&mut settler, replaced, 9));
 }
 
 #[test]
 fn a_crash_leaves_the_handover_before_or_the_one_after() {
     let disk = disk();
-    let before = Handover { table: [1; 16], below: 5, holds: true };
+    let before = Handover { table: [1; 16], below: 5, offered: 9, holds: true };
     let after = Handover { below: 9, ..before };
     open(&disk).put_handover_in(Some(&before)).expect("written");
     let mut rng = Rng::new(1);
@@ -86,7 +114,7 @@ fn a_crash_leaves_the_handover_before_or_the_one_after() {
 #[test]
 fn a_damaged_handover_is_told_and_keeps_all_runs() {
     let disk = disk();
-    let handover = Handover { table: [1; 16], below: 5, holds: false };
+    let handover = Handover { table: [1; 16], below: 5, offered: 5, holds: false };
     open(&disk).put_handover_in(Some(&handover)).expect("written");
     assert!(disk.flip("runs/lake", 48, 1));
     let error = open(&disk).handover().expect_err("damaged").to_string();
@@ -94,5 +122,6 @@ fn a_damaged_handover_is_told_and_keeps_all_runs() {
     let mut settler = Settler::over(open(&disk), SettleOptions::default()).expect("opened");
     let done = settler.step_with(Extent::All, false).expect("done");
     assert!(done.damage.iter().any(|damage| damage.file == "runs/lake"), "{done:?}");
-    assert!(settler.is_held(&RunEntry::default()));
+    let run = RunEntry::default();
+    assert!(settler.standing(&run).is_none() && settler.is_kept(&settler.hold, &run));
 }

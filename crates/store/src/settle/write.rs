@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, take};
 use super::output::Output;
-use super::{Extent, Settled, Settler};
+use super::{Changes, Extent, Settled, Settler};
 use crate::damage::Damage;
 use crate::delete::{bring_back, is_whole};
 use crate::merge::{Gather, Part, Portion, Wanted};
@@ -47,7 +47,7 @@ impl<S: Storage> Settler<S> {
                 let mut manifest = self.store.runs.manifest.clone();
                 manifest.settled = settled;
                 manifest.lost_blocks = manifest.lost_blocks.saturating_add(lost_blocks);
-                self.commit(manifest)?;
+                self.commit(manifest, &Changes::Nothing)?;
             }
             return Ok(false);
         }
@@ -68,7 +68,7 @@ impl<S: Storage> Settler<S> {
             manifest.runs.push(run);
         }
         bring_back(&mut manifest.deletions, &back);
-        self.commit(manifest)?;
+        self.commit(manifest, &Changes::Nothing)?;
         if run.samples == 0 {
             // All of it had been deleted.
             self.remove(&[run])?;
@@ -107,7 +107,7 @@ impl<S: Storage> Settler<S> {
         let needed = self.store.needed_deletions();
         if needed.len() < manifest.deletions.len() {
             manifest.deletions = needed;
-            self.commit(manifest)?;
+            self.commit(manifest, &Changes::Nothing)?;
         }
         Ok(())
     }
@@ -116,7 +116,8 @@ impl<S: Storage> Settler<S> {
     pub(super) fn deleted_in(&self) -> Option<usize> {
         let whole = |run: &&Arc<RunFile<S::File>>| {
             let id = run.entry.id;
-            run.mask.is_some() && !self.damaged.contains(&id) && !self.is_held(&run.entry)
+            let is_free = self.standing(&run.entry).is_some();
+            run.mask.is_some() && !self.damaged.contains(&id) && is_free
         };
         let found = self.store.runs.files.iter().find(whole)?;
         self.store.runs.manifest.runs.iter().position(|run| *run == found.entry)
@@ -149,7 +150,7 @@ impl<S: Storage> Settler<S> {
         };
         let parts = files.iter().map(part).collect();
         let note = match &self.hold {
-            Hold::Known(handover) if entries.iter().all(|run| self.is_handed_over(run)) => {
+            Hold::Known(handover) if entries.iter().all(|run| self.standing(run) == Some(true)) => {
                 handover.note(self.store.identity.store)
             }
             _ => Vec::new(),
@@ -165,7 +166,7 @@ impl<S: Storage> Settler<S> {
         let mut manifest = self.store.runs.manifest.clone();
         manifest.next_run = run.id + 1;
         manifest.runs.splice(range, (run.samples > 0).then_some(run));
-        self.commit(manifest)?;
+        self.commit(manifest, &Changes::Replaced(&entries))?;
         self.remove(&entries)?;
         if run.samples == 0 {
             self.remove(&[run])?;
@@ -175,20 +176,19 @@ impl<S: Storage> Settler<S> {
 
     /// Neighbours in the manifest that should become one run: by recording order they are
     /// neighbours in time too, but for what came late. Those that are known to be damaged stay as
-    /// they are: merging would hide what is missing. So do those that a table is still to get, and what it
-    /// has is merged with nothing else.
+    /// they are: merging would hide what is missing. So do those that a table is getting, and what it has is
+    /// merged with nothing else.
     pub(super) fn mergeable(&self) -> Option<std::ops::Range<usize>> {
         let runs = &self.store.runs.manifest.runs;
         let open: BTreeSet<u64> = self.store.runs.files.iter().map(|file| file.entry.id).collect();
-        let whole = |run: &RunEntry| {
-            open.contains(&run.id) && !self.damaged.contains(&run.id) && !self.is_held(run)
-        };
+        let whole = |run: &RunEntry| open.contains(&run.id) && !self.damaged.contains(&run.id);
         let mut end = runs.len();
         while end > 0 {
             let last = runs.get(end - 1)?;
-            let handed_over = self.is_handed_over(last);
+            let standing = self.standing(last);
             let apart = |run: &RunEntry| {
-                run.level != last.level || !whole(run) || self.is_handed_over(run) != handed_over
+                let alike = standing.is_some() && self.standing(run) == standing;
+                run.level != last.level || !whole(run) || !alike
             };
             let start = runs.get(..end)?.iter().rposition(apart).map_or(0, |at| at + 1);
             if let Some(found) = self.enough(start, runs.get(start..end)?) {
