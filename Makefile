@@ -10,12 +10,12 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 release: ## build baro, its listener, baro-lab and the interposer (four minutes)
-	@$(BUILD) build --release -p baro-cli -p baro-listen -p baro-lab -p baro-preload
+	@$(BUILD) build --release -p baro-cli -p baro-lake -p baro-listen -p baro-lab -p baro-preload
 	@$(BUILD) build --release -p baro-serve
 
 install: ## build and install baro below PREFIX=/usr/local, with man pages and completions (DESTDIR before it)
 	@[ -n "$${SUDO_USER:-}" ] && [ -x "$${CARGO_TARGET_DIR:-target}/release/baro" ] || \
-		{ $(BUILD) build --release -p baro-cli -p baro-listen -p baro-preload && $(BUILD) build --release -p baro-serve; }
+		{ $(BUILD) build --release -p baro-cli -p baro-lake -p baro-listen -p baro-preload && $(BUILD) build --release -p baro-serve; }
 	@PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install.sh "$${CARGO_TARGET_DIR:-$$PWD/target}/release"
 
 wheel: ## the Python package, in target/wheels (five minutes)

@@ -18,6 +18,9 @@ put() { # MODE FROM TO
 }
 
 put 755 "$programs/baro" "$prefix/bin/baro"
+if [ -e "$programs/baro-lake" ]; then
+    put 755 "$programs/baro-lake" "$prefix/lib/barograph/baro-lake"
+fi
 if [ -e "$programs/baro-listen" ]; then
     put 755 "$programs/baro-listen" "$prefix/lib/barograph/baro-listen"
 fi

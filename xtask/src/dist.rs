@@ -1,5 +1,5 @@
 //! `cargo xtask dist`: the programs as they are handed out, built slowly and once: `baro`,
-//! `baro-listen`, `baro-serve`, `baro-lab` and the interposer, stripped, each with its debug information
+//! `baro-lake`, `baro-listen`, `baro-serve`, `baro-lab` and the interposer, stripped, each with its debug information
 //! beside it in `NAME.debug`, where debuggers and `addr2line` find it by the link in the program.
 
 use crate::ci::{Outcome, plain};
@@ -9,11 +9,12 @@ use std::path::PathBuf;
 
 /// The second by itself: its parser asks for all of `regex`, which would be in `baro` too.
 const BUILDS: [&str; 2] = [
-    "cargo build --profile dist --locked -p baro-cli -p baro-listen -p baro-lab -p baro-preload",
+    "cargo build --profile dist --locked -p baro-cli -p baro-lake -p baro-listen -p baro-lab -p baro-preload",
     "cargo build --profile dist --locked -p baro-serve",
 ];
 
-const FILES: &[&str] = &["baro", "baro-listen", "baro-serve", "baro-lab", "libbaro_preload.so"];
+const FILES: &[&str] =
+    &["baro", "baro-lake", "baro-listen", "baro-serve", "baro-lab", "libbaro_preload.so"];
 
 /// What `baro` may weigh, stripped.
 const BARO_BYTES_MAX: u64 = 19_000_000;

@@ -15,6 +15,7 @@ pub(crate) mod help;
 mod import;
 mod info;
 mod init;
+mod lake;
 mod list;
 mod listen;
 mod making;
@@ -91,6 +92,10 @@ pub(crate) enum Command {
     /// There they are sorted and take less room; small runs become larger ones. `record` does it by
     /// itself.
     Settle(settle::Arguments),
+    /// Hand over to Delta Lake
+    ///
+    /// What has settled goes to a table that Spark, DuckDB, Polars and others read, each sample once.
+    Lake(Box<lake::Arguments>),
     /// List and clear old rings
     ///
     /// Shared memory that recorders and other programs have left.
@@ -198,6 +203,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Import(arguments) => import::run(&arguments),
         Command::Delete(arguments) => delete::run(&arguments),
         Command::Settle(arguments) => settle::run(&arguments),
+        Command::Lake(arguments) => lake::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),

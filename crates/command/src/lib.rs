@@ -8,6 +8,7 @@
 
 pub mod failure;
 mod format;
+pub mod lake;
 mod lines;
 pub mod listen;
 pub mod serve;

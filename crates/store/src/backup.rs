@@ -164,7 +164,7 @@ fn wanted<S: Storage>(store: &Store<S>, options: &BackupOptions) -> Result<Manif
     }
     let mut manifest = store.runs.manifest.clone();
     let retention = RunRetention { keep_ns: options.keep_ns, ..RunRetention::default() };
-    let old = retention.drop(&manifest.runs, None, clock::realtime_ns());
+    let old = retention.drop(&manifest.runs, |_| false, None, clock::realtime_ns());
     manifest.runs.retain(|run| !old.contains(run));
     Ok(manifest)
 }

@@ -24,6 +24,8 @@ pub enum Loss {
     Unsettled(u64),
     /// A pin: what it keeps may be recycled.
     Pin,
+    /// What has been handed over to a table: runs are neither merged nor dropped meanwhile.
+    Handover,
     /// The identity: everything else may still be readable.
     Identity,
     /// A segment file; what it held shows as missing blocks if anything later was durable.
@@ -113,6 +115,10 @@ impl Damage {
             Loss::Unsettled(_) => {
                 "none; this stays told, since those samples are not there any more"
             }
+            Loss::Handover => {
+                "release the store, so that runs are merged again (baro lake STORE --release), and hand \
+                 it over to a new table"
+            }
             Loss::Pin => "pin the window again (baro pin), then remove the file",
             Loss::Identity => "copy what is readable into a new store: baro recover STORE NEW",
             _ => {
@@ -159,6 +165,7 @@ impl fmt::Display for Damage {
                 write!(f, "; {count} blocks were damaged when they were settled: in no run")?;
                 Ok(())
             }
+            Loss::Handover => f.write_str("; which runs a table has is not known"),
             Loss::Pin => f.write_str("; what it keeps may be recycled"),
             Loss::Manifest => f.write_str("; the samples of the runs are not read"),
             Loss::Declarations => f.write_str("; declarations may be missing"),

@@ -61,6 +61,11 @@ pub enum Error {
         /// What is wrong with it.
         damage: Box<crate::Damage>,
     },
+    /// What says which runs a table has is not readable, so nothing is handed over.
+    Handover {
+        /// What is wrong with it.
+        damage: Box<crate::Damage>,
+    },
     /// Settling was ended: everything is as before the step.
     Ended,
     /// An earlier version of Barograph, which knows no deletions, settles the store.
@@ -218,6 +223,9 @@ impl fmt::Display for Error {
                 "{damage}; nothing is settled before it is readable: see baro verify and baro \
                  recover"
             ),
+            Error::Handover { damage } => {
+                write!(f, "{damage}; {}", damage.next_step())
+            }
             Error::Ended => f.write_str("settling was ended before it was done; nothing is lost"),
             Error::OldSettler { path } => write!(
                 f,
@@ -225,18 +233,8 @@ impl fmt::Display for Error {
                  earlier version of baro; end it first",
                 path.display()
             ),
-            Error::BackupOfDamaged { path, damage } => write!(
-                f,
-                "{damage}; {} has what was whole at the last backup, and stays as it is: see baro \
-                 recover, or make another backup in another folder",
-                path.display()
-            ),
-            Error::NotABackup { path, why } => write!(
-                f,
-                "{}: expected an empty folder or a backup of this store, found that {why}; nothing \
-                 was written: name another folder",
-                path.display()
-            ),
+            Error::BackupOfDamaged { path, damage } => of_damaged(f, path, damage),
+            Error::NotABackup { path, why } => no_backup(f, path, why),
             Error::ManifestChanged => f.write_str(
                 "runs/manifest: expected it as it was read, found it replaced meanwhile by who \
                  settles or deletes; nothing was changed: try again",
@@ -261,6 +259,28 @@ impl fmt::Display for Error {
             Error::Format(error) => error.fmt(f),
         }
     }
+}
+
+fn of_damaged(
+    f: &mut fmt::Formatter<'_>,
+    path: &std::path::Path,
+    damage: &crate::Damage,
+) -> fmt::Result {
+    write!(
+        f,
+        "{damage}; {} has what was whole at the last backup, and stays as it is: see baro recover, or \
+         make another backup in another folder",
+        path.display()
+    )
+}
+
+fn no_backup(f: &mut fmt::Formatter<'_>, path: &std::path::Path, why: &str) -> fmt::Result {
+    write!(
+        f,
+        "{}: expected an empty folder or a backup of this store, found that {why}; nothing was \
+         written: name another folder",
+        path.display()
+    )
 }
 
 impl std::error::Error for Error {

@@ -24,7 +24,7 @@ pub use thread::{Settling, SettlingOptions, SettlingState, SettlingStatus};
 use crate::catalog::write_dictionary_in_portions;
 use crate::damage::{Damage, Loss};
 use crate::runs::{Runs, read_manifest};
-use crate::{Error, Result, Store};
+use crate::{Error, Hold, Result, Store};
 use baro_log::{MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name, tell_deletions};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
@@ -106,6 +106,15 @@ pub struct Settled {
     pub more: bool,
 }
 
+/// What a new manifest has not any more.
+enum Changes<'a> {
+    Nothing,
+    /// Runs whose samples are gone.
+    Dropped(&'a [RunEntry]),
+    /// Runs whose samples are in another run.
+    Replaced(&'a [RunEntry]),
+}
+
 /// Moves samples from the log into runs, and small runs into larger ones, step by step. A store has one
 /// at a time.
 #[derive(Debug)]
@@ -120,6 +129,8 @@ pub struct Settler<S: Storage = Disk> {
     foreign: bool,
     /// Runs that were found damaged when they were to be merged.
     damaged: BTreeSet<u64>,
+    /// What has been handed over to a table, as it was when the step began.
+    hold: Hold,
 }
 
 impl Settler<Disk> {
@@ -141,7 +152,8 @@ impl Settler<Disk> {
         let disk = baro_log::open_folder(path)?;
         let knowing = ManifestLock::know(&disk)?;
         let (lock, gate) = (Some(lock), Some((disk, knowing)));
-        let mut settler = Settler { store, options, pace, lock, gate, foreign: true, damaged };
+        let (foreign, hold) = (true, Hold::None);
+        let mut settler = Settler { store, options, pace, lock, gate, foreign, damaged, hold };
         settler.clean()?;
         Ok(settler)
     }
@@ -210,6 +222,7 @@ impl<S: Storage> Settler<S> {
             gate: None,
             foreign: false,
             damaged: BTreeSet::new(),
+            hold: Hold::None,
         };
         settler.clean()?;
         Ok(settler)
@@ -249,6 +262,10 @@ impl<S: Storage> Settler<S> {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
         report.damage.extend(self.store.runs.damage.iter().cloned());
+        self.hold = Hold::read(&self.store.storage, self.store.identity.store)?;
+        if let Hold::Unreadable(damage) = &self.hold {
+            report.damage.push(Damage::clone(damage));
+        }
         self.drop_old(&mut report)?;
         let taken = self.settle_log(extent, recording, &mut report)?;
         if !taken && !self.merge(&mut report)? {
@@ -320,13 +337,52 @@ impl<S: Storage> Settler<S> {
         Ok(())
     }
 
-    /// Writes the manifest; from its rename on it counts.
-    fn commit(&mut self, manifest: Manifest) -> Result<()> {
+    /// Writes the manifest, in which what `changes` says is gone; from its rename on it counts.
+    fn commit(&mut self, manifest: Manifest, changes: &Changes<'_>) -> Result<()> {
         let _lock = self.lock_manifest()?;
         if !self.store.is_newest(&self.store.runs.manifest)? {
             return Err(Error::ManifestChanged);
         }
+        // Whoever hands over reads the manifest only after he has offered its runs.
+        let hold = Hold::read(&self.store.storage, self.store.identity.store)?;
+        let is_allowed = match changes {
+            Changes::Nothing => true,
+            Changes::Dropped(runs) => !runs.iter().any(|run| self.is_kept(&hold, run)),
+            Changes::Replaced(runs) => {
+                let stays = |run: &RunEntry| {
+                    let had = self.has(&self.hold, run);
+                    had == self.has(&hold, run) && (had || !hold.offers(run))
+                };
+                hold.table() == self.hold.table() && runs.iter().all(stays)
+            }
+        };
+        if !is_allowed {
+            return Err(Error::ManifestChanged);
+        }
         self.replace(manifest)
+    }
+
+    /// Whether a table has the samples of a run.
+    fn has(&self, hold: &Hold, run: &RunEntry) -> bool {
+        if *hold == Hold::None {
+            return false;
+        }
+        let store = &self.store;
+        let file = store.runs.files.iter().find(|file| file.entry.id == run.id);
+        let note = file.map_or(&[][..], |file| file.index.info().note.as_slice());
+        hold.has(store.identity.store, run, note)
+    }
+
+    /// Whether a run is not dropped before a table has its samples.
+    fn is_kept(&self, hold: &Hold, run: &RunEntry) -> bool {
+        hold.holds() && !self.has(hold, run)
+    }
+
+    /// Whether a table has the samples of a run; `None` if it may be getting them now, and the run stays
+    /// as it is.
+    fn standing(&self, run: &RunEntry) -> Option<bool> {
+        let has = self.has(&self.hold, run);
+        (has || !self.hold.offers(run)).then_some(has)
     }
 
     fn lock_manifest(&self) -> Result<Option<ManifestLock>> {
@@ -392,3 +448,6 @@ pub(crate) fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Re
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What is handed out.
-pub(crate) const PROGRAMS: [&str; 4] = ["baro-cli", "baro-listen", "baro-serve", "baro-preload"];
+pub(crate) const PROGRAMS: [&str; 5] =
+    ["baro-cli", "baro-lake", "baro-listen", "baro-serve", "baro-preload"];
 
 /// How names of files begin that hold a licence or a notice.
 const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE", "COPYRIGHT"];

@@ -54,7 +54,7 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
     let binary = read(program)?;
     put(&stage.join("usr/bin/baro"), &binary, 0o755)?;
     // Started by baro, by hand or not at all.
-    for name in ["baro-listen", "baro-serve"] {
+    for name in ["baro-lake", "baro-listen", "baro-serve"] {
         let file = stage.join("usr/lib/barograph").join(name);
         put(&file, &read(&program.with_file_name(name))?, 0o755)?;
     }

@@ -74,7 +74,14 @@ pub(super) const STEPS: &[Step] = &[
         name: "dist",
         what: "the build that is handed out, and the size of baro",
         seconds: 420,
-        packages: &["baro-cli", "baro-listen", "baro-serve", "baro-lab", "baro-preload"],
+        packages: &[
+            "baro-cli",
+            "baro-lake",
+            "baro-listen",
+            "baro-serve",
+            "baro-lab",
+            "baro-preload",
+        ],
         paths: &["xtask/src/dist.rs"],
         run: dist::step,
     },
@@ -83,7 +90,14 @@ pub(super) const STEPS: &[Step] = &[
         what: "the package in a clean Debian",
         // Of which 90 are its own, where `dist` has built what is packed.
         seconds: 510,
-        packages: &["baro-cli", "baro-listen", "baro-serve", "baro-lab", "baro-preload"],
+        packages: &[
+            "baro-cli",
+            "baro-lake",
+            "baro-listen",
+            "baro-serve",
+            "baro-lab",
+            "baro-preload",
+        ],
         paths: &[
             "packaging",
             "LICENSE-MIT",

@@ -97,6 +97,17 @@ const TABLE: &[Row] = &[
           in_house: &["baro-ondisk", "baro-sys", "baro-store", "baro-net", "baro-promql", "baro-command"],
           in_house_tests: &["barograph"],
           third_party: &[("clap", "parser and help from one definition"), JSON] },
+    // A process of its own that reads a store and writes a table.
+    Row { package: "baro-lake",
+          in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store", "baro-command"],
+          in_house_tests: &["baro-log", "baro-recorder"],
+          third_party: &[("arrow-array", "rows as Parquet takes them"),
+                         ("arrow-buffer", "where the labels of each row begin, for that crate"),
+                         ("arrow-schema", "types of these columns"),
+                         ("clap", "parser and help from one definition"),
+                         ("parquet", "writes the files of a table; of the compressions only Snappy, which is \
+                                      Rust"), JSON,
+                         ("serde", "of the log of a table the few fields that matter, without the rest in memory")] },
     Row { package: "baro-export", in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store"],
           in_house_tests: &["baro-log", "baro-recorder"],
           third_party: &[("arrow-array", "columns as Arrow and Parquet take and give them"),

@@ -15,15 +15,15 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Write",
         &[
-            "init", "record", "import", "listen", "token", "pin", "settle", "delete", "backup",
-            "rings",
+            "init", "record", "import", "listen", "token", "pin", "settle", "lake", "delete",
+            "backup",
         ],
     ),
     ("Read", &["query", "serve", "cat", "list", "info", "export", "du", "top"]),
     ("Repair", &["verify", "recover"]),
     ("Observe", &["trace", "explain", "blk", "watch"]),
-    ("Machine", &["tune", "share"]),
-    ("Try", &["plan", "demo", "bench"]),
+    ("Machine", &["tune", "share", "rings", "plan"]),
+    ("Try", &["demo", "bench"]),
 ];
 /// For a verb that nobody has put into a group.
 const NO_GROUP: &str = "More";

@@ -1,6 +1,6 @@
 //! What is kept of the runs: dropped whole, the oldest first, by the time of their newest sample.
 
-use super::{Settled, Settler};
+use super::{Changes, Settled, Settler};
 use crate::Result;
 use baro_ondisk::RunEntry;
 use baro_sys::clock;
@@ -31,10 +31,12 @@ pub struct Dropped {
 }
 
 impl RunRetention {
-    /// Which of the runs are dropped, the oldest first; `free_bytes` is what the file system has.
+    /// Which of the runs are dropped, the oldest first, but for those that are `held`; `free_bytes` is
+    /// what the file system has.
     pub(crate) fn drop(
         &self,
         runs: &[RunEntry],
+        held: impl Fn(&RunEntry) -> bool,
         free_bytes: Option<u64>,
         now_ns: i64,
     ) -> Vec<RunEntry> {
@@ -51,6 +53,9 @@ impl RunRetention {
             if !old && !large && free_bytes >= self.min_free_bytes {
                 break;
             }
+            if held(&run) {
+                continue;
+            }
             bytes -= run.bytes;
             free_bytes = free_bytes.saturating_add(run.bytes);
             drop.push(run);
@@ -64,12 +69,16 @@ impl<S: Storage> Settler<S> {
     pub(super) fn drop_old(&mut self, report: &mut Settled) -> Result<()> {
         let free_bytes = self.store.storage.available_bytes()?;
         let mut manifest = self.store.runs.manifest.clone();
-        let drop = self.options.retention.drop(&manifest.runs, free_bytes, clock::realtime_ns());
+        let drop = {
+            let (retention, held) =
+                (self.options.retention, |run: &RunEntry| self.is_kept(&self.hold, run));
+            retention.drop(&manifest.runs, held, free_bytes, clock::realtime_ns())
+        };
         if drop.is_empty() {
             return Ok(());
         }
         manifest.runs.retain(|run| !drop.contains(run));
-        self.commit(manifest)?;
+        self.commit(manifest, &Changes::Dropped(&drop))?;
         self.remove(&drop)?;
         for run in drop {
             report.dropped.runs += 1;
@@ -97,7 +106,7 @@ mod tests {
     }
 
     fn dropped(retention: RunRetention, free_bytes: Option<u64>) -> Vec<u64> {
-        retention.drop(&runs(), free_bytes, i64::MAX).iter().map(|run| run.id).collect()
+        retention.drop(&runs(), |_| false, free_bytes, i64::MAX).iter().map(|run| run.id).collect()
     }
 
     #[test]
@@ -118,14 +127,14 @@ mod tests {
         let mut all = runs();
         all.push(RunEntry { id: 9, time_max_ns: i64::MAX, ..all[0] });
         let dropped = |now_ns| -> Vec<u64> {
-            keep.drop(&all, None, now_ns).iter().map(|run| run.id).collect()
+            keep.drop(&all, |_| false, None, now_ns).iter().map(|run| run.id).collect()
         };
         assert_eq!(dropped(3000), [0]);
         // A clock before the samples keeps more; one behind all of them, and such a sample, is what
         // nothing can be measured against.
         assert!(dropped(0).is_empty());
         assert_eq!(dropped(i64::MAX), [0, 1, 2, 3]);
-        let future = keep.drop(&runs(), None, i64::MAX);
+        let future = keep.drop(&runs(), |_| false, None, i64::MAX);
         assert_eq!(future.iter().map(|run| run.id).collect::<Vec<_>>(), [0]);
     }
 }

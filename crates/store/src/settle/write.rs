@@ -2,13 +2,13 @@
 
 use super::batch::{Batch, take};
 use super::output::Output;
-use super::{Extent, Settled, Settler};
+use super::{Changes, Extent, Settled, Settler};
 use crate::damage::Damage;
 use crate::delete::{bring_back, is_whole};
 use crate::merge::{Gather, Part, Portion, Wanted};
 use crate::runs::{PageAt, RunFile, RunPart};
 use crate::unsettled::TextSample;
-use crate::{Error, Result};
+use crate::{Error, Hold, Result};
 use baro_log::run_name;
 use baro_ondisk::{RunEntry, Type};
 use baro_runs::{RunInfo, RunSummary, RunWriter};
@@ -48,7 +48,7 @@ impl<S: Storage> Settler<S> {
                 let mut manifest = self.store.runs.manifest.clone();
                 manifest.settled = settled;
                 manifest.lost_blocks = manifest.lost_blocks.saturating_add(lost_blocks);
-                self.commit(manifest)?;
+                self.commit(manifest, &Changes::Nothing)?;
             }
             return Ok(false);
         }
@@ -56,7 +56,7 @@ impl<S: Storage> Settler<S> {
         report.samples_read += texts.len() as u64;
         parts.retain(|part| part.pieces() > 0);
         last_of_each(&mut texts);
-        let (run, parts, back) = self.write_run(0, parts, &texts)?;
+        let (run, parts, back) = self.write_run(0, Vec::new(), parts, &texts)?;
         let undecoded = parts.into_iter().flat_map(|part| part.damage);
         let told = report.damage.len();
         report.damage.extend(undecoded);
@@ -69,7 +69,7 @@ impl<S: Storage> Settler<S> {
             manifest.runs.push(run);
         }
         bring_back(&mut manifest.deletions, &back);
-        self.commit(manifest)?;
+        self.commit(manifest, &Changes::Nothing)?;
         if run.samples == 0 {
             // All of it had been deleted.
             self.remove(&[run])?;
@@ -108,7 +108,7 @@ impl<S: Storage> Settler<S> {
         let needed = self.store.needed_deletions();
         if needed.len() < manifest.deletions.len() {
             manifest.deletions = needed;
-            self.commit(manifest)?;
+            self.commit(manifest, &Changes::Nothing)?;
         }
         Ok(())
     }
@@ -116,7 +116,9 @@ impl<S: Storage> Settler<S> {
     /// The place in the manifest of a run that has something deleted and can be read.
     pub(super) fn deleted_in(&self) -> Option<usize> {
         let whole = |run: &&Arc<RunFile<S::File>>| {
-            run.mask.is_some() && !self.damaged.contains(&run.entry.id)
+            let id = run.entry.id;
+            let is_free = self.standing(&run.entry).is_some();
+            run.mask.is_some() && !self.damaged.contains(&id) && is_free
         };
         let found = self.store.runs.files.iter().find(whole)?;
         self.store.runs.manifest.runs.iter().position(|run| *run == found.entry)
@@ -148,7 +150,13 @@ impl<S: Storage> Settler<S> {
             RunPart::new(Arc::clone(file), 0..file.index.pages().len())
         };
         let parts = files.iter().map(part).collect();
-        let (run, parts, _) = self.write_run(level, parts, &texts)?;
+        let note = match &self.hold {
+            Hold::Known(handover) if entries.iter().all(|run| self.standing(run) == Some(true)) => {
+                handover.note(self.store.identity.store)
+            }
+            _ => Vec::new(),
+        };
+        let (run, parts, _) = self.write_run(level, note, parts, &texts)?;
         let damage: Vec<Damage> = parts.into_iter().flat_map(|part| part.damage).collect();
         if !damage.is_empty() {
             let names = |run: &&RunEntry| damage.iter().any(|d| d.file == run_name(run.id));
@@ -159,7 +167,7 @@ impl<S: Storage> Settler<S> {
         let mut manifest = self.store.runs.manifest.clone();
         manifest.next_run = run.id + 1;
         manifest.runs.splice(range, (run.samples > 0).then_some(run));
-        self.commit(manifest)?;
+        self.commit(manifest, &Changes::Replaced(&entries))?;
         self.remove(&entries)?;
         if run.samples == 0 {
             self.remove(&[run])?;
@@ -169,7 +177,8 @@ impl<S: Storage> Settler<S> {
 
     /// Neighbours in the manifest that should become one run: by recording order they are
     /// neighbours in time too, but for what came late. Those that are known to be damaged stay as
-    /// they are: merging would hide what is missing.
+    /// they are: merging would hide what is missing. So do those that a table is getting, and what it has is
+    /// merged with nothing else.
     pub(super) fn mergeable(&self) -> Option<std::ops::Range<usize>> {
         let runs = &self.store.runs.manifest.runs;
         let open: BTreeSet<u64> = self.store.runs.files.iter().map(|file| file.entry.id).collect();
@@ -177,7 +186,11 @@ impl<S: Storage> Settler<S> {
         let mut end = runs.len();
         while end > 0 {
             let last = runs.get(end - 1)?;
-            let apart = |run: &RunEntry| run.level != last.level || !whole(run);
+            let standing = self.standing(last);
+            let apart = |run: &RunEntry| {
+                let alike = standing.is_some() && self.standing(run) == standing;
+                run.level != last.level || !whole(run) || !alike
+            };
             let start = runs.get(..end)?.iter().rposition(apart).map_or(0, |at| at + 1);
             if let Some(found) = self.enough(start, runs.get(start..end)?) {
                 return Some(found);
@@ -208,11 +221,12 @@ impl<S: Storage> Settler<S> {
     fn write_run<P: Part + Send>(
         &mut self,
         level: u8,
+        note: Vec<u8>,
         parts: Vec<P>,
         texts: &[TextSample],
     ) -> Result<(RunEntry, Vec<P>, BTreeSet<u32>)> {
         let id = self.store.runs.manifest.next_run;
-        let info = RunInfo { store: self.store.identity.store, run: id, level, note: Vec::new() };
+        let info = RunInfo { store: self.store.identity.store, run: id, level, note };
         let storage = &self.store.storage;
         let mut output = Output::create(storage, Arc::clone(&self.pace))?;
         let catalog = &self.store.catalog;

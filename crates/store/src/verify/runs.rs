@@ -147,7 +147,8 @@ fn unnamed<S: Storage>(store: &Store<S>) -> Result<Vec<String>> {
     };
     let counts = |name: &String| {
         let is = |run: &RunEntry| run_name(run.id) == format!("{RUNS}/{name}");
-        ["manifest", "lock"].contains(&name.as_str()) || store.runs.manifest.runs.iter().any(is)
+        ["manifest", "lock", "lake"].contains(&name.as_str())
+            || store.runs.manifest.runs.iter().any(is)
     };
     names.retain(|name| !counts(name));
     names.sort();

@@ -1,0 +1,17 @@
+//! The log of a Delta table: what of it is read, and what is written.
+//!
+//! A version is a file of JSON lines. This program writes tables of the lowest protocol, reader 1 and
+//! writer 2, and adds files; it never takes any away. Of what others commit it reads what concerns it and
+//! passes over the rest. It does not read checkpoints: a table whose first versions are gone is refused.
+//! <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>
+
+mod log;
+mod schema;
+mod write;
+
+pub(crate) use log::{Log, commit_name};
+pub(crate) use write::{Added, Stats, added, created};
+
+/// Highest protocol of a table that is written to.
+const READER_VERSION: u32 = 1;
+const WRITER_VERSION: u32 = 2;

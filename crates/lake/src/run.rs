@@ -1,0 +1,103 @@
+//! `baro lake`: from its options to hand-overs, one or one after the other.
+
+use crate::error::{Error, Result as Handed};
+use crate::handover::{Done, Lake};
+use crate::place::{Local, check_apart};
+use baro_command::failure::{Outcome, Result};
+use baro_command::{Format, lake::Lake as Options, print_json};
+use baro_show::bytes;
+use baro_store::{Handover, Store};
+use baro_sys::{clock, schedule, termination};
+use serde_json::json;
+use std::path::Path;
+
+/// How often it looks whether it is to end.
+const LOOK_NS: u64 = 100_000_000;
+
+pub(crate) fn run(options: &Options) -> Result<Outcome> {
+    termination::watch()?;
+    // A recorder beside goes first, at the processor and at the device.
+    let _ = schedule::set_background();
+    let store = Store::open(&options.store)?;
+    let Some(table) = options.table.as_deref().filter(|_| !options.release) else {
+        return release(&store, options);
+    };
+    check_apart(table, &options.store)?;
+    let mut lake = Lake::new(store, Local::open(table)?, options.skip_damaged);
+    let mut is_lost = told(options, table, lake.round())?;
+    while let Some(every_ns) = options.every {
+        let next_ns = clock::monotonic_ns().saturating_add(every_ns.max(LOOK_NS));
+        while clock::monotonic_ns() < next_ns && termination::requested().is_none() {
+            clock::sleep_ns(LOOK_NS);
+        }
+        if termination::requested().is_some() {
+            break;
+        }
+        match lake.round() {
+            Err(Error::Ended) => break,
+            Err(error) if error.may_pass() => {
+                say!("{error}; trying again in {}", baro_show::duration(every_ns));
+            }
+            done => is_lost |= told(options, table, done)?,
+        }
+    }
+    Ok(Outcome::lost_if(is_lost))
+}
+
+/// Prints what was done; whether something could not be read.
+fn told(options: &Options, table: &Path, done: Handed<Done>) -> Result<bool> {
+    let done = done?;
+    for damage in &done.damage {
+        say!("{damage}");
+    }
+    if options.format == Format::Json {
+        print_json(&json!({
+            "runs": done.runs,
+            "samples": done.samples,
+            "files": done.files,
+            "bytes": done.bytes,
+            "version": done.version,
+            "damage": done.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }))?;
+    } else if let Some(version) = done.version {
+        out!(
+            "{} samples of {} runs handed over to version {version} of {}: {} in {} files",
+            done.samples,
+            done.runs,
+            table.display(),
+            bytes(done.bytes),
+            done.files
+        );
+    } else if options.every.is_none() {
+        out!("nothing to hand over: all that has settled is in {}", table.display());
+    }
+    Ok(!done.damage.is_empty())
+}
+
+/// Lets settling drop what the table has not got.
+fn release(store: &Store, options: &Options) -> Result<Outcome> {
+    let Some(_lock) = store.lock_handover()? else { return Err(Error::Beside.into()) };
+    let known = match store.handover() {
+        // Which table it was is not known any more, so there is nothing to be gone on with.
+        Err(baro_store::Error::Handover { .. }) => {
+            store.put_handover(None)?;
+            None
+        }
+        other => other?,
+    };
+    let was_held = known.is_some_and(|known| known.holds);
+    if let Some(known) = known.filter(|known| known.holds) {
+        store.put_handover(Some(&Handover { holds: false, ..known }))?;
+    }
+    if options.format == Format::Json {
+        print_json(&json!({"was_held": was_held}))?;
+    } else if was_held {
+        out!("released: runs are dropped by their age and size, also those that no table has");
+    } else {
+        out!("nothing to release: {} is not held for a table", options.store.display());
+    }
+    Ok(Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests;
