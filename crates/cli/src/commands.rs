@@ -134,7 +134,7 @@ pub(crate) enum Command {
     ///
     /// Reads everything and says what is not as it was written.
     Verify(verify::Arguments),
-    /// Keep a second copy of a store
+    /// Keep a second copy
     ///
     /// Beside a recorder; a later backup into the same folder copies what is new.
     Backup(backup::Arguments),
