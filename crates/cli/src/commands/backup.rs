@@ -1,11 +1,11 @@
 //! `baro backup`: a second copy of a store, beside its recorder.
 
-use super::{Format, is_recorded, print_json, verify};
+use super::{Format, RATE_BESIDE_RECORDER, is_recorded, print_json, verify};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes, show_ns};
 use baro_store::{BackedUp, BackupOptions, ReadPace, Store, backup};
-use baro_sys::clock;
 use baro_sys::storage::Access;
+use baro_sys::{clock, schedule};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// Beside a recorder it rests so many times as long as a piece took, as settling does.
+const REST: u64 = 3;
 /// Longest rest after a piece.
 const REST_MAX_NS: u64 = 1_000_000_000;
 
@@ -39,11 +41,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let options = BackupOptions { keep_ns: arguments.keep_runs };
     let beside = is_recorded(&arguments.store)?;
     let mut since_ns = started_ns;
-    // Beside a recorder it takes half of the time: it rests as long as a piece took.
+    if beside {
+        // Without it the backup is paced all the same.
+        let _ = schedule::set_background();
+    }
     let mut tick = |_| {
         let took_ns = clock::monotonic_ns().saturating_sub(since_ns);
         if beside {
-            clock::sleep_ns(took_ns.min(REST_MAX_NS));
+            clock::sleep_ns((REST * took_ns).min(REST_MAX_NS));
         }
         since_ns = clock::monotonic_ns();
     };
@@ -53,6 +58,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.format == Format::Text {
         print(&done, took_ns);
     }
+    // The copy may be on the recorder's disk.
+    let pace = ReadPace::new(beside.then_some(RATE_BESIDE_RECORDER));
     let checked = match (arguments.no_verify, arguments.format) {
         (true, Format::Text) => Outcome::Done,
         (true, Format::Json) => {
@@ -61,12 +68,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
         (false, Format::Text) => {
             let copy = Store::open(&arguments.copy)?;
-            verify::verify_and_print(&copy, Access::ReadDirect, ReadPace::new(None))?
+            verify::verify_and_print(&copy, Access::ReadDirect, pace)?
         }
         (false, Format::Json) => {
             let copy = Store::open(&arguments.copy)?;
-            let (report, verified_ns) =
-                verify::measured(&copy, Access::ReadDirect, ReadPace::new(None), false)?;
+            let (report, verified_ns) = verify::measured(&copy, Access::ReadDirect, pace, false)?;
             let verified = verify::as_json(&report, verified_ns);
             print_json(&as_json(&done, took_ns, Some(verified)))?;
             Outcome::lost_if(!report.is_whole())
