@@ -14,7 +14,7 @@ use baro_log::{
 use baro_ondisk::SegmentHeader;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Storage, StorageFile};
 
 /// Why a backup cannot go on as it was begun.
 pub(super) enum Outdated {
@@ -274,10 +274,7 @@ impl<T: Storage> Place<'_, T> {
 
     /// The first unit of a file; empty if there is none.
     pub(super) fn first_unit(&self, name: &str) -> Result<Vec<u8>> {
-        let file = match self.target.open(name, Access::Read) {
-            Err(error) if error.is_missing() => return Ok(Vec::new()),
-            opened => opened?,
-        };
+        let Some(file) = self.there(name)? else { return Ok(Vec::new()) };
         let mut unit = vec![0; UNIT_BYTES];
         let read = file.read_at(0, &mut unit)?;
         unit.truncate(read);

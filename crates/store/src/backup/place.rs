@@ -94,18 +94,19 @@ impl<'a, T: Storage> Place<'a, T> {
 
     /// Bytes of a file that is there.
     pub(super) fn bytes_of(&self, name: &str) -> Result<Option<u64>> {
+        Ok(self.there(name)?.map(|file| file.size_bytes()).transpose()?)
+    }
+
+    pub(super) fn there(&self, name: &str) -> Result<Option<T::File>> {
         match self.target.open(name, Access::Read) {
             Err(error) if error.is_missing() => Ok(None),
-            opened => Ok(Some(opened?.size_bytes()?)),
+            opened => Ok(Some(opened?)),
         }
     }
 
     /// All of a small file that is there.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let file = match self.target.open(name, Access::Read) {
-            Err(error) if error.is_missing() => return Ok(None),
-            opened => opened?,
-        };
+        let Some(file) = self.there(name)? else { return Ok(None) };
         let mut bytes = vec![0; usize::try_from(file.size_bytes()?).unwrap_or(0)];
         let read = file.read_at(0, &mut bytes)?;
         bytes.truncate(read);
