@@ -116,6 +116,12 @@ pub(crate) struct Indexer<'a, S: Storage> {
 }
 
 impl Index {
+    /// The segment of this epoch, if it has live blocks.
+    pub(crate) fn of_epoch(&self, epoch: u64) -> Option<&SegmentIndex> {
+        let at = self.segments.binary_search_by_key(&epoch, |one| one.segment.header.epoch);
+        at.ok().and_then(|at| self.segments.get(at))
+    }
+
     pub(crate) fn build<S: Storage>(
         storage: &S,
         access: Access,

@@ -276,7 +276,7 @@ impl<S: Storage> Store<S> {
         if index.recycled == 0 {
             return Ok(None);
         }
-        let seen = |epoch: &u64| index.segments.iter().any(|s| s.segment.header.epoch == *epoch);
+        let seen = |epoch: &u64| index.of_epoch(*epoch).is_some();
         let in_log = |epoch: &u64| {
             let is = |s: &&SegmentRef| s.header.epoch == *epoch;
             let found = self.segments.started.iter().find(is);

@@ -27,6 +27,10 @@ const BOARDS_PATHS: &[&str] = &[
     "xtask/src/libbaro.rs",
 ];
 
+/// What is built to be handed out.
+const HANDED_OUT: &[&str] =
+    &["baro-cli", "baro-lake", "baro-listen", "baro-serve", "baro-lab", "baro-preload"];
+
 pub(super) const STEPS: &[Step] = &[
     Step {
         name: "moved",
@@ -74,14 +78,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "dist",
         what: "the build that is handed out, and the size of baro",
         seconds: 420,
-        packages: &[
-            "baro-cli",
-            "baro-lake",
-            "baro-listen",
-            "baro-serve",
-            "baro-lab",
-            "baro-preload",
-        ],
+        packages: HANDED_OUT,
         paths: &["xtask/src/dist.rs"],
         run: dist::step,
     },
@@ -90,14 +87,7 @@ pub(super) const STEPS: &[Step] = &[
         what: "the package in a clean Debian",
         // Of which 90 are its own, where `dist` has built what is packed.
         seconds: 510,
-        packages: &[
-            "baro-cli",
-            "baro-lake",
-            "baro-listen",
-            "baro-serve",
-            "baro-lab",
-            "baro-preload",
-        ],
+        packages: HANDED_OUT,
         paths: &[
             "packaging",
             "LICENSE-MIT",

@@ -23,7 +23,7 @@ pub(super) fn machine_paths(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// True if `folder` begins a path here; in `target/work/x` or `https://a.org/home/` it does not.
+/// True if `folder` begins a path here; in `target/home/x` or `https://a.org/home/` it does not.
 fn has_absolute(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();

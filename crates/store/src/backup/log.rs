@@ -82,10 +82,8 @@ impl Wanted {
         let mut pieces = Vec::new();
         for segment in &store.segments.started {
             let epoch = segment.header.epoch;
-            let with_samples = || {
-                let found = recent.segments.iter().find(|one| one.segment.header.epoch == epoch);
-                found.is_none_or(|found| found.samples().next().is_some())
-            };
+            let with_samples =
+                || recent.of_epoch(epoch).is_none_or(|found| found.samples().next().is_some());
             let unsettled = !last && epoch >= settled.epoch && with_samples();
             let Some((unit, file)) = header_of(store, segment)? else {
                 if unsettled {
@@ -98,7 +96,7 @@ impl Wanted {
                 SegmentFile::Log(_) => segment.header.segment_bytes,
                 SegmentFile::Kept(_) => file.size_bytes()?,
             };
-            let live = index.segments.iter().find(|one| one.segment.header.epoch == epoch);
+            let live = index.of_epoch(epoch);
             let newest = epoch == newest_epoch;
             let end = match live.filter(|_| newest) {
                 Some(live) => end_of(&file, segment, live.live.end)?,
