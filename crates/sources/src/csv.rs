@@ -35,7 +35,7 @@ mod header;
 
 use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
-use crate::records::{Attempt, Records, Verdict};
+use crate::records::{Attempt, Records, Verdict, mostly};
 use crate::sample::Sample;
 use crate::time::Times;
 use annotated::Annotated;
@@ -174,6 +174,9 @@ impl Reader {
         if self.ended {
             return Verdict::Done;
         }
+        if attempt == Attempt::Behind {
+            return mostly(bytes.unwrap_or_default(), |line| self.is_row(line));
+        }
         let Some(bytes) = bytes else {
             item(Err(too_long(number)));
             return Verdict::Done;
@@ -225,6 +228,20 @@ impl Reader {
             Err(found) => {
                 item(Err(fault(mark_bytes, found)));
                 Verdict::Done
+            }
+        }
+    }
+
+    /// Whether a line would be taken as a row; nothing comes of it.
+    pub(crate) fn is_row(&mut self, content: &[u8]) -> bool {
+        let Ok(text) = lines::utf8(content) else { return false };
+        let guards = &mut self.guards.clone();
+        match &mut self.state {
+            State::Columns(columns) => columns.row(1, text, guards, &mut |_| ()).is_ok(),
+            State::Annotated(tables) => tables.is_row(text, &self.form.times),
+            State::Unknown | State::Rows { .. } => {
+                let named = matches!(self.state, State::Rows { header: true });
+                matches!(parse_row(1, text, named, &self.form, guards), Ok(Some(_)))
             }
         }
     }
@@ -384,7 +401,7 @@ impl Fault {
         let quotes = || quotes(&String::from_utf8_lossy(content), separator);
         let end = || content.iter().position(|byte| *byte == b'\n').unwrap_or(content.len());
         match attempt {
-            Attempt::Alone => false,
+            Attempt::Alone | Attempt::Behind => false,
             Attempt::First => quotes() == Quotes::Open,
             Attempt::Joined => match quotes() {
                 Quotes::Open => true,

@@ -9,7 +9,7 @@
 use crate::csv::{self, CsvError};
 use crate::form::TextForm;
 use crate::json::{self, JsonError};
-use crate::records::{Attempt, Records, Verdict};
+use crate::records::{Attempt, Records, Verdict, mostly};
 use crate::sample::Sample;
 use std::fmt;
 
@@ -54,8 +54,13 @@ pub fn read_as(
     let mut records = Records::new(json::LINE_BYTES_MAX, csv::closes);
     let mut rows = csv::Reader::of(form.clone());
     let mut record = |number: u64, line: Option<&[u8]>, attempt: Attempt| {
-        let first = line.and_then(|line| line.iter().find(|byte| !byte.is_ascii_whitespace()));
-        if first == Some(&b'{') && attempt != Attempt::Joined {
+        let is_object =
+            |line: &[u8]| line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        if attempt == Attempt::Behind {
+            let is_row = |line: &[u8]| is_object(line) || rows.is_row(line);
+            return mostly(line.unwrap_or_default(), is_row);
+        }
+        if line.is_some_and(is_object) && attempt != Attempt::Joined {
             json::parse_line(number, line, &form.times, &mut |found| {
                 item(found.map_err(DatagramError::Json));
             });

@@ -23,7 +23,7 @@ mod met;
 mod points;
 
 use crate::lines::{self, Unreadable};
-use crate::records::{Attempt, Records, Verdict};
+use crate::records::{Attempt, Records, Verdict, mostly};
 use crate::sample::Joint;
 use crate::time::Times;
 use line::{Field, Fields};
@@ -233,10 +233,19 @@ impl Reader {
     /// none, since a quote was forgotten: then one is misplaced behind the first line, where a point begins.
     fn goes_on(&mut self, attempt: Attempt, text: &[u8]) -> bool {
         match (attempt, quotes(text)) {
-            (Attempt::Alone, _) | (Attempt::First, Quotes::Closed { .. }) => false,
+            (Attempt::Alone | Attempt::Behind, _) | (Attempt::First, Quotes::Closed { .. }) => {
+                false
+            }
             (_, Quotes::Open) => true,
             (Attempt::Joined, Quotes::Closed { misplaced }) => misplaced && self.has_points(text),
         }
+    }
+
+    /// Whether lines behind one whose text no line closes are points.
+    fn behind(&mut self, lines: &[u8]) -> Verdict {
+        mostly(lines, |line| {
+            lines::utf8(line).is_ok_and(|line| self.fields.read(line, &self.times).is_ok())
+        })
     }
 
     /// Whether a point begins in one of the lines behind the first.
@@ -271,6 +280,9 @@ impl Reader {
         attempt: Attempt,
         item: &mut impl FnMut(Result<InfluxSample<'_>, InfluxError>),
     ) -> Verdict {
+        if attempt == Attempt::Behind {
+            return self.behind(bytes.unwrap_or_default());
+        }
         let (text, mark_bytes) = match self.text(line, bytes, attempt) {
             Ok(Some(text)) => text,
             Ok(None) => return Verdict::Done,

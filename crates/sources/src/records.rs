@@ -1,13 +1,18 @@
 //! Records of text that may go on over several lines, because a text in quotes holds line breaks.
 //!
-//! A line whose quotes are open is kept until a later one closes them. If none does so within the
-//! limit, or what comes out is no record, then a quote was forgotten: the first line is refused by
-//! itself and each of the others counts by itself. Of these the last alone, which had a quote, is looked at as
-//! the begin of another record of several lines, so that every byte is read a bounded number of times.
+//! A line whose quotes are open is kept until a later one closes them. If what comes out is no record, then
+//! a quote was forgotten: the first line is refused by itself and each of the others counts by itself. Of
+//! these the last alone, which had a quote, is looked at as the begin of another record of several lines, so
+//! that every byte is read a bounded number of times.
+//!
+//! If no line closes them within the limit, or before the end, then either a quote was forgotten or the
+//! text is too long or cut off. Where nine of ten lines behind the first are rows, a quote was forgotten.
+//! Else they are lines of the text: none of them is read, up to the one that closes it.
 //!
 //! Invariant: any cutting of the input gives the same records, memory stays below a few lines, time
-//! is linear. Held by `any_cutting_gives_the_same_items` of the parsers and
-//! `csv::tests::a_forgotten_quote_costs_its_line_alone`.
+//! is linear. Held by `any_cutting_gives_the_same_items` of the parsers,
+//! `csv::tests::a_forgotten_quote_costs_its_line_alone` and
+//! `csv::tests::lines_of_a_text_that_is_too_long_or_cut_off_are_no_rows`.
 
 use crate::lines::LineCutter;
 
@@ -20,6 +25,21 @@ pub(crate) enum Attempt {
     Joined,
     /// A line that does not go on.
     Alone,
+    /// Lines behind one whose quotes no line closes: whether they are rows ([`mostly`]) is asked; nothing is
+    /// handed on.
+    Behind,
+}
+
+/// Whether nearly all lines of `text` are rows, so that nobody would take it for one text of a row. Blank
+/// lines do not count.
+pub(crate) fn mostly(text: &[u8], mut is_row: impl FnMut(&[u8]) -> bool) -> Verdict {
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let (mut all, mut rows) = (0_usize, 0_usize);
+    for line in lines {
+        all += 1;
+        rows += usize::from(is_row(line.strip_suffix(b"\r").unwrap_or(line)));
+    }
+    if rows * 10 >= all * 9 { Verdict::Done } else { Verdict::Open }
 }
 
 /// What came of it.
@@ -47,6 +67,8 @@ struct Joining {
     open: Vec<u8>,
     /// The number of the first.
     first: u64,
+    /// These are lines of a text that is too long: none is read until it is closed.
+    skipping: bool,
 }
 
 impl Joining {
@@ -56,6 +78,11 @@ impl Joining {
         line: Option<&[u8]>,
         each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict,
     ) {
+        if self.skipping {
+            // Of a line that is too long itself it is not known.
+            self.skipping = !line.is_some_and(self.closes);
+            return;
+        }
         if self.open.is_empty() {
             if each(number, line, Attempt::First) == Verdict::Open {
                 self.open.extend_from_slice(line.unwrap_or_default());
@@ -63,20 +90,39 @@ impl Joining {
             }
             return;
         }
-        let Some(line) = line.filter(|line| self.open.len() + line.len() < self.limit_bytes) else {
-            self.apart(each, Attempt::Alone);
-            each(number, line, Attempt::Alone);
+        let fits = |line: &&[u8]| self.open.len() + line.len() < self.limit_bytes;
+        let Some(fitting) = line.filter(fits) else {
+            if self.end(each) {
+                each(number, line, Attempt::Alone);
+            } else {
+                self.skipping = !line.is_some_and(self.closes);
+            }
             return;
         };
         self.open.push(b'\n');
-        self.open.extend_from_slice(line);
-        if (self.closes)(line) {
+        self.open.extend_from_slice(fitting);
+        if (self.closes)(fitting) {
             if each(self.first, Some(&self.open), Attempt::Joined) == Verdict::Open {
                 self.apart(each, Attempt::First);
             } else {
                 self.open.clear();
             }
         }
+    }
+
+    /// No line closes what is open: hands on the first line by itself, and the others if they are rows, which
+    /// is returned.
+    fn end(&mut self, each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict) -> bool {
+        let begin = self.open.iter().position(|byte| *byte == b'\n');
+        let behind = begin.and_then(|end| self.open.get(end + 1..));
+        let rows = behind.is_none_or(|behind| {
+            each(self.first + 1, Some(behind), Attempt::Behind) == Verdict::Done
+        });
+        if !rows {
+            self.open.truncate(begin.unwrap_or(self.open.len()));
+        }
+        self.apart(each, Attempt::Alone);
+        rows
     }
 
     /// Hands on each line by itself. The `last` may be the begin of another record: it had a quote that did not
@@ -100,7 +146,7 @@ impl Joining {
 
 impl Records {
     pub(crate) fn new(limit_bytes: usize, closes: fn(&[u8]) -> bool) -> Self {
-        let joining = Joining { limit_bytes, closes, open: Vec::new(), first: 0 };
+        let joining = Joining { limit_bytes, closes, open: Vec::new(), first: 0, skipping: false };
         Records { lines: LineCutter::new(limit_bytes), joining }
     }
 
@@ -125,7 +171,8 @@ impl Records {
         let Records { lines, joining } = self;
         lines.finish(|number, line| joining.line(number, line, &mut each));
         if !joining.open.is_empty() {
-            joining.apart(&mut each, Attempt::Alone);
+            joining.end(&mut each);
         }
+        joining.skipping = false;
     }
 }

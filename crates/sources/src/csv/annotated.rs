@@ -155,6 +155,14 @@ impl Annotated {
         }
     }
 
+    /// Whether a line would be taken as a row of the table.
+    pub(super) fn is_row(&self, text: &str, times: &Times) -> bool {
+        match &self.table {
+            Table::Columns(columns) => row(columns, 1, text, times, &mut |_| ()).is_ok(),
+            Table::Refused(_) | Table::Coming => false,
+        }
+    }
+
     fn header(&self, text: &str) -> Result<Vec<Column>, Fault> {
         let fields = cells(text)?;
         let names: Vec<&str> = fields.iter().map(|field| &*field.text).collect();

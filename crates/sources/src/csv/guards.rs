@@ -31,7 +31,7 @@ pub(super) fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Names that begin as a formula: an export puts a `'` before each. Where a file has some with it and some
 /// without, it is none of ours, so `'=a` may be another series than `=a`. The second kind is refused.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Guards {
     /// The line of the first such name, and whether it had one.
     first: Option<(u64, bool)>,

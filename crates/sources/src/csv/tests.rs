@@ -450,27 +450,20 @@ fn a_text_may_have_line_breaks() {
 
 #[test]
 fn a_forgotten_quote_costs_its_line_alone() {
-    for text in [
-        "1,a,1\n2,\"b,2\n3,c,3\n4,d,4\n",
-        "1,a,1\n2,\"b,2\n3,c,3\n4,\"d,4\n5,e,5\n",
-        "1,a,1\n2,\"b,2\n3,c,\"x\"y\n5,e,5\n",
+    for (text, rows) in [
+        ("1,a,1\n2,\"b,2\n3,c,3\n4,d,4\n", 3),
+        ("1,a,1\n2,\"b,2\n3,c,3\n4,\"d,4\n5,e,5\n", 3),
+        // What is behind it might be lines of a text.
+        ("1,a,1\n2,\"b,2\n3,c,\"x\"y\n5,e,5\n", 1),
     ] {
         let found = plain(text);
         assert!(found[1].starts_with("line 2, column 3: expected a closing quote"), "{found:?}");
         let taken = found.iter().filter(|item| !item.starts_with("line")).count();
-        assert_eq!(
-            taken,
-            if text.contains("4,d") {
-                3
-            } else {
-                text.matches('e').count() + 1 + usize::from(text.contains("\"d"))
-            },
-            "{found:?}"
-        );
+        assert_eq!(taken, rows, "{found:?}");
     }
     // Each of many such lines is looked at a bounded number of times.
-    let many = "a\",1,\"\n".repeat(200_000);
-    assert!(plain(&many).len() >= 100_000);
+    let many = "2,\"b,2\n3,c,3\n".repeat(100_000);
+    assert_eq!(plain(&many).len(), 200_000);
 }
 
 /// A text in quotes may have lines that read like rows; nor are they rows where something is wrong of the row
@@ -502,6 +495,39 @@ fn lines_of_a_text_are_no_rows_of_a_row_that_is_refused() {
         let lines = found.iter().filter(|item| item.starts_with("line")).count();
         assert_eq!(lines, refused, "{found:?}");
     }
+}
+
+#[test]
+fn lines_of_a_text_that_is_too_long_or_cut_off_are_no_rows() {
+    let prose = "it was said that\n2,evil,666\nand nothing else\n".repeat(LINE_BYTES_MAX / 32);
+    let heads = ["1,a,1\n2,b,", "time,a,b\n1,1,\"u\"\n2,2,"];
+    for (head, behind) in heads.iter().zip(["\n3,c,3\n", "\n3,3,\"v\"\n"]) {
+        let text = format!("{head}\"{prose}\"{behind}");
+        let found = plain(&text);
+        assert!(!found.iter().any(|item| item.contains("evil")), "{:?}", &found[..3]);
+        assert!(
+            found.iter().any(|item| item.contains("expected a closing quote")),
+            "{:?}",
+            &found[..3]
+        );
+        assert_eq!(found.iter().filter(|item| item.starts_with("line")).count(), 1, "{found:?}");
+        assert!(found.last().is_some_and(|item| !item.starts_with("line")), "{found:?}");
+        // The input ends within the text.
+        for cut in [head.len() + 40, head.len() + prose.len() / 2] {
+            let found = plain(&text[..cut]);
+            assert!(!found.iter().any(|item| item.contains("evil")), "{cut}: {found:?}");
+            assert_eq!(
+                found.iter().filter(|item| item.starts_with("line")).count(),
+                1,
+                "{found:?}"
+            );
+        }
+    }
+    // Rows behind a forgotten quote are rows, one in a hundred of which is none.
+    let rows = format!("{}5,x,\n", "4,c,1234567\n".repeat(99)).repeat(400);
+    let found = plain(&format!("1,a,1\n2,\"b,2\n{rows}"));
+    let taken = found.iter().filter(|item| !item.starts_with("line")).count();
+    assert_eq!(taken, 1 + 99 * 400);
 }
 
 /// Text that is nearly CSV: random bytes alone rarely get past the first field.

@@ -29,6 +29,9 @@ impl<S: Copy + Ord> Lines<S> {
         (maker, points): (KeyMaker, &mut P),
     ) -> Verdict {
         let Lines { reader, met } = self;
+        if attempt == Attempt::Behind {
+            return reader.behind(bytes.unwrap_or_default());
+        }
         let (text, mark_bytes) = match reader.text(line, bytes, attempt) {
             Ok(Some(text)) => text,
             Ok(None) => return Verdict::Done,

@@ -153,6 +153,24 @@ fn lines_of_a_text_are_no_points_of_a_point_that_is_refused() {
 }
 
 #[test]
+fn lines_of_a_text_that_is_too_long_or_cut_off_are_no_points() {
+    let prose = "it was said\nevil v=666 1\nand nothing else\n".repeat(LINE_BYTES_MAX / 32);
+    let text = format!("a v=1 1\nm b=\"{prose}\" 2\nok v=2 2\n");
+    let found = of(&text);
+    assert!(found[1].starts_with("line 2, column 5: expected a closing quote"), "{:?}", &found[1]);
+    assert_eq!((found.len(), found[2].contains(" ok_v ")), (3, true), "{:?}", &found[..3]);
+    for cut in [40, prose.len() / 2] {
+        let found = of(&text[..cut]);
+        assert_eq!(
+            (found.len(), found[0].contains(" a_v ")),
+            (2, true),
+            "{cut}: {:?}",
+            &found[..2]
+        );
+    }
+}
+
+#[test]
 fn a_point_with_line_breaks_is_told_by_the_line_in_which_it_begins() {
     // A quote in a name is a letter, before the text and behind it.
     let text = "a b=1 1\nm\"x,t=\"o f\"=\"x\ny\",g\"h=\"z\n\\\"\",i\"=2i 5\nc d=1 7\n";
