@@ -51,6 +51,8 @@ pub struct Exported {
     pub frames_left_out: u64,
     /// Fields that a frame was too short for.
     pub fields_missing: u64,
+    /// Infinite values that are null in JSON, which has none.
+    pub infinite_as_null: u64,
     /// Records with a time before 1970 left out, since MCAP has none.
     pub before_1970: u64,
     /// Records lost when they were recorded, as the log's gaps in the interval tell.

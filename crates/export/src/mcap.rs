@@ -109,10 +109,13 @@ struct Messages<'a, W: Write + Seek> {
     row: Vec<Value>,
 }
 
-fn number(value: &Datum<'_>) -> Value {
+fn number(value: &Datum<'_>, exported: &mut Exported) -> Value {
     match value {
         // JSON has no number for what is none: null.
-        Datum::Float(value) => json!(value),
+        Datum::Float(value) => {
+            exported.infinite_as_null += u64::from(value.is_infinite());
+            json!(value)
+        }
         Datum::Integer(value) => json!(value),
         Datum::Unsigned(value) => json!(value),
         Datum::Boolean(value) => json!(value),
@@ -238,7 +241,7 @@ impl<W: Write + Seek> Messages<'_, W> {
         }
         let start = self.selection.place_of(point.id);
         if let Some(place) = point.place.checked_sub(start).and_then(|at| self.row.get_mut(at)) {
-            *place = number(&point.value);
+            *place = number(&point.value, exported);
         }
         Ok(())
     }
@@ -292,7 +295,7 @@ impl<W: Write + Seek> Sink for Messages<'_, W> {
             return Ok(self.writer.write_to_known_channel(&header, bytes)?);
         }
         self.text.clear();
-        write!(self.text, "{{\"value\":{}}}", number(&point.value))?;
+        write!(self.text, "{{\"value\":{}}}", number(&point.value, exported))?;
         self.write(topic.channel, time_ns)
     }
 

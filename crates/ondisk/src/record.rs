@@ -4,6 +4,7 @@ use crate::bytes::u64_at;
 use crate::limits::{RECORD_BYTES_MAX, SECTION_SAMPLES_MAX, TEXT_BYTES_MAX};
 use crate::varint::{unzigzag, varint_at};
 use crate::{Error, What};
+use core::fmt;
 
 /// What a record carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,6 +104,25 @@ pub struct Gap {
     pub damaged: u64,
     /// Missing without a cause that was counted.
     pub unknown: u64,
+}
+
+/// The counts that are not 0, each with its cause.
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut comma = "";
+        for (count, cause) in [
+            (self.ring_full, "while the ring was full"),
+            (self.too_large, "too large"),
+            (self.damaged, "damaged in the ring"),
+            (self.unknown, "for a reason that was not counted"),
+        ] {
+            if count > 0 {
+                write!(f, "{comma}{count} {cause}")?;
+                comma = ", ";
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Gap {

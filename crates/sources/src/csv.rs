@@ -174,8 +174,16 @@ impl Reader {
         if self.ended {
             return Verdict::Done;
         }
-        if attempt == Attempt::Behind {
-            return mostly(bytes.unwrap_or_default(), |line| self.is_row(line));
+        match attempt {
+            Attempt::Behind => {
+                return mostly(bytes.unwrap_or_default(), |line| self.is_row(line));
+            }
+            Attempt::Unread { from } => {
+                let problem = CsvProblem::Unread { from };
+                item(Err(CsvError { line: number, column: 1, problem, unknown_form: false }));
+                return Verdict::Done;
+            }
+            Attempt::First | Attempt::Joined | Attempt::Alone => {}
         }
         let Some(bytes) = bytes else {
             item(Err(too_long(number)));
@@ -369,7 +377,9 @@ fn parse_row<'a>(
     }
     let all_quoted = time.quoted && series.quoted;
     let values = Values { decimal_comma: form.decimal_comma };
+    let offset = value.offset;
     let (value, mark) = values.read(value, kind, all_quoted)?;
+    let value = guards.value(line, offset, value)?;
     let series = guards.name(line, series.offset, series.text)?;
     Ok(Some(Sample { line, time_ns, series, joint: None, value, mark }))
 }
@@ -401,7 +411,7 @@ impl Fault {
         let quotes = || quotes(&String::from_utf8_lossy(content), separator);
         let end = || content.iter().position(|byte| *byte == b'\n').unwrap_or(content.len());
         match attempt {
-            Attempt::Alone | Attempt::Behind => false,
+            Attempt::Alone | Attempt::Behind | Attempt::Unread { .. } => false,
             Attempt::First => quotes() == Quotes::Open,
             Attempt::Joined => match quotes() {
                 Quotes::Open => true,

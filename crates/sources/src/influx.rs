@@ -207,6 +207,9 @@ impl Reader {
         if self.ended {
             return Ok(None);
         }
+        if let Attempt::Unread { from } = attempt {
+            return Err(Some((1, InfluxProblem::Unread { from })));
+        }
         let Some(bytes) = bytes else {
             let problem = InfluxProblem::LineTooLong { limit_bytes: LINE_BYTES_MAX };
             return Err(Some((LINE_BYTES_MAX + 1, problem)));
@@ -233,11 +236,9 @@ impl Reader {
     /// none, since a quote was forgotten: then one is misplaced behind the first line, where a point begins.
     fn goes_on(&mut self, attempt: Attempt, text: &[u8]) -> bool {
         match (attempt, quotes(text)) {
-            (Attempt::Alone | Attempt::Behind, _) | (Attempt::First, Quotes::Closed { .. }) => {
-                false
-            }
-            (_, Quotes::Open) => true,
+            (Attempt::First | Attempt::Joined, Quotes::Open) => true,
             (Attempt::Joined, Quotes::Closed { misplaced }) => misplaced && self.has_points(text),
+            _ => false,
         }
     }
 

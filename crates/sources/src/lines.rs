@@ -3,6 +3,8 @@
 //! Invariant: any cutting of the input gives the same lines, and memory stays below one line.
 //! Held by the tests of the parsers above it (`any_cutting_gives_the_same_items`).
 
+use std::fmt;
+
 /// How much of the input an error about a line quotes.
 const FOUND_CHARS_MAX: usize = 60;
 
@@ -27,6 +29,23 @@ pub(crate) enum Unreadable {
 /// What the parsers say of UTF-16.
 pub(crate) const UTF16: &str = "expected UTF-8, found UTF-16 (save it as UTF-8, or convert it with: \
                                 iconv -f UTF-16 -t UTF-8); nothing of it is read";
+
+/// What the parsers say of the lines of a text that is too long or cut off.
+pub(crate) struct Unread {
+    /// The first of them; the error has the last.
+    pub(crate) from: u64,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let from = self.from;
+        write!(
+            f,
+            "the lines from {from} to this one are not read: they stand behind a quote that is not closed, \
+             and are not rows; expected a closing quote in the line before them, or within the limit"
+        )
+    }
+}
 
 /// A line without its return, and without the mark that may stand before the first; and the bytes of
 /// that mark.

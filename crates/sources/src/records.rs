@@ -28,6 +28,11 @@ pub(crate) enum Attempt {
     /// Lines behind one whose quotes no line closes: whether they are rows ([`mostly`]) is asked; nothing is
     /// handed on.
     Behind,
+    /// The last line of a text of which nothing is read, from this line on.
+    Unread {
+        /// The first line.
+        from: u64,
+    },
 }
 
 /// Whether nearly all lines of `text` are rows, so that nobody would take it for one text of a row. Blank
@@ -67,8 +72,10 @@ struct Joining {
     open: Vec<u8>,
     /// The number of the first.
     first: u64,
-    /// These are lines of a text that is too long: none is read until it is closed.
-    skipping: bool,
+    /// From this line on these are lines of a text that is too long: none is read until it is closed.
+    unread: Option<u64>,
+    /// The number of the last line.
+    last: u64,
 }
 
 impl Joining {
@@ -78,9 +85,12 @@ impl Joining {
         line: Option<&[u8]>,
         each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict,
     ) {
-        if self.skipping {
+        self.last = if line.is_some_and(<[u8]>::is_empty) { self.last } else { number };
+        if self.unread.is_some() {
             // Of a line that is too long itself it is not known.
-            self.skipping = !line.is_some_and(self.closes);
+            if line.is_some_and(self.closes) {
+                self.tell_unread(each);
+            }
             return;
         }
         if self.open.is_empty() {
@@ -94,8 +104,8 @@ impl Joining {
         let Some(fitting) = line.filter(fits) else {
             if self.end(each) {
                 each(number, line, Attempt::Alone);
-            } else {
-                self.skipping = !line.is_some_and(self.closes);
+            } else if line.is_some_and(self.closes) {
+                self.tell_unread(each);
             }
             return;
         };
@@ -110,6 +120,13 @@ impl Joining {
         }
     }
 
+    /// Says which lines were not read.
+    fn tell_unread(&mut self, each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict) {
+        if let Some(from) = self.unread.take() {
+            each(self.last, None, Attempt::Unread { from });
+        }
+    }
+
     /// No line closes what is open: hands on the first line by itself, and the others if they are rows, which
     /// is returned.
     fn end(&mut self, each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict) -> bool {
@@ -120,6 +137,7 @@ impl Joining {
         });
         if !rows {
             self.open.truncate(begin.unwrap_or(self.open.len()));
+            self.unread = Some(self.first + 1);
         }
         self.apart(each, Attempt::Alone);
         rows
@@ -146,7 +164,8 @@ impl Joining {
 
 impl Records {
     pub(crate) fn new(limit_bytes: usize, closes: fn(&[u8]) -> bool) -> Self {
-        let joining = Joining { limit_bytes, closes, open: Vec::new(), first: 0, skipping: false };
+        let joining =
+            Joining { limit_bytes, closes, open: Vec::new(), first: 0, unread: None, last: 0 };
         Records { lines: LineCutter::new(limit_bytes), joining }
     }
 
@@ -173,6 +192,6 @@ impl Records {
         if !joining.open.is_empty() {
             joining.end(&mut each);
         }
-        joining.skipping = false;
+        joining.tell_unread(&mut each);
     }
 }

@@ -38,6 +38,12 @@ pub fn exists(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
+/// Whether `path` is a file that can be read again: no pipe, socket or terminal.
+#[must_use]
+pub fn is_regular(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file())
+}
+
 /// True where the file, or a folder on the way to it, does not exist (any more): a missing name,
 /// or a kernel object that was taken away while its file was open.
 #[must_use]

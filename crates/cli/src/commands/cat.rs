@@ -77,6 +77,8 @@ struct Printer<W: Write> {
     rows: u64,
     /// Fields that a frame was too short for.
     short: u64,
+    /// Infinite values that JSON has as null.
+    infinite: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -88,6 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     if let Some(rows) = arguments.last {
         let damage = printer.last(&store, rows)?;
+        printer.tell();
         return Ok(told(&store, &damage, 0));
     }
     let interval = Interval {
@@ -115,9 +118,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if printer.rows == 0 {
         tell_nothing(interval);
     }
-    if printer.short > 0 {
-        say!("note: {} values are missing: frames ended before their fields", printer.short);
-    }
+    printer.tell();
     let outcome = told(&store, &notes.damage, notes.blocks_recycled);
     Ok(if printer.lost > 0 { Outcome::lost_if(true) } else { outcome })
 }
@@ -143,7 +144,7 @@ impl Printer<BufWriter<Stdout>> {
     fn new(selection: Selection, format: RowFormat) -> Self {
         let typed = format == RowFormat::Csv && csv::needs_types(&selection);
         let out = Lines::new(baro_command::exact());
-        Printer { out, selection, format, typed, lost: 0, rows: 0, short: 0 }
+        Printer { out, selection, format, typed, lost: 0, rows: 0, short: 0, infinite: 0 }
     }
 }
 
@@ -151,10 +152,10 @@ impl<W: Write> Printer<W> {
     fn moment(&mut self, moment: &Moment<'_>) -> Result<()> {
         self.rows += 1;
         match moment {
-            Moment::Point(point) => print(&mut self.out, self.format, self.typed, point),
+            Moment::Point(point) => self.point(point),
             Moment::Lost { time_ns, gap } => {
                 self.lost = self.lost.saturating_add(gap.lost());
-                self.note(*time_ns, &format!("{} records lost: {gap:?}", gap.lost()))
+                self.note(*time_ns, &format!("{} records lost: {gap}", gap.lost()))
             }
             Moment::Stepped { time_ns } => self.note(*time_ns, "the realtime clock was stepped"),
         }
@@ -163,7 +164,7 @@ impl<W: Write> Printer<W> {
     /// The last rows of each series or channel selected: of series by their times, from log and runs;
     /// of channels those recorded last.
     fn last(&mut self, store: &Store, rows: usize) -> Result<Vec<Damage>> {
-        let Printer { out, selection, format, typed, .. } = self;
+        let selection = self.selection.clone();
         let channels = selection.columns().iter().filter(|column| !column.is_series());
         let channels: BTreeSet<u32> = channels.map(|column| column.id).collect();
         let (tails, notes) = match channels.is_empty() {
@@ -178,7 +179,7 @@ impl<W: Write> Printer<W> {
                 let found = store.query_ids(&[id], &query, |batch| {
                     selection.unfold_batch(id, batch, |point| {
                         if result.is_ok() {
-                            result = print(out, *format, *typed, point);
+                            result = self.point(point);
                         }
                     });
                     if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -188,16 +189,36 @@ impl<W: Write> Printer<W> {
                 damage.extend(new);
             }
             for row in tails.get(&id).into_iter().flatten() {
-                self.short += selection.unfold_row(id, row, |point| {
+                let short = selection.unfold_row(id, row, |point| {
                     if result.is_ok() {
-                        result = print(out, *format, *typed, point);
+                        result = self.point(point);
                     }
                 });
+                self.short += short;
             }
             result?;
         }
         self.out.flush()?;
         Ok(damage)
+    }
+
+    fn point(&mut self, point: &Point<'_>) -> Result<()> {
+        if self.format == RowFormat::Json
+            && let Datum::Float(value) = point.value
+        {
+            self.infinite += u64::from(value.is_infinite());
+        }
+        print(&mut self.out, self.format, self.typed, point)
+    }
+
+    /// Says what is not in the rows.
+    fn tell(&self) {
+        if self.short > 0 {
+            say!("note: {} values are missing: frames ended before their fields", self.short);
+        }
+        if self.infinite > 0 {
+            say!("note: {} infinite values are null: JSON has none", self.infinite);
+        }
     }
 
     fn note(&mut self, time_ns: i64, text: &str) -> Result<()> {

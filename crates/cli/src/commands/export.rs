@@ -209,6 +209,7 @@ fn print(
             "file_bytes": bytes,
             "rows": exported.rows,
             "frames_left_out": exported.frames_left_out,
+            "infinite_as_null": exported.infinite_as_null,
             "fields_missing": exported.fields_missing,
             "before_1970": exported.before_1970,
             "records_lost": exported.lost,
@@ -226,6 +227,7 @@ fn told(store: &Store, exported: &Exported) -> Outcome {
     for (count, what) in [
         (exported.frames_left_out, "frames left out: CSV has no place for them (use MCAP)"),
         (exported.fields_missing, "values are missing: frames ended before their fields"),
+        (exported.infinite_as_null, "infinite values are null: JSON has none"),
         (exported.before_1970, "records left out: MCAP has no times before 1970"),
         (exported.lost, "records in this range were lost when they were recorded"),
         (notes.blocks_recycled, "blocks were recycled by the recorder before they were read"),

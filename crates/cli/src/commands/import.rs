@@ -28,7 +28,7 @@ use clap::{Args, ValueEnum};
 use flate2::bufread::MultiGzDecoder;
 use reading::Reading;
 use report::Report;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, Cursor, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -95,8 +95,22 @@ pub(crate) struct Arguments {
     format: ImportFormat,
 }
 
+/// A file as it is to be read.
+struct Given<'a> {
+    path: &'a Path,
+    input: Input,
+    /// What was opened to know its form, of what cannot be opened again.
+    opened: Option<Box<dyn Read>>,
+}
+
 impl Arguments {
-    fn input_of(&self, file: &Path) -> Result<Input> {
+    fn given<'a>(&self, path: &'a Path) -> Result<Given<'a>> {
+        let mut opened = None;
+        let input = self.input_of(path, &mut opened)?;
+        Ok(Given { path, input, opened })
+    }
+
+    fn input_of(&self, file: &Path, begun: &mut Option<Box<dyn Read>>) -> Result<Input> {
         let by_format = match self.format {
             ImportFormat::Csv => Some(Input::Csv),
             ImportFormat::Parquet => Some(Input::Parquet),
@@ -116,7 +130,7 @@ impl Arguments {
         };
         let mut found = self.input.or(by_format).or(by_name);
         if found.is_none() && file != Path::new("-") {
-            found = by_begin(file, packed)?;
+            found = by_begin(file, packed, begun)?;
         }
         if found == Some(Input::Parquet) && file == Path::new("-") {
             return Err("Parquet is read from its end: expected a file, found - (stdin)".into());
@@ -141,16 +155,21 @@ impl Arguments {
 /// Bytes of a file's begin by which its form is known.
 const BEGIN_BYTES: u64 = 64 << 10;
 
-/// What a file holds whose first lines no two forms share.
-fn by_begin(file: &Path, packed: bool) -> Result<Option<Input>> {
-    let mut begin = Vec::new();
-    let read = opened(file, packed)?.take(BEGIN_BYTES).read_to_end(&mut begin);
+/// What a file holds whose first lines no two forms share. What comes out of a pipe comes once: then `begun`
+/// is the whole of it.
+fn by_begin(file: &Path, packed: bool, begun: &mut Option<Box<dyn Read>>) -> Result<Option<Input>> {
+    let (mut input, mut begin) = (opened(file, packed)?, Vec::new());
+    let read = input.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin);
     read.map_err(|error| format!("{}: read: {error}", file.display()))?;
-    let begin = String::from_utf8_lossy(&begin);
-    if prometheus::is_prometheus(&begin) {
-        return Ok(Some(Input::Prometheus));
+    let text = String::from_utf8_lossy(&begin);
+    let found = match prometheus::is_prometheus(&text) {
+        true => Some(Input::Prometheus),
+        false => csv::is_annotated(&text).then_some(Input::Csv),
+    };
+    if !files::is_regular(file) {
+        *begun = Some(Box::new(Cursor::new(begin).chain(input)));
     }
-    Ok(csv::is_annotated(&begin).then_some(Input::Csv))
+    Ok(found)
 }
 
 fn opened(file: &Path, packed: bool) -> Result<Box<dyn Read>> {
@@ -168,8 +187,8 @@ fn is_packed(file: &Path) -> bool {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let inputs = arguments.files.iter().map(|file| arguments.input_of(file));
-    let inputs: Vec<Input> = inputs.collect::<Result<_>>()?;
+    let given = arguments.files.iter().map(|file| arguments.given(file));
+    let given: Vec<Given<'_>> = given.collect::<Result<_>>()?;
     termination::watch()?;
     let waiting = Waiting::default();
     let recorder = if arguments.dry_run { None } else { turn::take(&arguments.store)? };
@@ -183,9 +202,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let store = &arguments.store;
     let (failed, read) = beside::with_settling(store, recorder.as_ref(), &waiting, || {
         let mut failed = Ok(());
-        for (file, input) in arguments.files.iter().zip(inputs) {
-            reading.begin(file, input == Input::Parquet);
-            failed = one(arguments, &mut reading, file, input);
+        for file in given {
+            reading.begin(file.path, file.input == Input::Parquet);
+            failed = one(arguments, &mut reading, file);
             if failed.is_err() || reading.stopped() {
                 break;
             }
@@ -199,9 +218,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     report.outcome()
 }
 
-fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Input) -> Result<()> {
+fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: Given<'_>) -> Result<()> {
     let text = &arguments.text;
-    match input {
+    match file.input {
         Input::Csv => {
             let mut parser = CsvParser::of(text.form()?);
             let mut unknown = None;
@@ -259,17 +278,18 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: &Path, input: Inp
             reading.exemplars(parser.exemplars());
             read
         }
-        Input::Parquet => rows(file, reading, text.choice()?),
+        Input::Parquet => rows(file.path, reading, text.choice()?),
     }
 }
 
 /// Hands each piece of a file to `each`, then `None`; but not that where it was stopped, since the last
 /// line may have come in part.
 fn pieces(
-    path: &Path,
+    given: Given<'_>,
     reading: &mut Reading<'_>,
     mut each: impl FnMut(Option<&[u8]>, &mut Reading<'_>) -> Result<()>,
 ) -> Result<()> {
+    let Given { path, opened: begun, .. } = given;
     let mut ended = true;
     let mut take = |bytes: &[u8], reading: &mut Reading<'_>| -> Result<()> {
         reading.lines(bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
@@ -290,7 +310,7 @@ fn pieces(
             },
         )?;
     } else {
-        let mut input = opened(path, is_packed(path))?;
+        let mut input = begun.map_or_else(|| opened(path, is_packed(path)), Ok)?;
         let mut piece = vec![0; 256 << 10];
         while !reading.stopped() {
             let read = match input.read(&mut piece) {

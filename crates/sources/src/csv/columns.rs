@@ -116,12 +116,15 @@ impl Columns {
                         }
                         problem => within(Fault { offset: fault.offset, problem }, series),
                     })?;
+                    let value = guards.value(line, offset, value)?;
                     wide.push((series.clone(), value, mark));
                 }
             }
         }
         if let (Some((offset, name)), Some((field, said))) = (name, value) {
+            let at = field.offset;
             let (value, mark) = self.values.read(field, kind.or(said), all_quoted)?;
+            let value = guards.value(line, at, value)?;
             let name = guards.name(line, offset, name)?;
             let series = self.labelled_name(offset, name, &mut labels)?;
             each(Sample { line, time_ns, series, joint: None, value, mark });

@@ -7,7 +7,7 @@
 //! Invariant: an error quotes little of the input, so that a hostile line does not fill the log.
 //! Held by `super::tests::errors_quote_little`.
 
-use crate::lines::UTF16;
+use crate::lines::{UTF16, Unread};
 use crate::time::TimeFault;
 use std::fmt;
 
@@ -33,6 +33,11 @@ pub enum CsvProblem {
     LineTooLong {
         /// The most bytes a line may have.
         limit_bytes: usize,
+    },
+    /// The text that begins before this line is too long or cut off: none of its lines is read.
+    Unread {
+        /// The first of these lines; this one is the last.
+        from: u64,
     },
     /// The input is UTF-16: nothing of it is read.
     Utf16,
@@ -164,6 +169,7 @@ impl fmt::Display for CsvProblem {
             Self::LineTooLong { limit_bytes } => {
                 write!(formatter, "the line is longer than {limit_bytes} bytes and was skipped")
             }
+            Self::Unread { from } => write!(formatter, "{}", Unread { from: *from }),
             Self::Utf16 => formatter.write_str(UTF16),
             Self::NotUtf8 => write!(formatter, "expected UTF-8, found bytes that are not"),
             Self::QuoteOpen => write!(
@@ -232,9 +238,9 @@ impl fmt::Display for CsvProblem {
                 let (first, this) = if *first_guarded { ("a", "none") } else { ("no", "one") };
                 write!(
                     formatter,
-                    "expected a ' before all names that begin as a formula, as an export has it, or \
-                     before none: line {first_line} has {first} ', found {this} before {found:?}; \
-                     rename one, so that both do not become one series"
+                    "expected a ' before all names and texts that begin as a formula, as an export has it, \
+                     or before none: line {first_line} has {first} ', found {this} before {found:?}; \
+                     change one, so that both do not become the same"
                 )
             }
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),

@@ -1,7 +1,6 @@
 //! A line of CSV cut into fields, and what a field says.
 
 use super::CsvProblem;
-use super::guards::unguarded;
 use crate::form::Kind;
 use crate::lines::quote;
 use crate::number::{self, NumberFault};
@@ -198,13 +197,13 @@ impl Values {
         let Some(kind) = kind else {
             if quoted {
                 let mark = if all_quoted { Mark::AllQuoted } else { Mark::None };
-                return Ok((Scalar::Quoted(unguarded(text)), mark));
+                return Ok((Scalar::Quoted(text), mark));
             }
             let value = number::scalar(&text).map_err(|fault| fail(fault, &text))?;
             return Ok((value, Mark::None));
         };
         let value = match kind {
-            Kind::Text => Ok(Scalar::Text(unguarded(text.clone()))),
+            Kind::Text => Ok(Scalar::Text(text.clone())),
             Kind::F64 => number::float(&text).map(Scalar::Float),
             Kind::I64 | Kind::U64 => number::integer(&text),
             Kind::Bool => match number::scalar(&text) {

@@ -1,11 +1,12 @@
 //! The `'` that an export puts before a name or text which a spreadsheet would take for a formula.
 //!
-//! Invariant: two names that differ in it alone do not become one series within an input. Held by
+//! Invariant: two names, or two texts, that differ in it alone do not become one within an input. Held by
 //! `tests::names_with_and_without_what_keeps_them_from_being_formulas_are_not_mixed`.
 
 use super::CsvProblem;
 use super::fields::Fault;
 use crate::lines::quote;
+use crate::sample::Scalar;
 use std::borrow::Cow;
 
 /// Whether a spreadsheet would take a cell that begins so for a formula.
@@ -29,11 +30,11 @@ pub(super) fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Names that begin as a formula: an export puts a `'` before each. Where a file has some with it and some
-/// without, it is none of ours, so `'=a` may be another series than `=a`. The second kind is refused.
+/// Names and texts that begin as a formula: an export puts a `'` before each. Where a file has some with it
+/// and some without, it is none of ours, so `'=a` may be something else than `=a`. The second kind is refused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guards {
-    /// The line of the first such name, and whether it had one.
+    /// The line of the first such name or text, and whether it had one.
     first: Option<(u64, bool)>,
 }
 
@@ -50,6 +51,31 @@ impl Guards {
         if matches!(name.as_bytes().first(), Some(b'a'..=b'z' | b'A'..=b'Z' | b'_')) {
             return Ok(name);
         }
+        self.text(line, offset, name)
+    }
+
+    /// The value that is meant.
+    #[inline]
+    pub(super) fn value<'a>(
+        &mut self,
+        line: u64,
+        offset: usize,
+        value: Scalar<'a>,
+    ) -> Result<Scalar<'a>, Fault> {
+        match value {
+            Scalar::Quoted(text) => self.text(line, offset, text).map(Scalar::Quoted),
+            Scalar::Text(text) => self.text(line, offset, text).map(Scalar::Text),
+            value => Ok(value),
+        }
+    }
+
+    /// The name or text that is meant.
+    fn text<'a>(
+        &mut self,
+        line: u64,
+        offset: usize,
+        name: Cow<'a, str>,
+    ) -> Result<Cow<'a, str>, Fault> {
         let guarded = name.starts_with('\'');
         if !is_formula(name.trim_start_matches('\'')) {
             return Ok(name);

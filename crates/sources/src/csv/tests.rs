@@ -225,7 +225,7 @@ fn lines_that_end_with_cr_alone_are_told_and_not_taken_for_a_header() {
 #[test]
 fn names_with_and_without_what_keeps_them_from_being_formulas_are_not_mixed() {
     let refused = |found: &[String], line: u64, said: &str| {
-        let begin = format!("line {line}, column 3: expected a ' before all names");
+        let begin = format!("line {line}, column 3: expected a ' before all names and texts");
         assert!(found.iter().any(|one| one.starts_with(&begin) && one.contains(said)), "{found:?}");
     };
     for header in ["", "time,series,value\n", "time,sensor,value\n"] {
@@ -240,6 +240,15 @@ fn names_with_and_without_what_keeps_them_from_being_formulas_are_not_mixed() {
         refused(&found, first + 2, "found one before \"' +y\"");
         assert!(found[3].contains(" 'x "), "{found:?}");
     }
+    // Nor are texts; what a query of InfluxDB answers has none before a formula.
+    let found = plain("1,a,\"'=x\"\n2,a,\"=x\"\n");
+    assert!(found[0].contains("=x") && !found[0].contains('\''), "{found:?}");
+    assert!(found[1].starts_with("line 2, column 5: expected a '"), "{found:?}");
+    let found = plain("time,a:text\n1,-x\n2,'-x\n");
+    assert!(found[1].starts_with("line 3, column 3: expected a '"), "{found:?}");
+    let table = "#datatype,string,long,dateTime:RFC3339,string,string,string\n\
+        ,result,table,_time,_value,_field,_measurement\n,,0,2024-01-01T00:00:00Z,'=x,f,m\n";
+    assert!(plain(table)[0].contains("'=x"), "{:?}", plain(table));
     // Another input is another matter.
     let mut parser = CsvParser::new();
     let mut names = Vec::new();
@@ -510,7 +519,8 @@ fn lines_of_a_text_that_is_too_long_or_cut_off_are_no_rows() {
             "{:?}",
             &found[..3]
         );
-        assert_eq!(found.iter().filter(|item| item.starts_with("line")).count(), 1, "{found:?}");
+        assert_eq!(found.iter().filter(|item| item.starts_with("line")).count(), 2, "{found:?}");
+        assert!(found.iter().any(|item| item.contains("are not read")), "{found:?}");
         assert!(found.last().is_some_and(|item| !item.starts_with("line")), "{found:?}");
         // The input ends within the text.
         for cut in [head.len() + 40, head.len() + prose.len() / 2] {
@@ -518,7 +528,7 @@ fn lines_of_a_text_that_is_too_long_or_cut_off_are_no_rows() {
             assert!(!found.iter().any(|item| item.contains("evil")), "{cut}: {found:?}");
             assert_eq!(
                 found.iter().filter(|item| item.starts_with("line")).count(),
-                1,
+                2,
                 "{found:?}"
             );
         }

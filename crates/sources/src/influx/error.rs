@@ -3,7 +3,7 @@
 //!
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
-use crate::lines::UTF16;
+use crate::lines::{UTF16, Unread};
 use crate::time::TimeFault;
 use std::fmt;
 
@@ -26,6 +26,11 @@ pub enum InfluxProblem {
     LineTooLong {
         /// The most bytes a line may have.
         limit_bytes: usize,
+    },
+    /// The text that begins before this line is too long or cut off: none of its lines is read.
+    Unread {
+        /// The first of these lines; this one is the last.
+        from: u64,
     },
     /// The input is UTF-16: nothing of it is read.
     Utf16,
@@ -77,6 +82,7 @@ impl fmt::Display for InfluxProblem {
             InfluxProblem::LineTooLong { limit_bytes } => {
                 write!(f, "the line is longer than {limit_bytes} bytes and was skipped")
             }
+            InfluxProblem::Unread { from } => write!(f, "{}", Unread { from: *from }),
             InfluxProblem::Utf16 => f.write_str(UTF16),
             InfluxProblem::Time { found, fault } => write!(f, "expected {fault}, found {found}"),
             InfluxProblem::NotUtf8 => f.write_str("expected UTF-8, found bytes that are not"),

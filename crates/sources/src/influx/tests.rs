@@ -158,12 +158,13 @@ fn lines_of_a_text_that_is_too_long_or_cut_off_are_no_points() {
     let text = format!("a v=1 1\nm b=\"{prose}\" 2\nok v=2 2\n");
     let found = of(&text);
     assert!(found[1].starts_with("line 2, column 5: expected a closing quote"), "{:?}", &found[1]);
-    assert_eq!((found.len(), found[2].contains(" ok_v ")), (3, true), "{:?}", &found[..3]);
+    assert!(found[2].contains("the lines from 3 to this one are not read"), "{:?}", found[2]);
+    assert_eq!((found.len(), found[3].contains(" ok_v ")), (4, true), "{:?}", &found[..3]);
     for cut in [40, prose.len() / 2] {
         let found = of(&text[..cut]);
         assert_eq!(
             (found.len(), found[0].contains(" a_v ")),
-            (2, true),
+            (3, true),
             "{cut}: {:?}",
             &found[..2]
         );

@@ -2,8 +2,9 @@
 //!
 //! Ends at SIGINT or SIGTERM, or when nobody reads any more. Held by `rows_are_followed_as_they_are_recorded`.
 
-use super::{Arguments, Printer, selected, told};
+use super::{Arguments, Printer, RowFormat, selected, told};
 use crate::failure::{Outcome, Result};
+use baro_export::csv;
 use baro_ondisk::{Gap, Kind};
 use baro_store::{Moment, RecordRef, Selection, Store};
 use baro_sys::{clock, termination};
@@ -36,6 +37,8 @@ pub(super) fn run<W: Write>(
             // A series may be hidden meanwhile; what is recorded later shows it again.
             Err(_) => continue,
         };
+        // A series that is new may be of a type that a row has to say.
+        printer.typed |= printer.format == RowFormat::Csv && csv::needs_types(&printer.selection);
         let mut failed = None;
         let selection = printer.selection.clone();
         let notes = store.follow(&mut place, |record| {
@@ -54,6 +57,7 @@ pub(super) fn run<W: Write>(
         recycled += notes.blocks_recycled;
         damage.extend(notes.damage);
     }
+    printer.tell();
     let outcome = told(&store, &damage, recycled);
     Ok(if printer.lost > 0 { Outcome::lost_if(true) } else { outcome })
 }

@@ -22,7 +22,7 @@ pub(super) struct Reading<'a> {
     skipped: (u64, u64),
     /// When the progress was shown last; `None` if nobody looks.
     shown_ns: Option<u64>,
-    /// Refusals so far.
+    /// Refusals of this file so far.
     told: u64,
     /// The line with which a file begins that is refused whole.
     refused: Option<u64>,
@@ -66,6 +66,7 @@ impl<'a> Reading<'a> {
         self.file =
             if file == Path::new("-") { "stdin".into() } else { file.display().to_string() };
         self.files.push(self.file.clone());
+        self.told = 0;
         if in_parts {
             self.intake.begin_in_parts();
         } else {
