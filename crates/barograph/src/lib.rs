@@ -49,10 +49,13 @@
 //!
 //! A refused push costs the record and not the deadline. A batch of series of one type is one record:
 //!
-//! ```no_run
+//! ```
 //! use barograph::{Recorder, Time};
+//! # let folder = std::env::temp_dir().join(format!("baro-doc-loop-{}", std::process::id()));
+//! # let store = folder.join("store");
+//! # std::fs::create_dir_all(&folder)?;
 //!
-//! let recorder = Recorder::create_or_open("/data/store").priority(50).open()?;
+//! let recorder = Recorder::create_or_open(&store).size(32 << 20).priority(50).open()?;
 //! let joints = recorder.group::<f64>(&["joint{n=\"1\"}", "joint{n=\"2\"}"], "rad")?;
 //! let state = recorder.series::<String>("state", "")?;
 //! let mut push = recorder.producer()?;
@@ -65,6 +68,7 @@
 //! }
 //! let closed = recorder.close();
 //! println!("refused {refused}, lost {}, damage {:?}", closed.lost(), closed.damage());
+//! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

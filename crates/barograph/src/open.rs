@@ -2,7 +2,7 @@
 
 use crate::settling::Settles;
 use crate::{Recorder, Result};
-use baro_log::{Geometry, init};
+use baro_log::{Geometry, Role, StoreLock, init, open_folder, set_when_full};
 use baro_ondisk::{StoreId, WhenFull};
 use baro_recorder::{Options, Retention};
 use baro_sys::disk::Disk;
@@ -46,8 +46,8 @@ impl Opening {
         self
     }
 
-    /// A store that is made now begins again with its oldest records when it is full. Otherwise a full
-    /// one refuses new records.
+    /// The store begins again with its oldest records when it is full, also one that is there already.
+    /// Without this a store that is made now refuses new records then, and one that is there stays as it is.
     pub fn recycle(mut self) -> Self {
         self.when_full = WhenFull::Recycle;
         self
@@ -94,6 +94,9 @@ impl Opening {
         if self.create {
             self.make()?;
         }
+        if self.when_full == WhenFull::Recycle {
+            self.switch()?;
+        }
         let inner = baro_recorder::Recorder::open(&self.path, self.options)?;
         Settles::start(inner, &self.path, self.settles)
     }
@@ -108,5 +111,15 @@ impl Opening {
             Ok(_) | Err(baro_log::Error::Exists { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// A store that is there does from now on what was asked for.
+    fn switch(&self) -> Result<()> {
+        let disk = open_folder(&self.path)?;
+        // Where another process records, the open says so.
+        if let Ok(_lock) = StoreLock::take(&disk, Role::Recording)? {
+            set_when_full(&disk, &self.path, self.when_full)?;
+        }
+        Ok(())
     }
 }

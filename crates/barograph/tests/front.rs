@@ -92,6 +92,24 @@ fn every_type_comes_back() {
 
 /// Labels that are those of another series and more: each column has its own rows.
 #[test]
+fn a_store_that_is_there_recycles_where_that_is_asked_for() {
+    let folder = Folder::new("switch");
+    let open = || Recorder::create_or_open(folder.store()).size(2 << 20);
+    let fill = |recorder: &Recorder, wait: Duration| {
+        let frames = recorder.channel("frames", "").unwrap();
+        let mut push = recorder.producer().unwrap();
+        (0..200_i64).for_each(|n| drop(push.frame(frames, n, &[7; 16 << 10]).unwrap()));
+        push.wait_durable(wait).is_ok()
+    };
+    let recorder = open().without_settling().open().unwrap();
+    assert!(!fill(&recorder, Duration::from_millis(500)), "a log of 2 MiB that stops has all of 3");
+    drop(recorder);
+    let recorder = open().recycle().without_settling().open().unwrap();
+    assert!(fill(&recorder, MINUTE));
+    assert_eq!(recorder.close().damage(), [""; 0]);
+}
+
+#[test]
 fn a_column_is_one_series() {
     let folder = Folder::new("labels");
     let recorder = Recorder::create_or_open(folder.store()).size(8 << 20).open().unwrap();

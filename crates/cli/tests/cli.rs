@@ -302,6 +302,8 @@ fn the_demo_runs_and_cleans_up() {
     let text = ok(&output);
     assert!(text.contains("Barograph push()") && text.contains("lost: 0"), "{text}");
     assert!(text.contains("\nwhole") && text.contains("vm_pgfault"));
+    assert!(text.contains("write() kept its producer for up to "), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("next: baro record "), "{text}");
     let left: Vec<_> =
         std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["baro-demo.svg"]);

@@ -187,6 +187,27 @@ fn a_full_log_ends_an_import_with_its_reason() {
     assert!(said(&output).contains("the log is full"), "{}", said(&output));
 }
 
+/// What comes out of a pipe comes once: to know its form it must not be read away.
+#[test]
+fn what_a_pipe_brings_is_imported_from_its_begin() {
+    let folder = Folder::new("pipe");
+    let store = folder.store();
+    let pipe = folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let text: String = (1..=9000).map(|n| format!("up{{n=\"{n}\"}} 1 1700000000000\n")).collect();
+    assert!(text.len() > 3 * (64 << 10));
+    let text = format!("# TYPE up gauge\n{text}");
+    let to = pipe.clone();
+    let writer = std::thread::spawn(move || std::fs::write(to, text).unwrap());
+    let output = run(&["import", &store, &pipe, "--format", "json"], b"");
+    assert_eq!(counts(&output, 0), [9001, 9000, 9000, 9000, 0]);
+    writer.join().unwrap();
+    // A file that is not there is nothing to go on with.
+    let output = run(&["import", &store, &folder.path("none.csv")], b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!said(&output).contains("to go on"), "{}", said(&output));
+}
+
 #[test]
 fn an_import_waits_for_another_one() {
     let folder = Folder::new("turns");

@@ -71,7 +71,7 @@ impl Folders {
 
     /// This program again, in a role.
     fn play(&self, role: &str) -> Child {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut command = this_program();
         command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
         command
             .env("BARO_ROLE", role)
@@ -79,6 +79,15 @@ impl Folders {
             .env("BARO_RINGS", &self.rings);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
     }
+}
+
+/// This program once more. On a board's emulator the kernel does not start it by itself.
+fn this_program() -> Command {
+    let program = std::env::current_exe().unwrap();
+    let Some(emulator) = std::env::var_os("BARO_RUN") else { return Command::new(program) };
+    let mut command = Command::new(emulator);
+    command.arg(program);
+    command
 }
 
 impl Drop for Folders {

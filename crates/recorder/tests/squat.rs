@@ -99,7 +99,7 @@ impl Scene {
 
     /// What the victim sees.
     fn as_victim(&self, role: &str) -> String {
-        let output = Command::new(std::env::current_exe().unwrap())
+        let output = this_program()
             .args(["--exact", "role", "--nocapture", "--test-threads=1"])
             .env("BARO_SQUAT_ROLE", role)
             .env("BARO_SQUAT_STORE", &self.store)
@@ -112,6 +112,15 @@ impl Scene {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
+}
+
+/// This program once more. On a board's emulator the kernel does not start it by itself.
+fn this_program() -> Command {
+    let program = std::env::current_exe().unwrap();
+    let Some(emulator) = std::env::var_os("BARO_RUN") else { return Command::new(program) };
+    let mut command = Command::new(emulator);
+    command.arg(program);
+    command
 }
 
 impl Drop for Scene {

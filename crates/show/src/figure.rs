@@ -34,6 +34,14 @@ pub fn bytes(number: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// So many of something whose name is regular: "1 run", "3 runs"; a word in s stays: "1 series".
+#[must_use]
+pub fn plural(number: impl Into<u64>, one: &str) -> String {
+    let number = number.into();
+    let more = if number == 1 || one.ends_with('s') { "" } else { "s" };
+    format!("{number} {one}{more}")
+}
+
 /// A count with separators: "1,234,567".
 #[must_use]
 pub fn count(number: u64) -> String {
@@ -80,6 +88,13 @@ mod tests {
         assert_eq!([2_315_000_000, u64::MAX].map(duration), ["2.31 s", "18446744074 s"]);
         let shown = [7, 1_536, 2_048, 200 << 20, u64::MAX].map(bytes);
         assert_eq!(shown, ["7 B", "1.5 KiB", "2.0 KiB", "200 MiB", "16777216 TiB"]);
+    }
+
+    #[test]
+    fn one_is_no_more() {
+        let shown = [(0_u64, "run"), (1, "run"), (2, "run"), (1, "series"), (2, "series")];
+        let shown = shown.map(|(number, one)| plural(number, one));
+        assert_eq!(shown, ["0 runs", "1 run", "2 runs", "1 series", "2 series"]);
     }
 
     #[test]

@@ -7,11 +7,12 @@ use super::init;
 use super::record::feeds::Feed;
 use super::record::{Recording, record, report};
 use crate::failure::{Outcome, Result};
-use crate::size::{self, show_ns};
+use crate::size::{self, show_bytes, show_ns};
 use baro_bench::methods::{Method, MethodReport, Spec};
 use baro_bench::plot::{Plot, Series};
 use baro_bench::verb::load::Kind;
 use baro_recorder::{Options, Recorder};
+use baro_show::plural;
 use baro_store::Store;
 use baro_sys::{files, identity, termination};
 use clap::Args;
@@ -39,8 +40,11 @@ pub(crate) struct Arguments {
 const PERIOD_NS: u64 = 5_000_000;
 /// The conventional methods take turns this long, since each would disturb the other.
 const SLICE_NS: u64 = 2_500_000_000;
-/// The log: room for a minute of what is recorded.
+/// The least log, and its room for each second that is recorded: twice what comes in.
 const LOG_BYTES: u64 = 1 << 30;
+const LOG_BYTES_PER_S: u64 = 16 << 20;
+/// How many times longer a `write()` must take than a push for anybody to feel it.
+const FELT_TIMES: u64 = 10;
 /// What the neighbour writes: enough to keep a disk busy, bounded for the sake of a user's SSD.
 const LOAD_BYTES_PER_S: u64 = 200_000_000;
 /// Series whose last samples are shown.
@@ -56,8 +60,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         .into());
     }
     let store = arguments.dir.join("store");
-    out!("making a store of 1 GiB in {}", arguments.dir.display());
-    let result = init::make(&store, LOG_BYTES, init::How { recycle: false, grow: false }, false)
+    let log_bytes = LOG_BYTES.max(arguments.duration / 1_000_000_000 * LOG_BYTES_PER_S);
+    out!("making a store of {} in {}", show_bytes(log_bytes), arguments.dir.display());
+    let result = init::make(&store, log_bytes, init::How { recycle: false, grow: false }, false)
         .and_then(|_| measure(arguments, &store))
         .and_then(|(recording, methods)| show(arguments, &store, &recording, &methods));
     if arguments.keep {
@@ -112,6 +117,24 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
         Err(_) => None,
     };
     Ok((recording?, methods))
+}
+
+/// What was seen, in one sentence, and what to do next.
+fn close(recording: &Recording, methods: &Methods) {
+    let pushed = recording.fed.iter().find(|fed| fed.name == "generate");
+    if let (Some((conventional, _)), Some(pushed)) = (methods, pushed) {
+        let (write_ns, push_ns) = (conventional.latency_ns_max, pushed.push_max_ns);
+        let (write, push) = (show_ns(write_ns), show_ns(push_ns));
+        let lost = plural(recording.lost(), "record");
+        out!("write() kept its producer for up to {write}, push for up to {push}; lost: {lost}.");
+        if write_ns < FELT_TIMES.saturating_mul(push_ns) {
+            out!(
+                "This disk was quick enough for both: the difference shows where it is slow or shared, \
+                 or with a longer --for."
+            );
+        }
+    }
+    out!("next: baro record STORE --init 1G --proc    (the first page: docs/tutorial.md)");
 }
 
 fn take_turns(dir: &Path, over: &AtomicBool) -> Result<(MethodReport, MethodReport)> {
@@ -174,5 +197,7 @@ fn show(
     for name in SHOWN {
         super::cat::print_last(&store, name, 3)?;
     }
+    out!();
+    close(recording, methods);
     Ok(Outcome::lost_if(recording.lost() > 0 || verified == Outcome::Lost))
 }

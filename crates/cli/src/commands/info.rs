@@ -8,6 +8,7 @@ use baro_log::{Role, StoreLock};
 use baro_ondisk::WhenFull;
 use baro_recorder::inspect::{FoundRing, Look, RingSearch, rings_at};
 use baro_recorder::promises::Judged;
+use baro_show::plural;
 use baro_store::{DeletedRoom, Info, Store};
 use clap::Args;
 use serde_json::json;
@@ -131,7 +132,9 @@ pub(super) fn runs_lines(info: &Info) -> Vec<String> {
         let bytes = show_bytes(info.runs_bytes);
         let (runs, samples) = (info.runs, info.runs_samples);
         lines.push(format!(
-            "runs      {samples} samples in {runs} runs, {bytes}: {bytes_per_sample:.3} bytes a sample"
+            "runs      {} in {}, {bytes}: {bytes_per_sample:.3} bytes a sample",
+            plural(samples, "sample"),
+            plural(runs, "run")
         ));
     }
     if let Some((from_ns, to_ns)) = info.runs_times_ns {
@@ -140,7 +143,8 @@ pub(super) fn runs_lines(info: &Info) -> Vec<String> {
     if info.unsettled_bytes > 0 {
         let bytes = show_bytes(info.unsettled_bytes);
         let segments = info.segments_unsettled;
-        lines.push(format!("unsettled {bytes} of samples in {segments} segments of the log"));
+        let segments = plural(segments, "segment");
+        lines.push(format!("unsettled {bytes} of samples in {segments} of the log"));
     }
     lines
 }
@@ -152,9 +156,8 @@ pub(super) fn deleted_line(room: &DeletedRoom) -> Option<String> {
         0 => "no run has any of it".to_owned(),
         bytes => format!("settling gives back about {}", show_bytes(bytes)),
     };
-    let plural = if deletions == 1 { "" } else { "s" };
-    (deletions > 0)
-        .then(|| format!("{deletions} deletion{plural} of {series} series and channels; {back}"))
+    let deletions_are = plural(deletions, "deletion");
+    (deletions > 0).then(|| format!("{deletions_are} of {series} series and channels; {back}"))
 }
 
 fn print_pins(store: &Store, info: &Info) {
@@ -162,7 +165,8 @@ fn print_pins(store: &Store, info: &Info) {
         let name = if pin.name.is_empty() { "no name" } else { &pin.name };
         let (from_ns, to_ns) = pin.window_ns();
         let (from, to) = (time::show(from_ns), time::show(to_ns));
-        out!("pin       {:016x} {name}: {from} to {to} {}", pin.id, pin.reason);
+        let state = super::pin::state(pin);
+        out!("pin       {:016x} {name} ({state}): {from} to {to} {}", pin.id, pin.reason);
     }
     if info.segments_kept > 0 {
         out!(

@@ -68,7 +68,10 @@ fn list(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
     match arguments.format {
         Format::Text if store.pins().next().is_none() => out!("no pins"),
-        Format::Text => store.pins().for_each(print),
+        Format::Text => {
+            out!("{:16} {:7} WINDOW, NAME", "ID", "STATE");
+            store.pins().for_each(print);
+        }
         Format::Json => {
             let pins: Vec<Value> = store.pins().map(as_json).collect();
             print_json(&json!({ "pins": pins }))?;
@@ -100,7 +103,7 @@ pub(crate) fn find<'a>(store: &'a Store, wanted: &str) -> Result<&'a Pin> {
 fn print(pin: &Pin) {
     let (from_ns, to_ns) = pin.window_ns();
     out!(
-        "{:016x} {:5} {} to {}{}{}",
+        "{:016x} {:7} {} to {}{}{}",
         pin.id,
         state(pin),
         time::show(from_ns),
@@ -110,7 +113,7 @@ fn print(pin: &Pin) {
     );
 }
 
-fn state(pin: &Pin) -> &'static str {
+pub(super) fn state(pin: &Pin) -> &'static str {
     match pin.state {
         PinState::Asked => "asked",
         PinState::Open => "open",

@@ -67,7 +67,9 @@ impl Report {
             }
             _ => termination::requested().map(|signal| format!("stopped by {}", named(signal))),
         };
-        let next = (stopped.is_some() && !refused).then_some(next);
+        // Where nothing was read there is nothing to go on with.
+        let begun = lines > 0 || next.line > 1 || next.input > 0;
+        let next = (stopped.is_some() && !refused && begun).then_some(next);
         let unread = arguments.files.len().saturating_sub(files.len());
         let (fed, dry, gone) = (ended.fed, arguments.dry_run, gone.samples);
         Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry, gone }

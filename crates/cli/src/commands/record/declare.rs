@@ -23,7 +23,9 @@ pub(crate) struct ChannelLayout {
 /// `NAME:TYPE[:UNIT]`. A name may hold colons: the type is looked for from the right.
 pub(crate) fn series(text: &str) -> std::result::Result<Series, String> {
     let kind = |text: &str| {
-        [Type::F64, Type::I64, Type::Bool, Type::Channel].into_iter().find(|k| k.name() == text)
+        [Type::F64, Type::I64, Type::Bool, Type::Text, Type::Channel]
+            .into_iter()
+            .find(|k| k.name() == text)
     };
     let (head, last) = text.rsplit_once(':').unwrap_or(("", text));
     if let Some(kind) = kind(last).filter(|_| !head.is_empty()) {
@@ -34,7 +36,8 @@ pub(crate) fn series(text: &str) -> std::result::Result<Series, String> {
     {
         return Ok(Series { name: name.to_owned(), kind, unit: last.to_owned() });
     }
-    Err("expected NAME:TYPE or NAME:TYPE:UNIT with the type f64, i64, bool or channel".to_owned())
+    Err("expected NAME:TYPE or NAME:TYPE:UNIT with the type f64, i64, bool, text or channel"
+        .to_owned())
 }
 
 /// `[CHANNEL=]FIELDS`.

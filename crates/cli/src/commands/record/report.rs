@@ -7,6 +7,7 @@ use crate::size::{show_bytes, show_ns};
 use baro_ingest::Fed;
 use baro_recorder::inspect::Look;
 use baro_recorder::{Opening, Recorder, Trouble};
+use baro_show::plural;
 use baro_store::SettlingStatus;
 use serde_json::{Value, json};
 
@@ -138,21 +139,23 @@ fn print_settled(recording: &Recording, settled: &Settled) {
     let Some(status) = &settled.status else { return };
     if status.runs > 0 {
         out!(
-            "settled: {} samples into {} runs of {}; merged {} times",
-            status.samples,
-            status.runs,
+            "settled: {} into {} of {}; merged {}",
+            plural(status.samples, "sample"),
+            plural(status.runs, "run"),
             show_bytes(status.bytes),
-            status.merged
+            plural(status.merged, "time")
         );
     }
     if status.dropped.runs > 0 {
-        out!("dropped: {} runs with {} samples", status.dropped.runs, status.dropped.samples);
+        let (runs, samples) = (status.dropped.runs, status.dropped.samples);
+        out!("dropped: {} with {}", plural(runs, "run"), plural(samples, "sample"));
     }
     settled.complaint.iter().for_each(|said| out!("{said}"));
     status.damage.iter().for_each(|damage| out!("DAMAGE {damage}; {}", damage.next_step()));
     let lost = recording.closed.status.segments_lost_unsettled;
     if lost > 0 {
-        out!("{lost} segments were recycled before their samples were in runs");
+        let lost = plural(lost, "segment");
+        out!("recycled before their samples were in runs: {lost}");
     }
 }
 
@@ -163,9 +166,9 @@ fn print_text(recording: &Recording) {
     }
     for ring in recording.attached() {
         out!(
-            "attached {:016x}: {} records, {} refused",
+            "attached {:016x}: {}, {} refused",
             ring.producer,
-            ring.offered - ring.refused_full - ring.refused_large,
+            plural(ring.offered - ring.refused_full - ring.refused_large, "record"),
             ring.refused_full + ring.refused_large
         );
     }
@@ -236,7 +239,8 @@ fn lost_words(recording: &Recording) -> String {
     match (recording.lost(), recording.lost_samples()) {
         (0, _) => "0".to_owned(),
         (records, samples) => {
-            format!("{records} records, {samples} samples in them as far as known")
+            let (records, samples) = (plural(records, "record"), plural(samples, "sample"));
+            format!("{records}, {samples} in them as far as known")
         }
     }
 }
@@ -253,25 +257,32 @@ fn why_lost(recording: &Recording) -> Option<&'static str> {
 fn print_fed(fed: &Fed, kept: u64) {
     let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
     out!(
-        "{}: {} series, {} records, {} samples, {}; push p50 {}, p99.99 {}, max {}{}",
+        "{}: {}, {}, {}, {}{}{}",
         fed.name,
-        fed.series,
-        fed.records,
-        kept,
+        plural(fed.series as u64, "series"),
+        plural(fed.records, "record"),
+        plural(kept, "sample"),
         show_bytes(fed.bytes),
-        at(0.5),
-        at(0.9999),
-        show_ns(fed.push_max_ns),
+        match fed.push_ns.is_empty() {
+            true => String::new(),
+            false => format!(
+                "; push p50 {}, p99.99 {}, max {}",
+                at(0.5),
+                at(0.9999),
+                show_ns(fed.push_max_ns)
+            ),
+        },
         match fed.missed {
             0 => String::new(),
-            missed => format!("; the source itself missed {missed} periods"),
+            missed => format!("; the source itself missed {}", plural(missed, "period")),
         }
     );
     if fed.datagrams > 0 || fed.dropped > 0 {
-        out!("{}: {} datagrams, {} dropped by the kernel", fed.name, fed.datagrams, fed.dropped);
+        let datagrams = plural(fed.datagrams, "datagram");
+        out!("{}: {datagrams}, {} dropped by the kernel", fed.name, fed.dropped);
     }
     if fed.bad > 0 {
-        out!("{}: {} inputs were not understood", fed.name, fed.bad);
+        out!("{}: not understood: {}", fed.name, plural(fed.bad, "input"));
         for complaint in &fed.complaints {
             say!("{}: {complaint}", fed.name);
         }
