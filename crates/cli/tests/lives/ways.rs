@@ -55,6 +55,7 @@ pub(crate) fn seen(path: &Path, memory_bytes: usize) -> Seen {
     exported(&store, selection, memory_bytes, (&samples, &frames));
     by_cat(path, (&samples, &frames));
     counted(&store, &samples, &frames);
+    in_part(&store, &samples, memory_bytes);
     let report = verify(&store, Access::Read, |_, _| {}).unwrap();
     assert!(report.is_whole() && report.damage.is_empty(), "{report:?}");
     Seen { samples, frames, logged }
@@ -178,6 +179,38 @@ fn counted(store: &Store, samples: &Shown, frames: &[Frame]) {
         }
         assert_eq!(found, expected, "{aggregate:?} {last:?}");
     }
+}
+
+/// An interval in the middle, and the newest samples of each series.
+fn in_part(store: &Store, samples: &Shown, memory_bytes: usize) {
+    let mut times: Vec<i64> = samples.keys().map(|(_, time_ns)| *time_ns).collect();
+    times.sort_unstable();
+    let third = times.len() / 3;
+    let at = |place: usize| times.get(place).copied().unwrap_or_default();
+    let interval = Interval { from_ns: at(third), to_ns: at(2 * third) };
+    let inner = samples.iter().filter(|((_, time_ns), _)| interval.holds(*time_ns));
+    let inner: Shown = inner.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let selection = Selection::all(store.catalog(), true).unwrap();
+    let asked = |query: &Query| {
+        let mut out = Vec::new();
+        let (notes, _) =
+            rows::query(store, &selection, query, None, &mut Csv::new(&mut out)).unwrap();
+        assert_eq!(notes.read.damage, []);
+        of_csv("query csv", &out)
+    };
+    same("an interval", &asked(&Query::raw(interval)), &inner);
+    let reading = Reading { memory_bytes, ..Reading::default() };
+    let mut out = Vec::new();
+    let request = Request { interval, selection: selection.clone(), reading };
+    to_csv(store, &request, &mut out).unwrap();
+    same("export csv of an interval", &of_csv("export csv", &out), &inner);
+    let mut newest = Shown::new();
+    for column in selection.columns() {
+        let mine = samples.iter().filter(|((name, _), _)| *name == column.name);
+        newest.extend(mine.rev().take(3).map(|(key, value)| (key.clone(), value.clone())));
+    }
+    let last = Query { last: Some(3), ..Query::raw(Interval::ALL) };
+    same("the last three", &asked(&last), &newest);
 }
 
 /// Samples series by series, and the log record by record.

@@ -83,7 +83,8 @@ mod tests {
         assert_eq!(of("temp:f64"), expected("temp", Type::F64, ""));
         assert_eq!(of("a:b:i64:1/s"), expected("a:b", Type::I64, "1/s"));
         assert_eq!(of("c:channel"), expected("c", Type::Channel, ""));
-        for wrong in ["", "temp", "temp:", ":f64", "temp:text", "f64", ":f64:K"] {
+        assert_eq!(of("note:text"), expected("note", Type::Text, ""));
+        for wrong in ["", "temp", "temp:", ":f64", "temp:string", "f64", ":f64:K"] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
         let channel = |text| layout(text).map(|found| found.channel);
