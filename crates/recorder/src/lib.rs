@@ -26,7 +26,6 @@ pub mod inspect;
 mod keeper;
 mod opening;
 mod options;
-pub mod promises;
 mod recorder;
 mod ring;
 #[cfg(feature = "simulate")]

@@ -7,7 +7,6 @@ use crate::keeper::{
     Growth, Guard, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, Requests, WriterLink,
 };
 use crate::opening::choose_direct;
-use crate::promises::{Facts, Look};
 use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::types::KnownTypes;
 use crate::writer::{
@@ -18,6 +17,7 @@ use crate::{Error, Opening, Options, Result};
 use baro_log::{Catalog, Declared, Held, Recovery, Role, StoreLock, open_folder, recover};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
+use baro_promises::{Facts, Look};
 use baro_sys::memory::SharedMemory;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule, signals};

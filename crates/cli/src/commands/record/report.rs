@@ -5,7 +5,7 @@ use crate::commands::{Format, print_json, promises};
 use crate::failure::Result;
 use crate::size::{show_bytes, show_ns};
 use baro_ingest::Fed;
-use baro_recorder::inspect::Look;
+use baro_promises::Look;
 use baro_recorder::{Opening, Recorder, Trouble};
 use baro_store::SettlingStatus;
 use serde_json::{Value, json};
