@@ -8,7 +8,9 @@ use crate::types::Word;
 use crate::waiting::Waiting;
 use baro_log::{Catalog, Role, StoreLock, open_folder};
 use baro_ondisk::Type;
-use baro_recorder::{Asked, Producer, Recorder, Refused, RingView, Told, Trouble, Waits, attach};
+use baro_recorder::{
+    Asked, Producer, Recorder, Refused, RingReport, RingView, Trouble, Waits, attach,
+};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +51,8 @@ pub struct Target<'a> {
     writer: Writer<'a>,
     room: Room<'a>,
     ledger: Ledger,
+    /// The largest record that is taken.
+    record_bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -175,7 +179,9 @@ impl<'a> Target<'a> {
                 Room::WhileItMoves(_) => Waits::Always,
             });
         }
-        Target { producer, writer, room, ledger: Ledger::default() }
+        let ring = producer.as_ref().map(Producer::report);
+        let record_bytes_max = ring.map_or(usize::MAX, |ring| ring.record_bytes_max);
+        Target { producer, writer, room, ledger: Ledger::default(), record_bytes_max }
     }
 
     pub(crate) fn ledger(&mut self) -> &mut Ledger {
@@ -204,7 +210,7 @@ impl<'a> Target<'a> {
 
     /// The largest record that is taken.
     pub(crate) fn record_bytes_max(&self) -> usize {
-        self.producer.as_ref().map_or(usize::MAX, Producer::record_bytes_max)
+        self.record_bytes_max
     }
 
     /// Id and type of a declared series.
@@ -343,7 +349,7 @@ impl<'a> Target<'a> {
                         return Err(Error::Gone);
                     }
                     if still_ns >= most_ns {
-                        let Told { trouble, .. } = producer.told();
+                        let trouble = producer.report().trouble;
                         return Err(Error::Still { still_ns, trouble, unsettled: None });
                     }
                     clock::sleep_ns(NAP_NS);
@@ -414,7 +420,7 @@ impl<'a> Target<'a> {
                 if gone || producer.closed() {
                     return Err(Error::Gone);
                 }
-                let Told { trouble, settling_stopped } = producer.told();
+                let RingReport { trouble, settling_stopped, .. } = producer.report();
                 let said = || StoreLock::said_at(store, Role::Settling).ok().flatten();
                 let unsettled = settling_stopped
                     .then(|| said().unwrap_or_else(|| "the recorder does not say why".to_owned()));
@@ -452,7 +458,7 @@ impl<'a> Target<'a> {
 
     /// What was pushed, for when the recorder is closed; and what of it is gone already.
     pub(crate) fn into_ledger(self) -> (Ledger, Unkept) {
-        let gone_below = self.producer.as_ref().map_or(0, Producer::gone_below);
+        let gone_below = self.producer.as_ref().map_or(0, |producer| producer.report().gone_below);
         let gone = self.ledger.gone_below(gone_below);
         (self.ledger, gone)
     }
@@ -463,6 +469,6 @@ fn has_room(recorder: &Recorder) -> bool {
     let status = recorder.status();
     let free = u64::from(status.segments_usable.saturating_sub(status.segments_unsettled));
     let segment_bytes = recorder.opening().log_bytes / u64::from(status.segments_usable.max(1));
-    let used: u64 = recorder.rings().iter().map(|ring| ring.capacity_bytes).sum();
+    let used: u64 = status.rings.iter().map(|ring| ring.capacity_bytes).sum();
     free.saturating_sub(2) * segment_bytes > used
 }

@@ -41,5 +41,5 @@ pub use keeper::{Growth, Moment, PinRequest};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
-pub use ring::{Number, Producer, Refused, RingReport, RingView, Told, Waits};
-pub use writer::{Comparison, LeftInRing, PinRefusal, Retention, Status, Trigger, Trouble};
+pub use ring::{Number, Producer, Refused, RingReport, RingView, Waits};
+pub use writer::{Comparison, PinRefusal, Retention, Status, Trigger, Trouble};
