@@ -7,10 +7,8 @@ use crate::ledger::{Ledger, Unkept};
 use crate::types::Word;
 use crate::waiting::Waiting;
 use baro_log::{Catalog, Role, StoreLock, open_folder};
-use baro_ondisk::Type;
-use baro_recorder::{
-    Asked, Producer, Recorder, Refused, RingReport, RingView, Trouble, Waits, attach,
-};
+use baro_ondisk::{Declaration, Samples, Type};
+use baro_recorder::{Producer, Recorder, Refused, RingReport, RingView, Trouble, Waits, attach};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +24,9 @@ const NAP_NS: u64 = 1_000_000;
 const RECORD_MAX: usize = 8192;
 /// Longer than a device in trouble is waited for.
 const PATIENCE_NS: u64 = 60_000_000_000;
+
+/// What became of a series: its id, or why it has none.
+type Declared = std::result::Result<u32, baro_recorder::Error>;
 
 /// What a source does while the ring is full.
 #[derive(Clone, Copy, Debug)]
@@ -151,10 +152,10 @@ impl<'a> Target<'a> {
     /// # Errors
     /// As [`Target::attach`].
     pub fn attach_in(store: &Path, rings: Option<&Path>, room: Room<'a>) -> Result<Self> {
-        let attached = attach(store, rings)?;
-        let catalog = Box::new(attached.catalog);
+        let (producer, catalog) = attach(store, rings)?;
+        let catalog = Box::new(catalog);
         let writer = Writer::Elsewhere { store: store.to_owned(), catalog };
-        Ok(Target::new(Some(attached.producer), writer, room))
+        Ok(Target::new(Some(producer), writer, room))
     }
 
     /// Nothing is written and nothing declared: for who wants to know what would be taken.
@@ -250,7 +251,7 @@ impl<'a> Target<'a> {
     pub(crate) fn declare(
         &mut self,
         wanted: &[(&str, Type, &str)],
-    ) -> std::result::Result<Vec<Asked>, baro_recorder::Error> {
+    ) -> std::result::Result<Vec<Declared>, baro_recorder::Error> {
         let room = self.room;
         let go_on = |waited_ns| match room {
             Room::Until(stop) => waited_ns < PATIENCE_NS && !stop.load(Ordering::Relaxed),
@@ -258,10 +259,12 @@ impl<'a> Target<'a> {
             Room::AtMost(most_ns) => waited_ns < most_ns,
             Room::NotWaitedFor => waited_ns < PATIENCE_NS,
         };
+        let plain = |&(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
+        let wanted: Vec<Declaration<'_>> = wanted.iter().map(plain).collect();
         match (&mut self.writer, &self.producer) {
-            (Writer::Here(recorder), _) => recorder.declare_each(wanted),
+            (Writer::Here(recorder), _) => recorder.declare_each(&wanted),
             (Writer::Elsewhere { catalog, .. }, Some(producer)) => {
-                producer.declare_each(catalog, wanted, go_on)
+                producer.declare_each(Some(catalog), &wanted, go_on)
             }
             // Of nobody: those that are declared begin at the other end.
             _ => Ok((0..wanted.len()).map(|_| Ok(u32::MAX)).collect()),
@@ -273,8 +276,8 @@ impl<'a> Target<'a> {
         let Columns { times_ns, series, words, lines } = columns;
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
         let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
-        let push = |producer: &mut Producer| producer.push_words_at(*time_ns, series, words);
-        self.push(fed, (count, line), 8 + count * 12, push)
+        let push = |producer: &mut Producer| producer.push_words(&[*time_ns], series, words);
+        self.push(fed, (count, line), Samples::payload_bytes(count, false), push)
     }
 
     /// Pushes samples, each with its time, in as many records as they need.
@@ -284,7 +287,9 @@ impl<'a> Target<'a> {
         let columns = times_ns.chunks(most).zip(series.chunks(most)).zip(words.chunks(most));
         for (((times_ns, series), words), lines) in columns.zip(lines.chunks(most)) {
             let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
-            self.push(fed, (count, line), 8 + count * 20, |producer| {
+            // One time is that of all.
+            let bytes = Samples::payload_bytes(count, count > 1);
+            self.push(fed, (count, line), bytes, |producer| {
                 producer.push_words(times_ns, series, words)
             })?;
         }

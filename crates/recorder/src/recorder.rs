@@ -221,13 +221,12 @@ impl Recorder {
     }
 
     /// The same, but what is refused, such as a name that is in use with another type, is an error of that
-    /// one alone: the others are declared, with one sync for all of them.
+    /// one alone: the others are declared, with one sync for all of them. Their ids in `wanted` do not matter.
     ///
     /// # Errors
     /// The catalog is full, or the device fails; then none of the new ones is declared.
-    pub fn declare_each(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<Result<u32>>> {
-        let plain = |&(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
-        self.declarations.declare_each(&wanted.iter().map(plain).collect::<Vec<_>>())
+    pub fn declare_each(&self, wanted: &[Declaration<'_>]) -> Result<Vec<Result<u32>>> {
+        self.declarations.declare_each(wanted)
     }
 
     /// The series or channel of this name, if it is declared. Does not block for the device.
@@ -338,9 +337,8 @@ impl Recorder {
     /// goes on.
     pub fn pin(&self, request: &PinRequest) -> Result<Pin> {
         let id = identity::random_u64()?.max(1);
-        let moment = request.moment.unwrap_or_else(Moment::now);
         let (reply, answer) = channel();
-        self.keeper.send(KeeperCommand::Pin(id, request.clone(), moment, reply))?;
+        self.keeper.send(KeeperCommand::Pin(id, request.clone(), Moment::now(), reply))?;
         answer.recv().map_err(|_| Error::WriterGone)?
     }
 

@@ -3,6 +3,6 @@
 //!
 //! Behind the feature `simulate`. Driven by `tests/crash`, and by `tests/model` of the store.
 
-pub use crate::keeper::{Keeper, Log, Tell, View, Work};
+pub use crate::keeper::{Keeper, Log, Moment, Tell, View, Work};
 pub use crate::writer::device::{Completion, Device, Operation};
 pub use crate::writer::{Engine, Event, Now, PinStart, Start};

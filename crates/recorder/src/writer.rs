@@ -21,4 +21,4 @@ pub use engine::{Engine, Event, Now, PinRefusal, PinStart, Start};
 pub use retention::Retention;
 pub use status::{Status, Trouble};
 pub(crate) use thread::{Command, Published, Scheduling, WriterThread, now};
-pub use watch::{Comparison, Trigger};
+pub use watch::Trigger;

@@ -290,8 +290,9 @@ impl Producer {
         self.push(Kind::Text, series, time_ns, text.len(), text.as_bytes(), &[])
     }
 
-    /// Pushes samples of series of several types, each with a time of its own: their 64 bits, which the
-    /// caller has made for the types that they are declared with. Nobody looks at these.
+    /// Pushes samples of series of several types: their 64 bits, which the caller has made for the types
+    /// that they are declared with. Nobody looks at these. There is one time for all of them, which costs
+    /// less, or one for each.
     ///
     /// # Errors
     /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
@@ -302,21 +303,10 @@ impl Producer {
         series: &[u32],
         words: &[i64],
     ) -> Result<u64, Refused> {
-        self.push_timed(UNTOLD, times_ns, series, as_bytes(words))
-    }
-
-    /// The same for samples of one time.
-    ///
-    /// # Errors
-    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
-    #[inline]
-    pub fn push_words_at(
-        &mut self,
-        time_ns: i64,
-        series: &[u32],
-        words: &[i64],
-    ) -> Result<u64, Refused> {
-        self.push_columns(UNTOLD, time_ns, series, as_bytes(words))
+        match times_ns {
+            [time_ns] => self.push_columns(UNTOLD, *time_ns, series, as_bytes(words)),
+            _ => self.push_timed(UNTOLD, times_ns, series, as_bytes(words)),
+        }
     }
 
     fn push_timed(
