@@ -75,6 +75,7 @@ const TESTS: &[Tests] = &[
         on_armv7: &[("memory::guard::", ADDRESS)],
     },
     Tests { line: "-p baro-log --lib", without: &[], on_armv7: &[] },
+    Tests { line: "-p baro-promises --lib", without: &[], on_armv7: &[] },
     Tests {
         line: "-p baro-recorder --lib --tests",
         without: &[

@@ -3,7 +3,7 @@
 use crate::series::Pushed;
 use crate::{Channel, Error, Group, Kind, Producer, Result, Series};
 use baro_log::Catalog;
-use baro_ondisk::{Declaration, Layout, Type};
+use baro_ondisk::{Declaration, Type};
 use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
@@ -35,8 +35,7 @@ impl Attached {
     /// # Errors
     /// It is no store, its catalog is damaged, or no ring is free.
     pub fn to(path: impl AsRef<Path>) -> Result<Attached> {
-        let baro_recorder::Attached { producer, catalog, .. } =
-            baro_recorder::attach(path.as_ref(), None)?;
+        let (producer, catalog) = baro_recorder::attach(path.as_ref(), None)?;
         Ok(Attached { producer: Producer { inner: producer }, catalog, timeout: TIMEOUT })
     }
 
@@ -67,7 +66,9 @@ impl Attached {
     /// # Errors
     /// As [`Attached::series`]; others of them may be declared then.
     pub fn group<T: Kind>(&mut self, names: &[&str], unit: &str) -> Result<Group<T>> {
-        let wanted: Vec<_> = names.iter().map(|name| (*name, <T as Pushed>::TYPE, unit)).collect();
+        let kind = <T as Pushed>::TYPE;
+        let one = |name| Declaration { id: 1, kind, name, unit, layout: None };
+        let wanted: Vec<Declaration<'_>> = names.iter().copied().map(one).collect();
         Ok(Group::new(self.declare(&wanted)?))
     }
 
@@ -76,25 +77,24 @@ impl Attached {
     /// # Errors
     /// As there, and as [`Attached::series`].
     pub fn channel(&mut self, name: &str, layout: &str) -> Result<Channel> {
-        if layout.is_empty() {
-            let ids = self.declare(&[(name, Type::Channel, "")])?;
-            return Ok(Channel { id: ids.first().map_or(0, |id| *id) });
-        }
-        let fields: Layout = layout.parse().map_err(|error: baro_ondisk::LayoutError| {
-            Error::Text { what: "layout", text: layout.to_owned(), why: error.to_string() }
-        })?;
-        let layout = Some(Cow::Owned(fields));
+        let parsed = || {
+            layout.parse().map_err(|error: baro_ondisk::LayoutError| Error::Text {
+                what: "layout",
+                text: layout.to_owned(),
+                why: error.to_string(),
+            })
+        };
+        let layout = if layout.is_empty() { None } else { Some(Cow::Owned(parsed()?)) };
         let wanted = Declaration { id: 1, kind: Type::Channel, name, unit: "", layout };
-        let limit_ns = self.timeout.as_nanos();
-        let go_on = |waited_ns| u128::from(waited_ns) < limit_ns;
-        let found = self.producer.inner.ask(&[wanted], go_on)?.pop();
-        Ok(Channel { id: found.transpose()?.unwrap_or(0) })
+        let ids = self.declare(&[wanted])?;
+        Ok(Channel { id: ids.first().map_or(0, |id| *id) })
     }
 
-    fn declare(&mut self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
+    fn declare(&mut self, wanted: &[Declaration<'_>]) -> Result<Vec<u32>> {
         let limit_ns = self.timeout.as_nanos();
         let go_on = |waited_ns| u128::from(waited_ns) < limit_ns;
-        let asked = self.producer.inner.declare_each(&mut self.catalog, wanted, go_on)?;
+        let catalog = Some(&mut self.catalog);
+        let asked = self.producer.inner.declare_each(catalog, wanted, go_on)?;
         Ok(asked.into_iter().collect::<std::result::Result<_, _>>()?)
     }
 }

@@ -102,7 +102,7 @@ impl Producer {
     /// Why the recorder writes nothing now, in a sentence; `None` if it does. Does not block.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        let told = self.inner.told();
+        let told = self.inner.report();
         let said = told.trouble.to_string();
         match (said.is_empty(), told.settling_stopped) {
             (true, _) => None,
@@ -121,7 +121,7 @@ impl Producer {
     /// Bytes of the largest record that the ring takes.
     #[must_use]
     pub fn frame_max(&self) -> usize {
-        self.inner.record_bytes_max()
+        self.inner.report().record_bytes_max
     }
 
     /// Whether the recorder has ended.

@@ -98,7 +98,9 @@ fn a_store_that_is_there_recycles_where_that_is_asked_for() {
     let fill = |recorder: &Recorder, wait: Duration| {
         let frames = recorder.channel("frames", "").unwrap();
         let mut push = recorder.producer().unwrap();
-        (0..200_i64).for_each(|n| drop(push.frame(frames, n, &[7; 16 << 10]).unwrap()));
+        for n in 0..200_i64 {
+            push.frame(frames, n, &[7; 16 << 10]).unwrap();
+        }
         push.wait_durable(wait).is_ok()
     };
     let recorder = open().without_settling().open().unwrap();

@@ -45,7 +45,7 @@ pub unsafe extern "C" fn baro_producer_declare(
         let kind = kind(options.value_type)?;
         let layout = layout.map(|layout| layout_of(kind, unit, layout)).transpose()?;
         let wanted = Declaration { id: 1, kind, name, unit, layout: layout.map(Cow::Owned) };
-        for found in producer.ask(&[wanted], |waited_ns| waited_ns < timeout_ns)? {
+        for found in producer.declare_each(None, &[wanted], |waited_ns| waited_ns < timeout_ns)? {
             *id = found?;
         }
         Ok(0)
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn baro_producer_declare_many(
         }
         let plain = |(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
         let wanted: Vec<Declaration<'_>> = wanted.into_iter().map(plain).collect();
-        let asked = producer.ask(&wanted, |waited_ns| waited_ns < timeout_ns)?;
+        let asked = producer.declare_each(None, &wanted, |waited_ns| waited_ns < timeout_ns)?;
         let found = asked.into_iter().collect::<std::result::Result<Vec<u32>, _>>()?;
         for (at, id) in found.into_iter().enumerate() {
             // SAFETY: there are as many ids as names, and the caller has room for them.

@@ -10,7 +10,7 @@ use ::baro_recorder::{Recorder, RingReport, Trouble};
 use baro_sys::clock;
 
 fn ring(recorder: &Recorder, producer: u64) -> Option<RingReport> {
-    recorder.rings().into_iter().find(|ring| ring.producer == producer)
+    recorder.status().rings.into_iter().find(|ring| ring.producer == producer)
 }
 
 /// Asks every millisecond, which a wait for a device does not notice.

@@ -12,10 +12,11 @@ use crate::structs::{
     BARO_PIN_REFUSED, BARO_PIN_SHORT, BARO_PIN_WHOLE, baro_pin_info, baro_pin_options,
 };
 use ::baro_recorder::inspect::{pin_in_store, release_in_store};
-use ::baro_recorder::{Comparison, PinRequest, Trigger};
+use ::baro_recorder::{PinRequest, Trigger};
 use baro_ondisk::limits::{PIN_NAME_BYTES_MAX, PIN_SPAN_NS_MAX};
 use baro_ondisk::{Pin, PinState, Type};
 use std::ffi::c_char;
+use std::ops::Bound;
 
 /// Checked here for all three ways to ask, because a watched series asks later, when nobody
 /// listens.
@@ -39,7 +40,7 @@ fn request(given: &baro_pin_options) -> Result<PinRequest> {
         }
     }
     let (before_ns, after_ns) = (given.before_ns, given.after_ns);
-    Ok(PinRequest { name: name.to_owned(), before_ns, after_ns, moment: None })
+    Ok(PinRequest { name: name.to_owned(), before_ns, after_ns })
 }
 
 pub(crate) fn state_of(state: PinState) -> u32 {
@@ -108,14 +109,15 @@ pub unsafe extern "C" fn baro_pin_store(
     })
 }
 
-fn compared(number: u32) -> Result<Comparison> {
-    Ok(match number {
-        BARO_ABOVE => Comparison::Above,
-        BARO_AT_LEAST => Comparison::AtLeast,
-        BARO_BELOW => Comparison::Below,
-        BARO_AT_MOST => Comparison::AtMost,
+/// The values on the side of the limit that is asked for.
+fn beyond(comparison: u32, limit: f64) -> Result<(Bound<f64>, Bound<f64>)> {
+    Ok(match comparison {
+        BARO_ABOVE => (Bound::Excluded(limit), Bound::Unbounded),
+        BARO_AT_LEAST => (Bound::Included(limit), Bound::Unbounded),
+        BARO_BELOW => (Bound::Unbounded, Bound::Excluded(limit)),
+        BARO_AT_MOST => (Bound::Unbounded, Bound::Included(limit)),
         _ => {
-            let why = format!("comparison: {number} is not one of BARO_ABOVE ...");
+            let why = format!("comparison: {comparison} is not one of BARO_ABOVE ...");
             return Err(Failure::invalid(why));
         }
     })
@@ -141,8 +143,8 @@ pub unsafe extern "C" fn baro_pin_when(
         let (recorder, series, options) = unsafe {
             (&object(recorder, "recorder")?.recorder, text(series, "series")?, structure(options)?)
         };
-        let comparison = compared(comparison)?;
-        let PinRequest { name, before_ns, after_ns, .. } = request(&options)?;
+        let values = beyond(comparison, limit)?;
+        let PinRequest { name, before_ns, after_ns } = request(&options)?;
         if limit.is_nan() {
             return Err(Failure::invalid("limit: expected a number, found NaN"));
         }
@@ -156,7 +158,7 @@ pub unsafe extern "C" fn baro_pin_when(
             let why = format!("{name}: expected a series of numbers, found type {kind}");
             return Err(Failure::invalid(why));
         }
-        recorder.watch(Trigger { series, kind, comparison, limit, name, before_ns, after_ns })?;
+        recorder.watch(Trigger { series, kind, values, name, before_ns, after_ns })?;
         Ok(0)
     })
 }

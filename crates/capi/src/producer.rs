@@ -165,7 +165,7 @@ pub unsafe extern "C" fn baro_producer_durable(
     })
 }
 
-fn shown(found: &RingReport, closed: bool, record_bytes_max: usize) -> baro_ring_report {
+fn shown(found: &RingReport, closed: bool) -> baro_ring_report {
     baro_ring_report {
         type_size: 0,
         closed: u32::from(closed),
@@ -177,7 +177,7 @@ fn shown(found: &RingReport, closed: bool, record_bytes_max: usize) -> baro_ring
         durable: found.durable,
         used_bytes: found.used_bytes,
         capacity_bytes: found.capacity_bytes,
-        record_bytes_max: record_bytes_max as u64,
+        record_bytes_max: found.record_bytes_max as u64,
     }
 }
 
@@ -193,8 +193,7 @@ pub unsafe extern "C" fn baro_producer_report(
         // SAFETY: as the header says.
         unsafe {
             let producer = &object(producer, "producer")?.producer;
-            let (closed, record_bytes_max) = (producer.closed(), producer.record_bytes_max());
-            fill(report, shown(&producer.report(), closed, record_bytes_max))?;
+            fill(report, shown(&producer.report(), producer.closed()))?;
         }
         Ok(0)
     })

@@ -171,7 +171,7 @@ pub unsafe extern "C" fn baro_push_mixed(
             let producer = &mut *pushing(producer)?;
             let (series, words) =
                 (slice(series, count, "series")?, slice(values.cast::<i64>(), count, "values")?);
-            Ok(pushed(producer.push_words_at(time_ns, series, words), sequence))
+            Ok(pushed(producer.push_words(&[time_ns], series, words), sequence))
         }
     })
 }

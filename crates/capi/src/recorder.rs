@@ -13,7 +13,7 @@ use crate::structs::{
     BARO_TROUBLE_HELD, BARO_TROUBLE_LOG_FULL, BARO_TROUBLE_NONE, baro_declare_options,
     baro_open_options, baro_status,
 };
-use ::baro_recorder::{Error, Growth, Options, Recorder, Retention, Rings, Status, Trouble};
+use ::baro_recorder::{Error, Options, Recorder, Retention, RingReport, Rings, Status, Trouble};
 use baro_ondisk::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
 use baro_ondisk::{Layout, Type};
 use std::ffi::{OsStr, c_char};
@@ -129,15 +129,14 @@ pub unsafe extern "C" fn baro_open(
 pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut baro_status) -> i32 {
     guard(|| {
         // SAFETY: as the header says; the handle came from a Box.
-        let (closed, growth) = unsafe {
+        let closed = unsafe {
             if !status.is_null() {
                 check(status)?;
             }
             events::not_from_a_callback("baro_close")?;
             let there = object(recorder, "recorder")?;
             events::end(there);
-            let growth = there.recorder.growth();
-            (Arc::into_inner(Box::from_raw(recorder).recorder), growth)
+            Arc::into_inner(Box::from_raw(recorder).recorder)
         };
         // The listener had the only other one.
         let closed = closed.map(Recorder::close).ok_or_else(|| {
@@ -145,7 +144,7 @@ pub unsafe extern "C" fn baro_close(recorder: *mut baro_recorder, status: *mut b
         })?;
         if !status.is_null() {
             // SAFETY: as the header says.
-            unsafe { fill(status, shown(&closed.status, &growth, closed.left))? };
+            unsafe { fill(status, shown(&closed.status, closed.left))? };
         }
         Ok(0)
     })
@@ -275,7 +274,7 @@ pub(crate) fn number_of(trouble: &Trouble) -> u32 {
     }
 }
 
-fn shown(found: &Status, growth: &Growth, left: u64) -> baro_status {
+fn shown(found: &Status, left: u64) -> baro_status {
     baro_status {
         type_size: 0,
         trouble: number_of(&found.trouble),
@@ -296,10 +295,10 @@ fn shown(found: &Status, growth: &Growth, left: u64) -> baro_status {
         left,
         segments_started: found.segments_started,
         segments_suspect: found.segments_suspect,
-        rings: found.rings,
+        rings: found.rings.len() as u32,
         rings_broken: found.rings_broken,
-        segments_grown: growth.grown,
-        segments_target: growth.target,
+        segments_grown: found.growth.grown,
+        segments_target: found.growth.target,
     }
 }
 
@@ -314,9 +313,10 @@ pub unsafe extern "C" fn baro_status_get(
     guard(|| {
         // SAFETY: as the header says.
         let recorder = unsafe { &object(recorder, "recorder")?.recorder };
-        let left = recorder.rings().iter().map(|r| r.offered.saturating_sub(r.durable)).sum();
-        let growth = recorder.growth();
-        let found = shown(&recorder.status(), &growth, left);
+        let status_now = recorder.status();
+        let open = |ring: &RingReport| ring.offered.saturating_sub(ring.durable);
+        let left = status_now.rings.iter().map(open).sum();
+        let found = shown(&status_now, left);
         // SAFETY: likewise.
         unsafe { fill(status, found)? };
         Ok(0)

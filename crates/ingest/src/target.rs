@@ -7,8 +7,8 @@ use crate::ledger::{Ledger, Unkept};
 use crate::types::Word;
 use crate::waiting::Waiting;
 use baro_log::{Catalog, Role, StoreLock, open_folder};
-use baro_ondisk::Type;
-use baro_recorder::{Asked, Producer, Recorder, Refused, RingView, Told, Trouble, Waits, attach};
+use baro_ondisk::{Declaration, Samples, Type};
+use baro_recorder::{Producer, Recorder, Refused, RingReport, RingView, Trouble, Waits, attach};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +24,9 @@ const NAP_NS: u64 = 1_000_000;
 const RECORD_MAX: usize = 8192;
 /// Longer than a device in trouble is waited for.
 const PATIENCE_NS: u64 = 60_000_000_000;
+
+/// What became of a series: its id, or why it has none.
+type Declared = std::result::Result<u32, baro_recorder::Error>;
 
 /// What a source does while the ring is full.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +52,8 @@ pub struct Target<'a> {
     writer: Writer<'a>,
     room: Room<'a>,
     ledger: Ledger,
+    /// The largest record that is taken.
+    record_bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -147,10 +152,10 @@ impl<'a> Target<'a> {
     /// # Errors
     /// As [`Target::attach`].
     pub fn attach_in(store: &Path, rings: Option<&Path>, room: Room<'a>) -> Result<Self> {
-        let attached = attach(store, rings)?;
-        let catalog = Box::new(attached.catalog);
+        let (producer, catalog) = attach(store, rings)?;
+        let catalog = Box::new(catalog);
         let writer = Writer::Elsewhere { store: store.to_owned(), catalog };
-        Ok(Target::new(Some(attached.producer), writer, room))
+        Ok(Target::new(Some(producer), writer, room))
     }
 
     /// Nothing is written and nothing declared: for who wants to know what would be taken.
@@ -175,7 +180,9 @@ impl<'a> Target<'a> {
                 Room::WhileItMoves(_) => Waits::Always,
             });
         }
-        Target { producer, writer, room, ledger: Ledger::default() }
+        let ring = producer.as_ref().map(Producer::report);
+        let record_bytes_max = ring.map_or(usize::MAX, |ring| ring.record_bytes_max);
+        Target { producer, writer, room, ledger: Ledger::default(), record_bytes_max }
     }
 
     pub(crate) fn ledger(&mut self) -> &mut Ledger {
@@ -204,7 +211,7 @@ impl<'a> Target<'a> {
 
     /// The largest record that is taken.
     pub(crate) fn record_bytes_max(&self) -> usize {
-        self.producer.as_ref().map_or(usize::MAX, Producer::record_bytes_max)
+        self.record_bytes_max
     }
 
     /// Id and type of a declared series.
@@ -244,7 +251,7 @@ impl<'a> Target<'a> {
     pub(crate) fn declare(
         &mut self,
         wanted: &[(&str, Type, &str)],
-    ) -> std::result::Result<Vec<Asked>, baro_recorder::Error> {
+    ) -> std::result::Result<Vec<Declared>, baro_recorder::Error> {
         let room = self.room;
         let go_on = |waited_ns| match room {
             Room::Until(stop) => waited_ns < PATIENCE_NS && !stop.load(Ordering::Relaxed),
@@ -252,10 +259,12 @@ impl<'a> Target<'a> {
             Room::AtMost(most_ns) => waited_ns < most_ns,
             Room::NotWaitedFor => waited_ns < PATIENCE_NS,
         };
+        let plain = |&(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
+        let wanted: Vec<Declaration<'_>> = wanted.iter().map(plain).collect();
         match (&mut self.writer, &self.producer) {
-            (Writer::Here(recorder), _) => recorder.declare_each(wanted),
+            (Writer::Here(recorder), _) => recorder.declare_each(&wanted),
             (Writer::Elsewhere { catalog, .. }, Some(producer)) => {
-                producer.declare_each(catalog, wanted, go_on)
+                producer.declare_each(Some(catalog), &wanted, go_on)
             }
             // Of nobody: those that are declared begin at the other end.
             _ => Ok((0..wanted.len()).map(|_| Ok(u32::MAX)).collect()),
@@ -267,8 +276,8 @@ impl<'a> Target<'a> {
         let Columns { times_ns, series, words, lines } = columns;
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
         let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
-        let push = |producer: &mut Producer| producer.push_words_at(*time_ns, series, words);
-        self.push(fed, (count, line), 8 + count * 12, push)
+        let push = |producer: &mut Producer| producer.push_words(&[*time_ns], series, words);
+        self.push(fed, (count, line), Samples::payload_bytes(count, false), push)
     }
 
     /// Pushes samples, each with its time, in as many records as they need.
@@ -278,7 +287,9 @@ impl<'a> Target<'a> {
         let columns = times_ns.chunks(most).zip(series.chunks(most)).zip(words.chunks(most));
         for (((times_ns, series), words), lines) in columns.zip(lines.chunks(most)) {
             let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
-            self.push(fed, (count, line), 8 + count * 20, |producer| {
+            // One time is that of all.
+            let bytes = Samples::payload_bytes(count, count > 1);
+            self.push(fed, (count, line), bytes, |producer| {
                 producer.push_words(times_ns, series, words)
             })?;
         }
@@ -343,7 +354,7 @@ impl<'a> Target<'a> {
                         return Err(Error::Gone);
                     }
                     if still_ns >= most_ns {
-                        let Told { trouble, .. } = producer.told();
+                        let trouble = producer.report().trouble;
                         return Err(Error::Still { still_ns, trouble, unsettled: None });
                     }
                     clock::sleep_ns(NAP_NS);
@@ -414,7 +425,7 @@ impl<'a> Target<'a> {
                 if gone || producer.closed() {
                     return Err(Error::Gone);
                 }
-                let Told { trouble, settling_stopped } = producer.told();
+                let RingReport { trouble, settling_stopped, .. } = producer.report();
                 let said = || StoreLock::said_at(store, Role::Settling).ok().flatten();
                 let unsettled = settling_stopped
                     .then(|| said().unwrap_or_else(|| "the recorder does not say why".to_owned()));
@@ -452,7 +463,7 @@ impl<'a> Target<'a> {
 
     /// What was pushed, for when the recorder is closed; and what of it is gone already.
     pub(crate) fn into_ledger(self) -> (Ledger, Unkept) {
-        let gone_below = self.producer.as_ref().map_or(0, Producer::gone_below);
+        let gone_below = self.producer.as_ref().map_or(0, |producer| producer.report().gone_below);
         let gone = self.ledger.gone_below(gone_below);
         (self.ledger, gone)
     }
@@ -463,6 +474,6 @@ fn has_room(recorder: &Recorder) -> bool {
     let status = recorder.status();
     let free = u64::from(status.segments_usable.saturating_sub(status.segments_unsettled));
     let segment_bytes = recorder.opening().log_bytes / u64::from(status.segments_usable.max(1));
-    let used: u64 = recorder.rings().iter().map(|ring| ring.capacity_bytes).sum();
+    let used: u64 = status.rings.iter().map(|ring| ring.capacity_bytes).sum();
     free.saturating_sub(2) * segment_bytes > used
 }

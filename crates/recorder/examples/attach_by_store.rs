@@ -15,11 +15,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: attach_by_store STORE CHANNEL [RECORDS]".into());
     };
     let records: u64 = rest.first().map_or(Ok(1000), |text| text.parse())?;
-    let mut attached = baro_recorder::attach(Path::new(store), None)?;
-    let Some(id) = attached.catalog.get(channel).map(|declared| declared.id) else {
+    let (mut producer, catalog) = baro_recorder::attach(Path::new(store), None)?;
+    let Some(id) = catalog.get(channel).map(|declared| declared.id) else {
         return Err(format!("{channel}: not declared in this store").into());
     };
-    let producer = &mut attached.producer;
     let mut pushed = 0;
     for number in 0..records {
         let frame = [number.to_le_bytes(), (number * number).to_le_bytes()].concat();

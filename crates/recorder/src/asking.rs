@@ -12,7 +12,7 @@ use crate::ring::Producer;
 use crate::{Error, Result};
 use baro_log::Catalog;
 use baro_ondisk::limits::REQUEST_BYTES_MAX;
-use baro_ondisk::{Answered, Declaration, DeclareAnswer, RequestBuilder, Type};
+use baro_ondisk::{Answered, Declaration, DeclareAnswer, Layout, RequestBuilder};
 use baro_sys::state::StateFolder;
 use baro_sys::{clock, identity};
 
@@ -21,14 +21,12 @@ const NAP_NS: u64 = 2_000_000;
 /// How often it is looked whether anybody records still.
 const ALIVE_NS: u64 = 100_000_000;
 
-/// What became of a series or channel that another process's recorder was asked for.
-pub type Asked = std::result::Result<u32, Error>;
-
 impl Producer {
-    /// Asks the recorder that made this ring, in another process, for the ids of these series and channels
-    /// (name, type, unit): declared durably where they are new, with one wait for the device for tens of
-    /// thousands of them. What `catalog` knows is not asked for, and what is learned goes into it. Blocks
-    /// for the recorder, which looks ten times a second, and for the device; not for a thread that must not
+    /// Asks the recorder that made this ring, in another process, for the ids of these series and channels,
+    /// those in `wanted` do not matter: declared durably where they are new, with one wait for the device
+    /// for tens of thousands of them. What `catalog` knows, and has with that layout if there is one, is
+    /// not asked for, and what is learned goes into it; without one all are asked for. Blocks for the
+    /// recorder, which looks ten times a second, and for the device; not for a thread that must not
     /// wait. While it waits it asks `go_on`, with how long it has waited in nanoseconds, whether it is to.
     ///
     /// # Errors
@@ -36,40 +34,37 @@ impl Producer {
     /// such as a name that is in use with another type, is an error of that name alone.
     pub fn declare_each(
         &self,
-        catalog: &mut Catalog,
-        wanted: &[(&str, Type, &str)],
+        catalog: Option<&mut Catalog>,
+        wanted: &[Declaration<'_>],
         go_on: impl FnMut(u64) -> bool,
-    ) -> Result<Vec<Asked>> {
-        let know = |&(name, kind, _): &(&str, Type, &str)| {
-            catalog.id(name).filter(|(_, known)| *known == kind).map(|(id, _)| id)
-        };
-        let known: Vec<Option<u32>> = wanted.iter().map(know).collect();
+    ) -> Result<Vec<Result<u32>>> {
+        let Some(catalog) = catalog else { return self.ask(wanted, go_on) };
+        let frame_bytes_max = self.report().record_bytes_max;
+        let known: Vec<Option<u32>> =
+            wanted.iter().map(|one| known(catalog, one, frame_bytes_max)).collect();
         let unknown = wanted.iter().zip(&known).filter(|(_, id)| id.is_none());
-        let plain = |&(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
-        let asked: Vec<Declaration<'_>> = unknown.map(|(one, _)| plain(one)).collect();
+        let asked: Vec<Declaration<'_>> = unknown.map(|(one, _)| one.clone()).collect();
         let answers = self.ask(&asked, go_on)?;
         for (one, answer) in asked.into_iter().zip(&answers) {
-            let (id, kind) = match answer {
-                Ok(id) => (*id, one.kind),
-                Err(Error::DeclaredOtherwise { id, kind, .. }) => (*id, *kind),
-                Err(_) => continue,
-            };
-            catalog.learn(&Declaration { id, kind, ..one });
+            match answer {
+                Ok(id) => catalog.learn(&Declaration { id: *id, ..one }),
+                Err(Error::DeclaredOtherwise { id, kind, .. }) => {
+                    catalog.learn(&Declaration { id: *id, kind: *kind, layout: None, ..one });
+                }
+                Err(_) => {}
+            }
         }
         let mut answers = answers.into_iter();
         let of = |id: Option<u32>| id.map_or_else(|| answers.next(), |id| Some(Ok(id)));
         Ok(known.into_iter().map_while(of).collect())
     }
 
-    /// The same without a catalog, of declarations that may have layouts; their ids do not matter.
-    ///
-    /// # Errors
-    /// As [`Producer::declare_each`].
-    pub fn ask(
+    /// The same without a catalog.
+    fn ask(
         &self,
         wanted: &[Declaration<'_>],
         mut go_on: impl FnMut(u64) -> bool,
-    ) -> Result<Vec<Asked>> {
+    ) -> Result<Vec<Result<u32>>> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
@@ -86,6 +81,18 @@ impl Producer {
         }
         Ok(found)
     }
+}
+
+/// The id under which a catalog has what is wanted, in frames of at most so many bytes. Who wants no
+/// layout takes any.
+fn known(catalog: &Catalog, wanted: &Declaration<'_>, frame_bytes_max: usize) -> Option<u32> {
+    let (id, kind) = catalog.id(wanted.name)?;
+    let has = |layout: &Layout| {
+        let known = catalog.layout(wanted.name).and_then(|(_, known)| known);
+        known.is_some_and(|known| **known == *layout)
+            && layout.check_frame(frame_bytes_max as u64).is_ok()
+    };
+    (kind == wanted.kind && wanted.layout.as_deref().is_none_or(has)).then_some(id)
 }
 
 struct Asking<'a> {
@@ -109,7 +116,7 @@ impl<'a> Asking<'a> {
     fn ask(
         &self,
         wanted: &[Declaration<'_>],
-        found: &mut Vec<Asked>,
+        found: &mut Vec<Result<u32>>,
         go_on: impl FnMut() -> bool,
     ) -> Result<()> {
         let (store, id) = (self.producer.store(), identity::random_u64()?.max(1));
@@ -193,7 +200,7 @@ impl<'a> Asking<'a> {
 }
 
 /// What an answer means for who has asked for this.
-fn told(wanted: &Declaration<'_>, answered: Option<Answered>) -> Asked {
+fn told(wanted: &Declaration<'_>, answered: Option<Answered>) -> Result<u32> {
     match answered {
         Some(Answered::Declared(id, kind)) if kind == wanted.kind => Ok(id),
         Some(Answered::Declared(id, kind)) => Err(Error::DeclaredOtherwise {

@@ -12,41 +12,19 @@
 use crate::ring::{Producer, RingFolder};
 use crate::{Error, Result};
 use baro_log::{Catalog, open_folder, read_identity};
-use baro_ondisk::Type;
 use baro_sys::identity::owner;
 use baro_sys::schedule;
 use std::path::Path;
 
-/// A producer with the store's catalog as it was at the attach.
-#[derive(Debug)]
-pub struct Attached {
-    /// Pushes into the ring; see [`Producer`].
-    pub producer: Producer,
-    /// Series and channels with their ids.
-    pub catalog: Catalog,
-}
-
-impl Attached {
-    /// Ids of series and channels (name, type, unit), asked of the recorder where they are new, and learned
-    /// by the catalog here; all of them or an error, and then others of them may be declared. Waits at most
-    /// so long. Not for a thread that must not wait.
-    ///
-    /// # Errors
-    /// As [`Producer::declare_each`]; the first of what was refused.
-    pub fn declare(&mut self, wanted: &[(&str, Type, &str)], timeout_ns: u64) -> Result<Vec<u32>> {
-        let go_on = |waited_ns| waited_ns < timeout_ns;
-        self.producer.declare_each(&mut self.catalog, wanted, go_on)?.into_iter().collect()
-    }
-}
-
 /// Attaches to a ring that a recorder of the store at `store` made for other processes
 /// (`baro record --attach N`, [`Recorder::ring_for_attach`](crate::Recorder::ring_for_attach)) and
 /// that no producer has. With `rings`, looks in that folder, the one that the recorder was given with
-/// [`Rings::In`](crate::Rings::In); with `None`, where recorders make rings by default.
+/// [`Rings::In`](crate::Rings::In); with `None`, where recorders make rings by default. Comes with the
+/// store's catalog of now: ids of series and channels; [`Producer::declare_each`] asks for others.
 ///
 /// # Errors
 /// It is no store, its catalog is damaged, or no ring is free.
-pub fn attach(store: &Path, rings: Option<&Path>) -> Result<Attached> {
+pub fn attach(store: &Path, rings: Option<&Path>) -> Result<(Producer, Catalog)> {
     let disk = open_folder(store)?;
     let identity = read_identity(&disk, store)?;
     let owner = owner_to_trust(store)?;
@@ -56,7 +34,7 @@ pub fn attach(store: &Path, rings: Option<&Path>) -> Result<Attached> {
     for ring in found.iter().filter(|ring| !ring.has_producer) {
         match Producer::attach(&ring.path) {
             Ok(producer) if producer.closed() => {}
-            Ok(producer) => return Ok(Attached { producer, catalog: Catalog::read(&disk)? }),
+            Ok(producer) => return Ok((producer, Catalog::read(&disk)?)),
             // Taken meanwhile, or gone with its recorder.
             Err(Error::RingBusy { .. }) => {}
             Err(Error::System(error)) if error.is_missing() => {}

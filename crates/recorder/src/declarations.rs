@@ -63,26 +63,31 @@ impl Declarations {
     }
 
     /// Each by itself, with one sync.
-    pub(crate) fn declare_each<'a>(
-        &self,
-        wanted: &'a [Declaration<'a>],
-    ) -> Result<Vec<Result<u32>>> {
+    pub(crate) fn declare_each(&self, wanted: &[Declaration<'_>]) -> Result<Vec<Result<u32>>> {
         let mut catalog = self.catalog();
         self.each(&mut catalog, wanted)
     }
 
-    fn each<'a>(
-        &self,
-        catalog: &mut Catalog,
-        wanted: &'a [Declaration<'a>],
-    ) -> Result<Vec<Result<u32>>> {
+    /// A layout for larger frames than a ring takes refuses only itself.
+    fn each(&self, catalog: &mut Catalog, wanted: &[Declaration<'_>]) -> Result<Vec<Result<u32>>> {
+        let mut refused: Vec<Option<Error>> = wanted.iter().map(|one| self.beyond(one)).collect();
+        let fits = wanted.iter().zip(&refused).filter(|(_, why)| why.is_none());
+        let fits: Vec<&Declaration<'_>> = fits.map(|(one, _)| one).collect();
         let before = catalog.len();
-        let each = catalog.declare_each(&self.disk, self.session, wanted)?;
+        let each = catalog.declare_each(&self.disk, self.session, fits.iter().copied())?;
         self.count(catalog, before);
-        let found = each.iter().zip(wanted);
+        let found = each.iter().zip(fits);
         let declared = found.filter_map(|(one, wanted)| Some((*one.as_ref().ok()?, wanted.kind)));
         self.types.add(declared);
-        Ok(each.into_iter().map(|one| one.map_err(Error::from)).collect())
+        let mut each = each.into_iter().map(|one| one.map_err(Error::from));
+        let next = |why: &mut Option<Error>| why.take().map(Err).or_else(|| each.next());
+        Ok(refused.iter_mut().map_while(next).collect())
+    }
+
+    /// Why a channel with this layout cannot be declared.
+    fn beyond(&self, one: &Declaration<'_>) -> Option<Error> {
+        let layout = one.layout.as_ref()?;
+        layout.check_frame(self.frame_bytes_max as u64).err().map(Error::from)
     }
 
     pub(crate) fn declare_channel(&self, name: &str, layout: &Layout) -> Result<u32> {
@@ -97,34 +102,26 @@ impl Declarations {
 
     /// What another process asks for. One name more than fits refuses only itself.
     pub(crate) fn answer(&self, wanted: &[Declaration<'_>]) -> DeclareAnswer {
-        let beyond = |one: &Declaration<'_>| {
-            let layout = one.layout.as_ref()?;
-            layout.check_frame(self.frame_bytes_max as u64).err().map(|error| error.to_string())
-        };
-        let refused: Vec<Option<String>> = wanted.iter().map(beyond).collect();
-        let fits = wanted.iter().zip(&refused).filter(|(_, why)| why.is_none());
-        let fits: Vec<Declaration<'_>> = fits.map(|(one, _)| one.clone()).collect();
         let mut catalog = self.catalog();
-        let mut found = match self.each(&mut catalog, &fits) {
-            Ok(each) => each.into_iter(),
+        let found = match self.each(&mut catalog, wanted) {
+            Ok(each) => each,
             // The device: nothing more can be declared.
             Err(error @ Error::System(_)) => return DeclareAnswer::Refused(error.to_string()),
             Err(error) => {
                 let why = error.to_string();
-                let each = fits.iter().map(|one| match catalog.id(one.name) {
-                    Some((id, kind)) if kind == one.kind => Ok(id),
-                    _ => Err(Error::Undeclared { why: why.clone() }),
-                });
-                each.collect::<Vec<_>>().into_iter()
+                let each =
+                    wanted.iter().map(|one| match (self.beyond(one), catalog.id(one.name)) {
+                        (Some(error), _) => Err(error),
+                        (None, Some((id, kind))) if kind == one.kind => Ok(id),
+                        _ => Err(Error::Undeclared { why: why.clone() }),
+                    });
+                each.collect()
             }
         };
-        let each = wanted.iter().zip(refused).map(|(one, why)| {
-            let why = match why
-                .map_or_else(|| found.next(), |why| Some(Err(Error::Undeclared { why })))
-            {
-                Some(Ok(id)) => return Answered::Declared(id, one.kind),
-                Some(Err(error)) => error.to_string(),
-                None => String::new(),
+        let each = wanted.iter().zip(found).map(|(one, found)| {
+            let why = match found {
+                Ok(id) => return Answered::Declared(id, one.kind),
+                Err(error) => error.to_string(),
             };
             // Whoever asks learns what it is, and says himself what he wanted.
             match catalog.id(one.name) {

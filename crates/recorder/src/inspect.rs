@@ -1,27 +1,17 @@
-//! What tools ask about a store from outside its recorder: which promises hold at a place before
-//! anything is recorded there, which rings there are and what waits in them, and to pin and to
-//! release. For `baro info`, `init`, `pin` and `tune`, for programs in C, and for the fuzzer. Who embeds a recorder is told the same of his own by
-//! [`Opening`](crate::Opening) and [`RingReport`](crate::RingReport), so this is behind the feature
-//! `inspect`.
+//! What tools ask about a store from outside its recorder: which rings there are and what waits in
+//! them, and to pin and to release. For `baro info`, `pin`, `rings` and `tune`, for programs in C, and
+//! for the fuzzer. Who embeds a recorder is told the same of his own by
+//! [`RingReport`](crate::RingReport), so this is behind the feature `inspect`.
 //!
-//! Invariant: looking (all but the two of pins) makes nothing and takes nothing over, but for the page that [`Look::Write`]
-//! writes to a file without a name. Held by `tests/attach.rs` and `tests/real/places.rs`.
+//! Invariant: looking (all but the two of pins) makes nothing and takes nothing over. Held by
+//! `tests/attach.rs`.
 
-use crate::promises::{Facts, Judged, judge};
 use crate::ring::RingFolder;
 use baro_ondisk::StoreId;
 use std::path::{Path, PathBuf};
 
 pub use crate::keeper::{pin_in_store, release_in_store};
-pub use crate::promises::facts::Look;
 pub use crate::ring::{FoundRing, RingContents, RingSearch, inspect as inspect_ring};
-
-/// Which promises hold for the store at `path` with rings of `ring_bytes`, as far as it is known
-/// without recording. With [`Look::Write`] it blocks for the write of one page.
-#[must_use]
-pub fn promises_at(path: &Path, look: Look, ring_bytes: usize) -> Vec<Judged> {
-    judge(&Facts::of(path, look, ring_bytes))
-}
 
 /// Every ring of a store that lies where rings are looked for (or below `wanted`), by whose process
 /// soever.

@@ -26,7 +26,6 @@ pub mod inspect;
 mod keeper;
 mod opening;
 mod options;
-pub mod promises;
 mod recorder;
 mod ring;
 #[cfg(feature = "simulate")]
@@ -34,13 +33,12 @@ pub mod simulate;
 mod types;
 mod writer;
 
-pub use asking::Asked;
-pub use attach::{Attached, attach};
+pub use attach::attach;
 pub use error::Error;
 pub(crate) use error::Result;
-pub use keeper::{Growth, Moment, PinRequest};
+pub use keeper::{Growth, PinRequest};
 pub use opening::Opening;
 pub use options::{Options, Rings};
 pub use recorder::{Closed, Recorder};
-pub use ring::{Number, Producer, Refused, RingReport, RingView, Told, Waits};
-pub use writer::{Comparison, LeftInRing, PinRefusal, Retention, Status, Trigger, Trouble};
+pub use ring::{Number, Producer, Refused, RingReport, RingView, Waits};
+pub use writer::{PinRefusal, Retention, Status, Trigger, Trouble};

@@ -2,10 +2,10 @@
 
 use crate::Options;
 use crate::keeper::Growth;
-use crate::promises::{Facts, Holds, Judged, Promise, RingFacts, judge};
 use crate::ring::RingFolder;
 use baro_log::Recovery;
 use baro_ondisk::Wear;
+use baro_promises::{Facts, Holds, Judged, Promise, RingFacts, judge};
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
 use baro_sys::place::DirectIo;

@@ -4,20 +4,20 @@ mod durable;
 
 use crate::declarations::Declarations;
 use crate::keeper::{
-    Growth, Guard, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, Requests, WriterLink,
+    Guard, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, Requests, WriterLink,
 };
 use crate::opening::choose_direct;
-use crate::promises::{Facts, Look};
 use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::types::KnownTypes;
 use crate::writer::{
-    Command, Engine, FileDevice, LeftInRing, Own, Published, Start, Status, Stored, Trigger,
-    WRITE_THREADS, WriterThread,
+    Command, Engine, FileDevice, Own, Published, Start, Status, Stored, Trigger, WRITE_THREADS,
+    WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
 use baro_log::{Catalog, Declared, Held, Recovery, Role, StoreLock, open_folder, recover};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
+use baro_promises::{Facts, Look};
 use baro_sys::memory::SharedMemory;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule, signals};
@@ -72,17 +72,13 @@ impl Before {
 /// How a recording ended.
 #[derive(Clone, Debug)]
 pub struct Closed {
-    /// The writer's counters.
+    /// The recorder's counters, and each ring's with what was left in it.
     pub status: Status,
-    /// Each ring's counters.
-    pub rings: Vec<RingReport>,
     /// Records that could not be made durable; where rings are files they wait there for the next
     /// open of the store, until the machine is shut down.
     pub left: u64,
     /// Of [`Closed::left`], those that an earlier recorder had left already.
     pub left_before: u64,
-    /// [`Closed::left`] ring by ring, with the samples in them.
-    pub left_in: Vec<LeftInRing>,
     /// Records of this recorder, not of an earlier one, that were refused by a ring or given up.
     pub refused: u64,
     /// Records that an earlier recorder, which was killed, refused and could not note: gaps in the log now.
@@ -225,13 +221,12 @@ impl Recorder {
     }
 
     /// The same, but what is refused, such as a name that is in use with another type, is an error of that
-    /// one alone: the others are declared, with one sync for all of them.
+    /// one alone: the others are declared, with one sync for all of them. Their ids in `wanted` do not matter.
     ///
     /// # Errors
     /// The catalog is full, or the device fails; then none of the new ones is declared.
-    pub fn declare_each(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<Result<u32>>> {
-        let plain = |&(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
-        self.declarations.declare_each(&wanted.iter().map(plain).collect::<Vec<_>>())
+    pub fn declare_each(&self, wanted: &[Declaration<'_>]) -> Result<Vec<Result<u32>>> {
+        self.declarations.declare_each(wanted)
     }
 
     /// The series or channel of this name, if it is declared. Does not block for the device.
@@ -326,16 +321,12 @@ impl Recorder {
         Ok(memory)
     }
 
-    /// The writer's counters.
+    /// The recorder's counters and each ring's, as the writer last saw them.
     #[must_use]
     pub fn status(&self) -> Status {
-        Status { memory_bytes: self.memory_bytes(), ..self.writer.published().status }
-    }
-
-    /// Each ring's counters, as the writer last saw them.
-    #[must_use]
-    pub fn rings(&self) -> Vec<RingReport> {
-        self.writer.published().rings
+        let Published { status, rings, .. } = self.writer.published();
+        let (memory_bytes, growth) = (self.memory_bytes(), self.keeper.growth());
+        Status { memory_bytes, growth, rings, ..status }
     }
 
     /// Keeps a window of what was and will be recorded from being recycled. Blocks until the pin is
@@ -346,9 +337,8 @@ impl Recorder {
     /// goes on.
     pub fn pin(&self, request: &PinRequest) -> Result<Pin> {
         let id = identity::random_u64()?.max(1);
-        let moment = request.moment.unwrap_or_else(Moment::now);
         let (reply, answer) = channel();
-        self.keeper.send(KeeperCommand::Pin(id, request.clone(), moment, reply))?;
+        self.keeper.send(KeeperCommand::Pin(id, request.clone(), Moment::now(), reply))?;
         answer.recv().map_err(|_| Error::WriterGone)?
     }
 
@@ -385,12 +375,6 @@ impl Recorder {
         let _ = self.commands.send(Command::Tell(crate::keeper::Tell::UnsettledYield(yields)));
     }
 
-    /// How far the log has grown.
-    #[must_use]
-    pub fn growth(&self) -> Growth {
-        self.keeper.kept().growth
-    }
-
     /// What the keeper could not do, in sentences; empty if all is well.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
@@ -420,12 +404,6 @@ impl Recorder {
         .collect()
     }
 
-    /// Records that were durable and are not there any more: see [`Closed::lost_durable`].
-    #[must_use]
-    pub fn lost_durable(&self) -> u64 {
-        self.gone().records
-    }
-
     /// What was durable and is not there any more.
     fn gone(&self) -> Held {
         let (published, findings) = (self.writer.published(), self.keeper.kept().findings);
@@ -450,7 +428,7 @@ impl Recorder {
     #[must_use]
     pub fn lost(&self) -> u64 {
         let published = self.writer.published();
-        self.refused_or_given_up(&published).0 + self.lost_durable()
+        self.refused_or_given_up(&published).0 + self.gone().records
     }
 
     /// Records of this recorder, and those that an earlier one refused without a gap.
@@ -488,22 +466,20 @@ impl Recorder {
         self.end();
         let published = self.writer.published();
         let (refused, unlogged) = self.refused_or_given_up(&published);
-        let mut left_before = 0;
+        let (mut left, mut left_before) = (0, 0);
         for ring in &published.rings {
             let before = self.before.iter().find(|before| before.producer == ring.producer);
-            let left = published.left_in.iter().find(|left| left.producer == ring.producer);
-            let left = left.map_or(0, |left| left.records);
-            left_before += before.map_or(0, |before| before.left.min(left));
+            left += ring.left;
+            left_before += before.map_or(0, |before| before.left.min(ring.left));
         }
         let gone = self.gone();
+        let Published { status, rings, .. } = published;
         Closed {
+            left,
             left_before,
             refused_before: unlogged,
-            left_in: published.left_in,
             refused,
-            status: published.status,
-            rings: published.rings,
-            left: published.left,
+            status: Status { growth: self.keeper.growth(), rings, ..status },
             lost_durable: gone.records,
             lost_durable_samples: gone.samples,
             damage: self.keeper.kept().findings.said,

@@ -31,6 +31,7 @@ pub use number::Number;
 pub(crate) use number::{FLOATS, INTEGERS};
 pub use producer::{Producer, Refused, RingReport};
 pub use view::RingView;
-pub use waits::{Told, Waits};
+pub(crate) use waits::Told;
+pub use waits::Waits;
 #[cfg(test)]
 mod tests;

@@ -68,7 +68,8 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
         let all: Vec<_> = (0..16).map(|_| scope.spawn(look)).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    let paths: BTreeSet<_> = attached.iter().map(|a| a.producer.path().to_owned()).collect();
+    let paths: BTreeSet<_> =
+        attached.iter().map(|(producer, _)| producer.path().to_owned()).collect();
     assert_eq!(paths.len(), 16);
     assert!(!paths.contains(own.path()));
     let full = attach(&folders.0, Some(&folders.1)).unwrap_err().to_string();
@@ -77,13 +78,13 @@ fn each_of_sixteen_gets_a_ring_of_its_own_and_no_other() {
     assert_eq!(rings.len(), 17);
     assert!(rings.iter().all(|ring| ring.has_producer && ring.has_writer));
     assert_eq!(rings.iter().filter(|ring| ring.to_attach).count(), 16);
-    for mut one in attached {
-        assert_eq!(one.catalog.get("frames").unwrap().id, channel);
-        one.producer.push_frame(channel, 1, b"x").unwrap();
+    for (mut producer, catalog) in attached {
+        assert_eq!(catalog.get("frames").unwrap().id, channel);
+        producer.push_frame(channel, 1, b"x").unwrap();
     }
     // A ring given back is free again, and goes on where the other stopped.
-    let mut again = attach(&folders.0, Some(&folders.1)).unwrap();
-    assert_eq!(again.producer.push_frame(channel, 2, b"y").unwrap(), 1);
+    let (mut again, _) = attach(&folders.0, Some(&folders.1)).unwrap();
+    assert_eq!(again.push_frame(channel, 2, b"y").unwrap(), 1);
     let closed = recorder.close();
     assert_eq!((closed.left, closed.status.lost, closed.status.records), (0, 0, 17));
 }

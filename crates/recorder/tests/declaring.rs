@@ -5,11 +5,12 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 use baro_log::{Catalog, Geometry, init, open_folder};
-use baro_ondisk::{RequestBuilder, StoreId, Type, WhenFull};
-use baro_recorder::{Attached, Error, Options, Recorder, Rings, attach};
+use baro_ondisk::{Declaration, RequestBuilder, StoreId, Type, WhenFull};
+use baro_recorder::{Error, Options, Producer, Recorder, Rings, attach};
 use baro_sys::clock::{monotonic_ns, sleep_ns};
 use baro_sys::disk::Disk;
 use baro_sys::identity::{FileSystem, random_u64};
+use std::borrow::Cow;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -19,6 +20,36 @@ use std::process::{Child, Command, Stdio};
 
 const STORE: StoreId = StoreId([9; 16]);
 const MINUTE_NS: u64 = 60_000_000_000;
+
+fn plain<'a>((name, kind, unit): (&'a str, Type, &'a str)) -> Declaration<'a> {
+    Declaration { id: 1, kind, name, unit, layout: None }
+}
+
+/// A producer with what it knows of the store's catalog.
+struct Attached {
+    producer: Producer,
+    catalog: Catalog,
+}
+
+impl Attached {
+    fn declare_each(
+        &mut self,
+        wanted: &[Declaration<'_>],
+        timeout_ns: u64,
+    ) -> Result<Vec<Result<u32, Error>>, Error> {
+        let go_on = |waited_ns| waited_ns < timeout_ns;
+        self.producer.declare_each(Some(&mut self.catalog), wanted, go_on)
+    }
+
+    fn declare(
+        &mut self,
+        wanted: &[(&str, Type, &str)],
+        timeout_ns: u64,
+    ) -> Result<Vec<u32>, Error> {
+        let wanted: Vec<_> = wanted.iter().copied().map(plain).collect();
+        self.declare_each(&wanted, timeout_ns)?.into_iter().collect()
+    }
+}
 
 struct Folders {
     store: PathBuf,
@@ -50,7 +81,8 @@ impl Folders {
     }
 
     fn attach(&self) -> Attached {
-        attach(&self.store, Some(&self.rings)).unwrap()
+        let (producer, catalog) = attach(&self.store, Some(&self.rings)).unwrap();
+        Attached { producer, catalog }
     }
 
     /// Where requests lie.
@@ -202,8 +234,7 @@ fn what_is_refused_is_refused_by_name_and_costs_the_others_nothing() {
         ("first", Type::I64, ""),
         ("last{a=\"1\",b=\"2\"}", Type::Bool, ""),
     ];
-    let Attached { producer, catalog, .. } = &mut attached;
-    let each = producer.declare_each(catalog, &wanted, |ns| ns < MINUTE_NS).unwrap();
+    let each = attached.declare_each(&wanted.map(plain), MINUTE_NS).unwrap();
     let each: Vec<String> = each
         .into_iter()
         .map(|one| match one {
@@ -223,9 +254,18 @@ fn what_is_refused_is_refused_by_name_and_costs_the_others_nothing() {
     assert_eq!(known("text"), Some((2, Type::Text)));
     assert_eq!(known("last{b=\"2\",a=\"1\"}"), Some((4, Type::Bool)));
     assert_eq!(recorder.catalog_syncs(), 3);
+    // A layout that is known here is not asked for; another one is, and refused.
+    let with = |layout: &str| {
+        let layout = Some(Cow::Owned(layout.parse().unwrap()));
+        [Declaration { layout, ..plain(("control", Type::Channel, "")) }]
+    };
+    let same = attached.declare_each(&with("speed:f32@0"), 0).unwrap().pop().unwrap();
+    assert_eq!(same.unwrap(), 1);
+    let other = attached.declare_each(&with("speed:f32@4"), MINUTE_NS).unwrap().pop().unwrap();
+    assert!(matches!(&other, Err(Error::Undeclared { .. })), "{other:?}");
     // One of this process's own asks nobody.
     let mut own = recorder.producer().unwrap();
-    let why = own.declare_each(&mut attached.catalog, &[("x", Type::F64, "")], |_| true);
+    let why = own.declare_each(None, &[plain(("x", Type::F64, ""))], |_| true);
     let why = why.unwrap_err().to_string();
     assert!(why.contains("declare through its recorder"), "{why}");
     own.push_frame(1, 1, b"goes on").unwrap();
@@ -242,8 +282,7 @@ fn what_lies_in_the_place_of_a_request_ends_nobody_and_goes() {
     let request = |store, id, name: &str| {
         let mut request = RequestBuilder::new(store, id);
         let (kind, unit) = (Type::F64, "");
-        let one = baro_ondisk::Declaration { id: 1, kind, name, unit, layout: None };
-        assert_eq!(request.push(&one), Ok(true));
+        assert_eq!(request.push(&plain((name, kind, unit))), Ok(true));
         request.finish()
     };
     let put = |id: u64, bytes: &[u8], mode: u32| {

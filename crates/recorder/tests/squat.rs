@@ -144,7 +144,7 @@ fn role() {
     let store = PathBuf::from(std::env::var_os("BARO_SQUAT_STORE").unwrap());
     if role == "attach" {
         match attach(&store, None) {
-            Ok(attached) => println!("attached to {}", attached.producer.path().display()),
+            Ok((producer, _)) => println!("attached to {}", producer.path().display()),
             Err(error) => println!("{error}"),
         }
         return;

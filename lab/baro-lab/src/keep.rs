@@ -183,7 +183,7 @@ fn keep(
             pinning.store(true, Relaxed);
             let (before_ns, after_ns) = (spec.before_ns, spec.after_ns);
             let name = format!("pin {made}");
-            match recorder.pin(&PinRequest { name, before_ns, after_ns, moment: None }) {
+            match recorder.pin(&PinRequest { name, before_ns, after_ns }) {
                 Ok(pin) => pins.push(pin),
                 Err(error) => refused.push(error.to_string()),
             }

@@ -78,9 +78,8 @@ fn trouble(trouble: &baro_recorder::Trouble) -> String {
 fn line(running: &Running, started_ns: u64) {
     let statement = running.told().statement();
     let status = running.recorder().status();
-    let rings = running.recorder().rings();
     let (mut full, mut large, mut used) = (0, 0, 0);
-    for ring in &rings {
+    for ring in &status.rings {
         full += ring.refused_full;
         large += ring.refused_large;
         used += ring.used_bytes;

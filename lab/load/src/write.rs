@@ -199,7 +199,7 @@ impl Running {
             pushed.add(&of_one);
             producers.extend(of_one.producer);
         }
-        let growth = self.recorder.growth();
+        let growth = self.recorder.status().growth;
         for complaint in self.recorder.complaints() {
             // Growth that a full file system stopped is as it should be.
             if growth.stopped.is_none() {

@@ -23,7 +23,7 @@ const COMPUTES: &[&str] = &[
     "baro-store:points", "baro-store:newest", "baro-store:timeline", "baro-store:several", "baro-store:order",
     "baro-store:rule", "baro-store:rot", "baro-store:bounds", "baro-store:usage", "baro-store:lib",
     "baro-ondisk:lib", "baro-ondisk:released", "baro-ondisk:section", "baro-runs:lib",
-    "baro-runs:damage", "baro-runs:round_trip", "baro-log:lib", "baro-sources:lib",
+    "baro-runs:damage", "baro-runs:round_trip", "baro-log:lib", "baro-promises:lib", "baro-sources:lib",
     "baro-ingest:lib", "baro-net:lib", "baro-show:lib", "baro-command:lib", "baro-export:lib", "baro-export:export", "baro-lake:baro-lake",
     "baro-trace:account",
     "baro-trace:analyzed", "baro-trace:blk", "baro-trace:recorded", "baro-fuzz:lib", "lab:lab",

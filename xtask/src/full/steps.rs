@@ -17,7 +17,8 @@ pub(super) struct Step {
 }
 
 /// What boards run.
-const BOARDS: &[&str] = &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-capi"];
+const BOARDS: &[&str] =
+    &["baro-ondisk", "baro-sys", "baro-log", "baro-promises", "baro-recorder", "baro-capi"];
 const BOARDS_PATHS: &[&str] = &[
     "examples/c",
     "testdata/format",

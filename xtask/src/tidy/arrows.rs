@@ -43,7 +43,10 @@ const TABLE: &[Row] = &[
           third_party: &[] },
     Row { package: "baro-log", in_house: &["baro-ondisk", "baro-sys"], in_house_tests: &[],
           third_party: &[] },
-    Row { package: "baro-recorder", in_house: &["baro-ondisk", "baro-sys", "baro-log"],
+    // Not the recorder: a place is judged before anything is recorded there.
+    Row { package: "baro-promises", in_house: &["baro-sys", "baro-log"], in_house_tests: &[],
+          third_party: &[] },
+    Row { package: "baro-recorder", in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-promises"],
           in_house_tests: &["baro-sources"], third_party: &[PROPTEST] },
     Row { package: "baro-capi",
           // The store for samples over log and runs: a program that asks for none links none of it.
@@ -155,7 +158,7 @@ const TABLE: &[Row] = &[
     Row { package: "baro-cli",
           in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store", "baro-tune",
                       "baro-share", "baro-sources", "baro-ingest", "baro-command", "baro-bench", "baro-plain", "baro-plan", "baro-show",
-                      "baro-export", "baro-trace", "baro-probes"],
+                      "baro-export", "baro-trace", "baro-probes", "baro-promises"],
           in_house_tests: &["baro-capi"],
           third_party: &[("arrow-array", "in tests: what Arrow and Parquet hand out, read back"),
                          ("arrow-ipc", "in tests: reads Arrow streams"),

@@ -169,7 +169,8 @@ fn troubled(recorder: &Recorder) -> BenchError {
 /// # Errors
 /// Something was.
 pub fn check_counters(closed: &Closed) -> Result<(), BenchError> {
-    let refused: u64 = closed.rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
+    let refused: u64 =
+        closed.status.rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
     if refused == 0 && closed.left == 0 && closed.status.trouble == Trouble::None {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use baro_log::{
     set_when_full,
 };
 use baro_ondisk::{Identity, StoreId, WhenFull};
-use baro_recorder::inspect::Look;
+use baro_promises::Look;
 use baro_sys::disk::Disk;
 use baro_sys::place::FixedFile;
 use baro_sys::storage::Storage;

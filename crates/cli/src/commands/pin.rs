@@ -51,7 +51,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         name: arguments.name.clone(),
         before_ns: arguments.before,
         after_ns: arguments.after,
-        moment: None,
     };
     let pin = pin_in_store(&arguments.store, &request)?;
     if arguments.after > 0 && !super::is_recorded(&arguments.store)? {

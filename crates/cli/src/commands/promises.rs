@@ -1,14 +1,13 @@
 //! How the promises that hold at a place are shown: by init, record and info alike.
 
-use baro_recorder::inspect::{Look, promises_at};
-use baro_recorder::promises::{Holds, Judged, Promise};
+use baro_promises::{Holds, Judged, Look, Promise};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// Which promises hold for the store at `path`, as far as it is known without recording.
 pub(crate) fn at(path: &Path, look: Look) -> Vec<Judged> {
     let ring_bytes = baro_recorder::Options::default().ring_bytes;
-    promises_at(path, look, ring_bytes)
+    baro_promises::at(path, look, ring_bytes)
 }
 
 pub(crate) fn as_json(judged: &[Judged]) -> Vec<Value> {

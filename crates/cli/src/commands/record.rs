@@ -22,7 +22,7 @@ use crate::size;
 use baro_ingest::Fed;
 use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_recorder::inspect::FoundRing;
-use baro_recorder::{Closed, Growth, Options, Producer, Recorder, RingReport, Rings, Trouble};
+use baro_recorder::{Closed, Options, Producer, Recorder, RingReport, Rings, Trouble};
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
@@ -390,7 +390,6 @@ pub(crate) struct Recording {
     pub(crate) fed: Vec<Fed>,
     /// Producers of the rings for other processes.
     attached: Vec<u64>,
-    pub(crate) growth: Growth,
     /// Whether only this store lies on its file system.
     pub(crate) alone: Option<bool>,
 }
@@ -398,7 +397,7 @@ pub(crate) struct Recording {
 impl Recording {
     /// Counters of the rings for other processes.
     pub(crate) fn attached(&self) -> impl Iterator<Item = &RingReport> {
-        self.closed.rings.iter().filter(|ring| self.attached.contains(&ring.producer))
+        self.closed.status.rings.iter().filter(|ring| self.attached.contains(&ring.producer))
     }
 
     /// Records of this run that were refused, given up, or not made durable, and what it took from
@@ -411,14 +410,15 @@ impl Recording {
     /// Samples in them, as far as that is known: not of records that rings of other processes refused.
     pub(crate) fn lost_samples(&self) -> u64 {
         let refused: u64 = self.fed.iter().map(|fed| fed.refused_samples).sum();
-        let left: u64 = self.closed.left_in.iter().map(|left| left.samples).sum();
+        let left: u64 = self.closed.status.rings.iter().map(|ring| ring.left_samples).sum();
         refused + left + self.closed.lost_durable_samples
     }
 
     /// Samples of a source that were pushed and made durable.
     pub(crate) fn kept(&self, fed: &Fed) -> u64 {
-        let own = self.closed.left_in.iter().find(|left| left.producer == fed.producer);
-        fed.samples.saturating_sub(own.map_or(0, |left| left.samples))
+        let mut rings = self.closed.status.rings.iter();
+        let own = rings.find(|ring| ring.producer == fed.producer);
+        fed.samples.saturating_sub(own.map_or(0, |ring| ring.left_samples))
     }
 }
 
@@ -488,12 +488,11 @@ fn record_with(
         await_settling(&recorder, || tick(&recorder, clock::monotonic_ns() - started_ns));
     }
     let elapsed_ns = clock::monotonic_ns() - started_ns;
-    let growth = recorder.growth();
     let closed = recorder.close();
     match failed {
         // Where the store was taken away, that is why: what is lost with it is told instead.
         Some(failed) if closed.damage.is_empty() => Err(failed),
-        _ => Ok(Recording { elapsed_ns, growth, closed, fed, attached, alone }),
+        _ => Ok(Recording { elapsed_ns, closed, fed, attached, alone }),
     }
 }
 
@@ -505,13 +504,13 @@ const SETTLING_PATIENCE_NS: u64 = 20_000_000_000;
 fn await_settling(recorder: &Recorder, mut tick: impl FnMut()) {
     let mut seen = (0, clock::monotonic_ns());
     // Other processes may go on pushing: that waits in their rings.
-    let offered: Vec<RingReport> = recorder.rings();
+    let offered: Vec<RingReport> = recorder.status().rings;
     loop {
         let status = recorder.status();
         let held = matches!(status.trouble, Trouble::Held { unsettled, .. } if unsettled > 0);
         let waits = status.segments_unsettled > 0
             && (held || status.trouble == Trouble::None)
-            && recorder.rings().iter().zip(&offered).any(|(ring, at)| ring.durable < at.offered);
+            && status.rings.iter().zip(&offered).any(|(ring, at)| ring.durable < at.offered);
         let now_ns = clock::monotonic_ns();
         if status.durable_blocks != seen.0 {
             seen = (status.durable_blocks, now_ns);

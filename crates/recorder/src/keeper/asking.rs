@@ -68,7 +68,6 @@ impl<S: Storage> Keeper<S> {
                     name: asked.name.clone(),
                     before_ns: asked.before_ns,
                     after_ns: asked.after_ns,
-                    moment: Some(moment),
                 };
                 (asked.name, self.pin(id, &request, moment, log))
             }
@@ -98,8 +97,8 @@ pub fn pin_in_store(path: &Path, request: &PinRequest) -> Result<Pin> {
         store,
         id,
         state: PinState::Asked,
-        realtime_ns: request.moment.map_or_else(clock::realtime_ns, |moment| moment.realtime_ns),
-        boottime_ns: request.moment.map_or_else(clock::boottime_ns, |moment| moment.boottime_ns),
+        realtime_ns: clock::realtime_ns(),
+        boottime_ns: clock::boottime_ns(),
         boot_id: identity::boot_id(),
         before_ns: request.before_ns,
         after_ns: request.after_ns,

@@ -29,8 +29,7 @@ impl Growth {
     }
 
     /// Whether nothing is left to do.
-    #[must_use]
-    pub fn complete(&self) -> bool {
+    pub(super) fn complete(&self) -> bool {
         self.grown >= self.target
     }
 }

@@ -22,15 +22,14 @@ pub struct Moment {
 
 impl Moment {
     /// Now.
-    #[must_use]
-    pub fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let (realtime_ns, boottime_ns) =
             (baro_sys::clock::realtime_ns(), baro_sys::clock::boottime_ns());
         Moment { realtime_ns, boottime_ns }
     }
 }
 
-/// A pin that is asked for.
+/// A pin that is asked for, about now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PinRequest {
     /// What people call it; may be empty; at most 256 bytes.
@@ -39,8 +38,6 @@ pub struct PinRequest {
     pub before_ns: u64,
     /// How far it goes on.
     pub after_ns: u64,
-    /// From where; `None` is now.
-    pub moment: Option<Moment>,
 }
 
 impl PinRequest {
@@ -159,7 +156,7 @@ impl<S: Storage> Keeper<S> {
         }
         let Ok(id) = baro_sys::identity::random_u64() else { return };
         let (name, before_ns, after_ns) = (asked.name, asked.before_ns, asked.after_ns);
-        let request = PinRequest { name, before_ns, after_ns, moment: Some(moment) };
+        let request = PinRequest { name, before_ns, after_ns };
         match self.pin(id.max(1), &request, moment, log) {
             Ok(pin) => {
                 if let Some((_, last)) = self.triggers.get_mut(trigger) {

@@ -105,6 +105,11 @@ impl KeeperThread {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// How far the log has grown.
+    pub(crate) fn growth(&self) -> Growth {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).growth.clone()
+    }
+
     /// Takes no further work, so that the writer can end; what it was making is made anew at the next open.
     /// Waits for one step.
     pub(crate) fn close(&self) {

@@ -42,7 +42,14 @@ impl Recorder {
             Ok(left) => Ok(left),
             Err(RecvTimeoutError::Timeout) => {
                 let open = |ring: &RingReport| ring.offered.saturating_sub(ring.durable);
-                Ok(self.rings().iter().map(open).fold(0, u64::saturating_add).max(1))
+                Ok(self
+                    .writer
+                    .published()
+                    .rings
+                    .iter()
+                    .map(open)
+                    .fold(0, u64::saturating_add)
+                    .max(1))
             }
             Err(RecvTimeoutError::Disconnected) => Err(Error::WriterGone),
         }

@@ -172,7 +172,11 @@ impl FoundRing {
             to_attach: name.ends_with(TO_ATTACH),
             has_producer: glimpse.is_locked(PRODUCER_LOCK),
             has_writer: glimpse.is_locked(WRITER_LOCK),
-            report: RingReport::read(header.producer, header.capacity, number),
+            report: RingReport::read(
+                header.producer,
+                (header.capacity, header.record_bytes_max as usize),
+                number,
+            ),
             store: header.home.store,
             store_path: header.home.path.clone(),
             file_bytes: glimpse.bytes() as u64,

@@ -8,7 +8,7 @@ use baro_ondisk::{Gap, StoreId};
 use baro_sys::memory::SharedMemory;
 
 /// What a ring holds that is not durable yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RingContents {
     /// The ring's counters.
     pub report: RingReport,

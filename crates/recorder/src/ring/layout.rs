@@ -27,7 +27,7 @@ pub(super) const WRITTEN: usize = 272;
 const LOGGED_FULL: usize = 280;
 const LOGGED_LARGE: usize = 288;
 pub(super) const TOLD: usize = 296;
-const GONE_BELOW: usize = 304;
+pub(super) const GONE_BELOW: usize = 304;
 
 /// Bytes of a record's head in the ring.
 pub(crate) const HEAD_BYTES: usize = 24;

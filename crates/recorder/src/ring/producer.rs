@@ -6,6 +6,7 @@ use super::number::{Number, UNTOLD};
 use super::waits::{Told, Waits};
 use super::{consumer, layout};
 use crate::Error;
+use crate::writer::Trouble;
 use baro_ondisk::limits::TEXT_BYTES_MAX;
 use baro_ondisk::{Kind, Samples};
 use baro_sys::memory::{ForkWiped, SharedMemory, as_bytes};
@@ -97,7 +98,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// A ring's counters at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RingReport {
     /// Random id of the ring's producer.
     pub producer: u64,
@@ -107,7 +108,8 @@ pub struct RingReport {
     pub refused_full: u64,
     /// Refused because they were too large.
     pub refused_large: u64,
-    /// Every sequence below is written or a logged gap.
+    /// Every sequence below is written (accepted by the device, or by the page cache in buffered
+    /// mode) or a logged gap.
     pub written: u64,
     /// Every sequence below is durable or a logged gap.
     pub durable: u64,
@@ -115,15 +117,34 @@ pub struct RingReport {
     pub used_bytes: u64,
     /// Bytes of the ring.
     pub capacity_bytes: u64,
+    /// Largest payload that the ring takes, in bytes.
+    pub record_bytes_max: usize,
+    /// Why the writer has no room now; of a device not what it said.
+    pub trouble: Trouble,
+    /// Nobody settles any more.
+    pub settling_stopped: bool,
+    /// Records with lower sequences were recycled, or may have been, before the recorder knew them to be
+    /// in runs: those of a producer that waits ([`Producer::wait_for_room`]), where the recorder does not
+    /// settle or one that cannot wait needed the room. 0: none.
+    pub gone_below: u64,
+    /// Records that could not be made durable before the recorder was closed; 0 before that.
+    pub left: u64,
+    /// Samples in them, but for those that an earlier recorder left.
+    pub left_samples: u64,
 }
 
 impl RingReport {
     /// From a ring's counters, each of which `read` fetches by its offset.
-    pub(super) fn read(producer: u64, capacity_bytes: u64, read: impl Fn(usize) -> u64) -> Self {
+    pub(super) fn read(
+        producer: u64,
+        (capacity_bytes, record_bytes_max): (u64, usize),
+        read: impl Fn(usize) -> u64,
+    ) -> Self {
         // The durable position is read first, so that it is never above what was offered.
         let durable = read(layout::DURABLE);
         let tail = read(layout::TAIL);
         let head = read(layout::HEAD);
+        let Told { trouble, settling_stopped } = Told::decode(read(layout::TOLD));
         RingReport {
             producer,
             offered: read(layout::NEXT_SEQUENCE),
@@ -133,6 +154,12 @@ impl RingReport {
             durable,
             used_bytes: head.saturating_sub(tail),
             capacity_bytes,
+            record_bytes_max,
+            trouble,
+            settling_stopped,
+            gone_below: read(layout::GONE_BELOW),
+            left: 0,
+            left_samples: 0,
         }
     }
 }
@@ -140,7 +167,7 @@ impl RingReport {
 impl Ring {
     pub(crate) fn report(&self) -> RingReport {
         let read = |at| self.memory.counter(at).load(Ordering::Acquire);
-        RingReport::read(self.producer, self.capacity() as u64, read)
+        RingReport::read(self.producer, (self.capacity() as u64, self.record_bytes_max), read)
     }
 }
 
@@ -263,8 +290,9 @@ impl Producer {
         self.push(Kind::Text, series, time_ns, text.len(), text.as_bytes(), &[])
     }
 
-    /// Pushes samples of series of several types, each with a time of its own: their 64 bits, which the
-    /// caller has made for the types that they are declared with. Nobody looks at these.
+    /// Pushes samples of series of several types: their 64 bits, which the caller has made for the types
+    /// that they are declared with. Nobody looks at these. There is one time for all of them, which costs
+    /// less, or one for each.
     ///
     /// # Errors
     /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
@@ -275,21 +303,10 @@ impl Producer {
         series: &[u32],
         words: &[i64],
     ) -> Result<u64, Refused> {
-        self.push_timed(UNTOLD, times_ns, series, as_bytes(words))
-    }
-
-    /// The same for samples of one time.
-    ///
-    /// # Errors
-    /// See [`Refused`]; the call never blocks, allocates, or enters the kernel.
-    #[inline]
-    pub fn push_words_at(
-        &mut self,
-        time_ns: i64,
-        series: &[u32],
-        words: &[i64],
-    ) -> Result<u64, Refused> {
-        self.push_columns(UNTOLD, time_ns, series, as_bytes(words))
+        match times_ns {
+            [time_ns] => self.push_columns(UNTOLD, *time_ns, series, as_bytes(words)),
+            _ => self.push_timed(UNTOLD, times_ns, series, as_bytes(words)),
+        }
     }
 
     fn push_timed(
@@ -442,13 +459,6 @@ impl Producer {
         self.ring.durable().load(Ordering::Acquire)
     }
 
-    /// Every sequence below this is written (accepted by the device, or by the page cache in
-    /// buffered mode) or a logged gap. Does not block.
-    #[must_use]
-    pub fn written(&self) -> u64 {
-        self.ring.written().load(Ordering::Acquire)
-    }
-
     /// Sequence that the next record will have.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
@@ -476,30 +486,10 @@ impl Producer {
         self.ring.waits().store(waits.encode(), Ordering::Release);
     }
 
-    /// Why the writer has no room now, as far as it says that in the ring. Does not block.
-    #[must_use]
-    pub fn told(&self) -> Told {
-        Told::decode(self.ring.told().load(Ordering::Acquire))
-    }
-
-    /// Records with lower sequences were recycled, or may have been, before the recorder knew them to be
-    /// in runs: those of a producer that waits ([`Producer::wait_for_room`]), where the recorder does not
-    /// settle or one that cannot wait needed the room. 0: none. Does not block.
-    #[must_use]
-    pub fn gone_below(&self) -> u64 {
-        self.ring.gone_below().load(Ordering::Acquire)
-    }
-
-    /// The ring's counters.
+    /// The ring's counters, and what its writer says of room. Does not block.
     #[must_use]
     pub fn report(&self) -> RingReport {
         self.ring.report()
-    }
-
-    /// Largest payload that the ring takes, in bytes.
-    #[must_use]
-    pub fn record_bytes_max(&self) -> usize {
-        self.ring.record_bytes_max
     }
 
     /// The ring's file, to which another process can attach; empty for a private ring.

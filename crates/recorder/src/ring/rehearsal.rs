@@ -52,7 +52,7 @@ fn all_ways(producer: &mut Producer) -> [usize; 3] {
         note(producer.push_batch(&[0; 5], &[1; 5], &[0.0_f64; 5]));
         note(producer.push_batch(&[0; 5], &[1; 5], &[0_i64; 5]));
         note(producer.push_batch(&[], &[1], &[0.0_f64]));
-        for bytes in [0, 1, 40, 300, 1_001, 5_000, producer.record_bytes_max()] {
+        for bytes in [0, 1, 40, 300, 1_001, 5_000, producer.ring().record_bytes_max] {
             let full = !note(producer.push_frame(1, 0, frame.get(..bytes).unwrap_or_default()));
             if full {
                 producer.release_all();

@@ -5,7 +5,7 @@
 use super::consumer::Next;
 use super::layout::{CAPACITY_MIN, HEAD_BYTES, Ring, record_bytes};
 use super::{Producer, Refused, RingReader};
-use baro_ondisk::{Gap, StoreId};
+use baro_ondisk::{Gap, Samples, StoreId};
 use baro_sys::memory::SharedMemory;
 use std::sync::atomic::Ordering;
 
@@ -209,6 +209,26 @@ fn a_closed_ring_refuses() {
     assert_eq!(producer.push_frame(1, 0, b"x"), Err(Refused::Closed));
     assert_eq!(producer.push_samples(0, &[1], &[0.5]), Err(Refused::Closed));
     assert_eq!(producer.push_samples(0, &[1, 2], &[0.5]), Err(Refused::Uneven));
+}
+
+#[test]
+fn words_have_one_time_for_all_or_one_for_each() {
+    let (mut producer, mut reader, _) = pair();
+    for times_ns in [&[][..], &[1, 2], &[1, 2, 3, 4]] {
+        assert_eq!(producer.push_words(times_ns, &[1, 2, 3], &[7, 8, 9]), Err(Refused::Uneven));
+    }
+    assert_eq!(producer.push_words(&[5], &[1, 2], &[7]), Err(Refused::Uneven));
+    assert_eq!(producer.push_words(&[5], &[1, 2], &[7, 8]), Ok(0));
+    assert_eq!(producer.push_words(&[5, 6], &[1, 2], &[7, 8]), Ok(1));
+    let (records, _) = drain(&mut reader);
+    let samples = |at: usize| {
+        let samples = Samples::decode(&records[at].1, 5).unwrap();
+        samples.iter().collect::<Vec<_>>()
+    };
+    assert_eq!(samples(0), [(1, 5, 7), (2, 5, 8)]);
+    assert_eq!(samples(1), [(1, 5, 7), (2, 6, 8)]);
+    let bytes = |times| Samples::payload_bytes(2, times);
+    assert_eq!([records[0].1.len(), records[1].1.len()], [bytes(false), bytes(true)]);
 }
 
 /// Any bytes, anywhere: nothing panics, nothing loops, and what comes out fits the ring.

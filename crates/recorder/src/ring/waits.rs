@@ -38,11 +38,11 @@ impl Waits {
 
 /// What a writer tells the producers of its rings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub(crate) struct Told {
     /// Why nothing is written; of a device not what it said.
-    pub trouble: Trouble,
+    pub(crate) trouble: Trouble,
     /// Nobody settles any more.
-    pub settling_stopped: bool,
+    pub(crate) settling_stopped: bool,
 }
 
 const COUNT_BITS: u32 = 18;

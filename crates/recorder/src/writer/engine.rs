@@ -261,7 +261,6 @@ impl Engine {
     /// Reads from this ring too.
     pub(crate) fn add_ring(&mut self, ring: RingReader) {
         self.rings.push(ring);
-        self.status.rings = self.rings.len() as u32;
     }
 
     /// The store that is written.

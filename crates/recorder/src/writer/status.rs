@@ -1,5 +1,8 @@
-//! What the writer tells about itself.
+//! What the recorder tells about itself. The engine counts; rings, growth and memory are filled in by who
+//! is asked.
 
+use crate::keeper::Growth;
+use crate::ring::RingReport;
 use baro_log::Logged;
 use std::fmt;
 
@@ -45,7 +48,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// The writer's counters since the store was opened.
+/// The recorder's counters since the store was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Session of this open.
@@ -86,8 +89,8 @@ pub struct Status {
     pub longest_durable_ns: u64,
     /// Blocks of the session that are durable.
     pub durable_blocks: u64,
-    /// Rings that are read.
-    pub rings: u32,
+    /// Rings that are read, each with its counters.
+    pub rings: Vec<RingReport>,
     /// Rings whose positions were impossible; nothing more is read from them.
     pub rings_broken: u32,
     /// Bytes handed to the device beside those of the log: growth, segments copied out.
@@ -116,6 +119,8 @@ pub struct Status {
     pub stopped: bool,
     /// The oldest segment is older than what is to be kept, as of the last attempt to start one.
     pub may_reuse: bool,
+    /// How far the log has grown.
+    pub growth: Growth,
     /// Why there is no progress.
     pub trouble: Trouble,
 }

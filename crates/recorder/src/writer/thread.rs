@@ -36,26 +36,11 @@ pub(crate) enum Command {
     Close,
 }
 
-/// What a ring holds at the end that could not be made durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftInRing {
-    /// The ring's producer.
-    pub producer: u64,
-    /// Records.
-    pub records: u64,
-    /// Samples in them, but for those that an earlier recorder left.
-    pub samples: u64,
-}
-
 /// What the thread publishes.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Published {
     pub(crate) status: Status,
     pub(crate) rings: Vec<RingReport>,
-    /// Records that could not be made durable before the end; they stay in ring files.
-    pub(crate) left: u64,
-    /// The same ring by ring.
-    pub(crate) left_in: Vec<LeftInRing>,
     /// What the segments in use hold.
     pub(crate) stored: Vec<Stored>,
     /// What this session has made durable.
@@ -215,22 +200,21 @@ fn publish(engine: &Engine, shared: &Mutex<Published>) {
 
 /// Removes rings that are empty and have no producer; others wait for the next writer.
 fn finish(engine: &mut Engine, shared: &Mutex<Published>) {
-    let mut left = 0;
-    let mut left_in = Vec::new();
+    let mut left = Vec::new();
     let earlier = engine.left_before().to_vec();
     for (at, ring) in engine.rings_mut().iter_mut().enumerate() {
         let report = ring.report();
         let from = earlier.get(at).copied().flatten().unwrap_or(0);
         // What was refused has a sequence too, but is not there.
         let records = report.offered.saturating_sub(report.durable).saturating_sub(ring.unlogged());
-        let samples = ring.samples_left(from);
-        left_in.push(LeftInRing { producer: report.producer, records, samples });
-        left += records;
+        left.push((records, ring.samples_left(from)));
         if !ring.path().as_os_str().is_empty() && ring.finished() {
             ring.remove_file();
         }
     }
     publish(engine, shared);
     let mut published = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    (published.left, published.left_in) = (left, left_in);
+    for (ring, left) in published.rings.iter_mut().zip(left) {
+        (ring.left, ring.left_samples) = left;
+    }
 }

@@ -5,19 +5,7 @@
 //! the test below.
 
 use baro_ondisk::{Samples, Type};
-
-/// On which side of the limit a value must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// Above it.
-    Above,
-    /// At it or above.
-    AtLeast,
-    /// Below it.
-    Below,
-    /// At it or below.
-    AtMost,
-}
+use std::ops::{Bound, RangeBounds};
 
 /// A value of a series that asks for a pin.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +14,8 @@ pub struct Trigger {
     pub series: u32,
     /// Type of its values, as declared.
     pub kind: Type,
-    /// Which side of the limit.
-    pub comparison: Comparison,
-    /// The limit.
-    pub limit: f64,
+    /// The values that ask for it: those above 90 are `(Bound::Excluded(90.0), Bound::Unbounded)`.
+    pub values: (Bound<f64>, Bound<f64>),
     /// Name of the pins.
     pub name: String,
     /// How far they reach back, nanoseconds.
@@ -86,12 +72,7 @@ impl Trigger {
             Type::Bool => f64::from(u8::from(bits != 0)),
             _ => return false,
         };
-        match self.comparison {
-            Comparison::Above => value > self.limit,
-            Comparison::AtLeast => value >= self.limit,
-            Comparison::Below => value < self.limit,
-            Comparison::AtMost => value <= self.limit,
-        }
+        self.values.contains(&value)
     }
 }
 
@@ -111,8 +92,7 @@ mod tests {
         let trigger = Trigger {
             series: 3,
             kind: Type::F64,
-            comparison: Comparison::Above,
-            limit: 90.0,
+            values: (Bound::Excluded(90.0), Bound::Unbounded),
             name: String::new(),
             before_ns: 1,
             after_ns: 1,
@@ -127,12 +107,13 @@ mod tests {
         assert_eq!(look(&[(3, 91.0), (3, 92.0)]), None);
         assert_eq!(look(&[(3, 1.0), (3, 92.0), (3, 1.0)]), Some(7));
         assert_eq!(watch.look(&[1, 2, 3], 7), None);
-        let holds = |kind, comparison, limit, bits| {
-            Trigger { kind, comparison, limit, ..trigger.clone() }.holds(bits)
-        };
-        assert!(holds(Type::I64, Comparison::AtMost, -5.0, (-5_i64).cast_unsigned()));
-        assert!(holds(Type::Bool, Comparison::AtLeast, 1.0, 1));
-        assert!(!holds(Type::Bool, Comparison::Below, 1.0, 1));
-        assert!(!holds(Type::Text, Comparison::Below, 1.0, 0));
+        let holds = |kind, values, bits| Trigger { kind, values, ..trigger.clone() }.holds(bits);
+        let below_one = (Bound::Unbounded, Bound::Excluded(1.0));
+        let at_most = (Bound::Unbounded, Bound::Included(-5.0));
+        assert!(holds(Type::I64, at_most, (-5_i64).cast_unsigned()));
+        assert!(holds(Type::Bool, (Bound::Included(1.0), Bound::Unbounded), 1));
+        assert!(!holds(Type::Bool, below_one, 1));
+        assert!(!holds(Type::F64, below_one, f64::NAN.to_bits()));
+        assert!(!holds(Type::Text, below_one, 0));
     }
 }

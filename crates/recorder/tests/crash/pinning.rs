@@ -11,8 +11,8 @@ use crate::world::{Cuts, Plan, SEGMENT_BYTES, SMALL, World};
 use crate::{of_all, seeds};
 use baro_log::{MANIFEST, Pins, RUNS, Recovery};
 use baro_ondisk::{Manifest, Pin, PinState, Settled, StoreId, WhenFull};
-use baro_recorder::simulate::{Engine, Event, Keeper, Log, PinStart, Tell, View};
-use baro_recorder::{Error, Moment, PinRequest, Retention, Status, Told, Trouble, Waits};
+use baro_recorder::simulate::{Engine, Event, Keeper, Log, Moment, PinStart, Tell, View};
+use baro_recorder::{Error, PinRequest, Retention, Status, Trouble, Waits};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -140,8 +140,7 @@ impl World {
         let id = self.keeper_rng.next().max(1);
         let now = self.now();
         let moment = Moment { realtime_ns: now.realtime_ns, boottime_ns: now.boottime_ns };
-        let request =
-            PinRequest { name: format!("{id:x}"), before_ns, after_ns, moment: Some(moment) };
+        let request = PinRequest { name: format!("{id:x}"), before_ns, after_ns };
         let running_ns = self.running_ns();
         let mut promise = Promise {
             from_ns: running_ns - before_ns as i64,
@@ -505,7 +504,8 @@ fn who_waits_has_nothing_recycled_that_is_not_settled() {
     let status = world.engine.as_ref().unwrap().status().clone();
     assert_eq!((status.trouble.clone(), status.segments_lost_unsettled), (held.clone(), 0));
     for producer in &world.producers {
-        assert_eq!(producer.told(), Told { trouble: held.clone(), settling_stopped: true });
+        let told = producer.report();
+        assert_eq!((told.trouble, told.settling_stopped), (held.clone(), true));
     }
     // As long as somebody settles.
     wait(&world, Waits::WhileSettled);

@@ -234,7 +234,7 @@ impl World {
 
     /// One push; the record is noted, or the refusal.
     pub fn push(&mut self, at: usize) {
-        let limit = self.producers[at].record_bytes_max() as u64;
+        let limit = self.producers[at].report().record_bytes_max as u64;
         let length = match self.rng.below(40) {
             5.. if self.plan.large => self.rng.below(limit + 1),
             0 => limit,

@@ -139,8 +139,8 @@ fn a_copy_does_not_take_the_rings_of_its_original() {
     let ring = recorder.ring_for_attach().unwrap();
     let why = attach(scene.store(), Some(&scene.rings())).unwrap_err().to_string();
     assert!(why.contains("none free of 0; 1 belong to the store"), "{why}");
-    let attached = attach(&copied, Some(&scene.rings())).unwrap();
-    assert_eq!(attached.producer.path(), ring);
+    let (attached, _) = attach(&copied, Some(&scene.rings())).unwrap();
+    assert_eq!(attached.path(), ring);
     drop(attached);
     assert_eq!((recorder.close().left, original.close().left), (0, 0));
     let frames = |store: &Path| read(store).iter().filter(|e| e.kind == Kind::Frame).count();

@@ -140,7 +140,7 @@ fn a_disk_that_fails_and_recovers_loses_only_what_was_refused() {
     drop(feed);
     let closed = close(recorder);
     assert_eq!((closed.left, closed.status.lost), (0, told.refused()));
-    assert_eq!(closed.rings[0].refused_full, told.refused());
+    assert_eq!(closed.status.rings[0].refused_full, told.refused());
     told.check_all(&read(scene.store()), 0);
 }
 

@@ -14,8 +14,7 @@ use super::reading::read;
 use super::scene::{Owned, Scene};
 use super::truth::Truth;
 use baro_ondisk::WhenFull;
-use baro_recorder::inspect::{Look, promises_at};
-use baro_recorder::promises::{Holds, Promise};
+use baro_promises::{Holds, Look, Promise};
 use baro_recorder::{Opening, Recorder};
 use count::Counted;
 use std::ffi::OsStr;
@@ -48,7 +47,7 @@ fn live(scene: &Scene) -> Opening {
 
 /// Reading alone comes to the same judgement, or to none, and changes nothing.
 fn looking_only_agrees(store: &Path, opening: &Opening) {
-    for judged in promises_at(store, Look::Read, 64 << 10) {
+    for judged in baro_promises::at(store, Look::Read, 64 << 10) {
         let theirs = opening.promises.iter().find(|theirs| theirs.promise == judged.promise);
         let holds = theirs.unwrap().holds;
         let unasked = judged.promise == Promise::RealTime;

@@ -56,7 +56,7 @@ fn push(producer: &mut Producer, count: u64, bytes: usize) -> impl FnMut() {
                 let _ = black_box(producer.push_sample(1, n as i64, 0.5));
                 let _ = black_box(producer.push_sample(2, n as i64, 5));
                 let _ = black_box(producer.push_text(3, n as i64, "a text"));
-                black_box((producer.durable(), producer.written(), producer.free_bytes()));
+                black_box((producer.durable(), producer.report().written, producer.free_bytes()));
             }
         }
         assert_eq!(taken, count, "the ring was made large enough");

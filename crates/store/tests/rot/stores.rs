@@ -113,7 +113,7 @@ pub fn make(kind: usize) -> Memory {
             let (recorder, mut producer) = open(path);
             push(&recorder, &mut producer, &mut random, (0, 480), 20 << 10);
             let (name, before_ns) = ("kept".to_owned(), 60_000_000_000);
-            let request = PinRequest { name, before_ns, after_ns: 0, moment: None };
+            let request = PinRequest { name, before_ns, after_ns: 0 };
             recorder.pin(&request).unwrap();
             push(&recorder, &mut producer, &mut random, (480, 2600), 20 << 10);
             close(recorder, producer);

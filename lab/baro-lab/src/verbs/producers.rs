@@ -63,11 +63,11 @@ pub(crate) struct One {
 }
 
 pub(crate) fn one(arguments: &One) -> Result<Outcome> {
-    let mut attached = attach(&arguments.store, None)?;
-    let channel = attached.catalog.get(CHANNEL).map_or(0, |declared| declared.id);
+    let (mut producer, catalog) = attach(&arguments.store, None)?;
+    let channel = catalog.get(CHANNEL).map_or(0, |declared| declared.id);
     let &One { seed, frame_bytes, records, rate, start_ns, .. } = arguments;
     let spec = ProducerSpec { channel, seed, frame_bytes, records, rate, start_ns };
-    let report = produce(&mut attached.producer, &spec)?;
+    let report = produce(&mut producer, &spec)?;
     print_json(&json!({
         "pushed": report.pushed,
         "refused": report.refused,

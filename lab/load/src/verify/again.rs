@@ -44,7 +44,8 @@ pub(super) fn record(
         None => None,
     };
     let blank = recorder.opening().segments_blank;
-    let growth = recorder.growth();
+    let growth = recorder.status().growth;
+    let grown = growth.grown >= growth.target;
     let until_ns = clock::monotonic_ns() + WAIT_NS;
     let mut full = false;
     while producer.durable() < RECORDS && !full {
@@ -53,7 +54,7 @@ pub(super) fn record(
             settle(settler)?;
         }
         let trouble = recorder.status().trouble;
-        full = trouble == Trouble::LogFull && !scenario.recycle && blank == 0 && growth.complete();
+        full = trouble == Trouble::LogFull && !scenario.recycle && blank == 0 && grown;
         if clock::monotonic_ns() > until_ns {
             let found = format!("{} after 30 s, trouble: {trouble:?}", producer.durable());
             return bad("durable after reopening", RECORDS, found);

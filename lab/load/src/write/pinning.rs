@@ -7,7 +7,7 @@
 use super::Told;
 use crate::statement::{PINS_MAX, PinSaid, Span};
 use baro_ondisk::PinState;
-use baro_recorder::{Error, Moment, PinRequest, Recorder};
+use baro_recorder::{Error, PinRequest, Recorder};
 use baro_sys::clock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -70,13 +70,8 @@ impl Pinning {
 
     fn ask(&mut self) {
         self.asked += 1;
-        let moment = Moment::now();
-        let request = PinRequest {
-            name: name(self.asked),
-            before_ns: BEFORE_NS,
-            after_ns: AFTER_NS,
-            moment: Some(moment),
-        };
+        let request =
+            PinRequest { name: name(self.asked), before_ns: BEFORE_NS, after_ns: AFTER_NS };
         let pin = match self.recorder.pin(&request) {
             Ok(pin) => pin,
             // Pins hold half the log: as it should be.
@@ -84,13 +79,13 @@ impl Pinning {
             Err(error) => return self.told.complain(format!("pin: {error}")),
         };
         let whole = pin.reason.is_empty();
-        let from_ns = moment.boottime_ns - BEFORE_NS as i64;
+        let from_ns = pin.boottime_ns - BEFORE_NS as i64;
         let windows = [0, 1].map(|slot| match whole {
-            true => self.pushed(slot, from_ns, moment.boottime_ns),
+            true => self.pushed(slot, from_ns, pin.boottime_ns),
             false => Span::default(),
         });
         let said = PinSaid { id: pin.id, number: self.asked, windows };
-        let until_ns = whole.then_some(moment.boottime_ns + AFTER_NS as i64);
+        let until_ns = whole.then_some(pin.boottime_ns + AFTER_NS as i64);
         self.standing.push(Standing { said, until_ns });
         self.told.change(|statement| statement.pins.push(said));
     }

@@ -42,7 +42,7 @@ impl Report {
         let Read { lines, next, files, mut ended, skipped } = read;
         let mut lost_records = 0;
         if let Some(closed) = closed {
-            let own = closed.rings.iter().find(|ring| ring.producer == ended.fed.producer);
+            let own = closed.status.rings.iter().find(|ring| ring.producer == ended.fed.producer);
             own.iter().for_each(|ring| ended.ledger.durable_below(ring.durable));
             lost_records = closed.lost_durable;
         }

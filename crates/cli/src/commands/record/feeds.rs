@@ -135,7 +135,7 @@ fn generate(
     let mut frame = vec![0; frame_bytes];
     fill_frame(GENERATE_SEED, 0, &mut frame)?;
     let mut producer = recorder.producer()?;
-    check_frame_bytes(frame_bytes, producer.record_bytes_max())?;
+    check_frame_bytes(frame_bytes, producer.report().record_bytes_max)?;
     let mut fed = Fed::new("generate", producer.report().producer)?;
     fed.series = 1;
     fed.missed = periodically(interval_ns, stop, |number| {

@@ -4,10 +4,11 @@
 use crate::failure::Result;
 use crate::size;
 use baro_ondisk::Type;
-use baro_recorder::{Comparison, PinRequest, Recorder, Retention, Trigger};
+use baro_recorder::{PinRequest, Recorder, Retention, Trigger};
 use baro_store::RunRetention;
 use baro_sys::termination;
 use clap::Args;
+use std::ops::Bound;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Keeping {
@@ -53,8 +54,7 @@ pub(crate) struct Keeping {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Condition {
     series: String,
-    comparison: Comparison,
-    limit: f64,
+    values: (Bound<f64>, Bound<f64>),
 }
 
 fn condition(text: &str) -> std::result::Result<Condition, String> {
@@ -62,19 +62,20 @@ fn condition(text: &str) -> std::result::Result<Condition, String> {
         || format!("expected a condition such as temp>90 (> >= < <=, a number), found {text:?}");
     let at = text.rfind(['<', '>']).ok_or_else(wanted)?;
     let (series, rest) = text.split_at(at);
-    let (comparison, number) = match (rest.get(..1), rest.get(1..2)) {
-        (Some(">"), Some("=")) => (Comparison::AtLeast, rest.get(2..)),
-        (Some(">"), _) => (Comparison::Above, rest.get(1..)),
-        (_, Some("=")) => (Comparison::AtMost, rest.get(2..)),
-        _ => (Comparison::Below, rest.get(1..)),
+    let (is_above, rest) = (rest.starts_with('>'), rest.get(1..).unwrap_or_default());
+    let (includes, number) = match rest.strip_prefix('=') {
+        Some(number) => (true, number),
+        None => (false, rest),
     };
-    let limit = number.and_then(|number| number.trim().parse::<f64>().ok());
+    let limit = number.trim().parse::<f64>().ok();
     let limit = limit.filter(|limit| !limit.is_nan()).ok_or_else(wanted)?;
     let series = series.trim();
     if series.is_empty() {
         return Err(wanted());
     }
-    Ok(Condition { series: series.to_owned(), comparison, limit })
+    let limit = if includes { Bound::Included(limit) } else { Bound::Excluded(limit) };
+    let values = if is_above { (limit, Bound::Unbounded) } else { (Bound::Unbounded, limit) };
+    Ok(Condition { series: series.to_owned(), values })
 }
 
 impl Keeping {
@@ -130,8 +131,7 @@ impl Watching<'_> {
             let _ = recorder.watch(Trigger {
                 series,
                 kind,
-                comparison: condition.comparison,
-                limit: condition.limit,
+                values: condition.values,
                 name: condition.series.clone(),
                 before_ns: self.keeping.pin_before,
                 after_ns: self.keeping.pin_after,
@@ -147,7 +147,7 @@ impl Watching<'_> {
         let Keeping { pin_before, pin_after, .. } = *self.keeping;
         let name = "SIGUSR1".to_owned();
         let (before_ns, after_ns) = (pin_before, pin_after);
-        match recorder.pin(&PinRequest { name, before_ns, after_ns, moment: None }) {
+        match recorder.pin(&PinRequest { name, before_ns, after_ns }) {
             Ok(pin) if pin.reason.is_empty() => say!("pinned {:016x}", pin.id),
             Ok(pin) => say!("pinned {:016x}: {}", pin.id, pin.reason),
             // Recording goes on.
@@ -169,11 +169,13 @@ mod tests {
 
     #[test]
     fn conditions_are_read() {
-        let read = |text| condition(text).map(|c| (c.series, c.comparison, c.limit));
-        assert_eq!(read("temp>90"), Ok(("temp".to_owned(), Comparison::Above, 90.0)));
-        assert_eq!(read("a b <= -1.5"), Ok(("a b".to_owned(), Comparison::AtMost, -1.5)));
-        assert_eq!(read("x>=0"), Ok(("x".to_owned(), Comparison::AtLeast, 0.0)));
-        assert_eq!(read("x<1e3"), Ok(("x".to_owned(), Comparison::Below, 1000.0)));
+        let read = |text| condition(text).map(|c| (c.series, c.values));
+        let expected = |series: &str, values| Ok((series.to_owned(), values));
+        let (above, all) = (Bound::Excluded(90.0), Bound::Unbounded);
+        assert_eq!(read("temp>90"), expected("temp", (above, all)));
+        assert_eq!(read("a b <= -1.5"), expected("a b", (all, Bound::Included(-1.5))));
+        assert_eq!(read("x>=0"), expected("x", (Bound::Included(0.0), all)));
+        assert_eq!(read("x<1e3"), expected("x", (all, Bound::Excluded(1000.0))));
         for bad in ["", "temp", ">1", "temp>", "temp>x", "temp=1", "temp>NaN"] {
             assert!(condition(bad).is_err(), "{bad}");
         }

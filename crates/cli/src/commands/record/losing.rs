@@ -5,7 +5,7 @@
 //! Invariant: what is lost is told when it begins, not when the recording ends. Held by
 //! `a_full_log_is_told_when_loss_begins`.
 
-use baro_recorder::{Recorder, Trouble};
+use baro_recorder::{Recorder, Status, Trouble};
 use baro_sys::clock;
 
 /// Nothing was lost for so long: it is over.
@@ -25,9 +25,8 @@ impl Losing {
     /// A few times a second.
     pub(super) fn look(&mut self, recorder: &Recorder) {
         let now_ns = clock::monotonic_ns();
-        let rings = recorder.rings();
+        let Status { rings, trouble, .. } = recorder.status();
         let refused: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
-        let trouble = recorder.status().trouble;
         if !std::mem::replace(&mut self.begun, true) {
             // What earlier recorders lost was told by them.
             self.refused = refused;

@@ -5,7 +5,7 @@ use crate::commands::{Format, print_json, promises};
 use crate::failure::Result;
 use crate::size::{show_bytes, show_ns};
 use baro_ingest::Fed;
-use baro_recorder::inspect::Look;
+use baro_promises::Look;
 use baro_recorder::{Opening, Recorder, Trouble};
 use baro_show::plural;
 use baro_store::SettlingStatus;
@@ -23,7 +23,7 @@ pub(crate) fn print_opening(opening: &Opening, is_new: bool) {
         if opening.direct { "direct I/O" } else { "through the page cache" },
         rings.map_or("private memory".to_owned(), |folder| folder.display().to_string()),
     );
-    if !opening.growth.complete() {
+    if opening.growth.grown < opening.growth.target {
         say!(
             "the log has {} of {} segments and grows while recording",
             opening.growth.grown,
@@ -58,16 +58,17 @@ pub(crate) fn print_opening(opening: &Opening, is_new: bool) {
 }
 
 pub(crate) fn status_line(recorder: &Recorder, elapsed_ns: u64) {
-    let (status, rings) = (recorder.status(), recorder.rings());
-    let fullest = rings
+    let status = recorder.status();
+    let fullest = status
+        .rings
         .iter()
         .map(|ring| ring.used_bytes * 100 / ring.capacity_bytes.max(1))
         .max()
         .unwrap_or(0);
-    let lost: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
-    let growth = recorder.growth();
+    let lost: u64 = status.rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
+    let growth = &status.growth;
     let trouble = match &status.trouble {
-        Trouble::None if growth.complete() => String::new(),
+        Trouble::None if growth.grown >= growth.target => String::new(),
         Trouble::None => format!("  log {}/{}", growth.grown, growth.target),
         trouble => format!("  {trouble}"),
     };
@@ -101,7 +102,7 @@ pub(crate) fn covers_ns(recording: &Recording) -> Option<u64> {
         .fed
         .iter()
         .filter_map(|fed| {
-            let ring = recording.closed.rings.iter().find(|r| r.producer == fed.producer)?;
+            let ring = recording.closed.status.rings.iter().find(|r| r.producer == fed.producer)?;
             let bytes = fed.bytes + fed.records * 24;
             let rate = bytes as f64 / (recording.elapsed_ns.max(1) as f64 / 1e9);
             (rate > 0.0).then(|| (ring.capacity_bytes as f64 / rate * 1e9) as u64)
@@ -336,7 +337,7 @@ fn as_json(
         })
         .collect();
     let refused = |pick: fn(&baro_recorder::RingReport) -> u64| -> u64 {
-        recording.closed.rings.iter().map(pick).sum()
+        recording.closed.status.rings.iter().map(pick).sum()
     };
     let mut report = json!({
         "path": opening.path,
@@ -361,8 +362,8 @@ fn as_json(
         "device_bytes": status.device_bytes,
         "padding_bytes": status.padding_bytes,
         "other_bytes": status.other_bytes,
-        "segments_grown": recording.growth.grown,
-        "segments_target": recording.growth.target,
+        "segments_grown": recording.closed.status.growth.grown,
+        "segments_target": recording.closed.status.growth.target,
         "settled_samples": runs.map(|runs| runs.samples),
         "settled_bytes": runs.map(|runs| runs.bytes),
         "runs_written": runs.map(|runs| runs.runs),

@@ -57,7 +57,7 @@ impl Service {
         let Some(notify) = &self.notify else { return };
         let now_ns = clock::monotonic_ns();
         let status = recorder.status();
-        let rings = recorder.rings();
+        let rings = &status.rings;
         let seen = Seen {
             durable_blocks: status.durable_blocks,
             waiting: rings.iter().any(|ring| ring.used_bytes > 0),

@@ -3,7 +3,7 @@
 
 use super::count::Counted;
 use super::{alone, live, on, open_promises, why};
-use baro_recorder::promises::Promise;
+use baro_promises::Promise;
 
 const CHECKPOINT: &str = "f2fs/f2fs_write_checkpoint";
 const ALLOCATION: &str = "f2fs/f2fs_reserve_new_blocks";

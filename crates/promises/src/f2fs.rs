@@ -7,13 +7,13 @@
 //! Measured on Linux 5.10, 6.1 and 6.12 (docs/durability.md).
 //!
 //! Invariant: neither promise is said to hold unless every segment was seen to be fixed.
-//! Test: `promises/tests.rs`; on a real one `tests/real/places/f2fs.rs`.
+//! Test: `tests.rs`; on a real one the recorder's `tests/real/places/f2fs.rs`.
 
-use super::facts::FixedSegments;
-use super::{Facts, Judged, Promise};
+use crate::facts::FixedSegments;
+use crate::{Facts, Judged, Promise};
 use baro_sys::place::FixedFile;
 
-pub(super) fn in_place(facts: &Facts) -> Judged {
+pub(crate) fn in_place(facts: &Facts) -> Judged {
     let promise = Promise::InPlace;
     let Some(found) = &facts.fixed else {
         return Judged::unknown(promise, "f2fs: whether segments are fixed cannot be seen");
@@ -44,7 +44,7 @@ pub(super) fn in_place(facts: &Facts) -> Judged {
     Judged::yes(promise, why)
 }
 
-pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
+pub(crate) fn no_forced_commits(facts: &Facts) -> Judged {
     let promise = Promise::NoForcedCommits;
     let Some(found) = &facts.fixed else {
         return Judged::unknown(promise, "f2fs: whether segments are fixed cannot be seen");

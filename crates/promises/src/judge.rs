@@ -1,11 +1,11 @@
 //! The judgement over [`Facts`]: pure, one function a promise.
 //!
 //! Invariant: each promise that the facts allow to judge is in the result exactly once, in the
-//! order of [`Promise`]. Test: `promises/tests.rs`.
+//! order of [`Promise`]. Test: `tests.rs`.
 
-use super::durable::durable;
-use super::in_place::{in_place, no_forced_commits};
-use super::{Facts, Judged, Look, Promise};
+use crate::durable::durable;
+use crate::in_place::{in_place, no_forced_commits};
+use crate::{Facts, Judged, Look, Promise};
 use baro_sys::place::{DirectIo, Queue};
 
 /// What others may have in a device's queue before a write without anybody noticing: on a device

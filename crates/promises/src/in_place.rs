@@ -5,12 +5,12 @@
 //! options. Invariant: zero forced commits is said to hold where it is measured, on ext4 (ext2 and
 //! ext3 are mounted by the same driver) and on f2fs for fixed segments, and where there is no
 //! journal.
-//! Test: `promises/tests.rs`; on real ones `tests/real/places.rs` counts commits and allocations.
+//! Test: `tests.rs`; on real ones the recorder's `tests/real/places.rs` counts commits and allocations.
 
-use super::{Facts, Judged, Promise};
+use crate::{Facts, Judged, Promise};
 use baro_sys::place::Place;
 
-pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
+pub(crate) fn no_forced_commits(facts: &Facts) -> Judged {
     let promise = Promise::NoForcedCommits;
     let Some(place) = facts.target() else { return Judged::unknown(promise, facts.unseen()) };
     if let Some(judged) = spoilt(facts, promise) {
@@ -36,7 +36,7 @@ pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
             "promised on ext4 only; on XFS none was seen where it was measured (docs/durability.md)",
         ),
         "btrfs" => Judged::no(promise, "btrfs: every sync writes its log tree"),
-        "f2fs" => super::f2fs::no_forced_commits(facts),
+        "f2fs" => crate::f2fs::no_forced_commits(facts),
         "zfs" | "bcachefs" => {
             Judged::no(promise, format!("{}: every write changes metadata", place.kind))
                 .remedy("make the store on ext4")
@@ -45,7 +45,7 @@ pub(super) fn no_forced_commits(facts: &Facts) -> Judged {
     }
 }
 
-pub(super) fn in_place(facts: &Facts) -> Judged {
+pub(crate) fn in_place(facts: &Facts) -> Judged {
     let promise = Promise::InPlace;
     let Some(place) = facts.target() else { return Judged::unknown(promise, facts.unseen()) };
     if let Some(judged) = spoilt(facts, promise) {
@@ -63,7 +63,7 @@ pub(super) fn in_place(facts: &Facts) -> Judged {
             "before baro init: mkdir the store's folder and chattr +C it (which also gives up \
              btrfs's checksums; Barograph has its own)",
         ),
-        "f2fs" => super::f2fs::in_place(facts),
+        "f2fs" => crate::f2fs::in_place(facts),
         "zfs" | "bcachefs" => Judged::no(promise, format!("{kind}: every write allocates"))
             .remedy("make the store on ext4"),
         _ => Judged::unknown(promise, format!("{kind}: not known to overwrite")),

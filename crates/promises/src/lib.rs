@@ -3,22 +3,37 @@
 //! A promise that does not hold is said when a store is made, opened or looked at, before anybody
 //! relies on it. Facts are gathered (`facts`), the judgement over them is pure
 //! (`judge`) and says of each promise that it holds, that it does not, or that it cannot be
-//! known; nothing is assumed in favour. Tests: `promises/tests.rs` for the judgement, and
+//! known; nothing is assumed in favour. Tests: `tests.rs` for the judgement, and the recorder's
 //! `tests/real/places.rs` on real file systems, where the promise that is denied is also seen to
 //! be broken.
+//!
+//! ```no_run
+//! use baro_promises::{Look, at};
+//! for judged in at("/data/store".as_ref(), Look::Read, 16 << 20) {
+//!     println!("{judged}");
+//! }
+//! ```
 
 mod durable;
 mod f2fs;
-pub(crate) mod facts;
+mod facts;
 mod in_place;
-pub(crate) mod judge;
+mod judge;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use facts::{Facts, Look, RingFacts};
-pub(crate) use judge::judge;
+pub use facts::{Facts, Look, RingFacts};
+pub use judge::judge;
 
 use std::fmt;
+use std::path::Path;
+
+/// Which promises hold for the store at `path` with rings of `ring_bytes`, as far as it is known
+/// without recording. With [`Look::Write`] it blocks for the write of one page.
+#[must_use]
+pub fn at(path: &Path, look: Look, ring_bytes: usize) -> Vec<Judged> {
+    judge(&Facts::of(path, look, ring_bytes))
+}
 
 /// What Barograph promises, where the place allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

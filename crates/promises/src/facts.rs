@@ -32,19 +32,19 @@ pub struct RingFacts {
 
 /// How the segments are held on f2fs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FixedSegments {
+pub(crate) struct FixedSegments {
     /// Segments that are there.
-    pub segments: u32,
+    pub(crate) segments: u32,
     /// Those of them that are fixed: pinned files, as f2fs calls them.
-    pub fixed: u32,
+    pub(crate) fixed: u32,
     /// How often the cleaner wanted the one that it wanted most often.
-    pub met_by_cleaner_max: u32,
+    pub(crate) met_by_cleaner_max: u32,
     /// Size of the largest.
-    pub size_bytes: u64,
+    pub(crate) size_bytes: u64,
     /// What that takes of the device.
-    pub allocated_bytes: u64,
+    pub(crate) allocated_bytes: u64,
     /// Why a new file would not be fixed, if that was tried.
-    pub refused: Option<String>,
+    pub(crate) refused: Option<String>,
 }
 
 impl FixedSegments {
@@ -72,21 +72,21 @@ impl FixedSegments {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The folder's mount, options, device.
-    pub place: Option<Place>,
+    pub(crate) place: Option<Place>,
     /// Nothing else lies on its file system.
     pub alone: Option<bool>,
     /// Whether direct I/O is direct.
     pub direct: DirectIo,
     /// How that was found out.
-    pub look: Look,
+    pub(crate) look: Look,
     /// The page cache was asked for.
     pub buffered: bool,
     /// Flags of the first segment, or of the folder before there is one.
-    pub flags: Option<PlaceFile>,
+    pub(crate) flags: Option<PlaceFile>,
     /// Blocks of the first segment.
-    pub extents: Option<Extents>,
+    pub(crate) extents: Option<Extents>,
     /// How the segments are held, on f2fs.
-    pub fixed: Option<FixedSegments>,
+    pub(crate) fixed: Option<FixedSegments>,
     /// Rings, once the store is open.
     pub rings: Option<RingFacts>,
     /// Whether a ring's memory can be locked.
@@ -130,7 +130,7 @@ impl Facts {
 
     /// The place that writes go to in the end: that of an overlayfs is its upper layer, `None` if
     /// it cannot be seen.
-    pub(super) fn target(&self) -> Option<&Place> {
+    pub(crate) fn target(&self) -> Option<&Place> {
         let mut place = self.place.as_ref()?;
         while place.kind == "overlay" {
             place = place.upper.as_deref()?;
@@ -139,7 +139,7 @@ impl Facts {
     }
 
     /// Why there is no [`Facts::target`], for sentences.
-    pub(super) fn unseen(&self) -> &'static str {
+    pub(crate) fn unseen(&self) -> &'static str {
         match &self.place {
             Some(_) => "the upper layer of this overlayfs cannot be seen from here",
             None => "the file system cannot be asked",
@@ -147,7 +147,7 @@ impl Facts {
     }
 
     /// Name of the file system's type, for sentences.
-    pub(super) fn kind(&self) -> &str {
+    pub(crate) fn kind(&self) -> &str {
         self.target().or(self.place.as_ref()).map_or("unknown", |place| place.kind.as_str())
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! It can only be denied or believed: a device that lies about its cache is not found out by
 //! software. Invariant: what is known to make it void is never passed over. Test:
-//! `promises/tests.rs`; on real ones `tests/real/places.rs` counts the flushes.
+//! `tests.rs`; on real ones the recorder's `tests/real/places.rs` counts the flushes.
 
-use super::{Facts, Judged, Promise};
+use crate::{Facts, Judged, Promise};
 use baro_sys::place::{Place, QueueCache};
 
-pub(super) fn durable(facts: &Facts) -> Judged {
+pub(crate) fn durable(facts: &Facts) -> Judged {
     let promise = Promise::Durable;
     let Some(target) = facts.target() else {
         return Judged::unknown(promise, facts.unseen());

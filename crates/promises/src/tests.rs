@@ -1,7 +1,7 @@
-//! The judgement over facts made up, file system by file system. Real ones: `tests/real/places.rs`.
+//! The judgement over facts made up, file system by file system. Real ones: the recorder's `tests/real/places.rs`.
 
-use super::facts::FixedSegments;
-use super::{Facts, Holds, Judged, Look, Promise, RingFacts, judge};
+use crate::facts::FixedSegments;
+use crate::{Facts, Holds, Judged, Look, Promise, RingFacts, judge};
 use baro_sys::place::{DirectIo, Extents, Place, PlaceFile, Queue, QueueCache};
 use std::path::PathBuf;
 
