@@ -385,6 +385,9 @@ impl Recorder {
         let broken = status.rings_broken;
         let misfit = "records were pushed whose series is declared with another type";
         let misfits = "they are not recorded, and are counted as lost".to_owned();
+        let undeclared = "records were pushed with an id that nobody has declared";
+        let nameless =
+            "they are recorded, and no name finds them: declare before pushing".to_owned();
         let lost = format!("{broken} of them were cut off or hold what no producer writes");
         let at = format!("the log has {} of {} segments", growth.grown, growth.target);
         [
@@ -393,6 +396,7 @@ impl Recorder {
                 (broken > 0).then_some(lost),
             ),
             said(misfit, (status.records_misfit > 0).then_some(misfits)),
+            said(undeclared, (status.records_undeclared > 0).then_some(nameless)),
             said(&at, growth.stopped),
             said("pinned segments are not copied out of the log", kept.copy_stopped),
             said("a pin was refused", kept.refused),

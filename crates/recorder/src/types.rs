@@ -5,8 +5,9 @@
 //! that it renews when something was added, so that it takes no lock for a record.
 //!
 //! Invariant: a value, text or frame whose series is declared with another type is not recorded under
-//! it; its record is a gap and counted. An id that is not in the table passes. Held by
-//! `a_push_of_another_type_is_a_counted_gap` (`tests/types.rs` of the store).
+//! it; its record is a gap and counted. One with an id that is not in the table is recorded, since it may
+//! be understood later, and counted and told. Held by `a_push_of_another_type_is_a_counted_gap`
+//! (`tests/types.rs` of the store).
 
 use crate::ring::{FLOATS, Head, INTEGERS, RingReader};
 use baro_ondisk::{Kind, Samples, Type};
@@ -45,6 +46,17 @@ impl DeclaredTypes {
     }
 }
 
+/// What the table says of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// All of it is of the type that its series is declared with.
+    Yes,
+    /// Nobody has declared a series in it.
+    Undeclared,
+    /// A series in it is declared with another type.
+    No,
+}
+
 /// The writer's copy.
 #[derive(Debug, Default)]
 pub(crate) struct KnownTypes {
@@ -68,27 +80,24 @@ impl KnownTypes {
         }
     }
 
-    /// Whether the record that comes next in a ring is of another type than its series.
-    pub(crate) fn misfits(&self, ring: &RingReader, head: &Head) -> bool {
-        if self.types.is_empty() {
-            return false;
-        }
+    /// Whether the record that comes next in a ring is of the type of its series.
+    pub(crate) fn fit(&self, ring: &RingReader, head: &Head) -> Fit {
         let taken = match head.kind {
             Kind::Frame => of(Type::Channel),
             Kind::Text => of(Type::Text),
-            Kind::Samples => return self.samples_misfit(ring, head),
-            _ => return false,
+            Kind::Samples => return self.samples_fit(ring, head),
+            _ => return Fit::Yes,
         };
-        !self.takes(head.stream, taken)
+        self.takes(head.stream, taken)
     }
 
-    fn samples_misfit(&self, ring: &RingReader, head: &Head) -> bool {
+    fn samples_fit(&self, ring: &RingReader, head: &Head) -> Fit {
         let mut first = [0; Samples::HEAD_BYTES];
         if head.length <= Samples::HEAD_BYTES {
-            return false;
+            return Fit::Yes;
         }
         ring.copy_payload(&mut first);
-        let Some((count, _)) = Samples::shape(first, head.length) else { return false };
+        let Some((count, _)) = Samples::shape(first, head.length) else { return Fit::Yes };
         let taken = match head.stream {
             FLOATS => of(Type::F64),
             INTEGERS => of(Type::I64) | of(Type::Bool),
@@ -96,22 +105,31 @@ impl KnownTypes {
             _ => of(Type::F64) | of(Type::I64) | of(Type::Bool),
         };
         let mut ids = [0_u32; IDS_AT_ONCE];
-        let mut at = 0;
+        let (mut at, mut found) = (0, Fit::Yes);
         while at < count {
-            let Some(some) = ids.get_mut(..IDS_AT_ONCE.min(count - at)) else { return false };
+            let Some(some) = ids.get_mut(..IDS_AT_ONCE.min(count - at)) else { break };
             let offset = Samples::HEAD_BYTES + 4 * at;
             ring.copy_part(offset, baro_sys::memory::as_bytes_mut(some));
-            if some.iter().any(|id| !self.takes(*id, taken)) {
-                return true;
+            for id in some.iter() {
+                match self.takes(*id, taken) {
+                    Fit::Yes => {}
+                    Fit::Undeclared => found = Fit::Undeclared,
+                    Fit::No => return Fit::No,
+                }
             }
             at += some.len();
         }
-        false
+        found
     }
 
-    fn takes(&self, id: u32, taken: u32) -> bool {
-        let kind = self.types.get(id as usize).copied().unwrap_or(0);
-        kind == 0 || taken >> kind & 1 == 1
+    #[inline]
+    fn takes(&self, id: u32, taken: u32) -> Fit {
+        match self.types.get(id as usize).copied().unwrap_or(0) {
+            // Of ids beyond the table nothing is known.
+            0 if id < ID_MAX => Fit::Undeclared,
+            kind if kind == 0 || taken >> kind & 1 == 1 => Fit::Yes,
+            _ => Fit::No,
+        }
     }
 }
 

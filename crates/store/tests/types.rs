@@ -46,7 +46,10 @@ fn a_push_of_another_type_is_a_counted_gap() {
     assert_eq!(recorder.flush(60_000_000_000).unwrap(), 0);
     let said = "records were pushed whose series is declared with another type: they are not";
     assert!(recorder.complaints()[0].starts_with(said), "{:?}", recorder.complaints());
+    let said = "records were pushed with an id that nobody has declared: they are recorded";
+    assert!(recorder.complaints()[1].starts_with(said), "{:?}", recorder.complaints());
     let closed = recorder.close();
+    assert_eq!(closed.status.records_undeclared, 2);
     let fitting: u64 = all.iter().map(|(_, _, fitting)| fitting).sum();
     let misfits = 8 * all.len() as u64 - fitting;
     assert_eq!((offered, closed.left), (8 * all.len() as u64 + 2, 0));

@@ -26,7 +26,8 @@ impl Recorder {
 
     /// Makes durable at once what all producers of this recorder, those attached too, have pushed
     /// before the call, without waiting for company as the writer does; returns how many records are
-    /// not durable after `timeout_ns`: 0 if all are. A refused record counts until its gap is durable.
+    /// not durable after `timeout_ns`: 0 if all are, at least 1 if the writer could not answer by then. A refused
+    /// record counts until its gap is durable.
     /// May be called by any thread but the one that must not wait; pushes go on and notice nothing.
     ///
     /// # Errors

@@ -114,6 +114,8 @@ pub struct Status {
     pub samples_lost_unsettled: u64,
     /// Records of another type than their series is declared with; in `lost` too.
     pub records_misfit: u64,
+    /// Records with an id that nobody has declared: they are recorded, and nobody finds them by a name.
+    pub records_undeclared: u64,
     /// Nothing is written any more: the store is gone, or another process writes it; `trouble` says
     /// which.
     pub stopped: bool,

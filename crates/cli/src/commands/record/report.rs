@@ -386,6 +386,7 @@ fn as_json(
     report["refused_by_earlier_runs"] = json!(recording.closed.refused_before);
     report["left_by_earlier_runs"] = json!(recording.closed.left_before);
     report["records_misfit"] = json!(status.records_misfit);
+    report["records_undeclared"] = json!(status.records_undeclared);
     report["lost_durable"] = json!(recording.closed.lost_durable);
     report["lost_durable_samples"] = json!(recording.closed.lost_durable_samples);
     report["damage"] = json!(recording.closed.damage);

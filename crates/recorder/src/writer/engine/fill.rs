@@ -6,7 +6,7 @@
 
 use super::{CLOCK_STEP_NS, Engine, Event, Now};
 use crate::ring::{Head, Next, RingReader};
-use crate::types::KnownTypes;
+use crate::types::{Fit, KnownTypes};
 use crate::writer::status::Status;
 use crate::writer::watch::Watch;
 use baro_ondisk::{BlockBuilder, Gap, Kind, SampleStage, Samples, section_bytes_max};
@@ -119,15 +119,17 @@ impl Target<'_> {
         loop {
             match ring.next() {
                 Next::Empty => return true,
-                Next::Record(head) if self.types.misfits(ring, &head) => {
-                    if !self.take_misfit(ring, now_ns) {
-                        return false;
-                    }
-                    ring.take_record(&head);
-                    status.lost += 1;
-                    status.records_misfit += 1;
-                }
                 Next::Record(head) => {
+                    let fit = self.types.fit(ring, &head);
+                    if fit == Fit::No {
+                        if !self.take_misfit(ring, now_ns) {
+                            return false;
+                        }
+                        ring.take_record(&head);
+                        status.lost += 1;
+                        status.records_misfit += 1;
+                        continue;
+                    }
                     let samples = ring.samples_of(&head);
                     let taken = match self.movable(ring, &head) {
                         Some((count, times)) => self.take_samples(ring, &head, count, times, look),
@@ -137,6 +139,7 @@ impl Target<'_> {
                         return false;
                     }
                     ring.take_record(&head);
+                    status.records_undeclared += u64::from(fit == Fit::Undeclared);
                     status.payload_bytes += head.length as u64;
                     status.samples += samples;
                 }
