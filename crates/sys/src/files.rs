@@ -22,7 +22,7 @@ pub use folder::{
 };
 pub use paced::PacedOutput;
 pub use range::{allocate, has_data, start_write_back, write_back};
-pub use text::{read_text, remove_durable, write, write_durable, write_setting};
+pub use text::{read_text, write, write_setting};
 
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
