@@ -171,7 +171,7 @@ fn abuse(seed: u64) -> Option<&'static str> {
     let init = ["init", &path, "--size", if recycle { "4M" } else { "8M" }, "--recycle"];
     assert_eq!(run(&init[..if recycle { 5 } else { 4 }]).status.code(), Some(0));
     let lines = if recycle { 600 } else { 100 } + random.below(400);
-    let fed = Fed::start(&path, &["--ring", "1M"], 0, lines);
+    let fed = Fed::start(&path, "csv", &["--ring", "1M"], 0, lines);
     // Until then it is not ready.
     let ready = (0..1_000).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
