@@ -338,6 +338,42 @@ fn a_pin_after_a_copied_one_holds_its_own_window_only() {
         let pin = ["pin", &store, "--before", "1ms", "--name", name, "--format", "json"];
         assert_eq!(json(&run(&pin))["state"], "whole");
     }
+    copies_that_are_taken_away_are_missed(&folder, &store);
+}
+
+/// Only a whole store is whole.
+fn copies_that_are_taken_away_are_missed(folder: &Folder, store: &str) {
+    let verified = |store: &str| {
+        let output = run(&["verify", store]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, said) = verified(store);
+    assert_eq!(code, Some(0), "{said}");
+    let kept = std::fs::read_dir(folder.0.join("store/kept")).unwrap();
+    let kept: Vec<_> = kept.map(|entry| entry.unwrap().path()).collect();
+    let mut copies: Vec<_> =
+        kept.iter().filter(|path| path.extension().is_some_and(|e| e == "seg")).collect();
+    copies.sort();
+    let aside = folder.0.join("aside");
+    for copy in &copies {
+        std::fs::rename(copy, &aside).unwrap();
+        let (code, said) = verified(store);
+        assert_eq!(code, Some(3), "{}: {said}", copy.display());
+        assert!(said.contains("1 segments that it keeps are lost"), "{said}");
+        // Of a copy whose last blocks are missing its own bytes say nothing.
+        let bytes = std::fs::read(&aside).unwrap();
+        std::fs::write(copy, &bytes[..4096]).unwrap();
+        let (code, said) = verified(store);
+        assert_eq!(code, Some(3), "{}: {said}", copy.display());
+        assert!(said.contains("copies of segments up to epoch"), "{said}");
+        std::fs::rename(&aside, copy).unwrap();
+    }
+    let (code, said) = verified(store);
+    assert_eq!(code, Some(0), "{said}");
+    // What nobody pins may go.
+    ok(&run(&["pin", store, "--release", "old"]));
+    let (code, said) = verified(store);
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]
@@ -356,6 +392,10 @@ fn a_window_is_pinned_listed_read_and_released() {
     };
     while records() < 100 {
         std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // What has the name of a request and cannot be removed holds up no other, however many there are.
+    for id in 1..=40 {
+        std::fs::create_dir_all(folder.0.join(format!("store/pins/{id:016x}.ask"))).unwrap();
     }
     let pin = ["pin", &store, "--before", "100ms", "--after", "0s", "--name", "fault"];
     let pinned = json(&run(&[&pin[..], &["--format", "json"]].concat()));

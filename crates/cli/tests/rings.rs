@@ -121,6 +121,50 @@ fn rings_of_a_store_that_is_gone_are_listed_and_cleared_only_as_was_said() {
     assert!(!Path::new(&file).exists());
 }
 
+/// One that was renamed, whose folder is away as on a disk that is not mounted, that is on another device
+/// then, that was restored, and one of which a ring of 0.1 does not say where it is.
+#[test]
+fn records_of_a_store_that_may_be_there_are_never_given_up() {
+    let Some(scene) = Scene::new("elsewhere") else { return };
+    let all = ["--clear", "--with-records"];
+    let kept = |why: &str| {
+        let ring = scene.one(&all);
+        assert_eq!((&ring["state"], &ring["cleared"]), (&"unknown".into(), &false.into()), "{why}");
+    };
+    let (above, store) = (scene.folder.0.clone(), scene.folder.0.join("store"));
+    let renamed = scene.folder.0.join("renamed");
+    fs::rename(&store, &renamed).unwrap();
+    kept("renamed");
+    let text = baro(&["rings", "--rings", scene.rings.to_str().unwrap()]);
+    assert!(text.contains("was not found where it was"), "{text}");
+    fs::rename(&renamed, &store).unwrap();
+    let away = above.with_extension("away");
+    fs::rename(&above, &away).unwrap();
+    kept("not mounted");
+    std::os::unix::fs::symlink(&scene.rings, &above).unwrap();
+    kept("another device in its place");
+    fs::remove_file(&above).unwrap();
+    fs::rename(&away, &above).unwrap();
+    let copy = scene.copy();
+    fs::rename(&store, above.with_extension("away")).unwrap();
+    fs::rename(&copy, &store).unwrap();
+    kept("restored");
+    // As a ring of 0.1: neither device and inode nor a path.
+    let path = scene.one(&[])["path"].as_str().unwrap().to_owned();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[12..16].fill(0);
+    bytes[52..64].fill(0);
+    bytes[512..520].fill(0);
+    let crc = baro_ondisk::crc32c(0, &bytes[..64]);
+    bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+    fs::OpenOptions::new().write(true).open(&path).unwrap().write_all(&bytes).unwrap();
+    kept("of 0.1");
+    // By the store's name they go.
+    let named = scene.one(&[&[store.to_str().unwrap()][..], &all].concat());
+    assert_eq!(named["cleared"], true);
+    fs::remove_dir_all(above.with_extension("away")).unwrap();
+}
+
 #[test]
 fn a_copy_is_told_whose_the_ring_is_and_what_to_do() {
     let Some(scene) = Scene::new("copy") else { return };

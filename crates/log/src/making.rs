@@ -16,6 +16,10 @@ use baro_sys::storage::{Access, Storage, StorageFile};
 /// Bytes of one step: 20 ms of a 12 MB/s device.
 pub const PIECE_BYTES: usize = 256 << 10;
 
+/// Of a file that is written through the page cache so much is synced at once: a third of a second of such
+/// a device, so that whoever makes it has a look at other things meanwhile.
+const SYNC_BYTES: u64 = 4 << 20;
+
 /// A segment file in the making; it counts when a step was [`Step::Done`].
 #[derive(Debug)]
 pub struct Making<F> {
@@ -28,6 +32,8 @@ pub struct Making<F> {
     header: Option<Box<[u8; UNIT_BYTES]>>,
     offset: u64,
     end: u64,
+    /// Of what is written through the page cache: synced so far.
+    synced: Option<u64>,
     stage: Stage,
 }
 
@@ -64,6 +70,16 @@ pub(super) fn allocated<S: Storage>(
     bytes: u64,
     what_for: Use,
 ) -> Result<S::File> {
+    Ok(allocated_for(storage, name, bytes, what_for)?.0)
+}
+
+/// The same, and whether it is written past the page cache.
+fn allocated_for<S: Storage>(
+    storage: &S,
+    name: &str,
+    bytes: u64,
+    what_for: Use,
+) -> Result<(S::File, bool)> {
     let mut file = storage.create(name)?;
     // Where it is refused the file is an ordinary one, which is said when the store is opened.
     let fixed = what_for == Use::Overwritten && file.fix_in_place().unwrap_or(false);
@@ -76,15 +92,21 @@ pub(super) fn allocated<S: Storage>(
         file = storage.create(name)?;
         file.reserve(bytes)?;
     }
-    Ok(storage.open(name, Access::WriteDirect).unwrap_or(file))
+    let direct = storage.open(name, Access::WriteDirect);
+    Ok(direct.map_or((file, false), |direct| (direct, true)))
 }
 
-fn make_new<S: Storage>(storage: &S, temporary: &str, bytes: u64, what: Use) -> Result<S::File> {
+fn make_new<S: Storage>(
+    storage: &S,
+    temporary: &str,
+    bytes: u64,
+    what: Use,
+) -> Result<(S::File, bool)> {
     match storage.remove(temporary) {
         Err(error) if !error.is_missing() => return Err(error.into()),
         _ => {}
     }
-    allocated(storage, temporary, bytes, what)
+    allocated_for(storage, temporary, bytes, what)
 }
 
 impl<F: StorageFile> Making<F> {
@@ -93,8 +115,9 @@ impl<F: StorageFile> Making<F> {
     /// # Errors
     /// The file cannot be made, or there is no room for it.
     pub fn blank<S: Storage<File = F>>(storage: &S, header: &SegmentHeader) -> Result<Self> {
-        let file = make_new(storage, GROW, header.segment_bytes, Use::Overwritten)?;
+        let (file, direct) = make_new(storage, GROW, header.segment_bytes, Use::Overwritten)?;
         Ok(Making {
+            synced: (!direct).then_some(0),
             temporary: GROW,
             folder: FOLDER,
             name: segment_name(header.index),
@@ -143,8 +166,9 @@ impl<F: StorageFile> Making<F> {
         let end = live_end(&source, header, crc, dead_from)?;
         storage.create_folder(KEPT)?;
         storage.sync_folder("")?;
-        let file = make_new(storage, COPY, end, Use::Kept)?;
+        let (file, direct) = make_new(storage, COPY, end, Use::Kept)?;
         Ok(Some(Making {
+            synced: (!direct).then_some(0),
             temporary: COPY,
             folder: KEPT,
             name: kept_name(epoch),
@@ -163,6 +187,12 @@ impl<F: StorageFile> Making<F> {
         self.source.is_some()
     }
 
+    /// Bytes that the file has when it is there.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.end
+    }
+
     /// The next step. `piece` has [`PIECE_BYTES`]. After an error nothing counts; what was made is
     /// removed when the next file is made.
     ///
@@ -175,6 +205,13 @@ impl<F: StorageFile> Making<F> {
     ) -> Result<Step> {
         match self.stage {
             Stage::Write => {
+                if let Some(synced) = &mut self.synced
+                    && self.offset - *synced >= SYNC_BYTES
+                {
+                    self.file.sync_data()?;
+                    *synced = self.offset;
+                    return Ok(Step::Bytes(0));
+                }
                 let bytes = (self.end - self.offset).min(piece.len() as u64) as usize;
                 let part = piece.get_mut(..bytes).unwrap_or(&mut []);
                 part.fill(0);
@@ -263,6 +300,10 @@ mod tests {
             Ok(Fixed(self.0.create(name)?, self.clone(), Mutex::new(false)))
         }
         fn open(&self, name: &str, access: Access) -> SysResult<Fixed> {
+            if access == Access::WriteDirect {
+                let invalid = std::io::ErrorKind::InvalidInput.into();
+                return Err(SysError::new("open past the page cache", name, invalid));
+            }
             Ok(Fixed(self.0.open(name, access)?, self.clone(), Mutex::new(false)))
         }
         fn list(&self, folder: &str) -> SysResult<Vec<String>> {
@@ -307,8 +348,32 @@ mod tests {
             self.0.write_at(offset, bytes)
         }
         fn sync_data(&self) -> SysResult<()> {
+            self.1.note("sync");
             self.0.sync_data()
         }
+    }
+
+    #[test]
+    fn what_is_written_through_the_page_cache_is_synced_in_parts() {
+        let disk = NoSections(SimDisk::new(1), Arc::default());
+        disk.create_folder(FOLDER).unwrap();
+        let identity = baro_ondisk::Identity {
+            store: StoreId([1; 16]),
+            created_ns: 1,
+            segment_bytes: 12 << 20,
+            segments: 2,
+            when_full: baro_ondisk::WhenFull::Recycle,
+            init_segments: 0,
+        };
+        let header = crate::blank_header(&identity, 0);
+        let mut making = Making::blank(&disk, &header).unwrap();
+        let mut piece = AlignedBuffer::unlocked(PIECE_BYTES).unwrap();
+        let mut written = 0;
+        while let Step::Bytes(bytes) = making.step(&disk, &mut piece).unwrap() {
+            written += bytes;
+        }
+        let syncs = disk.1.lock().unwrap().iter().filter(|what| *what == "sync").count();
+        assert_eq!((written, making.bytes(), syncs), (12 << 20, 12 << 20, 3));
     }
 
     #[test]

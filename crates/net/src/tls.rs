@@ -7,13 +7,14 @@
 //! be read or does not fit its key leaves the one before in use, and the reason is told once.
 //!
 //! Invariant: at an address with TLS no byte of HTTP is answered in the clear, but that TLS was expected.
-//! Held by `tests/tls.rs`.
+//! No file holds up the server: a
+//! pipe in the place of one is refused. Held by `tests/tls.rs`.
 
 mod stream;
 
 pub(crate) use stream::{NoTls, Stream};
 
-use baro_sys::{clock, files};
+use baro_sys::{clock, files, schedule};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -27,8 +28,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const FILE_BYTES_MAX: u64 = 256 << 10;
 /// How old what is known may be.
 const FRESH_NS: u64 = 2_000_000_000;
-/// Bits of a mode that let others read.
-const OTHERS_READ: u32 = 0o004;
+/// Bits of a mode that give a key away: of one's own, and of root's, whose group may read it.
+const SHARED: u32 = 0o077;
+const SHARED_OF_ROOT: u32 = 0o027;
 
 /// A certificate and its key, in files of PEM.
 #[derive(Debug)]
@@ -53,7 +55,7 @@ impl Tls {
     ///
     /// # Errors
     /// In words, with the path: a file cannot be read, has nothing of its kind in it, or the key is not that
-    /// of the certificate, or may be read by everybody.
+    /// of the certificate, or is not its owner's alone.
     pub fn open(certificate: &Path, key: &Path) -> Result<Self, String> {
         let (certificate, key) = (certificate.to_owned(), key.to_owned());
         let files = read(&certificate, &key)?;
@@ -110,13 +112,10 @@ impl Tls {
 fn read(certificate: &Path, key: &Path) -> Result<[Vec<u8>; 2], String> {
     let bytes = |path: &Path, is_secret: bool| {
         let failed = |said: &dyn std::fmt::Display| format!("{}: {said}", path.display());
-        let file = files::open(path).map_err(|error| error.to_string())?;
+        let file = files::open_regular(path).map_err(|error| error.to_string())?;
         let about = file.metadata().map_err(|error| failed(&error))?;
-        if !about.is_file() {
-            return Err(failed(&"expected a file of PEM, found something else"));
-        }
-        if is_secret && about.mode() & OTHERS_READ != 0 {
-            return Err(failed(&"expected a key that not everybody can read: chmod o-r"));
+        if let Some(said) = exposed(about.uid(), about.mode()).filter(|_| is_secret) {
+            return Err(failed(&said));
         }
         let mut bytes = Vec::new();
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
@@ -126,6 +125,24 @@ fn read(certificate: &Path, key: &Path) -> Result<[Vec<u8>; 2], String> {
         Ok(bytes)
     };
     Ok([bytes(certificate, false)?, bytes(key, true)?])
+}
+
+/// What is wrong with a key of this owner and mode, if it may be others' too.
+fn exposed(owner: u32, mode: u32) -> Option<String> {
+    let user = schedule::user_id();
+    let mode = mode & 0o7777;
+    if owner != user && owner != 0 {
+        return Some(format!(
+            "expected a key of user {user} or root, found one of user {owner}: whoever owns it reads it"
+        ));
+    }
+    let shared = if owner == 0 { SHARED_OF_ROOT } else { SHARED };
+    (mode & shared != 0).then(|| {
+        format!(
+            "expected a key that nobody but its owner can read (of root's, its group too), found mode \
+             {mode:04o}: chmod 600, or as root chmod 640"
+        )
+    })
 }
 
 fn config(

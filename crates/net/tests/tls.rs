@@ -10,7 +10,7 @@ use rustls::{
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -217,13 +217,36 @@ fn a_renewed_certificate_is_taken_and_a_broken_one_is_not() {
 fn files_that_are_wrong_are_named() {
     let files = Files::new("wrong");
     let fault = || files.open().unwrap_err();
-    fs::set_permissions(files.key(), Permissions::from_mode(0o644)).unwrap();
-    assert!(
-        fault().contains("server.key: expected a key that not everybody can read"),
-        "{}",
-        fault()
-    );
+    // Of root's its group may read: so the service's user has it.
+    let is_root = fs::metadata(files.key()).unwrap().uid() == 0;
+    for (mode, refused) in
+        [(0o644, true), (0o604, true), (0o660, true), (0o640, !is_root), (0o400, false)]
+    {
+        fs::set_permissions(files.key(), Permissions::from_mode(mode)).unwrap();
+        let found = files.open().err();
+        assert_eq!(found.is_some(), refused, "{mode:o}: {found:?}");
+        if let Some(said) = found {
+            assert!(said.contains(&format!("found mode {mode:04o}")), "{said}");
+        }
+    }
+    if is_root {
+        std::os::unix::fs::chown(files.key(), Some(65_534), None).unwrap();
+        assert!(fault().contains("found one of user 65534"), "{}", fault());
+        fs::remove_file(files.key()).unwrap();
+    }
     files.put("one");
+    // A pipe holds nobody up, nor does what is no file.
+    for name in [files.key(), files.certificate()] {
+        fs::remove_file(&name).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&name).status().unwrap();
+        assert!(made.success());
+        assert!(fault().contains("found a pipe"), "{}", fault());
+        fs::remove_file(&name).unwrap();
+        fs::create_dir(&name).unwrap();
+        assert!(fault().contains("expected a file"), "{}", fault());
+        fs::remove_dir(&name).unwrap();
+        files.put("one");
+    }
     fs::write(files.key(), "x").unwrap();
     assert!(fault().contains("server.key: expected a private key in PEM"), "{}", fault());
     files.put("one");

@@ -54,12 +54,41 @@ pub struct Pin {
     pub name: String,
     /// Why it is short or refused; else empty.
     pub reason: String,
+    /// What has been copied out of the log of the segments that it holds.
+    pub copies: Copies,
+}
+
+/// Copies that are there as long as the pin is, so that one that somebody has removed is missed. All 0
+/// in a pin that older versions wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    /// Epoch of the newest.
+    pub last_epoch: u64,
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Copies {
+    /// One more.
+    #[must_use]
+    pub fn with(self, epoch: u64, bytes: u64) -> Self {
+        Copies {
+            last_epoch: self.last_epoch.max(epoch),
+            count: self.count.saturating_add(1),
+            bytes: self.bytes.saturating_add(bytes),
+        }
+    }
 }
 
 const MAGIC: &[u8; 8] = b"BAROPIN1";
 const TEXT_AT: usize = 112;
 
 impl Pin {
+    /// Where a pin's file counts its copies.
+    pub const COPIES_AT: usize = TEXT_AT + PIN_NAME_BYTES_MAX + PIN_REASON_BYTES_MAX;
+
     /// The window in record times: earliest time, and the first one behind it.
     #[must_use]
     pub fn window_ns(&self) -> (i64, i64) {
@@ -102,6 +131,10 @@ impl Pin {
         put(&mut unit, 106, &(reason.len() as u16).to_le_bytes());
         put(&mut unit, TEXT_AT, name.as_bytes());
         put(&mut unit, TEXT_AT + name.len(), reason.as_bytes());
+        let Copies { last_epoch, count, bytes } = self.copies;
+        for (number, value) in [last_epoch, count, bytes].into_iter().enumerate() {
+            put(&mut unit, Self::COPIES_AT + 8 * number, &value.to_le_bytes());
+        }
         seal_unit(&mut unit);
         unit
     }
@@ -159,6 +192,11 @@ impl Pin {
             last_epoch: u64_at(bytes, 96),
             name: text(TEXT_AT, name)?,
             reason: text(TEXT_AT + name, reason)?,
+            copies: Copies {
+                last_epoch: u64_at(bytes, Self::COPIES_AT),
+                count: u64_at(bytes, Self::COPIES_AT + 8),
+                bytes: u64_at(bytes, Self::COPIES_AT + 16),
+            },
         })
     }
 }
@@ -190,6 +228,7 @@ mod tests {
             last_epoch: u64::MAX,
             name: "fault 7".into(),
             reason: "the log goes back 5 s only".into(),
+            copies: Copies { last_epoch: 6, count: 3, bytes: 12_288 },
         }
     }
 
@@ -220,5 +259,6 @@ mod tests {
         let long = Pin { reason: "\u{e9}".repeat(2000), ..pin() };
         let found = Pin::decode(&long.encode()).unwrap();
         assert_eq!(found.reason.len(), PIN_REASON_BYTES_MAX);
+        assert_eq!(found.copies, long.copies);
     }
 }

@@ -30,6 +30,7 @@ use baro_log::{Held, Making, MakingStep, PIECE_BYTES, Pins, Recovery};
 use baro_ondisk::{Identity, Pin, SegmentHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the keeper tells the engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,12 +164,16 @@ pub struct Keeper<S: Storage> {
     making: Option<Making<S::File>>,
     /// What the engine wants copied out: it asks for the next copy when it is told of this one.
     copy: Option<CopyJob>,
+    /// Bytes of the copies that were made in this session, by epoch.
+    copied: BTreeMap<u64, u64>,
     copy_retry_ns: u64,
     copy_stopped: Option<String>,
     growth: Growth,
     growth_retry_ns: u64,
     piece: Option<AlignedBuffer>,
     asks_at_ns: u64,
+    /// Requests that could not be removed.
+    stuck: BTreeSet<String>,
     /// How far the log is settled, as far as the engine knows.
     settled: Settled,
     settled_at_ns: u64,
@@ -177,6 +182,15 @@ pub struct Keeper<S: Storage> {
     uncounted: Vec<(SegmentHeader, u32)>,
     /// The last pin of a trigger that was refused, and why.
     refused: Option<String>,
+}
+
+/// Names in the store that are there because of pins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holds {
+    /// Ids of the pins.
+    pub(crate) pins: Vec<u64>,
+    /// Epochs of the copies, rising, and their bytes as they were made; 0 if that was before this session.
+    pub(crate) kept: Vec<(u64, u64)>,
 }
 
 impl<S: Storage> Keeper<S> {
@@ -204,12 +218,14 @@ impl<S: Storage> Keeper<S> {
             triggers: Vec::new(),
             making: None,
             copy: None,
+            copied: BTreeMap::new(),
             copy_retry_ns: 0,
             copy_stopped: None,
             growth,
             growth_retry_ns: 0,
             piece: None,
             asks_at_ns: 0,
+            stuck: BTreeSet::new(),
             settled: Settled::default(),
             settled_at_ns: 0,
             failures: 0,
@@ -224,6 +240,13 @@ impl<S: Storage> Keeper<S> {
     /// The store's pins.
     pub fn pins(&self) -> impl Iterator<Item = &Pin> {
         self.pins.pins.values()
+    }
+
+    /// What must be there as long as nobody takes it away.
+    pub(crate) fn holds(&self) -> Holds {
+        let pins = self.pins.pins.keys().copied().collect();
+        let made = |epoch: &u64| (*epoch, self.copied.get(epoch).copied().unwrap_or(0));
+        Holds { pins, kept: self.pins.kept.iter().map(made).collect() }
     }
 
     /// Pin files that are damaged, and why.
@@ -311,12 +334,12 @@ impl<S: Storage> Keeper<S> {
             self.piece = AlignedBuffer::unlocked(PIECE_BYTES).ok();
         }
         let (Some(making), Some(piece)) = (&mut self.making, &mut self.piece) else { return };
-        let copy = making.is_copy();
+        let (copy, bytes) = (making.is_copy(), making.bytes());
         match making.step(&self.storage, piece) {
             Ok(MakingStep::Bytes(bytes)) => log.tell(Tell::OtherBytes(bytes)),
             Ok(MakingStep::Done) => {
                 self.making = None;
-                if copy { self.copy_done(log) } else { self.grown(log) }
+                if copy { self.copy_done(bytes, log) } else { self.grown(log) }
             }
             Err(error) => {
                 self.making = None;

@@ -7,6 +7,7 @@
 mod consumer;
 mod folder;
 mod found;
+mod gone;
 mod header;
 #[cfg(feature = "inspect")]
 mod inspect;

@@ -209,7 +209,10 @@ impl PieceFiles {
             Counters::Segment(segment) => {
                 u64::try_from(segment.id()).is_ok_and(|id| has(id, "SYSV"))
             }
-            _ => true,
+            // Of an older version's controller.
+            Counters::File(_) => true,
+            // Nothing shows what it does.
+            Counters::None => false,
         };
         counted && self.pieces.inode().is_some_and(|inode| has(inode, PIECES_FILE))
     }
@@ -310,6 +313,17 @@ mod tests {
         assert!(!trimmed.is_ours(asked, asked) && !asked_only.is_ours(asked, weight(210)));
         // Sizes stand beside it.
         assert_eq!(files.get(), Pieces::default());
+        // Who has its sizes, and counts nowhere, is not called reached.
+        let inode = files.pieces.inode().unwrap();
+        let map = |inode, path| format!("7f00-7f01 r--s 00000000 00:01 {inode} {path}\n");
+        let sizes = map(inode, format!("/run/x/{PIECES_FILE}"));
+        let counters = match &files.counters {
+            Counters::Segment(segment) => map(segment.id() as u64, "/SYSV00000000".to_owned()),
+            _ => String::new(),
+        };
+        assert_eq!(files.are_in(&format!("{sizes}{counters}")), !counters.is_empty());
+        let files = PieceFiles { counters: Counters::None, ..files };
+        assert!(!files.are_in(&format!("{sizes}{counters}")) && !files.are_in(&sizes));
         drop(files);
         folder.remove(PIECES_FILE).unwrap();
         StateFolder::open(dir.parent().unwrap()).unwrap().remove_folder(&name).unwrap();

@@ -37,7 +37,7 @@ impl Reach {
     /// Of the program file `path`. Reads one page of it.
     #[must_use]
     pub fn of_program(path: &Path) -> Self {
-        let Ok(file) = files::open(path) else { return Self::Unknown };
+        let Ok(file) = files::open_regular(path) else { return Self::Unknown };
         if let Ok(about) = file.metadata() {
             use std::os::unix::fs::PermissionsExt;
             if about.permissions().mode() & 0o6000 != 0 {

@@ -58,11 +58,21 @@ pub struct BackedUp {
     /// Files removed from the copy because the store does not have them any more, or they are older
     /// than what is kept.
     pub removed: u64,
-    /// Segments that the recorder reused before they were copied. Their samples are in runs, but for a
-    /// store that nobody settles.
+    /// Segments that the recorder reused before they were copied.
     pub recycled: u64,
+    /// Those of them with samples that were in no run, and so are not in the copy: of a store that nobody
+    /// settles, or not soon enough.
+    pub recycled_unsettled: u64,
     /// What was damaged or missing in the store. A whole copy of it that was there has stayed.
     pub damage: Vec<Damage>,
+}
+
+impl BackedUp {
+    /// One more was reused.
+    fn count_recycled(&mut self, unsettled: bool) {
+        self.recycled += 1;
+        self.recycled_unsettled += u64::from(unsettled);
+    }
 }
 
 /// A segment with unsettled samples is reused: so often the log is looked at anew. A recorder that nobody

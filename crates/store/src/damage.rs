@@ -3,7 +3,7 @@
 //! A torn tail after a power cut is no damage and never becomes one of these; the reading rule is
 //! in `docs/format.md`, "Block", and in [`baro_log::judge`].
 
-use baro_ondisk::Error;
+use baro_ondisk::{Copies, Error};
 use std::fmt;
 
 /// What a piece of damage costs.
@@ -24,6 +24,9 @@ pub enum Loss {
     Unsettled(u64),
     /// A pin: what it keeps may be recycled.
     Pin,
+    /// So many copies of segments that a pin holds, which are not in the log any more; 0 if they are there
+    /// and shorter than they were.
+    Copies(u64),
     /// What has been handed over to a table: runs are neither merged nor dropped meanwhile.
     Handover,
     /// The identity: everything else may still be readable.
@@ -75,6 +78,13 @@ pub enum Source {
         /// The epoch that both have.
         epoch: u64,
     },
+    /// Copies of segments that a pin holds.
+    Copies {
+        /// What the pin says that there are.
+        expected: Copies,
+        /// What there is.
+        found: Copies,
+    },
     /// Two recorders have written at the same time.
     Mixed {
         /// The session that began later.
@@ -120,6 +130,10 @@ impl Damage {
                  it over to a new table"
             }
             Loss::Pin => "pin the window again (baro pin), then remove the file",
+            Loss::Copies(_) => {
+                "put the files of kept/ back if there is a copy of them (baro backup); this stays told \
+                 until the pin is released: baro pin STORE --release ID"
+            }
             Loss::Identity => "copy what is readable into a new store: baro recover STORE NEW",
             _ => {
                 "check the device (smartctl, dmesg); copy what is readable: baro recover STORE NEW"
@@ -148,6 +162,13 @@ impl fmt::Display for Damage {
             Source::Twice { epoch } => {
                 write!(f, "expected one segment of epoch {epoch}, found a second one")?;
             }
+            Source::Copies { expected, found } => {
+                write!(
+                    f,
+                    "expected {} copies of segments up to epoch {} ({} bytes), found {} ({} bytes)",
+                    expected.count, expected.last_epoch, expected.bytes, found.count, found.bytes
+                )?;
+            }
             Source::Mixed { later, earlier } => {
                 write!(
                     f,
@@ -167,6 +188,8 @@ impl fmt::Display for Damage {
             }
             Loss::Handover => f.write_str("; which runs a table has is not known"),
             Loss::Pin => f.write_str("; what it keeps may be recycled"),
+            Loss::Copies(0) => f.write_str("; part of what it keeps is lost"),
+            Loss::Copies(count) => write!(f, "; {count} segments that it keeps are lost"),
             Loss::Manifest => f.write_str("; the samples of the runs are not read"),
             Loss::Declarations => f.write_str("; declarations may be missing"),
             Loss::Identity => f.write_str("; the identity is lost"),

@@ -29,6 +29,7 @@ mod interval;
 mod latest;
 mod mask;
 mod merge;
+mod pinned;
 mod query;
 mod read;
 mod read_pace;

@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::damage::{Damage, Loss, Source};
 use crate::index::{Index, Patience, Search, Tail};
 use crate::mask::Mask;
+use crate::pinned;
 use crate::read::{LiveBlock, Notes, RecordRef, read_segment};
 use crate::runs::Runs;
 use crate::salvage;
@@ -49,6 +50,8 @@ pub struct Store<S: Storage = Disk> {
     /// Buffers of queries that are over.
     pub(crate) spare: crate::query::Spare,
     pins: Pins,
+    /// What is wrong with copies that pins hold.
+    copies: Vec<Damage>,
 }
 
 impl Store<Disk> {
@@ -128,6 +131,7 @@ impl<S: Storage> Store<S> {
             opening,
             spare: crate::query::Spare::default(),
             pins: Pins::default(),
+            copies: Vec::new(),
         };
         store.refresh()?;
         Ok(store)
@@ -148,6 +152,9 @@ impl<S: Storage> Store<S> {
         self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
         self.held = Mutex::default();
         self.catalog = Catalog::open(storage, self.identity.store, access)?;
+        let frames = || self.catalog.channels() > 0;
+        let (pins, beside) = (&self.pins, (&self.runs.manifest, frames));
+        self.copies = pinned::missing(storage, self.identity.store, pins, &self.segments, beside)?;
         Ok(())
     }
 
@@ -193,8 +200,13 @@ impl<S: Storage> Store<S> {
         let index =
             self.index.get().or(self.recent.get()).or(self.near.get()).or(self.lately.get());
         let index = index.map_or(&[][..], |index| &index.damage);
-        let parts =
-            [&self.opening, &self.catalog.opening, &self.segments.damage, &self.runs.damage];
+        let parts = [
+            &self.opening,
+            &self.catalog.opening,
+            &self.segments.damage,
+            &self.runs.damage,
+            &self.copies,
+        ];
         let pins = self.pins.damaged.iter().map(|(file, why)| {
             let source = Source::Unreadable(format!("is no valid pin: {why}"));
             Damage { file: file.clone(), offset: 0, source, loss: Loss::Pin }

@@ -284,6 +284,37 @@ fn an_older_store_and_another_history_do_not_take_the_place_of_a_younger_one() {
     assert_eq!(of(&copy.0), before);
 }
 
+/// Nobody settles, and the log is reused while it is copied, at each try.
+#[test]
+fn samples_that_are_reused_before_they_are_copied_are_told() {
+    let folder = Folder::init("backup-unsettled", 8, WhenFull::Recycle);
+    let copy = Folder::new("backup-unsettled-copy");
+    let record = |from: i64, count: i64| {
+        let recorder = Recorder::open(&folder.0, options()).unwrap();
+        assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+        let mut producer = recorder.producer().unwrap();
+        for n in from..from + count {
+            while producer.free_bytes() < 1 << 17 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            producer.push_words(&[n], &[2], &[n]).unwrap();
+            producer.push_frame(1, n, &[7; 60_000]).unwrap();
+        }
+        assert_eq!(recorder.close().status.lost, 0);
+    };
+    record(0, 100);
+    let mut next = 100;
+    // As fast as it is read; then it stays as it is, and is copied to its end.
+    let done = backup(&folder.0, &copy.0, &BackupOptions::default(), &mut |_| {
+        if next < 2_000 {
+            record(next, 40);
+            next += 40;
+        }
+    });
+    let done = done.unwrap();
+    assert!(done.recycled_unsettled > 0 && done.recycled >= done.recycled_unsettled, "{done:?}");
+}
+
 /// The log is reused twice as fast as it is copied.
 #[test]
 fn what_is_reused_before_it_is_copied_is_counted_and_the_copy_is_whole() {

@@ -22,11 +22,11 @@ pub use folder::{
 };
 pub use paced::PacedOutput;
 pub use range::{allocate, has_data, start_write_back, write_back};
-pub use text::{read_text, remove_durable, write, write_durable, write_setting};
+pub use text::{read_text, write, write_setting};
 
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Rights of a file that holds what was recorded: its owner reads it, whatever the umask.
@@ -71,6 +71,25 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
 /// The operating system's reason.
 pub fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|e| Error::new("open", path, e))
+}
+
+/// The same of a regular file; a link is followed. What is none is refused, and no pipe waited for.
+///
+/// # Errors
+/// The operating system's reason, or what was found instead.
+pub fn open_regular(path: &Path) -> Result<File> {
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let regular = opened.and_then(|file| {
+        let kind = file.metadata()?.file_type();
+        let found = match () {
+            () if kind.is_file() => return Ok(file),
+            () if kind.is_dir() => "a folder",
+            () if kind.is_fifo() => "a pipe",
+            () => "a device",
+        };
+        Err(std::io::Error::other(format!("expected a file, found {found}")))
+    });
+    regular.map_err(|e| Error::new("open", path, e))
 }
 
 /// Opens a file that is there, for reading and writing through the page cache.

@@ -5,8 +5,8 @@ use crate::Target;
 use crate::targets::payloads;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, DeadTail, Encoded, Gap, Identity, Kind,
-    Pin, PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, Summary, Wear, WhenFull,
+    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, Copies, DeadTail, Encoded, Gap, Identity,
+    Kind, Pin, PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, Summary, Wear, WhenFull,
     crc32c, text,
 };
 use std::hint::black_box;
@@ -60,6 +60,7 @@ pub(crate) const PIN: Target = Target {
             last_epoch: 5,
             name: "fault".to_owned(),
             reason: "the log goes back 5 s only".to_owned(),
+            copies: Copies { last_epoch: 4, count: 2, bytes: 65_536 },
             ..Pin::default()
         };
         let open = Pin { state: PinState::Open, last_epoch: u64::MAX, ..pin.clone() };

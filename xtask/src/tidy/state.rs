@@ -15,7 +15,8 @@ use super::tree::Tree;
 
 pub(super) const CHECK: &str = "state";
 
-/// Crates and verbs that keep a state for root.
+/// Crates and verbs that keep a state for root, or whose files a more privileged program reads, maps or
+/// removes: rings, stores, secrets, traces.
 const SHUT: &[&str] = &[
     "crates/tune/src/",
     "crates/share/src/",
@@ -26,30 +27,39 @@ const SHUT: &[&str] = &[
     "crates/cli/src/commands/trace/",
     "crates/cli/src/commands/queue.rs",
     "crates/cli/src/commands/units.rs",
+    "crates/cli/src/commands/rings.rs",
+    "crates/cli/src/commands/backup.rs",
+    "crates/recorder/src/",
+    "crates/store/src/",
+    "crates/log/src/",
+    "crates/runs/src/",
+    "crates/net/src/",
+    "crates/listen/src/",
+    "crates/serve/src/",
+    "crates/lake/src/",
+    "crates/trace/src/collect/",
     "crates/bench/src/papers/recorder/flusher.rs",
 ];
 
-/// What opens, makes, replaces, locks, maps or removes by a path.
+/// What opens, makes, replaces, locks or removes by a path. Shared memory has no such function.
 const BY_PATH: &[&str] = &[
     "files::create",
     "files::create_new",
     "files::make_folder",
     "files::make_folder_with",
     "files::make_folders",
+    "files::open",
     "files::open_append",
     "files::open_to_write",
     "files::remove",
-    "files::remove_durable",
     "files::remove_empty_folder",
     "files::remove_if_empty",
     "files::rename",
     "files::write",
-    "files::write_durable",
     "LockFile::holder",
     "LockFile::said",
     "LockFile::take",
-    "SharedMemory::create",
-    "SharedMemory::open",
+    "PacedOutput::create",
 ];
 
 /// File, function, and why it is none of a state.
@@ -59,7 +69,17 @@ const OPEN: &[(&str, &str, &str)] = &[
     ("crates/share/src/cgroup.rs", "files::make_folder", "a control group: the kernel's"),
     ("crates/share/src/cgroup.rs", "files::remove_empty_folder", "a control group: the kernel's"),
     ("crates/cli/src/commands/trace/live.rs", "files::make_folder_with", "new, 0700, for one run"),
+    ("crates/cli/src/commands/tune/here.rs", "files::open", "a block device"),
+    ("crates/trace/src/collect/symbols.rs", "files::open", "a file of the kernel"),
+    ("crates/trace/src/collect/session.rs", "files::create_new", TRACE),
+    ("crates/trace/src/collect/session.rs", "files::open", TRACE),
+    ("crates/trace/src/collect/session.rs", "files::remove", TRACE),
+    ("crates/trace/src/collect/session.rs", "files::rename", TRACE),
+    ("crates/lake/src/place.rs", "PacedOutput::create", "a table, where its user keeps it"),
 ];
+
+const TRACE: &str =
+    "the file that its user names; what the installed tracer keeps has a checked folder";
 
 const TREE: &str = "files::remove_tree";
 /// Who removes whole folders, each of which it has just made by a name that was not there.
@@ -77,7 +97,7 @@ pub(super) fn state(tree: &Tree) -> Vec<Finding> {
         let shut = SHUT.iter().any(|shut| path.starts_with(shut));
         for (index, line) in code.lines().enumerate() {
             let place = || format!("{path}:{}", index + 1);
-            if shut && line.contains("use baro_sys::files::") {
+            if shut && takes_functions(line) {
                 let message = "name these functions with `files::`, so that this rule finds them";
                 findings.push(Finding::error(CHECK, place(), message));
             }
@@ -108,6 +128,16 @@ fn without_tests(code: &str) -> String {
     code.get(..tests.unwrap_or(code.len())).unwrap_or_default().to_owned()
 }
 
+/// Whether functions of `baro_sys::files` are taken in by their bare names.
+fn takes_functions(line: &str) -> bool {
+    let names = line.split_once("use baro_sys::files::").map(|(_, names)| names);
+    let is_function = |name: &str| {
+        let name = name.trim();
+        name != "self" && name.starts_with(|c: char| c.is_lowercase() || c == '*')
+    };
+    names.is_some_and(|names| names.split(['{', '}', ',', ';']).any(is_function))
+}
+
 /// Whether this function is named: not one whose name only begins so.
 fn has(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
@@ -127,13 +157,27 @@ mod tests {
     }
 
     #[test]
+    fn functions_that_are_taken_in_by_name_are_found() {
+        for (line, found) in [
+            ("use baro_sys::files::{self, PacedOutput};", false),
+            ("use baro_sys::files::PacedOutput;", false),
+            ("use baro_sys::files::{self, remove};", true),
+            ("use baro_sys::files::remove;", true),
+            ("use baro_sys::files::*;", true),
+            ("use baro_sys::{clock, files};", false),
+        ] {
+            assert_eq!(takes_functions(line), found, "{line}");
+        }
+    }
+
+    #[test]
     fn a_state_by_a_path_is_found_where_it_is_shut() {
         let text = "//!\nfn a() {\n files::write(p, b);\n files::write_setting(p, b);\n // files::write(\n \
                     baro_sys::files::remove(p);\n LockFile::take(p);\n LockFile::take_open(f);\n}\n\
                     #[cfg(test)]\nmod tests {\n files::write(p, b);\n}\n";
         let expected = ["a.rs:3", "a.rs:6", "a.rs:7"].map(|at| format!("crates/tune/src/{at}"));
         assert_eq!(
-            places(&[("crates/tune/src/a.rs", text), ("crates/store/src/a.rs", text)]),
+            places(&[("crates/tune/src/a.rs", text), ("crates/export/src/a.rs", text)]),
             expected
         );
         assert!(

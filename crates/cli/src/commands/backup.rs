@@ -54,7 +54,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let done = backup(&arguments.store, &arguments.copy, &options, &mut tick)?;
     let took_ns = clock::monotonic_ns() - started_ns;
-    let damaged = Outcome::lost_if(done.damage.iter().any(baro_store::Damage::is_loss));
+    let lacks = done.recycled_unsettled > 0;
+    let damaged = Outcome::lost_if(lacks || done.damage.iter().any(baro_store::Damage::is_loss));
     if arguments.format == Format::Text {
         print(&done, took_ns);
     }
@@ -103,6 +104,13 @@ fn print(done: &BackedUp, took_ns: u64) {
             done.recycled
         );
     }
+    if done.recycled_unsettled > 0 {
+        out!(
+            "{} of them held samples that were in no run: the copy lacks samples that the store had; \
+             settle the store (baro settle, or record without --no-settle), then back it up again",
+            done.recycled_unsettled
+        );
+    }
     done.damage.iter().for_each(|damage| out!("damage in the store: {damage}"));
 }
 
@@ -120,6 +128,7 @@ fn as_json(
         "segments": done.segments,
         "removed": done.removed,
         "recycled": done.recycled,
+        "recycled_unsettled": done.recycled_unsettled,
         "took_ns": took_ns,
         "damage": damage,
         "copy": verified,

@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     clear: bool,
     /// With --clear: those too that hold records which are nowhere else
     ///
-    /// Of a store that is gone, or the one given.
+    /// Of the store given, or of one that is gone for good: the folder above it is there, on the same
+    /// device, and has it under no other name.
     #[arg(long, requires = "clear")]
     with_records: bool,
     /// Give the rings of this id to this store
@@ -55,7 +56,7 @@ enum State {
     Waits,
     /// There is no store any more that would take it.
     Orphan,
-    /// It is of a version that does not say whose it is.
+    /// Its store may be elsewhere, or it is of a version that does not say where that was.
     Unknown,
 }
 
@@ -116,7 +117,7 @@ fn clear(arguments: &Arguments, ring: &FoundRing, state: State) -> Result<&'stat
     if !arguments.clear || foreign || state == State::Used {
         return Ok("");
     }
-    let records = arguments.with_records && (given || state != State::Waits);
+    let records = arguments.with_records && (given || state == State::Orphan);
     if ring.waiting() > 0 && !records {
         return Ok("kept");
     }
@@ -142,7 +143,13 @@ fn print(ring: &FoundRing, state: State, done: &str) {
         State::Used => "in use".to_owned(),
         State::Waits => format!("waits for the next recorder of {made_for}"),
         State::Orphan => format!("its store is gone: {made_for}"),
-        State::Unknown => format!("of store {}, place unknown", ring.store),
+        State::Unknown if ring.store_path.as_os_str().is_empty() => {
+            format!("of store {}, place unknown; if that is there: baro rings STORE", ring.store)
+        }
+        State::Unknown => format!(
+            "its store was not found where it was: {made_for}; if it was renamed, or its disk is not \
+             mounted: baro rings STORE"
+        ),
     };
     let records = match ring.waiting() {
         0 => "nothing that is not in its store".to_owned(),

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// Forms of lines that have times of nanoseconds.
+pub(crate) const FORMS: [&str; 3] = ["csv", "json", "influx"];
+
 /// A recorder and who writes into its stdin.
 pub(crate) struct Fed {
     pub(crate) child: Child,
@@ -16,10 +19,15 @@ pub(crate) struct Fed {
 }
 
 impl Fed {
-    /// Starts recording of lines of CSV: `lines` each 5 ms, of ten series, from `first` on.
-    pub(crate) fn start(store: &str, options: &[&str], first: u64, lines: u64) -> Self {
-        let arguments =
-            [&["record", store, "--stdin", "csv", "--format", "json"], options].concat();
+    /// Starts recording of lines of this form: `lines` each 5 ms, of ten series, from `first` on.
+    pub(crate) fn start(
+        store: &str,
+        form: &'static str,
+        options: &[&str],
+        first: u64,
+        lines: u64,
+    ) -> Self {
+        let arguments = [&["record", store, "--stdin", form, "--format", "json"], options].concat();
         let mut child = baro(&arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -37,7 +45,12 @@ impl Fed {
                     // Nothing that packs well.
                     let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
                     let time_ns = 1_700_000_000_000_000_000 + number * 1000;
-                    text += &format!("{time_ns},s{},{value}.25\n", number % 10);
+                    let series = number % 10;
+                    text += &match form {
+                        "json" => format!("{{\"time\":{time_ns},\"s{series}\":{value}.25}}\n"),
+                        "influx" => format!("s{series} v={value}.25 {time_ns}\n"),
+                        _ => format!("{time_ns},s{series},{value}.25\n"),
+                    };
                 }
                 if stdin.write_all(text.as_bytes()).is_err() {
                     break;

@@ -1,7 +1,7 @@
 //! The recorder is killed, and the next one takes over what it left.
 
 use super::calls::{baro, json, run, stderr};
-use super::feeder::{Fed, count};
+use super::feeder::{FORMS, Fed, count};
 use super::place::Folder;
 use super::{Random, ended, for_each_seed, seeds};
 use std::io::Write;
@@ -39,7 +39,8 @@ fn a_small_log_loses_nothing_at_a_takeover() {
         assert_eq!(init.status.code(), Some(0), "{}", stderr(&init));
         let mut first = 0;
         for life in 0..2 {
-            let fed = Fed::start(&store, &["--ring", "16M"], first, 4_000);
+            let form = FORMS[(seed + life) as usize % FORMS.len()];
+            let fed = Fed::start(&store, form, &["--ring", "16M"], first, 4_000);
             std::thread::sleep(Duration::from_millis(300 + random.below(700)));
             // What is shown is in blocks; what is not, in the ring.
             let shown = count(&store).unwrap();
@@ -69,11 +70,16 @@ fn a_line_is_there_after_a_kill() {
     for_each_seed(seeds(4), 4, |seed| {
         let folder = Folder::new(&format!("abuse-line-{seed}"));
         let store = folder.path("store");
-        let form = if seed % 2 == 0 { "csv" } else { "json" };
+        let form = ["csv", "json", "influx", "prometheus"][(seed % 4) as usize];
         let line = |time: u32| match form {
-            "csv" => format!("{time},temp,{time}.5\n"),
-            _ => format!("{{\"time\":{time},\"temp\":{time}.5}}\n"),
+            "csv" => format!("{time},temp_v,{time}.5\n"),
+            "json" => format!("{{\"time\":{time},\"temp_v\":{time}.5}}\n"),
+            "influx" => format!("temp v={time}.5 {time}\n"),
+            _ => format!("temp_v {time}.5 {time}\n"),
         };
+        // The times of Prometheus are milliseconds.
+        let unit = if form == "prometheus" { "000000" } else { "" };
+        let shown = |time: u32| format!("{time}{unit},temp_v,{time}.5\n");
         let mut child = baro(&["record", &store, "--init", "8M", "--stdin", form])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -89,7 +95,7 @@ fn a_line_is_there_after_a_kill() {
         // Until then it is not ready.
         let ready = (0..1_000).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-            found() == "1000,temp,1000.5\n"
+            found() == shown(1000)
         });
         assert!(ready, "seed {seed}: {}", found());
         stdin.write_all(line(2000).as_bytes()).unwrap();
@@ -98,6 +104,6 @@ fn a_line_is_there_after_a_kill() {
         child.wait().unwrap();
         let (code, report) = next_recorder(&store, 0);
         assert_eq!((code, &report["lost"]), (0, &0.into()), "{report:#}");
-        assert_eq!(found(), "1000,temp,1000.5\n2000,temp,2000.5\n", "seed {seed}");
+        assert_eq!(found(), shown(1000) + &shown(2000), "seed {seed}");
     });
 }

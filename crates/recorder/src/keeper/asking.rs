@@ -20,6 +20,8 @@ use std::path::Path;
 
 /// Requests taken at once; the rest has to wait for the next look.
 const ASKS_MAX: usize = 16;
+/// Names remembered that cannot be removed.
+const STUCK_MAX: usize = 1024;
 /// A recorder looks ten times a second; its device may be busy.
 const ANSWER_NS: u64 = 20_000_000_000;
 
@@ -29,7 +31,10 @@ impl<S: Storage> Keeper<S> {
         let Ok(names) = list_folder(&self.storage, PINS) else { return };
         let asked = names.iter().filter_map(|name| numbered(name));
         let asked = asked.filter(|(_, ending)| matches!(*ending, "ask" | "release"));
-        for (id, ending) in asked.take(ASKS_MAX) {
+        // One that cannot be removed, as a folder, is taken once: others want their turn.
+        let asked = asked.filter(|(id, ending)| !self.stuck.contains(&pin_name(*id, ending)));
+        let asked: Vec<_> = asked.take(ASKS_MAX).collect();
+        for (id, ending) in asked {
             let done = match ending {
                 "ask" => self.take_ask(id, now, log),
                 // One that is not there is released.
@@ -41,6 +46,9 @@ impl<S: Storage> Keeper<S> {
             let removed =
                 done.and_then(|()| Ok(remove_if_there(&self.storage, &pin_name(id, ending))?));
             self.failures += u64::from(removed.is_err());
+            if removed.is_err() && self.stuck.len() < STUCK_MAX {
+                self.stuck.insert(pin_name(id, ending));
+            }
         }
     }
 

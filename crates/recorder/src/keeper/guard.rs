@@ -6,16 +6,17 @@
 //! wrong is said, what was durable in it counts as lost, and nothing more goes there; recording goes on
 //! in what is left. It ends where nothing is: the folder is gone, or another recorder writes.
 //!
-//! Cost: a stat of each name, at most [`NAMES_MAX`] at once, and one header read; on the keeper's
-//! thread, never the writer's.
+//! Cost: a stat of each name, at most [`NAMES_MAX`] segments, runs and copies of pins at once, and one
+//! header read; on the keeper's thread, never the writer's.
 //! Invariant: what was durable and has been taken away is told and counted. Held by
 //! `whatever_is_done_to_a_store_in_use_is_told_and_counted` (command line) and
 //! `a_store_that_is_deleted_while_recording_ends_in_a_report` (`tests/real`).
 
+mod copies;
 mod names;
 mod segments;
 
-use super::Tell;
+use super::{Holds, Tell};
 use baro_log::{IDENTITY, Recovery, Role};
 use baro_ondisk::StoreId;
 use baro_sys::disk::Disk;
@@ -26,9 +27,9 @@ use segments::Segments;
 
 /// Between two looks: what is found in two of them is told within a second.
 const LOOK_NS: u64 = 300_000_000;
-/// Names asked for at once: a larger log is gone round in turns.
+/// Names of a kind asked for at once: where there are more they are gone round in turns.
 const NAMES_MAX: usize = 256;
-/// Findings that are kept as text; further ones count.
+/// Findings that are kept as text; further ones are counted in one more.
 const FINDINGS_MAX: usize = 32;
 
 /// What has been found so far.
@@ -36,6 +37,8 @@ const FINDINGS_MAX: usize = 32;
 pub(crate) struct Findings {
     /// In sentences.
     pub(crate) said: Vec<String>,
+    /// How many there were beyond [`FINDINGS_MAX`].
+    more: u64,
     /// Segments that are not what was written.
     pub(crate) gone: Vec<Gone>,
     /// The folder was removed, and with it all that was written.
@@ -85,26 +88,32 @@ impl Guard {
     }
 
     /// Looks if it is time; what the engine has to know then, and whether anything was found.
-    pub(crate) fn look(&mut self, now_ns: u64, pins: &[u64]) -> (Vec<Tell>, bool) {
+    pub(crate) fn look(&mut self, now_ns: u64, holds: impl FnOnce() -> Holds) -> (Vec<Tell>, bool) {
         if now_ns < self.due_ns {
             return (Vec::new(), false);
         }
         self.due_ns = now_ns + LOOK_NS;
-        let before = self.findings.said.len();
-        self.look_now(pins, false);
-        (std::mem::take(&mut self.tells), self.findings.said.len() != before)
+        let count = |findings: &Findings| (findings.said.len(), findings.more);
+        let before = count(&self.findings);
+        self.look_now(&holds(), false);
+        (std::mem::take(&mut self.tells), count(&self.findings) != before)
+    }
+
+    /// When it is time for the next look.
+    pub(crate) fn due_ns(&self) -> u64 {
+        self.due_ns
     }
 
     /// The last look, when all is written: at every name.
-    pub(crate) fn last_look(&mut self, pins: &[u64]) {
-        self.look_now(pins, true);
+    pub(crate) fn last_look(&mut self, holds: &Holds) {
+        self.look_now(holds, true);
     }
 
     pub(crate) fn findings(&self) -> &Findings {
         &self.findings
     }
 
-    fn look_now(&mut self, pins: &[u64], last: bool) {
+    fn look_now(&mut self, holds: &Holds, last: bool) {
         if self.findings.all {
             return;
         }
@@ -118,7 +127,7 @@ impl Guard {
             }
             _ => {}
         }
-        for said in self.names.look(&self.disk, self.store, pins) {
+        for said in self.names.look(&self.disk, self.store, holds, last) {
             self.say(said);
         }
         self.hold_lock();
@@ -148,8 +157,39 @@ impl Guard {
     }
 
     fn say(&mut self, what: String) {
-        if self.findings.said.len() < FINDINGS_MAX && !self.findings.said.contains(&what) {
-            self.findings.said.push(what);
+        self.findings.say(what);
+    }
+}
+
+impl Findings {
+    fn say(&mut self, what: String) {
+        if self.said.contains(&what) {
+            return;
         }
+        if self.said.len() < FINDINGS_MAX {
+            self.said.push(what);
+            return;
+        }
+        self.more += 1;
+        self.said.truncate(FINDINGS_MAX);
+        let more = self.more;
+        self.said.push(format!("{more} more were found while recording: look with: baro verify"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_beyond_those_that_are_kept_are_counted() {
+        let mut findings = Findings::default();
+        for number in 0..FINDINGS_MAX + 5 {
+            findings.say(format!("finding {number}"));
+            findings.say("finding 0".to_owned());
+        }
+        assert_eq!(findings.said.len(), FINDINGS_MAX + 1);
+        let last = findings.said.last().unwrap();
+        assert!(last.starts_with("5 more were found"), "{last}");
     }
 }

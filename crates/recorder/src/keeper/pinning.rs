@@ -8,8 +8,9 @@ use baro_log::{
     Blocks, Making, PINS, copy_may_hold_samples, kept_name, pin_name, remove_if_there, write_pin,
 };
 use baro_ondisk::limits::{PIN_NAME_BYTES_MAX, PIN_SPAN_NS_MAX, PINS_MAX};
-use baro_ondisk::{Pin, PinState};
-use baro_sys::storage::{Access, Storage};
+use baro_ondisk::{Copies, Pin, PinState};
+use baro_sys::storage::{Access, Storage, StorageFile};
+use std::ops::RangeInclusive;
 
 /// A moment, by both clocks. Nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +108,7 @@ impl<S: Storage> Keeper<S> {
             last_epoch: u64::MAX,
             name: request.name.clone(),
             reason: String::new(),
+            copies: self.copies_in(start.first_epoch..=u64::MAX),
         };
         if start.missing_ns > 0 {
             add_reason(&mut pin, &missing(start.missing_ns));
@@ -129,8 +131,14 @@ impl<S: Storage> Keeper<S> {
 
     pub(super) fn pin_ended(&mut self, id: u64, last_epoch: u64, until_ns: i64, cut: bool) {
         // One that could not be made durable, or was released a moment ago.
+        let Some(pin) = self.pins.pins.get(&id) else { return };
+        // Counted anew only if some are not its own any more: one that somebody has removed stays counted.
+        let first_epoch = pin.first_epoch;
+        let shrinks = pin.copies.last_epoch > last_epoch;
+        let copies = shrinks.then(|| self.copies_in(first_epoch..=last_epoch));
         let Some(pin) = self.pins.pins.get_mut(&id) else { return };
         pin.last_epoch = last_epoch;
+        pin.copies = copies.unwrap_or(pin.copies);
         let after_ns = until_ns.saturating_sub(pin.boottime_ns);
         pin.after_ns = u64::try_from(after_ns).unwrap_or(0);
         if cut {
@@ -199,6 +207,7 @@ impl<S: Storage> Keeper<S> {
         for epoch in unused {
             log.tell(Tell::ForgetCopy(epoch));
             self.pins.kept.remove(&epoch);
+            self.copied.remove(&epoch);
             self.failures += u64::from(remove_if_there(&self.storage, &kept_name(epoch)).is_err());
         }
     }
@@ -238,11 +247,31 @@ impl<S: Storage> Keeper<S> {
     }
 
     /// The copy in the making is there.
-    pub(super) fn copy_done(&mut self, log: &mut impl Log) {
+    pub(super) fn copy_done(&mut self, bytes: u64, log: &mut impl Log) {
         let Some(CopyJob { epoch, .. }) = self.copy.take() else { return };
         self.pins.kept.insert(epoch);
+        self.copied.insert(epoch, bytes);
+        for pin in self.pins.pins.values_mut().filter(|pin| pin.epochs().contains(&epoch)) {
+            pin.copies = pin.copies.with(epoch, bytes);
+            // If this fails the file counts one less, and nobody misses the copy if it is removed.
+            self.failures += u64::from(write_pin(&self.storage, pin, "pin").is_err());
+        }
         log.tell(Tell::CopiedOut(epoch));
         self.drop_copies(log);
+    }
+
+    /// The copies that there are of these epochs.
+    fn copies_in(&self, epochs: RangeInclusive<u64>) -> Copies {
+        if epochs.is_empty() {
+            return Copies::default();
+        }
+        let kept = self.pins.kept.range(epochs).copied();
+        kept.fold(Copies::default(), |copies, epoch| copies.with(epoch, self.copy_bytes(epoch)))
+    }
+
+    fn copy_bytes(&self, epoch: u64) -> u64 {
+        let size = self.storage.open(&kept_name(epoch), Access::Read).and_then(|f| f.size_bytes());
+        size.unwrap_or(0)
     }
 
     /// The copy is tried again later.

@@ -38,6 +38,15 @@ pub(crate) fn request_name(id: u64, ending: &str) -> String {
     format!("{id:016x}{ending}")
 }
 
+/// Whether it is one that somebody was killed in writing: `.ID.declare.new-RANDOM`, or of an answer.
+fn is_half(name: &str) -> bool {
+    let of = |ending: &str| {
+        let whole = name.strip_prefix('.').and_then(|name| name.split_once(".new-"));
+        whole.is_some_and(|(whole, _)| id_of(whole, ending).is_some())
+    };
+    of(REQUEST) || of(ANSWER)
+}
+
 fn id_of(name: &str, ending: &str) -> Option<u64> {
     let id = name.strip_suffix(ending).filter(|id| id.len() == 16)?;
     let hex = id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
@@ -170,17 +179,33 @@ impl Requests {
         removed
     }
 
-    /// Removes answers that nobody has taken, and what was left of requests half written: nobody answers
-    /// any more.
+    /// Removes answers that nobody has taken, and what was left of requests and answers half written, by
+    /// whoever was killed then: nobody answers any more.
     pub(crate) fn end(&mut self) {
         for folder in self.folders.drain(..).filter_map(|folder| folder.reopen().ok()) {
             for name in folder.list().unwrap_or_default() {
-                let half = name.starts_with('.') && name.contains(&format!("{REQUEST}.new-"));
-                if half || id_of(&name, ANSWER).is_some() || id_of(&name, REQUEST).is_some() {
+                if is_half(&name)
+                    || id_of(&name, ANSWER).is_some()
+                    || id_of(&name, REQUEST).is_some()
+                {
                     let _ = folder.remove(&name);
                 }
             }
         }
         self.due_ns = u64::MAX;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_of_requests_and_answers_are_known() {
+        for ending in [REQUEST, ANSWER] {
+            let name = request_name(7, ending);
+            assert!(is_half(&format!(".{name}.new-0123456789abcdef")) && !is_half(&name));
+        }
+        assert!(!is_half(".ring.new-0123") && !is_half(".0007.declare.new-1"));
     }
 }

@@ -4,7 +4,9 @@
 //! a quarter of a device's time whatever the device; only when the writer has no segment left to
 //! start does growth go at full speed.
 
-use super::{Findings, Growth, Guard, Keeper, Log, Moment, PinRequest, Requests, Tell, View, Work};
+use super::{
+    Findings, Growth, Guard, Holds, Keeper, Log, Moment, PinRequest, Requests, Tell, View, Work,
+};
 use crate::writer::{Command, Event, PinStart, Published, Trigger, now};
 use crate::{Error, Result};
 use baro_ondisk::Pin;
@@ -74,7 +76,7 @@ impl Log for WriterLink {
 
 #[derive(Debug)]
 pub(crate) struct KeeperThread {
-    thread: Option<JoinHandle<(Guard, Vec<u64>)>>,
+    thread: Option<JoinHandle<(Guard, Holds)>>,
     commands: Sender<KeeperCommand>,
     kept: Arc<Mutex<Kept>>,
 }
@@ -122,8 +124,8 @@ impl KeeperThread {
     /// Ends the thread when the writer has ended. What is returned looks at the store once more.
     pub(crate) fn end(&mut self) -> Option<LastLook> {
         let _ = self.commands.send(KeeperCommand::End);
-        let (guard, pins) = self.thread.take()?.join().ok()?;
-        Some(LastLook { guard, pins, kept: Arc::clone(&self.kept) })
+        let (guard, holds) = self.thread.take()?.join().ok()?;
+        Some(LastLook { guard, holds, kept: Arc::clone(&self.kept) })
     }
 }
 
@@ -131,14 +133,14 @@ impl KeeperThread {
 #[derive(Debug)]
 pub(crate) struct LastLook {
     guard: Guard,
-    pins: Vec<u64>,
+    holds: Holds,
     kept: Arc<Mutex<Kept>>,
 }
 
 impl LastLook {
     /// Looks at the store; for when all is written.
     pub(crate) fn look(mut self) {
-        self.guard.last_look(&self.pins);
+        self.guard.last_look(&self.holds);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.findings.clone_from(self.guard.findings());
     }
@@ -157,11 +159,10 @@ fn run<S: Storage>(
     queue: &Receiver<KeeperCommand>,
     mut link: WriterLink,
     shared: &Mutex<Kept>,
-) -> (Guard, Vec<u64>) {
+) -> (Guard, Holds) {
     let mut due_ns = 0;
     loop {
-        let pins: Vec<u64> = keeper.pins().map(|pin| pin.id).collect();
-        let (tells, found) = beside.0.look(clock::monotonic_ns(), &pins);
+        let (tells, found) = beside.0.look(clock::monotonic_ns(), || keeper.holds());
         tells.into_iter().for_each(|what| link.tell(what));
         if found {
             publish(&keeper, &beside, shared);
@@ -186,7 +187,7 @@ fn run<S: Storage>(
         if beside.1.look(clock::monotonic_ns()) {
             publish(&keeper, &beside, shared);
         }
-        let due_next_ns = due_ns.min(beside.1.due_ns());
+        let due_next_ns = due_ns.min(beside.0.due_ns()).min(beside.1.due_ns());
         let wait_ns = due_next_ns.saturating_sub(clock::monotonic_ns());
         match queue.recv_timeout(Duration::from_nanos(wait_ns)) {
             Ok(KeeperCommand::Event(event)) => {
@@ -223,8 +224,8 @@ fn run<S: Storage>(
         }
         publish(&keeper, &beside, shared);
     }
-    let pins = keeper.pins().map(|pin| pin.id).collect();
-    (beside.0, pins)
+    let holds = keeper.holds();
+    (beside.0, holds)
 }
 
 /// While the writer writes its last: pins that end then are told their end, since one that stays open would

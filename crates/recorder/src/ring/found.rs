@@ -6,6 +6,7 @@
 
 use super::RingReport;
 use super::folder::{ENDING, SERVICE_BASE, TO_ATTACH, bases, shared_base};
+use super::gone::is_gone;
 use super::header::{HEADER_BYTES, Header, Home};
 use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, WRITER_LOCK};
 use crate::{Error, Result};
@@ -194,13 +195,15 @@ impl FoundRing {
         if report.used_bytes > 0 { records.max(1) } else { records }
     }
 
-    /// Whether its store is where it was when the ring was made; `None` if the ring does not say.
+    /// Whether its store is where it was when the ring was made, or is gone from there for good. `None`
+    /// if it may be elsewhere: renamed, on a disk that is not mounted, or the ring does not say (of 0.1).
     #[must_use]
     pub fn has_store(&self) -> Option<bool> {
         if self.store_path.as_os_str().is_empty() || !self.home.file.is_known() {
             return None;
         }
-        Some(self.is_of(&self.store_path))
+        let there = self.is_of(&self.store_path);
+        (there || is_gone(&self.home)).then_some(there)
     }
 
     /// Whether nothing says that it belongs to another store than the one at `path`, whose id is known
@@ -243,11 +246,16 @@ impl FoundRing {
     /// # Errors
     /// A recorder uses it, or it is another store's.
     pub fn adopt(&self, path: &Path, store: StoreId) -> Result<()> {
+        if self.store != store {
+            return Err(Error::Setting {
+                name: "ring to adopt",
+                expected: format!("one of the store {store}"),
+                found: format!("{} of the store {}", self.path.display(), self.store),
+            });
+        }
         let (ring, home) = (self.open()?, Home::of(path, store)?);
         ring.take(WRITER_LOCK)?;
-        if self.store == store {
-            ring.write_header(&home);
-        }
+        ring.write_header(&home);
         ring.memory.unlock(WRITER_LOCK);
         Ok(())
     }

@@ -185,9 +185,11 @@ fn a_ring_is_finished_only_if_nothing_was_pushed_since_it_was_looked_at() {
         println!("skipped: no tmpfs at /dev/shm");
         return;
     }
-    let path = folder.join(format!("baro-finished-{}", std::process::id()));
+    let name = format!("baro-finished-{}", std::process::id());
+    let path = folder.join(&name);
     let bytes = Ring::memory_bytes(CAPACITY_MIN);
-    let memory = SharedMemory::create(&path, bytes).unwrap();
+    let folder = baro_sys::state::StateFolder::open(folder).unwrap();
+    let memory = SharedMemory::create_in(&folder, &name, bytes, 0o600).unwrap();
     let ring = Ring::format(memory, StoreId([3; 16]), 77, 1 << 20);
     let mut reader = RingReader::new(ring, 0).unwrap();
     let mut producer = Producer::attach(&path).unwrap();

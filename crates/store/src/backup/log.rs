@@ -51,6 +51,8 @@ struct Piece {
 pub(super) struct Wanted {
     pieces: Vec<Piece>,
     newest_epoch: u64,
+    /// What is reused is passed over.
+    last: bool,
 }
 
 impl Piece {
@@ -78,18 +80,18 @@ impl Wanted {
         let (index, recent) = (store.index()?, store.recent()?);
         let newest_epoch = store.segments.started.last().map_or(0, |last| last.header.epoch);
         let settled = store.settled();
-        place.done.recycled = 0;
+        (place.done.recycled, place.done.recycled_unsettled) = (0, 0);
         let mut pieces = Vec::new();
         for segment in &store.segments.started {
             let epoch = segment.header.epoch;
             let with_samples =
                 || recent.of_epoch(epoch).is_none_or(|found| found.samples().next().is_some());
-            let unsettled = !last && epoch >= settled.epoch && with_samples();
+            let unsettled = epoch >= settled.epoch && with_samples();
             let Some((unit, file)) = header_of(store, segment)? else {
-                if unsettled {
+                if unsettled && !last {
                     return Err(Outdated::Recycled);
                 }
-                place.done.recycled += 1;
+                place.done.count_recycled(unsettled);
                 continue;
             };
             let size = match segment.file {
@@ -120,7 +122,7 @@ impl Wanted {
         place.reaches(store.identity.store, newest_epoch)?;
         place.folder(FOLDER)?;
         place.folder(KEPT)?;
-        Ok(Wanted { pieces, newest_epoch })
+        Ok(Wanted { pieces, newest_epoch, last })
     }
 
     /// Segments of lower epochs are copied to their end: of the newest one there may be more later, and
@@ -176,10 +178,10 @@ impl Wanted {
                 continue;
             }
             remove_if_there(place.target, &name).map_err(Error::from)?;
-            if piece.unsettled {
+            if piece.unsettled && !self.last {
                 return Err(Outdated::Recycled);
             }
-            place.done.recycled += 1;
+            place.done.count_recycled(piece.unsettled);
         }
         Ok(())
     }

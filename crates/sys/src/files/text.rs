@@ -1,16 +1,14 @@
-//! Whole files: settings below /proc and /sys, and small state files kept durably.
+//! Whole files: settings below /proc and /sys, and small texts.
 //!
 //! A setting is written as a shell does it (`echo value > file`): open for writing with truncate,
 //! which kernel files ignore and a plain file under a fake root needs, never with create, so that
 //! a mistyped name is an error and not a new file; then exactly one write, because each write to a
-//! kernel file is a command of its own. Invariant: a file written with [`write_durable`] holds
-//! either all of its old or all of its new bytes after a kill or a power cut. The tests below and
-//! those of baro-tune hold it.
+//! kernel file is a command of its own. Held by the tests below and those of baro-tune. Files of a state
+//! are replaced by [`crate::state::StateFolder`].
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::{Error, Result};
 
@@ -56,48 +54,11 @@ pub fn write_setting(path: &Path, text: &str) -> Result<()> {
     Err(failed(io::Error::new(io::ErrorKind::WriteZero, found)))
 }
 
-/// Replaces the file by `bytes`, durably and at once: a file beside it with `.tmp` appended to the
-/// name is written and synced, then renamed over it, then the directory is synced. The caller must
-/// be the only writer of this path. Blocks for two syncs.
-///
-/// # Errors
-/// The operating system's reason; the file holds its old bytes, or its new ones if only the last
-/// sync failed.
-pub fn write_durable(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut name = OsString::from(path);
-    name.push(".tmp");
-    let temporary = PathBuf::from(name);
-    let failed = |source| Error::new("write", &temporary, source);
-    let mut file = File::create(&temporary).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.sync_all().map_err(|source| Error::new("sync", &temporary, source))?;
-    fs::rename(&temporary, path).map_err(|source| Error::new("rename to", path, source))?;
-    sync_parent(path)
-}
-
-/// Removes a file durably; one that is not there is no error. Blocks for one sync.
-///
-/// # Errors
-/// The operating system's reason.
-pub fn remove_durable(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Error::new("remove", path, source)),
-        Ok(()) => sync_parent(path),
-    }
-}
-
-fn sync_parent(path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    let synced = File::open(parent).and_then(|directory| directory.sync_all());
-    synced.map_err(|source| Error::new("sync", parent, source))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::{is_gone, list, make_folders};
+    use std::path::PathBuf;
 
     fn directory(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("baro-host-{}-{name}", std::process::id()));
@@ -119,22 +80,6 @@ mod tests {
         assert_eq!(read_text(&path, 3).unwrap(), "64\n");
         let long = read_text(&path, 2).unwrap_err().to_string();
         assert!(long.contains("expected at most 2 bytes"), "{long}");
-        fs::remove_dir_all(&directory).unwrap();
-    }
-
-    #[test]
-    fn a_durable_file_is_replaced_whole_and_removed_twice() {
-        let directory = directory("durable");
-        let path = directory.join("journal");
-        fs::write(directory.join("journal.tmp"), "left by a crash, longer than what follows")
-            .unwrap();
-        write_durable(&path, b"one").unwrap();
-        write_durable(&path, b"2").unwrap();
-        assert_eq!(read_text(&path, 100).unwrap(), "2");
-        assert_eq!(list(&directory).unwrap(), ["journal"]);
-        remove_durable(&path).unwrap();
-        remove_durable(&path).unwrap();
-        assert_eq!(list(&directory).unwrap(), Vec::<String>::new());
         fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -19,9 +19,8 @@ use super::guard::Guard;
 use super::map::{Locked, Map};
 use crate::state::StateFolder;
 use crate::{Error, Result};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -127,40 +126,6 @@ impl SharedMemory {
     pub fn open_private_in(folder: &StateFolder, name: &str) -> Result<Self> {
         let file = folder.open_private_file(name)?;
         Self::map_whole(file, &folder.path().join(name), Some((folder.clone(), name.to_owned())))
-    }
-
-    /// Makes the file `path`, for its owner only, as [`SharedMemory::create_in`] does, without asking who
-    /// owns what leads to it.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn create(path: &Path, bytes: usize) -> Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(|e| Error::new("create", path, e))?;
-        if let Err(error) = allocate(&file, path, bytes) {
-            let _ = std::fs::remove_file(path);
-            return Err(error);
-        }
-        Self::map_file(file, path, bytes, None)
-    }
-
-    /// Opens a file made by [`SharedMemory::create`].
-    ///
-    /// # Errors
-    /// It is missing, or it has holes.
-    pub fn open(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(path)
-            .map_err(|e| Error::new("open", path, e))?;
-        Self::map_whole(file, path, None)
     }
 
     fn map_whole(file: File, path: &Path, place: Option<(StateFolder, String)>) -> Result<Self> {
@@ -430,14 +395,14 @@ mod tests {
 
     #[test]
     fn two_handles_share_bytes_and_locks_exclude() {
-        let path = Path::new("/dev/shm").join(format!("baro-shared-{}", std::process::id()));
-        if !Path::new("/dev/shm").is_dir() {
+        let name = format!("baro-shared-{}", std::process::id());
+        let Ok(folder) = StateFolder::open(Path::new("/dev/shm")) else {
             println!("skipped: no /dev/shm");
             return;
-        }
-        let a = SharedMemory::create(&path, 8192).unwrap();
-        assert!(SharedMemory::create(&path, 8192).is_err());
-        let b = SharedMemory::open(&path).unwrap();
+        };
+        let a = SharedMemory::create_in(&folder, &name, 8192, 0o600).unwrap();
+        assert!(SharedMemory::create_in(&folder, &name, 8192, 0o600).is_err());
+        let b = SharedMemory::open_in(&folder, &name).unwrap();
         a.write(5000, b"abc");
         let mut bytes = [0; 3];
         b.read(5000, &mut bytes);
@@ -453,14 +418,16 @@ mod tests {
         b.unlock(0);
         drop(a);
         assert!(b.try_lock(0).unwrap());
-        std::fs::remove_file(&path).unwrap();
+        folder.remove(&name).unwrap();
     }
 
     #[test]
     fn a_file_with_holes_is_refused() {
         let path = std::env::temp_dir().join(format!("baro-holes-{}", std::process::id()));
-        File::create(&path).unwrap().set_len(1 << 20).unwrap();
-        assert!(SharedMemory::open(&path).unwrap_err().to_string().contains("holes"));
-        std::fs::remove_file(&path).unwrap();
+        let folder = StateFolder::make(&path, 0o700).unwrap();
+        folder.create_file("holes", 0o600).unwrap().set_len(1 << 20).unwrap();
+        let refused = SharedMemory::open_in(&folder, "holes").unwrap_err();
+        assert!(refused.to_string().contains("found holes"), "{refused}");
+        std::fs::remove_dir_all(&path).unwrap();
     }
 }

@@ -4,7 +4,10 @@
 //! pin as long as the keeper holds it. Invariant: what is said was found twice where another process
 //! may replace it meanwhile. Held by the tests named in [`super`].
 
-use baro_log::{CATALOG, FOLDER, IDENTITY, LOCK, MANIFEST, pin_name, read_settled, run_name};
+use super::NAMES_MAX;
+use super::copies::Copies;
+use crate::keeper::Holds;
+use baro_log::{CATALOG, FOLDER, IDENTITY, LOCK, MANIFEST, pin_name, run_name};
 use baro_ondisk::{Manifest, StoreId};
 use baro_sys::disk::{Disk, Found};
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -24,6 +27,12 @@ pub(super) struct Names {
     /// What each of [`FILES`] was.
     known: [Option<Found>; FILES.len()],
     settled: u64,
+    /// The manifest at the last look, and the runs that it names, with their bytes.
+    manifest: Option<Found>,
+    runs: Vec<(u64, u64)>,
+    /// Where the next look begins if there are more runs than [`NAMES_MAX`].
+    from_run: usize,
+    copies: Copies,
     /// What was said of pins and runs.
     said: BTreeSet<String>,
 }
@@ -31,7 +40,15 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(disk: &Disk) -> Self {
         let known = FILES.map(|(name, _)| disk.found(name).ok());
-        Names { known, settled: 0, said: BTreeSet::new() }
+        Names {
+            known,
+            settled: 0,
+            manifest: None,
+            runs: Vec::new(),
+            from_run: 0,
+            copies: Copies::default(),
+            said: BTreeSet::new(),
+        }
     }
 
     /// From now on this file is what it is now.
@@ -48,8 +65,14 @@ impl Names {
         self.known.iter().zip(FILES).any(|(known, (file, _))| file == name && known.is_none())
     }
 
-    /// What is wrong and was not said before.
-    pub(super) fn look(&mut self, disk: &Disk, store: StoreId, pins: &[u64]) -> Vec<String> {
+    /// What is wrong and was not said before; `all`: every name is looked at, else some of many.
+    pub(super) fn look(
+        &mut self,
+        disk: &Disk,
+        store: StoreId,
+        holds: &Holds,
+        all: bool,
+    ) -> Vec<String> {
         let mut said = Vec::new();
         for (known, (name, without)) in self.known.iter_mut().zip(FILES) {
             let now = match disk.found(name) {
@@ -59,9 +82,10 @@ impl Names {
             said.extend(changed(name, known.as_ref(), now.as_ref(), without));
             *known = now;
         }
-        said.extend(self.runs(disk, store));
+        said.extend(self.runs(disk, store, all));
+        said.extend(self.copies.look(disk, &holds.kept, all));
         let gone = |id: &&u64| disk.found(&pin_name(**id, "pin")).is_err_and(|e| e.is_missing());
-        for id in pins.iter().filter(gone) {
+        for id in holds.pins.iter().filter(gone) {
             let name = pin_name(*id, "pin");
             said.extend(self.once(format!(
                 "{name} was removed while recording: what it pins is kept until this recorder ends"
@@ -75,47 +99,55 @@ impl Names {
     }
 
     /// The manifest and the runs that it names.
-    fn runs(&mut self, disk: &Disk, store: StoreId) -> Vec<String> {
+    fn runs(&mut self, disk: &Disk, store: StoreId, all: bool) -> Vec<String> {
         let mut said = Vec::new();
-        let settled = read_settled(disk, store).map_or(0, |settled| settled.epoch);
-        if settled < self.settled {
+        if !self.read_manifest(disk, store) {
             said.extend(self.once(format!(
                 "{MANIFEST} was removed, replaced or damaged while recording: samples in runs may \
                  not be found"
             )));
         }
-        self.settled = self.settled.max(settled);
-        for name in missing_runs(disk, store) {
-            said.extend(
-                self.once(format!(
+        let most = if all { usize::MAX } else { NAMES_MAX };
+        let (before, behind) = self.runs.split_at(self.from_run.min(self.runs.len()));
+        let turn: Vec<_> = behind.iter().chain(before).take(most).copied().collect();
+        self.from_run = (self.from_run + turn.len()) % self.runs.len().max(1);
+        let missing = |(id, bytes): &(u64, u64)| match disk.found(&run_name(*id)) {
+            Ok(found) => found.bytes < *bytes,
+            Err(error) => error.is_missing(),
+        };
+        let once: Vec<_> = turn.into_iter().filter(missing).collect();
+        if once.is_empty() {
+            return said;
+        }
+        // Looked at twice: since the look at the manifest merging may have dropped it.
+        self.manifest = None;
+        self.read_manifest(disk, store);
+        for run in once {
+            if self.runs.contains(&run) && missing(&run) {
+                let name = run_name(run.0);
+                said.extend(self.once(format!(
                     "{name} was removed or cut while recording: its samples are lost"
-                )),
-            );
+                )));
+            }
         }
         said
     }
-}
 
-/// Runs that the manifest names and that are not there whole. Looked at twice: between a look at the
-/// manifest and one at a run, merging may have dropped it.
-fn missing_runs(disk: &Disk, store: StoreId) -> Vec<String> {
-    let named = |manifest: &Manifest| -> Vec<(String, u64)> {
-        manifest.runs.iter().map(|run| (run_name(run.id), run.bytes)).collect()
-    };
-    let missing = |(name, bytes): &(String, u64)| match disk.found(name) {
-        Ok(found) => found.bytes < *bytes,
-        Err(error) => error.is_missing(),
-    };
-    let read = || read_manifest(disk).filter(|manifest| manifest.store == store);
-    let Some(first) = read() else { return Vec::new() };
-    let once: Vec<_> = named(&first).into_iter().filter(|run| missing(run)).collect();
-    if once.is_empty() {
-        return Vec::new();
+    /// Takes in the manifest if it has changed; false if less is settled than before.
+    fn read_manifest(&mut self, disk: &Disk, store: StoreId) -> bool {
+        let found = disk.found(MANIFEST).ok();
+        if found.is_some() && found == self.manifest {
+            return true;
+        }
+        self.manifest = found;
+        let read = read_manifest(disk).filter(|manifest| manifest.store == store);
+        let settled = read.as_ref().map_or(0, |manifest| manifest.settled.epoch);
+        let runs = read.map(|manifest| manifest.runs).unwrap_or_default();
+        self.runs = runs.iter().map(|run| (run.id, run.bytes)).collect();
+        let less = settled < self.settled;
+        self.settled = self.settled.max(settled);
+        !less
     }
-    let Some(again) = read() else { return Vec::new() };
-    let again = named(&again);
-    let still = |run: &(String, u64)| again.contains(run) && missing(run);
-    once.into_iter().filter(still).map(|(name, _)| name).collect()
 }
 
 fn read_manifest(disk: &Disk) -> Option<Manifest> {
