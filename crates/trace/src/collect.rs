@@ -358,7 +358,8 @@ fn write_state<W: Write>(
     since: &mut dyn FnMut(i32) -> Option<u64>,
 ) -> Result<(), CollectError> {
     let quotas = (state::QUOTAS, state::quotas());
-    for (name, text) in state::of_tasks(since).into_iter().chain([quotas]) {
+    let limited = (state::LIMITED, state::limited());
+    for (name, text) in state::of_tasks(since).into_iter().chain([quotas, limited]) {
         if !text.is_empty() {
             writer.fact(&format!("{name}{when}"), text.as_bytes())?;
         }

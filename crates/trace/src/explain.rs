@@ -19,6 +19,7 @@ mod calls;
 mod cause;
 mod chain;
 mod drawn;
+mod group_limits;
 mod index;
 mod io;
 mod json;
@@ -74,6 +75,8 @@ pub struct Knowledge {
     loop_workers: Vec<i32>,
     /// What disks stand on.
     stands: stands::Stands,
+    /// Limits of I/O that control groups have.
+    group_limits: group_limits::GroupLimits,
     /// Control groups whose share of processors was used up.
     held_groups: Vec<tasks::GroupQuota>,
 }
@@ -261,9 +264,11 @@ impl Knowledge {
         };
         let loop_workers = line.tasks.iter().filter(|(_, task)| task.waits.iter().any(serves));
         let loop_workers = loop_workers.map(|(pid, _)| *pid).collect();
-        let (index, mounts) = (index::Index::of(&line), mounts::mounts_by_device(&facts));
+        let (index, mounts) =
+            (index::Index::of(&line, arch.as_deref()), mounts::mounts_by_device(&facts));
         let stands = stands::Stands::of(&facts, &devices, &mounts);
         let held_groups = tasks::held_groups(&facts);
+        let group_limits = group_limits::GroupLimits::of(&facts);
         Self {
             line,
             symbols,
@@ -278,6 +283,7 @@ impl Knowledge {
             flushers,
             loop_workers,
             stands,
+            group_limits,
             held_groups,
         }
     }

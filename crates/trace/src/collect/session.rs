@@ -166,8 +166,8 @@ impl Session {
         Ok(slowest.or_else(|| ring.waiting(now_ns)))
     }
 
-    /// Tells, once, if a [`ring`](Self::ring)'s memory holds less than was asked for, at the rate at which
-    /// events come.
+    /// Tells if a [`ring`](Self::ring)'s memory holds less than was asked for, at the rate at which events come
+    /// now; again when that has doubled.
     pub fn shortfall(&mut self) -> Option<Shortfall> {
         self.ring.as_mut()?.shortfall(clock::monotonic_ns())
     }

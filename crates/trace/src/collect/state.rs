@@ -13,7 +13,7 @@
 use crate::calls;
 use crate::explain::place::Place;
 use baro_sys::{clock, files, schedule, task};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -25,6 +25,8 @@ pub(crate) const THREADS: &str = "threads";
 pub(crate) const HANGS: &str = "hangs";
 /// The fact with the limits of processors: `quota_ns period_ns throttled_ns path`, and `of task` lines.
 pub(crate) const QUOTAS: &str = "quotas";
+/// The fact with the tasks of control groups that have a limit of I/O; see `limited`.
+pub(crate) const LIMITED: &str = "limited groups";
 /// What the facts have behind their name that were read when a ring saw a call that waits.
 pub(crate) const AT_TRIGGER: &str = " at the trigger";
 /// What facts have behind their name that were read when the recording ended.
@@ -36,6 +38,8 @@ const KERNEL_TASK: u64 = 0x0020_0000;
 /// Room of one fact, with some left for its name.
 const TEXT_BYTES_MAX: usize = 24 << 10;
 const FILE_BYTES_MAX: u64 = 16 << 10;
+/// Room of the tasks of one control group.
+const MEMBERS_BYTES_MAX: u64 = 1 << 20;
 /// A processor that did not run a thread in this time is busy with something more urgent.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Stacks that are read of the tasks that sleep.
@@ -231,30 +235,86 @@ fn storage_call(tid: i32) -> Option<(i64, [u64; 3])> {
     calls::is_storage(name).then_some(call)
 }
 
-/// Limits of I/O of all control groups, by their files.
+/// Limits of I/O and of memory of all control groups, by their files.
 pub(super) fn limits() -> Vec<(String, String)> {
     let mut found = Vec::new();
+    limited_groups(&mut |group, file, text| {
+        found.push((group.join(file).display().to_string(), text.to_owned()));
+    });
+    // Those of memory are many where others are few.
+    found.sort_by_key(|(path, _)| path.contains("/memory."));
+    found.truncate(256);
+    found
+}
+
+/// Calls for each limit of I/O or memory: group, file, and text.
+fn limited_groups(each: &mut dyn FnMut(&Path, &str, &str)) {
+    // Memory of the second version: in the first a group has no limit of dirty data.
+    const FILES: [&str; 7] = [
+        "io.max",
+        "blkio.throttle.read_bps_device",
+        "blkio.throttle.write_bps_device",
+        "blkio.throttle.read_iops_device",
+        "blkio.throttle.write_iops_device",
+        "memory.max",
+        "memory.high",
+    ];
+    let limits = |text: &String| !matches!(text.trim(), "" | "max");
     for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"] {
         let only_here =
             root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/blkio"));
         groups(Path::new(root), !only_here, &mut |group| {
-            const FILES: [&str; 5] = [
-                "io.max",
-                "blkio.throttle.read_bps_device",
-                "blkio.throttle.write_bps_device",
-                "blkio.throttle.read_iops_device",
-                "blkio.throttle.write_iops_device",
-            ];
             for file in FILES {
-                let path = group.join(file);
-                if let Some(text) = text(&path).filter(|text| !text.trim().is_empty()) {
-                    found.push((path.display().to_string(), text.trim().to_owned()));
+                if let Some(text) = text(&group.join(file)).filter(limits) {
+                    each(group, file, text.trim());
                 }
             }
         });
     }
-    found.truncate(256);
-    found
+}
+
+/// Tasks that such limits hold: `group FOLDER` and `of TASK TASK ..` for each group that has one, then
+/// `others TASK TASK ..`. Empty if no group has a limit. Of a task that had no room nothing is known.
+pub(super) fn limited() -> String {
+    let mut found: Vec<(PathBuf, bool)> = Vec::new();
+    limited_groups(&mut |group, file, _| {
+        if found.last().is_none_or(|(last, _)| last != group) {
+            found.push((group.to_owned(), !file.starts_with("blkio")));
+        }
+    });
+    if found.is_empty() {
+        return String::new();
+    }
+    let (mut told, mut held) = (String::new(), BTreeSet::new());
+    for (group, is_v2) in found {
+        let mut tasks = BTreeSet::new();
+        // In the second version a limit holds the groups below as well.
+        groups(&group, is_v2, &mut |group| {
+            let mut files = ["cgroup.threads", "tasks", "cgroup.procs"].iter();
+            let text =
+                files.find_map(|file| files::read_text(&group.join(file), MEMBERS_BYTES_MAX).ok());
+            let all = text.unwrap_or_default();
+            tasks.extend(all.lines().filter_map(|task| task.parse::<i32>().ok()));
+        });
+        let _ = writeln!(told, "group {}", group.display());
+        write_tasks(&mut told, "of", tasks.iter());
+        held.extend(tasks);
+    }
+    let others: BTreeSet<i32> = tasks().into_iter().map(|(tid, _)| tid).collect();
+    write_tasks(&mut told, "others", others.difference(&held));
+    told
+}
+
+/// A line of them, as far as there is room.
+fn write_tasks<'a>(told: &mut String, word: &str, tasks: impl Iterator<Item = &'a i32>) {
+    told.push_str(word);
+    for task in tasks {
+        if told.len() > TEXT_BYTES_MAX {
+            break;
+        }
+        let _ = write!(told, " {task}");
+    }
+    told.push('\n');
 }
 
 /// Limits of processors of all control groups that have one.
@@ -356,6 +416,11 @@ mod tests {
         assert!(
             quotas().lines().all(|line| line.starts_with("of ") || line.split(' ').count() >= 4)
         );
+        let limited = limited();
+        assert!(limited.len() < 2 * TEXT_BYTES_MAX);
+        let is_known =
+            |line: &str| ["group", "of", "others"].contains(&line.split(' ').next().unwrap_or(""));
+        assert!(limited.lines().all(is_known), "{limited}");
     }
 
     #[test]

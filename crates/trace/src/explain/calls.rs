@@ -107,7 +107,8 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             slow.push(Candidate { pid, call: name, fd, span, wait_ns });
         }
     }
-    // Sleeps outside of any call: page faults, stops, and the kernel's workers of io_uring.
+    // Waits outside of any call: page faults, stops, for a processor, and those of the kernel's workers of
+    // io_uring.
     let outside = |begin_ns: u64| {
         let after = covered.partition_point(|span| span.begin_ns <= begin_ns);
         after.checked_sub(1).is_none_or(|index| covered[index].end_ns < begin_ns)
@@ -127,7 +128,9 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             WaitKind::Stopped => "its own code",
             WaitKind::Sleep if is_worker => "io_uring",
             WaitKind::Sleep => "page fault",
-            _ => continue,
+            // It could have run: its group's share was used up, or others had the processor.
+            WaitKind::Runnable if !is_worker => "its own code",
+            WaitKind::Runnable | WaitKind::Interruptible => continue,
         };
         if wait.kind == WaitKind::Sleep {
             let before = task.faults.partition_point(|(begin_ns, _)| *begin_ns <= wait.begin_ns);
@@ -183,7 +186,7 @@ fn longest_wait<'a>(known: &Knowledge, task: &'a Task, span: Span) -> Option<&'a
 }
 
 /// Tasks of the kernel's own, which make no calls that somebody waits for.
-fn is_kernel_task(task: &Task) -> bool {
+pub(super) fn is_kernel_task(task: &Task) -> bool {
     const NAMES: [&[u8]; 8] = [
         b"kworker",
         b"jbd2/",
@@ -273,7 +276,9 @@ fn end_of(chain: &[Link]) -> Option<&Link> {
 
 /// Time in a node that nothing explains.
 fn unexplained_ns(node: &Node) -> u64 {
-    if node.cause == Cause::Unknown || node.known_by == Evidence::Absence {
+    // That a sleep has no name and was no other task's is no explanation.
+    let is_nameless = node.cause == Cause::Other && node.children.is_empty();
+    if node.cause == Cause::Unknown || node.known_by == Evidence::Absence || is_nameless {
         return node.ns;
     }
     node.children.iter().map(unexplained_ns).sum::<u64>().min(node.ns)
