@@ -257,7 +257,9 @@ fn no_quota(known: &Knowledge, call: &SlowCall) -> Advice {
     let (effect, price) = ("the group runs when it could", "others run later");
     match group {
         Some(group) if group.is_v2 => {
-            written([Write::new(format!("{}/cpu.max", group.path), "max")], effect, price)
+            // With its period, as the kernel shows it.
+            let none = format!("max {}", group.period_ns / 1_000);
+            written([Write::new(format!("{}/cpu.max", group.path), none)], effect, price)
         }
         Some(group) => {
             written([Write::new(format!("{}/cpu.cfs_quota_us", group.path), "-1")], effect, price)
