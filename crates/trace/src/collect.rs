@@ -26,7 +26,7 @@ pub use choice::{EventChoice, known_events, rare_events};
 pub use error::CollectError;
 pub use ring::Shortfall;
 pub use session::{Beside, Session};
-pub use state::sleepers;
+pub use state::{sleepers, sleeps_for_storage};
 pub use symbols::are_hidden as names_are_hidden;
 
 use crate::event_set::EventSet;

@@ -76,9 +76,15 @@ impl Ring {
         self.watch.page(page)
     }
 
-    /// The call that has waited longest of those that wait now, if one has for long enough.
-    pub(super) fn waiting(&self, now_ns: u64) -> Option<Seen> {
-        self.watch.waiting(now_ns)
+    /// The call that has waited longest of those that wait now, if one has for long enough; or one that waited
+    /// for I/O that it gave to the kernel before.
+    pub(super) fn waiting(&mut self, now_ns: u64) -> Option<Seen> {
+        self.watch.ended_by_disk().or_else(|| self.watch.waiting(now_ns))
+    }
+
+    /// The call that has waited longest of those that wait now, if one has for so long.
+    pub(super) fn waiting_over(&self, now_ns: u64, over_ns: u64) -> Option<Seen> {
+        self.watch.waiting_over(now_ns, over_ns)
     }
 
     /// Tells if the memory holds less than the time that was asked for, at the rate of now; again each time

@@ -374,6 +374,20 @@ fn notes(known: &Knowledge, slow: usize, explained: usize) -> Vec<String> {
     if known.arch.is_none() {
         notes.push("the trace does not say its architecture: calls have numbers only".to_owned());
     }
+    for (when, of) in [
+        ("began", "hangs"),
+        ("saw a slow call", "hangs at the trigger"),
+        ("ended", "hangs at the end"),
+    ] {
+        let text = known.facts.get(of).map_or("", String::as_str);
+        let last = text.lines().next_back().and_then(|line| line.strip_prefix("left out "));
+        if let Some(count) = last.and_then(|count| count.parse::<u64>().ok()) {
+            notes.push(format!(
+                "when the recording {when}, {count} more tasks slept than there was room for: of each wait \
+                 those are told that had lasted longest"
+            ));
+        }
+    }
     if slow > explained {
         notes.push(format!("of {slow} slow calls the {explained} longest were explained"));
     }

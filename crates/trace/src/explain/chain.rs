@@ -217,12 +217,11 @@ impl<'a> Walk<'a> {
             Cause::Freeze => self.frozen(one, wait, span),
             Cause::Stopped => self.continued(one, wait),
             cause if cause.is_io() || cause == Cause::Device => {
-                one.children.extend(self.io(
-                    one.pid,
-                    span,
-                    wait,
-                    self.device_of(one.pid, wait, span),
-                ));
+                let about = self.device_of(one.pid, wait, span);
+                // The log itself may be on a disk of its own.
+                let log = about.filter(|_| cause == Cause::JournalWrite);
+                let log = log.and_then(|device| self.known.log_of(device));
+                one.children.extend(self.io(one.pid, span, wait, log.or(about)));
             }
             Cause::Reclaim | Cause::Timer | Cause::SyncBatch | Cause::Cpu => {}
             Cause::Throttle | Cause::WritebackThrottle => {}

@@ -17,10 +17,10 @@ pub(super) const FREEZES: u64 = 0xc004_5877;
 pub(super) const THAWS: u64 = 0xc004_5878;
 
 /// Calls that wait for what was given to the kernel before.
-pub(super) const ASYNCHRONOUS: &[&str] =
+pub(crate) const ASYNCHRONOUS: &[&str] =
     &["io_uring_enter", "io_getevents", "io_pgetevents", "io_pgetevents_time64"];
 /// Calls that wait for a lock of a file.
-pub(super) const FILE_LOCKS: &[&str] = &["flock", "fcntl", "fcntl64"];
+pub(crate) const FILE_LOCKS: &[&str] = &["flock", "fcntl", "fcntl64"];
 /// Calls that wait for another to give up his lease of a file.
 pub(super) const LEASED: &[&str] = &["open", "openat", "openat2", "creat", "truncate"];
 /// Calls by which a lease is given up. Who waits for the other end of a pipe is woken by its open.

@@ -529,3 +529,37 @@ fn who_froze_a_file_system_is_told_only_if_it_can_be_no_other() {
     assert!(!told(&[(30, 50, 1, soft::FREEZES, 0)]));
     assert!(told(&[freezes, (31, 60, 1, soft::FREEZES, 0)]));
 }
+
+/// A share of the processors of the second version is lifted with its period: the file has two words.
+#[test]
+fn a_share_is_lifted_as_the_kernel_shows_it() {
+    let told = |group: &str| {
+        let mut scene = Scene::of_victim("schedule", 0);
+        scene.fact("quotas at the end", &format!("20000000 100000000 480000000 {group}\nof 10"));
+        let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
+        (wait.kind, wait.stack, wait.woken_ns) = (WaitKind::Runnable, None, None);
+        scene.told().advice[0].command.clone()
+    };
+    let (v2, v1) = ("/sys/fs/cgroup/a", "/sys/fs/cgroup/cpu/a");
+    assert_eq!(told(v2), format!("echo \"max 100000\" > {v2}/cpu.max"));
+    assert_eq!(told(v1), format!("echo -1 > {v1}/cpu.cfs_quota_us"));
+}
+
+/// A journal may be on a device of its own, which its thread is called after: the log is written there.
+#[test]
+fn a_journal_of_its_own_device_is_written_there() {
+    const LOG: Device = Device(8 << 20 | 16);
+    let told = |thread: &str| {
+        let mut scene = Scene::of_victim("schedule < jbd2_log_wait_commit < ext4_sync_file", 20);
+        scene.task(20, thread);
+        let writes =
+            "io_schedule < __wait_on_buffer < jbd2_journal_commit_transaction < kjournald2";
+        scene.sleeps(20, 100, 590, writes, 0);
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        for device in [DEVICE, LOG] {
+            scene.request_of(device, 30, (101, 589), 4096);
+        }
+        scene.told().chain.last().unwrap().place.clone()
+    };
+    assert_eq!((told("jbd2/sdb"), told("jbd2/sda-8")), ("sdb".to_owned(), "sda".to_owned()));
+}
