@@ -371,9 +371,8 @@ fn what_hangs_or_was_slow_when_a_ring_is_told_to_end_is_kept() {
             .args(["-c", &format!("while read go; do echo > {file}; done")])
             .stdin(Stdio::piped());
         let mut victim = victim.spawn().unwrap();
-        let mut go = || {
-            std::io::Write::write_all(victim.stdin.as_mut().unwrap(), b"go\n").unwrap();
-        };
+        let mut input = victim.stdin.take().unwrap();
+        let mut go = || std::io::Write::write_all(&mut input, b"go\n").unwrap();
         let mut call = Command::new(BARO);
         // The second of two is in the time in which slow calls are only noted: a quarter of what is kept.
         call.args(["trace", "--ring", "60s", "--over", over, "--keep", "4"]);
@@ -404,7 +403,7 @@ fn what_hangs_or_was_slow_when_a_ring_is_told_to_end_is_kept() {
         }
         let code = child.wait().unwrap().code();
         assert!(code == Some(0) || code == Some(3), "{code:?}");
-        drop(victim.stdin.take());
+        drop(input);
         assert!(victim.wait().unwrap().success());
         assert_eq!(files(&traces).len(), before + 1, "{over}");
     }
