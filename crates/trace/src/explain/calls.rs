@@ -129,7 +129,7 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             WaitKind::Sleep if is_worker => "io_uring",
             WaitKind::Sleep => "page fault",
             // It could have run: its group's share was used up, or others had the processor.
-            WaitKind::Runnable if !is_worker => "its own code",
+            WaitKind::Runnable if !is_worker && is_seen_to_end(wait) => "its own code",
             WaitKind::Runnable | WaitKind::Interruptible => continue,
         };
         if wait.kind == WaitKind::Sleep {
@@ -153,6 +153,13 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             slow.push(Candidate { pid, call: call.to_owned(), fd: None, span, wait_ns });
         }
     }
+}
+
+/// Whether the end of a wait for a processor was told, and not concluded from what the task did next: in its own
+/// code it may do nothing that is told.
+fn is_seen_to_end(wait: &Wait) -> bool {
+    let processor = &wait.processor;
+    wait.end_ns.is_some() && (processor.before_pid.is_some() || processor.quota.is_some())
 }
 
 /// Whether a wait lasts all of the trace.

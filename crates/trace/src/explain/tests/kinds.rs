@@ -396,6 +396,8 @@ fn a_share_that_is_used_up_is_told_outside_of_calls() {
     // That no other task had the processor does not tell why it did not run.
     let alone = Processor { before_pid: Some(0), ..Processor::default() };
     assert_eq!(told(alone), Some((code, Cause::Cpu, None, 500)));
+    // Its end was not told: it may have run since.
+    assert_eq!(told(Processor::default()), None);
 }
 
 /// What ended a sleep is told, and what it was for only if that is known.
