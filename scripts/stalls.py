@@ -5,7 +5,7 @@
 
 A line of RESULTS is a JSON object: `case`, `coll` (the collector), `what` (how it was made), `expected`
 (names of causes, `|` between; none if nothing may be told), `victim` (`call`, `ms`), and of the call that was told `wait_ms`, `cause`,
-`root`, `unexpl_pct`; null where none was. Of two lines of one case and collector the last counts.
+`root`, `unexpl_pct`; null where none was. Each line counts: a case that was run twice has two.
 A first file with `--before` gives the same of an older program, in columns beside.
 """
 
@@ -20,7 +20,7 @@ def read(paths):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 row = json.loads(line)
-                rows[row["case"], row["coll"]] = row
+                rows.setdefault((row["case"], row["coll"]), []).append(row)
     return rows
 
 
@@ -46,9 +46,10 @@ def length(row):
 
 def count(rows):
     counts = {}
-    for (_, collector), row in rows.items():
+    for (_, collector), runs in rows.items():
         by = counts.setdefault(collector, {"right": 0, "other": 0, "not told": 0})
-        by[judged(row)] += 1
+        for row in runs:
+            by[judged(row)] += 1
     return counts
 
 
@@ -63,15 +64,16 @@ def main():
             print(f"{name}, {collector}: " + ", ".join(f"{n} {what}" for what, n in by.items()), file=sys.stderr)
     print("| case | collector | right cause | before | told | judged | unexplained | victim, ms | told, ms |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for (case, collector), row in sorted(after.items()):
-        old = before.get((case, collector))
-        was = "" if old is None else f"{told(old)}, {length(old)}"
-        doubt = row.get("unexpl_pct")
-        cells = [
-            case, collector, row["expected"].replace("|", ", "), was, told(row), judged(row),
-            "-" if doubt is None else f"{doubt} %", f"{row['victim']['ms']:.0f}", length(row),
-        ]
-        print("| " + " | ".join(cells) + " |")
+    for (case, collector), runs in sorted(after.items()):
+        was = "; ".join(f"{told(old)}, {length(old)}" for old in before.get((case, collector), []))
+        for number, row in enumerate(runs, 1):
+            doubt = row.get("unexpl_pct")
+            cells = [
+                case if len(runs) == 1 else f"{case}, run {number}", collector,
+                row["expected"].replace("|", ", "), was, told(row), judged(row),
+                "-" if doubt is None else f"{doubt} %", f"{row['victim']['ms']:.0f}", length(row),
+            ]
+            print("| " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

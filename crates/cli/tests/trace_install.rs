@@ -337,6 +337,78 @@ fn a_ring_writes_while_a_call_hangs_and_again_when_it_ends() {
     std::fs::remove_dir(&memory).unwrap();
 }
 
+/// A ring that is told to end is written for a call that hangs, though it was not slow yet, and for one that was
+/// slow while the ring only noted so.
+#[test]
+fn what_hangs_or_was_slow_when_a_ring_is_told_to_end_is_kept() {
+    if !baro_sys::schedule::is_root() || !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        println!("skipped: needs root and a mounted tracefs");
+        return;
+    }
+    let folder = Folder::new("trace-told");
+    let device = match LoopDevice::mounted(&folder.0, "rw") {
+        Ok(device) => device,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    let file = format!("{}/new", device.mount_dir());
+    let freeze = || {
+        let frozen = Command::new("fsfreeze").arg("-f").arg(device.mount_dir()).status().unwrap();
+        assert!(frozen.success());
+        Thaw(device.mount_dir())
+    };
+    let until = |from: &mut dyn BufRead, words: &str| {
+        let mut lines = String::new();
+        while !lines.contains(words) {
+            assert!(from.read_line(&mut lines).unwrap() > 0, "{words}: {lines}");
+        }
+    };
+    // (--over, how many stalls come before the one at whose end or in which it is told to end)
+    for (over, before) in [("3s", 0), ("300ms", 1)] {
+        let traces = folder.0.join(format!("traces-{before}"));
+        std::fs::create_dir(&traces).unwrap();
+        let mut victim = Command::new("sh");
+        victim
+            .args(["-c", &format!("while read go; do echo > {file}; done")])
+            .stdin(Stdio::piped());
+        let mut victim = victim.spawn().unwrap();
+        let mut input = victim.stdin.take().unwrap();
+        let mut go = || std::io::Write::write_all(&mut input, b"go\n").unwrap();
+        let mut call = Command::new(BARO);
+        // The second of two is in the time in which slow calls are only noted: a quarter of what is kept.
+        call.args(["trace", "--ring", "60s", "--over", over, "--keep", "4"]);
+        call.args(["--pid", &victim.id().to_string(), "--out"]).arg(&traces).stdin(Stdio::null());
+        let mut child = call.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut shown = BufReader::new(child.stdout.take().unwrap());
+        until(&mut said, "recording to");
+        for _ in 0..before {
+            let thaw = freeze();
+            go();
+            std::thread::sleep(std::time::Duration::from_millis(600));
+            drop(thaw);
+            until(&mut shown, "baro explain");
+            until(&mut said, "recording to");
+        }
+        let thaw = freeze();
+        go();
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        if before > 0 {
+            drop(thaw);
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            baro_sys::termination::send(child.id(), 15).unwrap();
+        } else {
+            baro_sys::termination::send(child.id(), 15).unwrap();
+            until(&mut said, "has not ended");
+            drop(thaw);
+        }
+        let code = child.wait().unwrap().code();
+        assert!(code == Some(0) || code == Some(3), "{code:?}");
+        drop(input);
+        assert!(victim.wait().unwrap().success());
+        assert_eq!(files(&traces).len(), before + 1, "{over}");
+    }
+}
+
 #[test]
 fn a_ring_that_keeps_some_traces_goes_on() {
     if !baro_sys::schedule::is_root() || !Path::new("/sys/kernel/tracing/instances").is_dir() {

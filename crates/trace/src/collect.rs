@@ -26,7 +26,7 @@ pub use choice::{EventChoice, known_events, rare_events};
 pub use error::CollectError;
 pub use ring::Shortfall;
 pub use session::{Beside, Session};
-pub use state::sleepers;
+pub use state::{sleepers, sleeps_for_storage};
 pub use symbols::are_hidden as names_are_hidden;
 
 use crate::event_set::EventSet;
@@ -358,7 +358,8 @@ fn write_state<W: Write>(
     since: &mut dyn FnMut(i32) -> Option<u64>,
 ) -> Result<(), CollectError> {
     let quotas = (state::QUOTAS, state::quotas());
-    for (name, text) in state::of_tasks(since).into_iter().chain([quotas]) {
+    let limited = (state::LIMITED, state::limited());
+    for (name, text) in state::of_tasks(since).into_iter().chain([quotas, limited]) {
         if !text.is_empty() {
             writer.fact(&format!("{name}{when}"), text.as_bytes())?;
         }

@@ -19,6 +19,7 @@ mod calls;
 mod cause;
 mod chain;
 mod drawn;
+mod group_limits;
 mod index;
 mod io;
 mod json;
@@ -38,6 +39,7 @@ pub use advice::{Advice, Write};
 pub use cause::{Cause, Evidence};
 pub use drawn::drawn;
 pub use json::to_json;
+pub(crate) use soft::{ASYNCHRONOUS, FILE_LOCKS};
 pub use text::describe;
 
 use crate::file::{FOCUS, Machine, TraceFile};
@@ -74,6 +76,8 @@ pub struct Knowledge {
     loop_workers: Vec<i32>,
     /// What disks stand on.
     stands: stands::Stands,
+    /// Limits of I/O that control groups have.
+    group_limits: group_limits::GroupLimits,
     /// Control groups whose share of processors was used up.
     held_groups: Vec<tasks::GroupQuota>,
 }
@@ -261,9 +265,11 @@ impl Knowledge {
         };
         let loop_workers = line.tasks.iter().filter(|(_, task)| task.waits.iter().any(serves));
         let loop_workers = loop_workers.map(|(pid, _)| *pid).collect();
-        let (index, mounts) = (index::Index::of(&line), mounts::mounts_by_device(&facts));
+        let (index, mounts) =
+            (index::Index::of(&line, arch.as_deref()), mounts::mounts_by_device(&facts));
         let stands = stands::Stands::of(&facts, &devices, &mounts);
         let held_groups = tasks::held_groups(&facts);
+        let group_limits = group_limits::GroupLimits::of(&facts);
         Self {
             line,
             symbols,
@@ -278,6 +284,7 @@ impl Knowledge {
             flushers,
             loop_workers,
             stands,
+            group_limits,
             held_groups,
         }
     }
@@ -345,6 +352,17 @@ impl Knowledge {
     pub fn device_name(&self, device: Device) -> String {
         let listed = self.devices.get(&device).cloned();
         listed.or_else(|| self.name_by_thread(device)).unwrap_or_else(|| device.to_string())
+    }
+
+    /// The device that a file system's journal is on, if that is another. Its thread is called after it then,
+    /// as `jbd2/sdb`; else after the file system and the journal's inode, as `jbd2/sda1-8`.
+    fn log_of(&self, device: Device) -> Option<Device> {
+        const COMM_BYTES: usize = 15;
+        let name = self.line.task_name(self.line.journals.get(&device)?.thread?)?.to_string();
+        // A longer one is cut, and may then look like another.
+        let log = name.strip_prefix("jbd2/").filter(|_| name.len() < COMM_BYTES)?;
+        let (found, _) = self.devices.iter().find(|(_, name)| *name == log)?;
+        Some(*found).filter(|found| *found != device)
     }
 
     fn name_by_thread(&self, device: Device) -> Option<String> {

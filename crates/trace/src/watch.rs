@@ -4,20 +4,33 @@
 //! had no processor: a read of an empty pipe is no slow call. Outside of calls it counts sleeps of
 //! programs that touched memory, and of the workers that do calls of io_uring.
 //!
+//! Of sleeps that signals end it counts those for a lock of a file, those for the answer of a program that is a
+//! file system, and those for I/O that was given to the kernel before, the last only if a disk ended a request
+//! just then: a server waits for its network in the same call.
+//!
 //! Invariant: memory is bounded by the number of tasks. Held by
 //! `a_call_that_slept_is_seen_and_one_that_idled_is_not`,
 //! `what_still_waits_is_seen_before_it_ends`,
-//! `a_wait_is_counted_though_the_switch_that_ended_it_is_not_told`.
+//! `a_wait_is_counted_though_the_switch_that_ended_it_is_not_told`,
+//! `sleeps_that_signals_end_are_seen_if_they_are_for_storage`.
 
 use crate::calls;
 use crate::error::Result;
 use crate::event_set::EventSet;
+use crate::explain::{ASYNCHRONOUS, FILE_LOCKS};
 use crate::ring_page::PageCursor;
 use crate::schema::{KernelEvent, Schemas};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// Tasks that are watched at once; a machine with more has some unwatched for a while.
 const TASKS_MAX: usize = 1 << 16;
+/// Ends of requests that are kept, and sleeps that may have ended by one.
+const ENDS_MAX: usize = 4_096;
+const MAYBE_MAX: usize = 256;
+/// A sleep ends so soon after the request that it was for.
+const ENDS_WITHIN_NS: u64 = 2_000_000;
+/// Clocks of two processors differ by less.
+const APART_NS: u64 = 50_000;
 /// States of a task that has ended: X and Z.
 const GONE: i64 = 0x30;
 
@@ -45,6 +58,17 @@ struct Now {
     wait_ns: u64,
     /// Since when it does not run, if that counts.
     off_ns: Option<u64>,
+    /// Since when it waits for what it gave to the kernel before.
+    given_ns: Option<u64>,
+    /// Whether the call asked a program that is a file system.
+    has_asked: bool,
+}
+
+impl Now {
+    fn in_call(number: Option<i64>, is_worker: bool) -> Self {
+        let (off_ns, given_ns) = (None, None);
+        Self { number, is_worker, wait_ns: 0, off_ns, given_ns, has_asked: false }
+    }
 }
 
 /// Which tasks are watched, where it is not all.
@@ -65,6 +89,10 @@ pub struct Watch {
     over_ns: u64,
     only: Option<Only>,
     tasks: HashMap<i32, Now>,
+    /// When requests of any disk ended, the last of them.
+    ends_ns: VecDeque<u64>,
+    /// Sleeps that were late if a request ended when they did: it may be told in a page that comes later.
+    maybe: Vec<Seen>,
 }
 
 impl Watch {
@@ -74,7 +102,8 @@ impl Watch {
     /// An event lacks a field that all kernels had.
     pub fn new(set: EventSet, arch: Option<String>, over_ns: u64) -> Result<Self> {
         let schemas = Schemas::resolve(&set)?;
-        Ok(Self { set, schemas, arch, over_ns, only: None, tasks: HashMap::new() })
+        let (tasks, ends_ns, maybe) = (HashMap::new(), VecDeque::new(), Vec::new());
+        Ok(Self { set, schemas, arch, over_ns, only: None, tasks, ends_ns, maybe })
     }
 
     /// Tells of some tasks only.
@@ -104,16 +133,37 @@ impl Watch {
     /// The call that has waited longest of those that wait at `now_ns` and have so for long enough.
     #[must_use]
     pub fn waiting(&self, now_ns: u64) -> Option<Seen> {
+        self.waiting_over(now_ns, self.over_ns)
+    }
+
+    /// The same, of those that wait for so long.
+    #[must_use]
+    pub fn waiting_over(&self, now_ns: u64, over_ns: u64) -> Option<Seen> {
         let seen = |(pid, now): (&i32, &Now)| {
             let off_ns = now_ns.saturating_sub(now.off_ns?);
             let wait_ns = now.wait_ns.saturating_add(off_ns);
-            if wait_ns < self.over_ns {
+            if wait_ns < over_ns {
                 return None;
             }
             let call = self.call(now).filter(|_| self.counts(*pid))?;
             Some(Seen { pid: *pid, call, wait_ns, end_ns: now_ns, has_ended: false })
         };
         self.tasks.iter().filter_map(seen).max_by_key(|seen| seen.wait_ns)
+    }
+
+    /// The slowest of the sleeps for I/O that was given to the kernel before; asked when all pages of a time have
+    /// been looked through.
+    pub fn ended_by_disk(&mut self) -> Option<Seen> {
+        let mut slowest: Option<Seen> = None;
+        for seen in std::mem::take(&mut self.maybe) {
+            let is_end = |at_ns: &u64| {
+                *at_ns <= seen.end_ns + APART_NS && at_ns + ENDS_WITHIN_NS >= seen.end_ns
+            };
+            if self.ends_ns.iter().any(is_end) && self.counts(seen.pid) {
+                slowest = slowest.max_by_wait(Some(seen));
+            }
+        }
+        slowest
     }
 
     /// What a task is in, if that is of storage.
@@ -132,8 +182,7 @@ impl Watch {
         if self.tasks.len() >= TASKS_MAX && !self.tasks.contains_key(&pid) {
             return None;
         }
-        let new = Now { number: None, is_worker: false, wait_ns: 0, off_ns: None };
-        Some(self.tasks.entry(pid).or_insert(new))
+        Some(self.tasks.entry(pid).or_insert(Now::in_call(None, false)))
     }
 
     /// A task of which an event is runs, also if no switch to it was told.
@@ -153,7 +202,7 @@ impl Watch {
         match event {
             KernelEvent::SysEnter(enter) => {
                 let now = self.task(pid)?;
-                (now.number, now.wait_ns, now.off_ns) = (Some(enter.number), 0, None);
+                *now = Now::in_call(Some(enter.number), now.is_worker);
             }
             KernelEvent::Switch(switch) => {
                 // Awake or in a sleep that no signal ends; one that signals end does not count.
@@ -168,10 +217,18 @@ impl Watch {
                 {
                     worker.is_worker = true;
                 }
+                let may_be_ended = switch.prev_state & 0xff == 1;
+                let prev = self.tasks.get(&switch.prev_pid).filter(|_| may_be_ended);
+                let call = prev.and_then(|now| self.call(now));
                 if let Some(now) = self.tasks.get_mut(&switch.prev_pid) {
                     let counts = if now.number.is_some() { counts } else { is_hard };
-                    now.off_ns = counts.then_some(time_ns);
+                    let is_storage =
+                        now.has_asked || call.is_some_and(|one| FILE_LOCKS.contains(&one));
+                    now.off_ns = (counts || may_be_ended && is_storage).then_some(time_ns);
+                    let is_given = call.is_some_and(|one| ASYNCHRONOUS.contains(&one));
+                    now.given_ns = is_given.then_some(time_ns);
                 }
+                self.goes_on(switch.next_pid, time_ns);
                 let now = self.tasks.get_mut(&switch.next_pid)?;
                 let wait_ns = time_ns.saturating_sub(now.off_ns.take()?);
                 if now.number.is_some() {
@@ -186,19 +243,40 @@ impl Watch {
             }
             KernelEvent::SysExit(exit) => {
                 let now = self.tasks.get_mut(&pid)?;
-                let before = std::mem::replace(
-                    now,
-                    Now { number: None, is_worker: now.is_worker, wait_ns: 0, off_ns: None },
-                );
+                let before = std::mem::replace(now, Now::in_call(None, now.is_worker));
                 if before.number != Some(exit.number) || before.wait_ns < self.over_ns {
                     return None;
                 }
                 let (call, wait_ns, end_ns) = (self.call(&before)?, before.wait_ns, time_ns);
                 return Some(Seen { pid, call, wait_ns, end_ns, has_ended: true });
             }
+            KernelEvent::FuseSend(_) => {
+                if let Some(now) = self.tasks.get_mut(&pid).filter(|now| now.number.is_some()) {
+                    now.has_asked = true;
+                }
+            }
+            KernelEvent::RqComplete(_) => {
+                if self.ends_ns.len() == ENDS_MAX {
+                    self.ends_ns.pop_front();
+                }
+                self.ends_ns.push_back(time_ns);
+            }
             _ => {}
         }
         None
+    }
+
+    /// A task runs again that may have waited for what it gave to the kernel before.
+    fn goes_on(&mut self, pid: i32, time_ns: u64) {
+        let Some(now) = self.tasks.get_mut(&pid) else { return };
+        let Some(given_ns) = now.given_ns.take() else { return };
+        let (now, wait_ns) = (*now, time_ns.saturating_sub(given_ns));
+        if wait_ns >= self.over_ns
+            && self.maybe.len() < MAYBE_MAX
+            && let Some(call) = self.call(&now)
+        {
+            self.maybe.push(Seen { pid, call, wait_ns, end_ns: time_ns, has_ended: true });
+        }
     }
 }
 
@@ -323,6 +401,57 @@ mod tests {
         let seen = watch.event(7, 2_100, &exit).unwrap();
         assert_eq!((seen.wait_ns, seen.has_ended), (2_000, true));
         assert_eq!(watch.waiting(9_000), None);
+    }
+
+    #[test]
+    fn sleeps_that_signals_end_are_seen_if_they_are_for_storage() {
+        let bytes = include_bytes!("../../../testdata/trace/6.18.trace");
+        let trace = crate::file::TraceFile::open(std::io::Cursor::new(&bytes[..])).unwrap();
+        let arch = Some("x86_64".to_owned());
+        let mut watch = Watch::new(trace.events().clone(), arch, 1_000_000).unwrap();
+        let switch = |prev_pid, prev_state, next_pid| {
+            let (prev_comm, next_comm) = (Name::new(b"a"), Name::new(b"b"));
+            let (prev_prio, next_prio) = (120, 120);
+            KernelEvent::Switch(Switch {
+                prev_comm,
+                prev_pid,
+                prev_prio,
+                prev_state,
+                next_comm,
+                next_pid,
+                next_prio,
+            })
+        };
+        const MS: u64 = 1_000_000;
+        const READ: i64 = 0;
+        const FLOCK: i64 = 73;
+        const URING: i64 = 426;
+        let mut told = |number, asks: bool, disk_ns: Option<u64>| {
+            let enter = KernelEvent::SysEnter(SysEnter { number, args: [0; 6] });
+            watch.event(7, 0, &enter);
+            if asks {
+                watch.event(7, 1, &KernelEvent::FuseSend(crate::schema::FuseSend { unique: 2 }));
+            }
+            watch.event(7, 10, &switch(7, 1, 0));
+            let hangs = watch.waiting(20 * MS).map(|seen| seen.call);
+            watch.event(0, 50 * MS, &switch(0, 0, 7));
+            let exit = KernelEvent::SysExit(SysExit { number, ret: 0 });
+            let ended = watch.event(7, 50 * MS + 10, &exit);
+            if let Some(at_ns) = disk_ns {
+                watch.ends_ns.push_back(at_ns);
+            }
+            let ended = ended.or_else(|| watch.ended_by_disk());
+            watch.ends_ns.clear();
+            (hangs, ended.map(|seen| (seen.call, seen.wait_ns / MS)))
+        };
+        // A pipe; a lock of a file; a program that is a file system.
+        assert_eq!(told(READ, false, Some(49 * MS)), (None, None));
+        assert_eq!(told(FLOCK, false, None), (Some("flock"), Some(("flock", 49))));
+        assert_eq!(told(READ, true, None), (Some("read"), Some(("read", 49))));
+        // I/O of a disk, or of a network: which it was is known when it ends.
+        assert_eq!(told(URING, false, Some(49 * MS)), (None, Some(("io_uring_enter", 49))));
+        assert_eq!(told(URING, false, Some(10 * MS)), (None, None));
+        assert_eq!(told(URING, false, None), (None, None));
     }
 
     #[test]

@@ -27,6 +27,8 @@ enum Kind {
     Limits,
     /// The tracer of blocks, or none.
     Tracer,
+    /// A share of the processors: microseconds, or `max`, of a period in microseconds.
+    Share,
 }
 
 /// Files of the whole machine.
@@ -51,8 +53,9 @@ const MACHINE: [(&str, Kind); 18] = [
     ("/sys/kernel/debug/tracing/buffer_size_kb", Kind::Number),
 ];
 /// Files of a control group.
-const GROUP: [(&str, Kind); 12] = [
+const GROUP: [(&str, Kind); 13] = [
     ("cpu.cfs_quota_us", Kind::Number),
+    ("cpu.max", Kind::Share),
     ("cgroup.subtree_control", Kind::Member),
     ("io.weight", Kind::Limits),
     ("io.bfq.weight", Kind::Limits),
@@ -86,6 +89,7 @@ pub(crate) fn is_allowed(target: &Target, state: &str) -> bool {
         (Form::Whole, Kind::Number | Kind::Limits) => is_number(state),
         (Form::Whole, Kind::Word) => is_word(state),
         (Form::Whole, Kind::Switch) => ["Y", "N", "0", "1"].contains(&state),
+        (Form::Whole, Kind::Share) => is_share(state),
         (Form::Whole, Kind::Tracer) => ["nop", "blk"].contains(&state),
         _ => false,
     }
@@ -133,6 +137,13 @@ fn is_word(text: &str) -> bool {
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.len() <= 20 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `20000 100000`, `max 100000`: both words, as the kernel shows them.
+fn is_share(text: &str) -> bool {
+    let is_time = |word: &str| is_number(word) && !word.starts_with('-');
+    let is_quota = |word: &str| word == "max" || is_time(word);
+    text.split_once(' ').is_some_and(|(quota, period)| is_quota(quota) && is_time(period))
 }
 
 /// `8:0`.
@@ -187,6 +198,9 @@ mod tests {
             (line(&format!("{group}/io.max"), "8:0", "rbps=max wbps=max"), "wbps=5 riops=max"),
             (line("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device", "7:1", "0"), ""),
             (member("/sys/fs/cgroup/cgroup.subtree_control", "io"), "+io"),
+            (target(&format!("{group}/cpu.max"), Form::Whole), "max 100000"),
+            (target(&format!("{group}/cpu.max"), Form::Whole), "20000 100000"),
+            (target(&format!("{group}/cpu.cfs_quota_us"), Form::Whole), "-1"),
         ] {
             assert!(is_allowed(&target, state), "{target:?} {state}");
         }
@@ -219,6 +233,10 @@ mod tests {
             (whole("/sys/fs/cgroup/../../power/io.max"), "1"),
             (whole("/sys/fs/cgroup/a/devices.allow"), "a"),
             // The right file, and not the right value or form.
+            (whole("/sys/fs/cgroup/a/cpu.max"), "max /x"),
+            (whole("/sys/fs/cgroup/a/cpu.max"), "-1 100000"),
+            (whole("/sys/fs/cgroup/a/cpu.max"), "max 1 1"),
+            (whole("/sys/fs/cgroup/a/cpu.max"), "max"),
             (whole("/sys/block/sda/queue/scheduler"), "../x"),
             (whole("/sys/block/sda/queue/nr_requests"), "|x"),
             (whole("/sys/block/sda/queue/nr_requests"), ""),

@@ -61,6 +61,11 @@ fn what_concerns_storage_is_a_call_somewhere() {
         of("x86_64") || of("aarch64") || of("arm")
     };
     STORAGE.iter().for_each(|call| assert!(is_somewhere(call), "{call}"));
+    // These were missing once.
+    for call in ["access", "execve", "execveat", "statfs", "fstatfs", "ioctl", "readlink", "flock"]
+    {
+        assert!(is_storage(call), "{call}");
+    }
     assert!(is_storage("fdatasync") && is_storage("write") && !is_storage("futex"));
     assert_eq!(moves("pwritev2"), Some(Moves::Writes));
     assert_eq!(moves("pread64"), Some(Moves::Reads));

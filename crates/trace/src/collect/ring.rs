@@ -4,7 +4,8 @@
 //! will not hold the time that was asked for.
 //!
 //! Invariant: what is kept is what came last, in its order, and no more than was asked for. Held by
-//! `old_pages_go_and_the_rest_keeps_its_order`, `memory_that_is_too_small_is_told_once`.
+//! `old_pages_go_and_the_rest_keeps_its_order`, `memory_that_is_too_small_is_told_once`,
+//! `a_rate_that_grows_is_told_again`.
 
 use crate::format::PageHeader;
 use crate::ring_page::used_bytes;
@@ -33,19 +34,20 @@ pub(super) struct Ring {
     keep_ns: u64,
     bytes_max: u64,
     bytes: u64,
-    /// All that came, and since when.
+    /// What came since a time, over which the rate is taken.
     taken_bytes: u64,
     begin_ns: Option<u64>,
-    is_told: bool,
+    /// The rate that was told last; 0 if none was.
+    told_per_s: u64,
     /// When they were taken, by which processor they were made, and what they hold.
     pages: VecDeque<(u64, u32, Box<[u8]>)>,
 }
 
 impl Ring {
     pub(super) fn new(watch: Watch, header: PageHeader, keep_ns: u64, bytes_max: u64) -> Self {
-        let (bytes, taken_bytes, begin_ns, is_told) = (0, 0, None, false);
+        let (bytes, taken_bytes, begin_ns, told_per_s) = (0, 0, None, 0);
         let pages = VecDeque::new();
-        Self { watch, header, keep_ns, bytes_max, bytes, taken_bytes, begin_ns, is_told, pages }
+        Self { watch, header, keep_ns, bytes_max, bytes, taken_bytes, begin_ns, told_per_s, pages }
     }
 
     /// Tells of calls of some tasks only.
@@ -74,29 +76,38 @@ impl Ring {
         self.watch.page(page)
     }
 
-    /// The call that has waited longest of those that wait now, if one has for long enough.
-    pub(super) fn waiting(&self, now_ns: u64) -> Option<Seen> {
-        self.watch.waiting(now_ns)
+    /// The call that has waited longest of those that wait now, if one has for long enough; or one that waited
+    /// for I/O that it gave to the kernel before.
+    pub(super) fn waiting(&mut self, now_ns: u64) -> Option<Seen> {
+        self.watch.ended_by_disk().or_else(|| self.watch.waiting(now_ns))
     }
 
-    /// Tells, once, if the memory holds less than the time that was asked for.
+    /// The call that has waited longest of those that wait now, if one has for so long.
+    pub(super) fn waiting_over(&self, now_ns: u64, over_ns: u64) -> Option<Seen> {
+        self.watch.waiting_over(now_ns, over_ns)
+    }
+
+    /// Tells if the memory holds less than the time that was asked for, at the rate of now; again each time
+    /// that the rate has doubled.
     pub(super) fn shortfall(&mut self, now_ns: u64) -> Option<Shortfall> {
         let passed_ns = now_ns.saturating_sub(self.begin_ns?);
-        if self.is_told || passed_ns < RATE_OVER_NS || self.taken_bytes == 0 {
+        if passed_ns < RATE_OVER_NS {
             return None;
         }
-        let of_time =
-            |ns: u64| u128::from(self.taken_bytes) * u128::from(ns) / u128::from(passed_ns);
-        let number = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        let needed_bytes = number(of_time(self.keep_ns));
-        if needed_bytes <= self.bytes_max {
+        let taken_bytes = std::mem::take(&mut self.taken_bytes);
+        self.begin_ns = Some(now_ns);
+        let of_time = |ns: u64| {
+            let bytes = u128::from(taken_bytes) * u128::from(ns) / u128::from(passed_ns);
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        };
+        let (needed_bytes, bytes_per_s) = (of_time(self.keep_ns), of_time(1_000_000_000));
+        if needed_bytes <= self.bytes_max || bytes_per_s < self.told_per_s.saturating_mul(2) {
             return None;
         }
-        self.is_told = true;
-        let holds_ns =
-            u128::from(self.bytes_max) * u128::from(passed_ns) / u128::from(self.taken_bytes);
-        let bytes_per_s = number(of_time(1_000_000_000));
-        Some(Shortfall { bytes_per_s, holds_ns: number(holds_ns), needed_bytes })
+        self.told_per_s = bytes_per_s;
+        let holds_ns = u128::from(self.bytes_max) * u128::from(passed_ns) / u128::from(taken_bytes);
+        let holds_ns = u64::try_from(holds_ns).unwrap_or(u64::MAX);
+        Some(Shortfall { bytes_per_s, holds_ns, needed_bytes })
     }
 
     /// What is kept, and goes as it is taken.
@@ -140,6 +151,40 @@ mod tests {
             assert_eq!(told, expected);
             assert!(ring.pages().all(|(_, page)| page.len() == 1_000));
         }
+    }
+
+    /// After an hour of quiet a storm: the rate is that of now, and each time it has doubled it is told.
+    #[test]
+    fn a_rate_that_grows_is_told_again() {
+        let bytes = include_bytes!("../../../../testdata/trace/6.18.trace");
+        let trace = TraceFile::open(std::io::Cursor::new(&bytes[..])).unwrap();
+        const S: u64 = 1_000_000_000;
+        let watch = Watch::new(trace.events().clone(), None, 1).unwrap();
+        let header = trace.events().layout().header();
+        let mut ring = Ring::new(watch, header, 60 * S, 600_000);
+        let mut page = [1; 4_096];
+        page[8..16].copy_from_slice(&984_u64.to_le_bytes());
+        page[1_000..].fill(0);
+        let mut told = Vec::new();
+        for second in 0..3_700 {
+            let pages = match second {
+                0..3_600 => 1,
+                3_600..3_640 => 20,
+                _ => 50,
+            };
+            for _ in 0..pages {
+                ring.add(second * S, 0, &page);
+            }
+            told.extend(ring.shortfall(second * S + S / 2).map(|one| (second, one.bytes_per_s)));
+        }
+        let rates: Vec<u64> = told.iter().map(|(_, rate)| *rate).collect();
+        let times: Vec<u64> = told.iter().map(|(second, _)| *second).collect();
+        assert_eq!(times.len(), 2, "{told:?}");
+        assert!(
+            (3_600..3_605).contains(&times[0]) && (3_640..3_645).contains(&times[1]),
+            "{told:?}"
+        );
+        assert!(rates[0] >= 10_500 && rates[1] >= 2 * rates[0], "{told:?}");
     }
 
     #[test]

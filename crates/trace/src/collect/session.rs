@@ -166,8 +166,14 @@ impl Session {
         Ok(slowest.or_else(|| ring.waiting(now_ns)))
     }
 
-    /// Tells, once, if a [`ring`](Self::ring)'s memory holds less than was asked for, at the rate at which
-    /// events come.
+    /// The call that has waited longest of those that wait now, if one has for so long; of a [`ring`](Self::ring).
+    #[must_use]
+    pub fn waiting_over(&self, over_ns: u64) -> Option<Seen> {
+        self.ring.as_ref()?.waiting_over(clock::monotonic_ns(), over_ns)
+    }
+
+    /// Tells if a [`ring`](Self::ring)'s memory holds less than was asked for, at the rate at which events come
+    /// now; again when that has doubled.
     pub fn shortfall(&mut self) -> Option<Shortfall> {
         self.ring.as_mut()?.shortfall(clock::monotonic_ns())
     }

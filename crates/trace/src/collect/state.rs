@@ -13,7 +13,7 @@
 use crate::calls;
 use crate::explain::place::Place;
 use baro_sys::{clock, files, schedule, task};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -25,6 +25,8 @@ pub(crate) const THREADS: &str = "threads";
 pub(crate) const HANGS: &str = "hangs";
 /// The fact with the limits of processors: `quota_ns period_ns throttled_ns path`, and `of task` lines.
 pub(crate) const QUOTAS: &str = "quotas";
+/// The fact with the tasks of control groups that have a limit of I/O; see `limited`.
+pub(crate) const LIMITED: &str = "limited groups";
 /// What the facts have behind their name that were read when a ring saw a call that waits.
 pub(crate) const AT_TRIGGER: &str = " at the trigger";
 /// What facts have behind their name that were read when the recording ended.
@@ -36,11 +38,13 @@ const KERNEL_TASK: u64 = 0x0020_0000;
 /// Room of one fact, with some left for its name.
 const TEXT_BYTES_MAX: usize = 24 << 10;
 const FILE_BYTES_MAX: u64 = 16 << 10;
+/// Room of the tasks of one control group.
+const MEMBERS_BYTES_MAX: u64 = 1 << 20;
 /// A processor that did not run a thread in this time is busy with something more urgent.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Stacks that are read of the tasks that sleep.
-const HANGS_MAX: usize = 64;
-/// Sleeps that probes are told of.
+/// Tasks that sleep and are told; all that there is room for.
+const HANGS_MAX: usize = 128;
+/// Tasks that sleep and are looked at, and that probes are told of.
 const SLEEPERS_MAX: usize = 1_024;
 /// Folders of control groups that are looked into.
 const GROUPS_MAX: usize = 4_096;
@@ -80,17 +84,50 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
     let mut since = |tid| since(tid).or_else(|| clocks.left_processor_ns(tid));
     let mut hangs = format!("at {}\n", clock::monotonic_ns());
     let others = asleep(tasks.iter().filter(|(_, tgid)| *tgid != own));
-    let mut count = 0;
-    for (tid, state) in others {
-        if count == HANGS_MAX || hangs.len() > TEXT_BYTES_MAX {
-            break;
-        }
-        if let Some(told) = hang(tid, state, &mut since) {
-            hangs.push_str(&told);
-            count += 1;
-        }
-    }
+    let looked = others.iter().take(SLEEPERS_MAX);
+    let found: Vec<Hang> =
+        looked.filter_map(|(tid, state)| hang(*tid, *state, &mut since)).collect();
+    let unseen = others.len().saturating_sub(SLEEPERS_MAX);
+    write_hangs(&mut hangs, found, unseen);
     [(THREADS, threads), (HANGS, hangs)]
+}
+
+/// As many as there is room for: of each wait, which is a state and a stack, the one that has lasted longest,
+/// then the next of each. So whoever waits elsewhere than the many is told. Then `left out COUNT`, if any are.
+fn write_hangs(told: &mut String, mut found: Vec<Hang>, unseen: usize) {
+    // Since when is 0 if it is not known: it may be the longest.
+    found.sort_by(|a, b| (a.since_ns, a.tid).cmp(&(b.since_ns, b.tid)));
+    let mut ranks: BTreeMap<(char, String), usize> = BTreeMap::new();
+    let mut ordered: Vec<(usize, Hang)> = found
+        .into_iter()
+        .map(|one| {
+            let rank = ranks.entry((one.state, one.functions.clone())).or_default();
+            *rank += 1;
+            (*rank, one)
+        })
+        .collect();
+    ordered.sort_by_key(|(rank, _)| *rank);
+    let mut left_out = unseen;
+    for (count, (_, one)) in ordered.iter().enumerate() {
+        if count >= HANGS_MAX || told.len() > TEXT_BYTES_MAX {
+            left_out += 1;
+            continue;
+        }
+        let Hang { tid, state, since_ns, call: (number, [a, b, c]), functions } = one;
+        let _ = writeln!(told, "task {tid} {state} {since_ns} {number} {a} {b} {c}\n{functions}");
+    }
+    if left_out > 0 {
+        let _ = writeln!(told, "left out {left_out}");
+    }
+}
+
+/// A task that sleeps; 0 if it is not known since when, -1 for no call; functions a line each.
+struct Hang {
+    tid: i32,
+    state: char,
+    since_ns: u64,
+    call: (i64, [u64; 3]),
+    functions: String,
 }
 
 /// Tasks that sleep, or are stopped, in a call that may wait for storage or in one that no signal ends; those
@@ -112,6 +149,15 @@ fn asleep<'a>(tasks: impl Iterator<Item = &'a (i32, i32)>) -> Vec<(i32, char)> {
     found.into_iter().map(|(_, tid, state)| (tid, state)).collect()
 }
 
+/// Whether a task sleeps so that signals end it, and its stack says that it is for storage: a lock of a file, or
+/// a program that is a file system.
+#[must_use]
+pub fn sleeps_for_storage(tid: i32) -> bool {
+    state_of(tid) == Some('S')
+        && storage_call(tid).is_some()
+        && hang(tid, 'S', &mut |_| None).is_some()
+}
+
 /// Tasks that sleep now as those do that wait for storage, with their states: D, S, or T.
 #[must_use]
 pub fn sleepers() -> Vec<(i32, char)> {
@@ -120,9 +166,7 @@ pub fn sleepers() -> Vec<(i32, char)> {
     found
 }
 
-/// `task TID STATE SINCE_NS CALL ARG ARG ARG` and a line for each function, the innermost first; -1 for
-/// no call, 0 if it is not known since when.
-fn hang(tid: i32, state: char, since: &mut dyn FnMut(i32) -> Option<u64>) -> Option<String> {
+fn hang(tid: i32, state: char, since: &mut dyn FnMut(i32) -> Option<u64>) -> Option<Hang> {
     let call = call_of(tid);
     let stack = text(Path::new(&format!("/proc/{tid}/stack")))?;
     let functions: Vec<&str> = stack.lines().filter_map(function).collect();
@@ -131,10 +175,8 @@ fn hang(tid: i32, state: char, since: &mut dyn FnMut(i32) -> Option<u64>) -> Opt
     if functions.is_empty() || state == 'S' && place.layers.is_empty() || is_idle(&functions) {
         return None;
     }
-    let (number, args) = call.unwrap_or((-1, [0; 3]));
-    let since_ns = since(tid).unwrap_or(0);
-    let [a, b, c] = args;
-    Some(format!("task {tid} {state} {since_ns} {number} {a} {b} {c}\n{}\n", functions.join("\n")))
+    let (call, since_ns) = (call.unwrap_or((-1, [0; 3])), since(tid).unwrap_or(0));
+    Some(Hang { tid, state, since_ns, call, functions: functions.join("\n") })
 }
 
 /// The scheduler's clocks beside ours: each processor has one, from which time that another guest of the
@@ -231,30 +273,86 @@ fn storage_call(tid: i32) -> Option<(i64, [u64; 3])> {
     calls::is_storage(name).then_some(call)
 }
 
-/// Limits of I/O of all control groups, by their files.
+/// Limits of I/O and of memory of all control groups, by their files.
 pub(super) fn limits() -> Vec<(String, String)> {
     let mut found = Vec::new();
+    limited_groups(&mut |group, file, text| {
+        found.push((group.join(file).display().to_string(), text.to_owned()));
+    });
+    // Those of memory are many where others are few.
+    found.sort_by_key(|(path, _)| path.contains("/memory."));
+    found.truncate(256);
+    found
+}
+
+/// Calls for each limit of I/O or memory: group, file, and text.
+fn limited_groups(each: &mut dyn FnMut(&Path, &str, &str)) {
+    // Memory of the second version: in the first a group has no limit of dirty data.
+    const FILES: [&str; 7] = [
+        "io.max",
+        "blkio.throttle.read_bps_device",
+        "blkio.throttle.write_bps_device",
+        "blkio.throttle.read_iops_device",
+        "blkio.throttle.write_iops_device",
+        "memory.max",
+        "memory.high",
+    ];
+    let limits = |text: &String| !matches!(text.trim(), "" | "max");
     for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"] {
         let only_here =
             root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/blkio"));
         groups(Path::new(root), !only_here, &mut |group| {
-            const FILES: [&str; 5] = [
-                "io.max",
-                "blkio.throttle.read_bps_device",
-                "blkio.throttle.write_bps_device",
-                "blkio.throttle.read_iops_device",
-                "blkio.throttle.write_iops_device",
-            ];
             for file in FILES {
-                let path = group.join(file);
-                if let Some(text) = text(&path).filter(|text| !text.trim().is_empty()) {
-                    found.push((path.display().to_string(), text.trim().to_owned()));
+                if let Some(text) = text(&group.join(file)).filter(limits) {
+                    each(group, file, text.trim());
                 }
             }
         });
     }
-    found.truncate(256);
-    found
+}
+
+/// Tasks that such limits hold: `group FOLDER` and `of TASK TASK ..` for each group that has one, then
+/// `others TASK TASK ..`. Empty if no group has a limit. Of a task that had no room nothing is known.
+pub(super) fn limited() -> String {
+    let mut found: Vec<(PathBuf, bool)> = Vec::new();
+    limited_groups(&mut |group, file, _| {
+        if found.last().is_none_or(|(last, _)| last != group) {
+            found.push((group.to_owned(), !file.starts_with("blkio")));
+        }
+    });
+    if found.is_empty() {
+        return String::new();
+    }
+    let (mut told, mut held) = (String::new(), BTreeSet::new());
+    for (group, is_v2) in found {
+        let mut tasks = BTreeSet::new();
+        // In the second version a limit holds the groups below as well.
+        groups(&group, is_v2, &mut |group| {
+            let mut files = ["cgroup.threads", "tasks", "cgroup.procs"].iter();
+            let text =
+                files.find_map(|file| files::read_text(&group.join(file), MEMBERS_BYTES_MAX).ok());
+            let all = text.unwrap_or_default();
+            tasks.extend(all.lines().filter_map(|task| task.parse::<i32>().ok()));
+        });
+        let _ = writeln!(told, "group {}", group.display());
+        write_tasks(&mut told, "of", tasks.iter());
+        held.extend(tasks);
+    }
+    let others: BTreeSet<i32> = tasks().into_iter().map(|(tid, _)| tid).collect();
+    write_tasks(&mut told, "others", others.difference(&held));
+    told
+}
+
+/// A line of them, as far as there is room.
+fn write_tasks<'a>(told: &mut String, word: &str, tasks: impl Iterator<Item = &'a i32>) {
+    told.push_str(word);
+    for task in tasks {
+        if told.len() > TEXT_BYTES_MAX {
+            break;
+        }
+        let _ = write!(told, " {task}");
+    }
+    told.push('\n');
 }
 
 /// Limits of processors of all control groups that have one.
@@ -356,6 +454,35 @@ mod tests {
         assert!(
             quotas().lines().all(|line| line.starts_with("of ") || line.split(' ').count() >= 4)
         );
+        let limited = limited();
+        assert!(limited.len() < 2 * TEXT_BYTES_MAX);
+        let is_known =
+            |line: &str| ["group", "of", "others"].contains(&line.split(' ').next().unwrap_or(""));
+        assert!(limited.lines().all(is_known), "{limited}");
+    }
+
+    #[test]
+    fn of_many_that_sleep_each_wait_is_told_and_the_rest_counted() {
+        let hang = |tid: i32, state, since_ns, functions: &str| Hang {
+            tid,
+            state,
+            since_ns,
+            call: (1, [3, 0, 0]),
+            functions: functions.to_owned(),
+        };
+        let stack = "nfs_wait_bit_killable\nrpc_wait_bit_killable\n".repeat(4);
+        let mut found: Vec<Hang> =
+            (0..600).map(|tid| hang(tid, 'D', 5_000 - tid as u64, &stack)).collect();
+        // The one that holds what they wait for, last of all.
+        found.push(hang(30_000, 'D', 4_900, "rpc_execute\nnfs_commit_inode"));
+        let mut told = String::new();
+        write_hangs(&mut told, found, 7);
+        assert!(told.contains("task 30000 D 4900 1 3 0 0\nrpc_execute\nnfs_commit_inode\n"));
+        // Those who wait longest are told before the others.
+        assert!(told.starts_with("task 599 D 4401 "), "{told}");
+        let count = told.lines().filter(|line| line.starts_with("task ")).count();
+        assert!(count > 50 && told.len() < TEXT_BYTES_MAX + 1_024, "{count} in {}", told.len());
+        assert_eq!(told.lines().last(), Some(&*format!("left out {}", 601 + 7 - count)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod dirty;
 
 pub(super) use dirty::limit_of_device;
 
-use super::{Cause, Knowledge, SlowCall};
+use super::{Cause, Evidence, Knowledge, SlowCall};
 use crate::record::Device;
 use crate::timeline::Request;
 use dirty::{
@@ -92,7 +92,7 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
     match cause {
         Cause::DirtyLimitGlobal => {
             let mut all = one(limit_of_device(known, device));
-            all.extend(limit_of_machine(known));
+            all.extend(limit_of_machine(known, call));
             all
         }
         Cause::DirtyLimitDevice if device.is_some_and(|device| stops_f2fs(known, device)) => {
@@ -219,8 +219,14 @@ fn within<'a>(
 
 fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     let link = call.chain.iter().find(|link| link.cause == Cause::Throttle)?;
+    // That a limit may be it is no reason to lift it.
+    if link.known_by == Evidence::Absence {
+        return None;
+    }
     let (device, _) = known.devices.iter().find(|(_, name)| **name == link.place)?;
-    let (file, rule) = known.stands.limit_rule(*device)?;
+    let mut limits = known.group_limits.for_disk(*device).filter(|limit| limit.lasts);
+    let limit = limits.find(|limit| link.evidence.contains(&limit.told()))?;
+    let (file, rule) = (limit.file.as_str(), limit.rule.as_str());
     let none = match file.ends_with("/io.max") {
         true => format!("{device} rbps=max wbps=max riops=max wiops=max"),
         false => format!("{device} 0"),
@@ -251,7 +257,9 @@ fn no_quota(known: &Knowledge, call: &SlowCall) -> Advice {
     let (effect, price) = ("the group runs when it could", "others run later");
     match group {
         Some(group) if group.is_v2 => {
-            written([Write::new(format!("{}/cpu.max", group.path), "max")], effect, price)
+            // With its period, as the kernel shows it.
+            let none = format!("max {}", group.period_ns / 1_000);
+            written([Write::new(format!("{}/cpu.max", group.path), none)], effect, price)
         }
         Some(group) => {
             written([Write::new(format!("{}/cpu.cfs_quota_us", group.path), "-1")], effect, price)

@@ -107,7 +107,8 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             slow.push(Candidate { pid, call: name, fd, span, wait_ns });
         }
     }
-    // Sleeps outside of any call: page faults, stops, and the kernel's workers of io_uring.
+    // Waits outside of any call: page faults, stops, for a processor, and those of the kernel's workers of
+    // io_uring.
     let outside = |begin_ns: u64| {
         let after = covered.partition_point(|span| span.begin_ns <= begin_ns);
         after.checked_sub(1).is_none_or(|index| covered[index].end_ns < begin_ns)
@@ -127,7 +128,9 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             WaitKind::Stopped => "its own code",
             WaitKind::Sleep if is_worker => "io_uring",
             WaitKind::Sleep => "page fault",
-            _ => continue,
+            // It could have run: its group's share was used up, or others had the processor.
+            WaitKind::Runnable if !is_worker && is_seen_to_end(wait) => "its own code",
+            WaitKind::Runnable | WaitKind::Interruptible => continue,
         };
         if wait.kind == WaitKind::Sleep {
             let before = task.faults.partition_point(|(begin_ns, _)| *begin_ns <= wait.begin_ns);
@@ -150,6 +153,13 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             slow.push(Candidate { pid, call: call.to_owned(), fd: None, span, wait_ns });
         }
     }
+}
+
+/// Whether the end of a wait for a processor was told, and not concluded from what the task did next: in its own
+/// code it may do nothing that is told.
+fn is_seen_to_end(wait: &Wait) -> bool {
+    let processor = &wait.processor;
+    wait.end_ns.is_some() && (processor.before_pid.is_some() || processor.quota.is_some())
 }
 
 /// Whether a wait lasts all of the trace.
@@ -183,7 +193,7 @@ fn longest_wait<'a>(known: &Knowledge, task: &'a Task, span: Span) -> Option<&'a
 }
 
 /// Tasks of the kernel's own, which make no calls that somebody waits for.
-fn is_kernel_task(task: &Task) -> bool {
+pub(super) fn is_kernel_task(task: &Task) -> bool {
     const NAMES: [&[u8]; 8] = [
         b"kworker",
         b"jbd2/",
@@ -273,7 +283,9 @@ fn end_of(chain: &[Link]) -> Option<&Link> {
 
 /// Time in a node that nothing explains.
 fn unexplained_ns(node: &Node) -> u64 {
-    if node.cause == Cause::Unknown || node.known_by == Evidence::Absence {
+    // That a sleep has no name and was no other task's is no explanation.
+    let is_nameless = node.cause == Cause::Other && node.children.is_empty();
+    if node.cause == Cause::Unknown || node.known_by == Evidence::Absence || is_nameless {
         return node.ns;
     }
     node.children.iter().map(unexplained_ns).sum::<u64>().min(node.ns)
@@ -368,6 +380,20 @@ fn notes(known: &Knowledge, slow: usize, explained: usize) -> Vec<String> {
     }
     if known.arch.is_none() {
         notes.push("the trace does not say its architecture: calls have numbers only".to_owned());
+    }
+    for (when, of) in [
+        ("began", "hangs"),
+        ("saw a slow call", "hangs at the trigger"),
+        ("ended", "hangs at the end"),
+    ] {
+        let text = known.facts.get(of).map_or("", String::as_str);
+        let last = text.lines().next_back().and_then(|line| line.strip_prefix("left out "));
+        if let Some(count) = last.and_then(|count| count.parse::<u64>().ok()) {
+            notes.push(format!(
+                "when the recording {when}, {count} more tasks slept than there was room for: of each wait \
+                 those are told that had lasted longest"
+            ));
+        }
     }
     if slow > explained {
         notes.push(format!("of {slow} slow calls the {explained} longest were explained"));

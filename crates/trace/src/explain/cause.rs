@@ -229,6 +229,12 @@ impl Cause {
         )
     }
 
+    /// Whether too much is dirty.
+    #[must_use]
+    pub fn is_dirty_limit(self) -> bool {
+        matches!(self, Self::DirtyLimitGlobal | Self::DirtyLimitDevice | Self::DirtyLimitGroup)
+    }
+
     /// Whether it is a lock that a task holds: who woke had it.
     #[must_use]
     pub fn is_lock(self) -> bool {

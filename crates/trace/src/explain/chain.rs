@@ -151,9 +151,10 @@ impl<'a> Walk<'a> {
             layers.retain(|(cause, _)| *cause != Cause::Handle);
             self.refine_commit(pid, span, &mut layers);
         }
+        let mut of_dirty = Evidence::Stack;
         for (cause, _) in &mut layers {
             match *cause {
-                Cause::DirtyLimitGlobal => *cause = self.dirty_limit(pid, span),
+                Cause::DirtyLimitGlobal => (*cause, of_dirty) = self.dirty_limit(pid, span),
                 Cause::TransactionLocked => *cause = self.locked_or_full(pid, wait),
                 _ => {}
             }
@@ -173,7 +174,7 @@ impl<'a> Walk<'a> {
         for (index, (cause, function)) in layers.into_iter().enumerate().rev() {
             let mut one = node(pid, cause, &function, span, String::new());
             one.stack = wait.stack;
-            one.known_by = Evidence::Stack;
+            one.known_by = if cause.is_dirty_limit() { of_dirty } else { Evidence::Stack };
             one.detail = detail(cause, &place, &one.place);
             if index == last {
                 self.follow(&mut one, wait, place.is_io, span);
@@ -216,12 +217,11 @@ impl<'a> Walk<'a> {
             Cause::Freeze => self.frozen(one, wait, span),
             Cause::Stopped => self.continued(one, wait),
             cause if cause.is_io() || cause == Cause::Device => {
-                one.children.extend(self.io(
-                    one.pid,
-                    span,
-                    wait,
-                    self.device_of(one.pid, wait, span),
-                ));
+                let about = self.device_of(one.pid, wait, span);
+                // The log itself may be on a disk of its own.
+                let log = about.filter(|_| cause == Cause::JournalWrite);
+                let log = log.and_then(|device| self.known.log_of(device));
+                one.children.extend(self.io(one.pid, span, wait, log.or(about)));
             }
             Cause::Reclaim | Cause::Timer | Cause::SyncBatch | Cause::Cpu => {}
             Cause::Throttle | Cause::WritebackThrottle => {}

@@ -6,6 +6,7 @@
 //!
 //! Invariant: each answer is that of going through all. Held by `answers_are_those_of_all`.
 
+use super::soft::{FREEZES, THAWS};
 use crate::record::Device;
 use crate::timeline::{Handle, Journal, Request, Timeline, Transaction};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,8 +23,8 @@ pub(super) struct Index {
     written_bytes: HashMap<Device, u64>,
     /// Handles of a transaction: task, and place among its handles.
     handles: HashMap<(Device, u32), Vec<(i32, usize)>>,
-    /// When file systems were frozen, by whom, in this order.
-    freezers: Vec<(u64, i32)>,
+    /// When file systems were frozen or thawed, by whom, and whether it was the former, in this order.
+    freezers: Vec<(u64, i32, bool)>,
     /// When requests of any disk were done, in this order.
     ended_ns: Vec<u64>,
     /// Spans in all.
@@ -124,7 +125,7 @@ fn reached(times: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 impl Index {
-    pub(super) fn of(line: &Timeline) -> Self {
+    pub(super) fn of(line: &Timeline, arch: Option<&str>) -> Self {
         let mut index = Self::default();
         for (device, journal) in &line.journals {
             index.journals.insert(*device, OfJournal::of(journal));
@@ -143,8 +144,14 @@ impl Index {
             index.spans += disk.requests.len() as u64;
         }
         for (pid, task) in &line.tasks {
-            let freezes = task.calls.iter().filter(|call| call.args[1] == super::soft::FREEZES);
-            index.freezers.extend(freezes.map(|call| (call.begin_ns, *pid)));
+            let freezes = task.calls.iter().filter(|call| {
+                [FREEZES, THAWS].contains(&call.args[1])
+                    && call.ret >= 0
+                    && crate::calls::name(arch, call.number) == Some("ioctl")
+            });
+            index
+                .freezers
+                .extend(freezes.map(|call| (call.begin_ns, *pid, call.args[1] == FREEZES)));
             for (place, handle) in task.handles.iter().enumerate() {
                 let of_one = index.handles.entry((handle.device, handle.tid)).or_default();
                 of_one.push((*pid, place));
@@ -165,10 +172,14 @@ impl Index {
         last.is_some_and(|at_ns| at_ns + 2_000_000 >= time_ns)
     }
 
-    /// Who asked last before a time for a file system to be frozen, and when.
+    /// Who had a file system frozen before a time, and when; None if more than one was or it was thawed since:
+    /// such a call names its file only, and not the file system.
     pub(super) fn freezer(&self, time_ns: u64) -> Option<(u64, i32)> {
-        let after = self.freezers.partition_point(|(at_ns, _)| *at_ns <= time_ns);
-        self.freezers.get(after.checked_sub(1)?).copied()
+        let after = self.freezers.partition_point(|(at_ns, ..)| *at_ns <= time_ns);
+        let before = self.freezers.get(..after)?;
+        let (at_ns, pid, _) = before.last().filter(|(.., freezes)| *freezes)?;
+        let count = before.iter().filter(|(.., freezes)| *freezes).count();
+        (count == 1).then_some((*at_ns, *pid))
     }
 
     /// How many spans the trace has.
@@ -288,7 +299,7 @@ mod tests {
             }
             line.journals.insert(device, journal.clone());
             line.journals.insert(Device(2), journal.clone());
-            let index = Index::of(&line);
+            let index = Index::of(&line, None);
             prop_assert_eq!(index.journal_of_thread(7), Some(device));
             let tid = |one: Option<&Transaction>| one.map(|one| one.tid);
             for at in 0..42 {

@@ -1,6 +1,7 @@
 //! What a disk did while it was waited for.
 
 use super::chain::{Span, Walk, node};
+use super::group_limits::{Fits, Way};
 use super::{Cause, Evidence, Node};
 use crate::record::Device;
 use crate::timeline::{Request, Wait};
@@ -34,6 +35,8 @@ struct Work {
     writes: u64,
     /// How far from the end of the wait a request ended, if one ended then.
     ends_wait_ns: Option<u64>,
+    /// The direction of that request.
+    ended_by: Option<Way>,
     /// Whether a request of the waiter's was there at the end of the time.
     holds_own: bool,
 }
@@ -53,7 +56,20 @@ impl Walk<'_> {
         about: Option<Device>,
     ) -> Option<Node> {
         let (device, work) = self.disk(pid, span, wait, about)?;
-        Some(self.judged(pid, device, &work, span))
+        let way = self.way_of(pid, wait, span).or(work.ended_by);
+        Some(self.judged(pid, device, &work, way, span))
+    }
+
+    /// The disk that writers are held back for.
+    pub(super) fn writes(
+        &mut self,
+        pid: i32,
+        span: Span,
+        wait: &Wait,
+        about: Option<Device>,
+    ) -> Option<Node> {
+        let (device, work) = self.disk(pid, span, wait, about)?;
+        Some(self.judged(pid, device, &work, Some(Way::Write), span))
     }
 
     /// The same, only if a disk ended a request just when the wait ended.
@@ -66,7 +82,8 @@ impl Walk<'_> {
     ) -> Option<Node> {
         let (device, work) =
             self.disk(pid, span, wait, about).filter(|(_, work)| work.ends_wait_ns.is_some())?;
-        Some(self.judged(pid, device, &work, span))
+        let way = self.way_of(pid, wait, span).or(work.ended_by);
+        Some(self.judged(pid, device, &work, way, span))
     }
 
     fn disk(
@@ -123,19 +140,27 @@ impl Walk<'_> {
     }
 
     /// The disk, and what stands below it.
-    fn judged(&mut self, pid: i32, device: Device, work: &Work, span: Span) -> Node {
-        let (cause, known_by, evidence) = self.judge(pid, device, work, span);
+    fn judged(
+        &mut self,
+        pid: i32,
+        device: Device,
+        work: &Work,
+        way: Option<Way>,
+        span: Span,
+    ) -> Node {
+        let (cause, known_by, evidence) = self.judge(pid, device, work, way, span);
         let mut one = node(pid, cause, &self.known.device_name(device), span, evidence);
         one.known_by = known_by;
         if matches!(cause, Cause::Device | Cause::DeviceQueue) {
-            one.children = self.below(pid, device, span);
+            one.children = self.below(pid, device, way, span);
         }
         one
     }
 
     /// What a disk that is made of another, or of a file, waited for in this time.
-    fn below(&mut self, pid: i32, device: Device, span: Span) -> Vec<Node> {
+    fn below(&mut self, pid: i32, device: Device, way: Option<Way>, span: Span) -> Vec<Node> {
         let below = self.known.stands.below(device).to_vec();
+        let mut busiest: Option<(u64, Device, Node)> = None;
         for lower in below {
             self.looked(1);
             let Some(lower) = self.disk_of(lower).filter(|lower| *lower != device) else {
@@ -143,16 +168,21 @@ impl Walk<'_> {
             };
             let Some(disk) = self.known.line.disks.get(&lower) else { continue };
             let work = self.work((pid, lower), &disk.requests, span, span.end_ns);
-            let (cause, known_by, evidence) = self.judge(pid, lower, &work, span);
-            if cause != Cause::Unknown && work.requests > 0 {
+            let (cause, known_by, evidence) = self.judge(pid, lower, &work, way, span);
+            // Of several disks that it is made of the one that had most to do.
+            let is_busier = busiest.as_ref().is_none_or(|(busy_ns, ..)| work.busy_ns > *busy_ns);
+            if known_by != Evidence::Absence && work.requests > 0 && is_busier {
                 let mut one = node(pid, cause, &self.known.device_name(lower), span, evidence);
                 one.known_by = known_by;
-                if cause != Cause::Throttle && self.enter(pid) {
-                    one.children = self.below(pid, lower, span);
-                    self.leave();
-                }
-                return vec![one];
+                busiest = Some((work.busy_ns, lower, one));
             }
+        }
+        if let Some((_, lower, mut one)) = busiest {
+            if one.cause != Cause::Throttle && self.enter(pid) {
+                one.children = self.below(pid, lower, way, span);
+                self.leave();
+            }
+            return vec![one];
         }
         if !self.known.stands.is_loop(device) {
             return Vec::new();
@@ -187,6 +217,7 @@ impl Walk<'_> {
         pid: i32,
         device: Device,
         work: &Work,
+        way: Option<Way>,
         span: Span,
     ) -> (Cause, Evidence, String) {
         let name = self.known.device_name(device);
@@ -216,12 +247,23 @@ impl Walk<'_> {
         };
         if share < IDLE_SHARE {
             // That it was idle says that what was waited for was elsewhere, and not where.
-            return match self.known.stands.limit(device) {
-                Some(limit) => (
+            let bytes = work.bytes.checked_div(work.requests).filter(|bytes| *bytes > 0);
+            return match self.group_limit(pid, device, way, span, bytes) {
+                Some(Fits { limit, is_sure: true }) => (
                     Cause::Throttle,
                     Evidence::AbsenceAndSetting,
                     format!(
-                        "{evidence}; what was waited for had not been given to the disk, and {limit}"
+                        "{evidence}; what was waited for had not been given to the disk, and {}",
+                        limit.told()
+                    ),
+                ),
+                Some(Fits { limit, is_sure: false }) => (
+                    Cause::Throttle,
+                    Evidence::Absence,
+                    format!(
+                        "{evidence}; {}, which may hold back what was waited for: whether that is of this \
+                         group and direction was not recorded",
+                        limit.told()
                     ),
                 ),
                 None => (
@@ -229,7 +271,7 @@ impl Walk<'_> {
                     Evidence::Absence,
                     format!(
                         "{evidence}; where what was waited for was in the rest of the time was not \
-                         recorded, and no control group has a limit for this disk"
+                         recorded, and no control group that it is of has a limit for this disk"
                     ),
                 ),
             };
@@ -285,8 +327,10 @@ impl Walk<'_> {
                 let ends_wait = done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
                 if ends_wait {
                     let apart_ns = done_ns.abs_diff(woken_ns);
-                    let nearest = work.ends_wait_ns.unwrap_or(u64::MAX);
-                    work.ends_wait_ns = Some(nearest.min(apart_ns));
+                    if work.ends_wait_ns.is_none_or(|nearest_ns| apart_ns < nearest_ns) {
+                        let way = if one.is_write() { Way::Write } else { Way::Read };
+                        (work.ends_wait_ns, work.ended_by) = (Some(apart_ns), Some(way));
+                    }
                 }
             }
             work.holds_own |= one.pid == pid && done_ns > span.end_ns;

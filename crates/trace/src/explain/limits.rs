@@ -1,7 +1,7 @@
 //! Limits: of dirty data, and what the journal's numbers show.
 
 use super::chain::{Span, Walk, merge};
-use super::{Cause, Node};
+use super::{Cause, Evidence, Node};
 use crate::record::Device;
 use crate::timeline::{Throttle, WaitKind};
 use baro_show::duration;
@@ -26,8 +26,25 @@ impl Walk<'_> {
     /// Which limit it is. The event has only numbers of the whole machine: below half way between
     /// the limits of background and of writers nobody is throttled for the machine's sake, so it is
     /// the device's or the group's (mm/page-writeback.c, `dirty_freerun_ceiling`).
-    pub(super) fn dirty_limit(&self, pid: i32, span: Span) -> Cause {
-        let Some(one) = self.throttle(pid, span) else { return Cause::DirtyLimitGlobal };
+    ///
+    /// Without an event it is concluded, and so is a group's limit: that is one only if its group has a limit
+    /// of memory.
+    pub(super) fn dirty_limit(&self, pid: i32, span: Span) -> (Cause, Evidence) {
+        let Some(one) = self.throttle(pid, span) else {
+            return (Cause::DirtyLimitGlobal, Evidence::Absence);
+        };
+        let cause = self.limit_of_event(one);
+        let known_by = match cause {
+            Cause::DirtyLimitGroup if self.known.has_memory_limit(pid) => {
+                Evidence::AbsenceAndSetting
+            }
+            Cause::DirtyLimitGroup => Evidence::Absence,
+            _ => Evidence::Stack,
+        };
+        (cause, known_by)
+    }
+
+    fn limit_of_event(&self, one: &Throttle) -> Cause {
         let free_run = (2 * one.setpoint).saturating_sub(one.limit);
         if one.dirty >= free_run {
             return Cause::DirtyLimitGlobal;
@@ -116,9 +133,9 @@ impl Walk<'_> {
         };
         let of_flushers: u64 = nodes.iter().map(|node| node.ns).max().unwrap_or(0);
         if of_flushers < span.ns() / 2
-            && let Some(mut disk) = self.io(pid, span, &whole, about)
+            && let Some(mut disk) = self.writes(pid, span, &whole, about)
             // Writers are held to a rate: that the disk was idle meanwhile leaves nothing unexplained.
-            && disk.cause != Cause::Unknown
+            && disk.known_by != Evidence::Absence
         {
             disk.ns = span.ns().saturating_sub(of_flushers);
             // That writers are held back is a limit of dirty data, whoever has the disk.

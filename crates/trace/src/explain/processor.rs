@@ -22,7 +22,11 @@ impl Walk<'_> {
         // Who had it just before is who had it last; a preempted task knows also who took it.
         let taker = wait.next_pid.filter(|taker| *taker > 0 && wait.kind == WaitKind::Runnable);
         let last = wait.processor.before_pid.filter(|last| *last > 0 && *last != pid);
-        one.evidence = match (taker.filter(|taker| *taker != pid), last) {
+        let taker = taker.filter(|taker| *taker != pid);
+        if taker.or(last).is_none() {
+            one.known_by = Evidence::Absence;
+        }
+        one.evidence = match (taker, last) {
             (Some(taker), Some(last)) if taker != last => format!(
                 "{} took the processor, {} had it last",
                 self.known.who(taker),
@@ -31,11 +35,13 @@ impl Walk<'_> {
             (Some(taker), _) => format!("{} had the processor", self.known.who(taker)),
             (None, Some(last)) => format!("{} had the processor before it", self.known.who(last)),
             (None, None) if wait.processor.before_pid == Some(0) => {
-                "it was awake and no other task had that processor: a limit of its group, or the \
-                 machine itself did not run"
+                "it was awake and no other task had that processor: why it did not run was not \
+                 recorded; a limit of its group may be it, or the machine itself did not run"
                     .to_owned()
             }
-            (None, None) => "it was awake, but not on a processor".to_owned(),
+            (None, None) => {
+                "it was awake, but not on a processor: who had that was not recorded".to_owned()
+            }
         };
         one
     }

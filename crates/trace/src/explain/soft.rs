@@ -14,12 +14,13 @@ use crate::timeline::{Context, Wait, Waker};
 
 /// Numbers of `ioctl` that freeze and thaw (include/uapi/linux/fs.h).
 pub(super) const FREEZES: u64 = 0xc004_5877;
+pub(super) const THAWS: u64 = 0xc004_5878;
 
 /// Calls that wait for what was given to the kernel before.
-pub(super) const ASYNCHRONOUS: &[&str] =
+pub(crate) const ASYNCHRONOUS: &[&str] =
     &["io_uring_enter", "io_getevents", "io_pgetevents", "io_pgetevents_time64"];
 /// Calls that wait for a lock of a file.
-pub(super) const FILE_LOCKS: &[&str] = &["flock", "fcntl", "fcntl64"];
+pub(crate) const FILE_LOCKS: &[&str] = &["flock", "fcntl", "fcntl64"];
 /// Calls that wait for another to give up his lease of a file.
 pub(super) const LEASED: &[&str] = &["open", "openat", "openat2", "creat", "truncate"];
 /// Calls by which a lease is given up. Who waits for the other end of a pipe is woken by its open.
@@ -110,7 +111,7 @@ impl Walk<'_> {
                 add(&mut one.evidence, &format!("{had} {}{call}", self.known.who(by.pid)));
                 one.children = self.of_another(by.pid, span);
             }
-            Some(_) => add(&mut one.evidence, "ended by an interrupt: a timer or a network"),
+            Some(_) => add(&mut one.evidence, "ended by an interrupt: of what was not recorded"),
             None if wait.end_ns.is_none() => add(&mut one.evidence, "it has not ended"),
             None => add(&mut one.evidence, "who ended it was not recorded"),
         }
@@ -143,12 +144,18 @@ impl Walk<'_> {
         }
     }
 
-    /// A frozen file system: who froze it, who thawed it. What the latter did in the meantime explains
-    /// nothing.
+    /// A frozen file system: who froze it, if it can be no other, and who thawed it. What the latter did in
+    /// the meantime explains nothing.
     pub(super) fn frozen(&self, one: &mut Node, wait: &Wait, span: Span) {
-        if let Some((at_ns, pid)) = self.known.index.freezer(span.begin_ns) {
-            let before = baro_show::duration(span.begin_ns.saturating_sub(at_ns));
-            add(&mut one.evidence, &format!("frozen by {} {before} before", self.known.who(pid)));
+        match self.known.index.freezer(span.begin_ns) {
+            Some((at_ns, pid)) => {
+                let before = baro_show::duration(span.begin_ns.saturating_sub(at_ns));
+                add(
+                    &mut one.evidence,
+                    &format!("frozen by {} {before} before", self.known.who(pid)),
+                );
+            }
+            None => add(&mut one.evidence, "who froze it is not known"),
         }
         match wait.waker {
             Some(by) if by.context == Context::Task && by.pid > 0 => {

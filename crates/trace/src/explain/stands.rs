@@ -1,5 +1,5 @@
 //! What a disk stands on, as the traced machine said: the disk of a partition, the disk or file of a loop
-//! device, the disks of a composed one, and the limits that control groups have for it.
+//! device, and the disks of a composed one.
 //!
 //! Devices are told by number. In a trace that does not say which disk a partition is of, the name says it,
 //! by the kernel's own rule: a number behind the disk's name, with a `p` between if that ends with a digit.
@@ -20,8 +20,6 @@ pub(super) struct Stands {
     below: BTreeMap<Device, Vec<Device>>,
     /// Loop devices.
     loops: Vec<Device>,
-    /// Limits of I/O, of each disk the first: file and line.
-    limits: BTreeMap<Device, (String, String)>,
 }
 
 impl Stands {
@@ -58,7 +56,6 @@ impl Stands {
             let Some((name, of)) =
                 path.strip_prefix("/sys/block/").and_then(|rest| rest.split_once('/'))
             else {
-                limits_of(path, text, &mut stands.limits);
                 continue;
             };
             let Some(device) = by_name.get(name) else { continue };
@@ -93,16 +90,6 @@ impl Stands {
     pub(super) fn is_loop(&self, device: Device) -> bool {
         self.loops.contains(&device)
     }
-
-    /// The limit that a control group has for a disk, in a sentence.
-    pub(super) fn limit(&self, device: Device) -> Option<String> {
-        self.limit_rule(device).map(|(file, rule)| format!("{file} has \"{rule}\""))
-    }
-
-    /// The file and the line of it.
-    pub(super) fn limit_rule(&self, device: Device) -> Option<(&str, &str)> {
-        self.limits.get(&device).map(|(file, rule)| (file.as_str(), rule.as_str()))
-    }
 }
 
 /// The fact that has the numbers of each partition and of its disk.
@@ -133,29 +120,6 @@ fn fs_of(file: &str, mounts: &BTreeMap<String, Mount>) -> Option<Device> {
     let all: Vec<(&String, &Mount)> = mounts.iter().collect();
     let (device, _) = all.iter().filter(holds).max_by_key(|(_, mount)| mount.path.len())?;
     device_of(device)
-}
-
-/// Limits in a file of a control group: `8:0 1048576` a line (v1), `8:0 rbps=max wbps=1048576 ..` (v2).
-fn limits_of(path: &str, text: &str, limits: &mut BTreeMap<Device, (String, String)>) {
-    let path = path.strip_suffix(AT_END).unwrap_or(path);
-    let is_v1 = path.contains("blkio.throttle.") && path.ends_with("_device");
-    if !is_v1 && !path.ends_with("/io.max") {
-        return;
-    }
-    for line in text.lines() {
-        let Some((device, rest)) = line.split_once(' ') else { continue };
-        let Some(device) = device_of(device) else { continue };
-        let limited: Vec<&str> = rest
-            .split_whitespace()
-            .filter(|word| {
-                !word.ends_with("=max") && word.bytes().any(|byte| byte.is_ascii_digit())
-            })
-            .collect();
-        if !limited.is_empty() {
-            let rule = format!("{device} {}", limited.join(" "));
-            limits.entry(device).or_insert((path.to_owned(), rule));
-        }
-    }
 }
 
 /// What facts that are read again when a recording ends have behind their path.
@@ -242,24 +206,5 @@ mod tests {
         assert_eq!(stands.below(of["loop4"]), [of["vda"]]);
         assert_eq!(stands.below(of["dm-0"]), [of["loop2"], of["loop3"]]);
         assert!(stands.is_loop(of["loop3"]) && !stands.is_loop(of["dm-0"]));
-    }
-
-    #[test]
-    fn limits_are_those_that_limit() {
-        let facts = [
-            (
-                "/sys/fs/cgroup/a/io.max",
-                "7:0 rbps=max wbps=1048576 riops=max wiops=max\n7:1 rbps=max",
-            ),
-            ("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device at the end", "7:2 4096"),
-            ("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", ""),
-        ];
-        let (stands, of) = stands(&["a", "b", "c"], &facts);
-        assert_eq!(
-            stands.limit(of["a"]),
-            Some("/sys/fs/cgroup/a/io.max has \"7:0 wbps=1048576\"".to_owned())
-        );
-        assert_eq!(stands.limit(of["b"]), None);
-        assert!(stands.limit(of["c"]).is_some_and(|told| told.contains("7:2 4096")));
     }
 }

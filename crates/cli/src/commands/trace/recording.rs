@@ -32,6 +32,8 @@ const AFTER_NS: u64 = 1_000_000_000;
 const LOOK_EVERY_NS: u64 = 20_000_000;
 /// So often one after the other a task must be found awake to be taken for one that waits no more.
 const LOOKS_AWAKE: u32 = 4;
+/// A ring that is told to end is written for a call that has waited for this part of what makes it slow.
+const PART_OF_OVER: u64 = 5;
 /// What a service manager ends a service with.
 const SIGTERM: i32 = 15;
 
@@ -314,14 +316,19 @@ pub(super) fn watch(
         }
         match termination::requested() {
             // A ring is ended by its service manager at each shutdown: that is no reason to write, unless
-            // what it waited for hangs.
+            // something was slow while it was quiet, or hangs: perhaps it is what the shutdown is for.
             Some(SIGTERM)
                 if recording.ring.is_some()
                     && slow_ns.is_none()
                     && recording.until_ends.is_none()
                     && target.is_none() =>
             {
-                return Ok(End::Nothing);
+                let over_ns = recording.ring.as_ref().map_or(u64::MAX, |ring| ring.over_ns);
+                let hangs = || session.waiting_over(over_ns / PART_OF_OVER);
+                let Some(seen) = noted.or_else(hangs) else { return Ok(End::Nothing) };
+                session.note_trigger()?;
+                tell_of(&seen);
+                return whole(None, None);
             }
             // With a command its end is the recording's.
             Some(_) if target.is_none() => return whole(None, None),

@@ -5,7 +5,7 @@
 use super::recording::Recording;
 use crate::size;
 use baro_sys::{files, task};
-use baro_trace::collect::Shortfall;
+use baro_trace::collect::{Shortfall, sleeps_for_storage};
 use baro_trace::watch::Seen;
 use std::path::Path;
 
@@ -41,7 +41,8 @@ pub(super) fn who(pid: i32) -> String {
     name.map_or_else(|_| format!("pid {pid}"), |name| format!("{} (pid {pid})", name.trim_end()))
 }
 
-/// Whether a task sleeps so that no signal wakes it.
+/// Whether a task sleeps so that no signal wakes it, or for storage.
 pub(super) fn is_asleep(pid: i32) -> bool {
     u32::try_from(pid).is_ok_and(|pid| task::at_io(pid) == task::AtIo::Waits)
+        || sleeps_for_storage(pid)
 }

@@ -2,12 +2,14 @@
 //!
 //! A limit shortens a wait only if it is smaller than what was written meanwhile.
 //!
-//! Invariant: a limit of one device is so small that it halves the wait, or is not advised. Held by
-//! `a_limit_is_advised_only_where_it_halves_the_wait`.
+//! Invariant: a limit of one device is so small that it halves the wait, or is not advised; and none is advised
+//! that is larger than the one of now. Held by `a_limit_is_advised_only_where_it_halves_the_wait`,
+//! `advice_raises_no_limit_of_dirty_data`.
 
 use super::{Advice, Write, advice, bdi, mounted, number, within, written};
-use crate::explain::{Knowledge, SlowCall};
+use crate::explain::{Cause, Knowledge, SlowCall};
 use crate::record::Device;
+use crate::timeline::Throttle;
 
 /// Dirty data that is allowed of a slow device: what it writes in about two seconds, if not known 32
 /// MiB.
@@ -20,25 +22,43 @@ const DIRTY_BYTES_OF_MACHINE: u64 = 256 << 20;
 /// write-back in the background (`f2fs_write_node_pages`), and these count as dirty. Measured: docs/tune.md.
 pub(super) const F2FS_DIRTY_BYTES_MIN: u64 = 32 << 20;
 
-pub(super) fn limit_of_machine(known: &Knowledge) -> Option<Advice> {
-    let is_so = number(known, "/proc/sys/vm/dirty_bytes")
-        .is_some_and(|bytes| bytes != 0 && bytes <= DIRTY_BYTES_OF_MACHINE);
-    let write =
-        |name: &str, bytes: u64| Write::new(format!("/proc/sys/vm/{name}"), bytes.to_string());
-    (!is_so).then(|| Advice {
-        writes: vec![
-            write("dirty_background_bytes", DIRTY_BYTES_OF_MACHINE / 4),
-            write("dirty_bytes", DIRTY_BYTES_OF_MACHINE),
-        ],
+/// Only of a limit that is larger: an event says what it was.
+pub(super) fn limit_of_machine(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
+    let (limit_bytes, background_bytes) = limits_of_now(known, call)?;
+    if limit_bytes <= DIRTY_BYTES_OF_MACHINE {
+        return None;
+    }
+    let mut writes = Vec::new();
+    let mut command = "sysctl -w".to_owned();
+    let limits = [
+        ("dirty_background_bytes", DIRTY_BYTES_OF_MACHINE / 4, background_bytes),
+        ("dirty_bytes", DIRTY_BYTES_OF_MACHINE, limit_bytes),
+    ];
+    for (name, bytes, _) in limits.iter().filter(|(_, bytes, now)| bytes < now) {
+        command.push_str(&format!(" vm.{name}={bytes}"));
+        writes.push(Write::new(format!("/proc/sys/vm/{name}"), bytes.to_string()));
+    }
+    Some(Advice {
+        writes,
         ..advice(
-            format!(
-                "sysctl -w vm.dirty_background_bytes={} vm.dirty_bytes={DIRTY_BYTES_OF_MACHINE}",
-                DIRTY_BYTES_OF_MACHINE / 4
-            ),
+            command,
             "write-back begins early and no more than 256 MB has to be written before a writer goes on",
             "less is gathered in memory: files that live shortly are written too; for all disks alike",
         )
     })
+}
+
+/// The machine's limit of dirty data, and the one from which on it is written in the background, as the last
+/// event within the call has them (mm/page-writeback.c: what is steered to lies between them).
+fn limits_of_now(known: &Knowledge, call: &SlowCall) -> Option<(u64, u64)> {
+    let throttles = call.chain.iter().filter(|link| link.cause == Cause::DirtyLimitGlobal);
+    let throttles = throttles.filter_map(|link| known.line.tasks.get(&link.pid));
+    let within = |one: &&Throttle| one.begin_ns < call.end_ns;
+    let throttles = throttles.filter_map(|task| task.throttles.iter().rev().find(within));
+    let last = throttles.max_by_key(|one| one.begin_ns)?;
+    let bytes = |pages: u64| pages.saturating_mul(4096);
+    let background = last.setpoint.saturating_mul(4).saturating_sub(last.limit.saturating_mul(3));
+    Some((bytes(last.limit), bytes(background)))
 }
 
 pub(super) fn no_limit_of_device(known: &Knowledge, device: Option<Device>) -> Option<Advice> {
@@ -90,10 +110,10 @@ fn limit(known: &Knowledge, device: Option<Device>, mut bytes: u64) -> Option<Ad
     if device.is_some_and(|device| is_f2fs(known, device)) {
         bytes = bytes.max(F2FS_DIRTY_BYTES_MIN);
     }
-    // The kernel reads it back a little smaller.
-    let is_so = number(known, &path("strict_limit")) == Some(1)
-        && number(known, &path("max_bytes")).is_some_and(|now| now.abs_diff(bytes) <= bytes / 64);
-    (!is_so).then(|| {
+    // The kernel reads it back a little smaller. One that it has is not made larger, whether it is strict or not.
+    let is_less = number(known, &path("max_bytes"))
+        .is_some_and(|now| now != 0 && now <= bytes.saturating_add(bytes / 64));
+    (!is_less).then(|| {
         written(
             [
                 Write::new(path("strict_limit"), "1"),

@@ -138,7 +138,8 @@ impl Scene {
     }
 
     pub(super) fn known(self) -> Knowledge {
-        let devices = BTreeMap::from([(DEVICE, "sda".to_owned())]);
+        let names = [(0, "sda"), (16, "sdb"), (32, "sdc")];
+        let devices = names.map(|(minor, name)| (Device::new(8, minor), name.to_owned())).into();
         let arch = Some("x86_64".to_owned());
         Knowledge::new(self.line, self.symbols, self.facts, devices, arch, BTreeSet::new())
     }

@@ -36,7 +36,10 @@ fn parse(text: &str) -> Vec<Hang> {
     let mut hangs: Vec<Hang> = Vec::new();
     for line in text.lines() {
         let Some(rest) = line.strip_prefix("task ") else {
-            if let Some(last) = hangs.last_mut().filter(|last| last.functions.len() < 64) {
+            let is_function = !line.starts_with("left out ");
+            if let Some(last) =
+                hangs.last_mut().filter(|last| is_function && last.functions.len() < 64)
+            {
                 last.functions.push(line.to_owned());
             }
             continue;

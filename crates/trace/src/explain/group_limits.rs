@@ -1,0 +1,345 @@
+//! Limits of I/O that control groups have for a disk, and which of them holds what a task waits for.
+//!
+//! A limit explains a wait only if it is of the task's group and for the direction of its I/O. In the first
+//! version of control groups it holds the tasks of its own group alone (block/blk-throttle.c keeps them flat;
+//! measured on 6.18), in the second those of the groups below as well: the recorder lists them so.
+//!
+//! A thread of the kernel does I/O for others: what it waits for may be of any group. That is told only of a
+//! group with a task for whose sake the thread works, else it is said that it may be so.
+//!
+//! Invariant: a group's limit explains no wait of a task outside of it, or of the other direction. Held by
+//! `a_limit_explains_only_waits_of_its_group_and_direction`.
+
+use super::chain::{Span, Walk};
+use super::stands::{AT_END, device_of};
+use super::{Cause, Knowledge};
+use crate::record::Device;
+use crate::timeline::Wait;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Facts with the tasks of groups that have a limit: when the recording began, when a ring saw a slow call,
+/// and when it ended.
+const MEMBERS: [&str; 3] = ["limited groups", "limited groups at the trigger", MEMBERS_AT_END];
+const MEMBERS_AT_END: &str = "limited groups at the end";
+/// What a request has if nobody saw one: to compare requests a second with bytes a second.
+const REQUEST_BYTES: u64 = 64 << 10;
+
+/// The direction of I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Read,
+    Write,
+}
+
+/// A limit that a group has for a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    device: Device,
+    way: Way,
+    per_s: u64,
+    /// Whether it counts requests, and not bytes.
+    counts_requests: bool,
+    group: String,
+    /// Its file, and the line of it.
+    pub(super) file: String,
+    pub(super) rule: String,
+    /// Whether the group had it still when the recording ended, as far as is known.
+    pub(super) lasts: bool,
+}
+
+/// Limits of all groups, and who is in these.
+#[derive(Debug, Default)]
+pub(super) struct GroupLimits {
+    limits: Vec<Limit>,
+    /// Groups with a limit that a task was seen in; no group of one that was seen elsewhere.
+    groups_of: BTreeMap<i32, BTreeSet<String>>,
+    /// Groups with a limit of memory.
+    of_memory: BTreeSet<String>,
+}
+
+/// Whether a task is in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Member {
+    No,
+    /// Nobody saw where it was.
+    Unknown,
+    /// The task that made it is.
+    ByParent,
+    Yes,
+}
+
+impl GroupLimits {
+    pub(super) fn of(facts: &BTreeMap<String, String>) -> Self {
+        let mut all = Self::default();
+        // Broken off, a trace does not say what was set last.
+        let has_end = facts.contains_key("hangs at the end");
+        for (path, text) in facts.iter().filter(|(path, _)| path.starts_with("/sys/fs/cgroup/")) {
+            let (file, is_last) = match path.strip_suffix(AT_END) {
+                Some(file) => (file, true),
+                None => (path.as_str(), !has_end),
+            };
+            if let Some((group, "memory.max" | "memory.high")) = file.rsplit_once('/') {
+                all.of_memory.insert(group.to_owned());
+            }
+            for mut one in limits_of(file, text) {
+                one.lasts = is_last;
+                match all
+                    .limits
+                    .iter_mut()
+                    .find(|same| Limit { lasts: is_last, ..(*same).clone() } == one)
+                {
+                    Some(same) => same.lasts |= is_last,
+                    None => all.limits.push(one),
+                }
+            }
+        }
+        for name in MEMBERS {
+            all.add_members(facts.get(name).map_or("", String::as_str));
+        }
+        all
+    }
+
+    /// `group FOLDER`, `of TASK TASK ..` for each group that has a limit, then `others TASK TASK ..`.
+    fn add_members(&mut self, text: &str) {
+        let mut group = "";
+        for line in text.lines() {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let tasks = rest.split(' ').filter_map(|task| task.parse::<i32>().ok());
+            match word {
+                "group" => group = rest,
+                "of" => tasks.for_each(|task| {
+                    self.groups_of.entry(task).or_default().insert(group.to_owned());
+                }),
+                "others" => tasks.for_each(|task| {
+                    self.groups_of.entry(task).or_default();
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    /// The limits for a disk.
+    pub(super) fn for_disk(&self, device: Device) -> impl Iterator<Item = &Limit> {
+        self.limits.iter().filter(move |one| one.device == device)
+    }
+}
+
+impl Limit {
+    /// In a sentence.
+    pub(super) fn told(&self) -> String {
+        format!("{} has \"{}\"", self.file, self.rule)
+    }
+
+    /// Bytes a second that it lets through, of requests as large as these.
+    fn bytes_per_s(&self, request_bytes: u64) -> u64 {
+        let each = if self.counts_requests { request_bytes } else { 1 };
+        self.per_s.saturating_mul(each)
+    }
+
+    fn is_of_root(&self) -> bool {
+        ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"]
+            .contains(&self.group.as_str())
+    }
+}
+
+/// Limits in a file of a group: `8:0 1048576` a line (v1), `8:0 rbps=max wbps=1048576 ..` (v2).
+fn limits_of(file: &str, text: &str) -> Vec<Limit> {
+    const V1: [(&str, &str); 4] = [
+        ("blkio.throttle.read_bps_device", "rbps"),
+        ("blkio.throttle.write_bps_device", "wbps"),
+        ("blkio.throttle.read_iops_device", "riops"),
+        ("blkio.throttle.write_iops_device", "wiops"),
+    ];
+    let Some((group, name)) = file.rsplit_once('/') else { return Vec::new() };
+    let key_of_file = V1.iter().find(|(one, _)| *one == name).map(|(_, key)| *key);
+    if key_of_file.is_none() && name != "io.max" {
+        return Vec::new();
+    }
+    let mut limits = Vec::new();
+    for line in text.lines() {
+        let Some((device, rest)) = line.split_once(' ') else { continue };
+        let Some(device) = device_of(device) else { continue };
+        let words: Vec<&str> =
+            rest.split_whitespace().filter(|word| !word.ends_with("=max")).collect();
+        let rule = format!("{device} {}", words.join(" "));
+        for word in words {
+            let pair = key_of_file.map(|key| (key, word)).or_else(|| word.split_once('='));
+            let Some((key, per_s)) = pair else { continue };
+            let Some(per_s) = per_s.parse().ok().filter(|per_s| *per_s > 0) else { continue };
+            let (way, counts_requests) = match key {
+                "rbps" => (Way::Read, false),
+                "wbps" => (Way::Write, false),
+                "riops" => (Way::Read, true),
+                "wiops" => (Way::Write, true),
+                _ => continue,
+            };
+            let (group, file, rule) = (group.to_owned(), file.to_owned(), rule.clone());
+            let lasts = false;
+            limits.push(Limit { device, way, per_s, counts_requests, group, file, rule, lasts });
+        }
+    }
+    limits
+}
+
+impl Knowledge {
+    fn is_kernels(&self, pid: i32) -> bool {
+        self.line.tasks.get(&pid).is_some_and(super::calls::is_kernel_task)
+    }
+
+    /// Whether a task was seen in a group that has a limit of memory.
+    pub(super) fn has_memory_limit(&self, pid: i32) -> bool {
+        let GroupLimits { groups_of, of_memory, .. } = &self.group_limits;
+        groups_of.get(&pid).is_some_and(|groups| !groups.is_disjoint(of_memory))
+    }
+
+    fn is_in_group(&self, limit: &Limit, pid: i32) -> Member {
+        let (mut next, mut seen) = (Some(pid), BTreeSet::new());
+        while let Some(task) = next.filter(|task| seen.insert(*task)) {
+            match self.group_limits.groups_of.get(&task) {
+                Some(groups) if groups.contains(&limit.group) && task == pid => return Member::Yes,
+                Some(groups) if groups.contains(&limit.group) => return Member::ByParent,
+                Some(_) if task == pid => return Member::No,
+                // It may have been moved since.
+                Some(_) => return Member::Unknown,
+                None if task == pid && limit.is_of_root() && self.is_kernels(pid) => {
+                    return Member::Yes;
+                }
+                None => {}
+            }
+            next = self.line.tasks.get(&task).and_then(|task| task.parent);
+        }
+        Member::Unknown
+    }
+}
+
+/// A limit that fits, and whether nothing else does.
+pub(super) struct Fits<'a> {
+    pub(super) limit: &'a Limit,
+    pub(super) is_sure: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// The limit that holds what a task waits for, of several the tightest; None: none fits.
+    pub(super) fn group_limit(
+        &self,
+        pid: i32,
+        device: Device,
+        way: Option<Way>,
+        span: Span,
+        request_bytes: Option<u64>,
+    ) -> Option<Fits<'a>> {
+        let known = self.known;
+        let for_whom = self.for_whom(pid, span);
+        let serves_others = known.is_kernels(pid)
+            || self
+                .call_of(pid, span.begin_ns)
+                .is_some_and(|call| matches!(call, "sync" | "syncfs"));
+        let mut best: Option<(Member, &Limit)> = None;
+        let mut is_doubtful = way.is_none();
+        let bytes = request_bytes.unwrap_or(REQUEST_BYTES);
+        for limit in known.group_limits.for_disk(device) {
+            self.looked(1);
+            if way.is_some_and(|way| way != limit.way) {
+                continue;
+            }
+            let member = for_whom.iter().map(|task| known.is_in_group(limit, *task)).max();
+            let member = member.filter(|one| *one != Member::No || !serves_others);
+            let member = member.unwrap_or(Member::Unknown);
+            is_doubtful |= member == Member::Unknown;
+            let rank = |member: Member| member.min(Member::ByParent);
+            let is_better = best.is_none_or(|(of, before)| {
+                rank(member) > rank(of)
+                    || rank(member) == rank(of)
+                        && limit.bytes_per_s(bytes) < before.bytes_per_s(bytes)
+            });
+            if member != Member::No && is_better {
+                best = Some((member, limit));
+            }
+        }
+        let (member, limit) = best?;
+        let is_sure = match member {
+            // Another limit of its group would not make this one untrue.
+            Member::Yes => way.is_some(),
+            Member::ByParent => !is_doubtful,
+            Member::Unknown | Member::No => false,
+        };
+        Some(Fits { limit, is_sure })
+    }
+
+    /// A task, and of a thread of the kernel those for whose sake it works: who waits for it, and who has a
+    /// handle of the transaction that it commits.
+    fn for_whom(&self, pid: i32, span: Span) -> BTreeSet<i32> {
+        let known = self.known;
+        let mut tasks = BTreeSet::from([pid]);
+        if known.is_kernels(pid) {
+            tasks.extend(&self.path);
+            let device = known.index.journal_of_thread(pid);
+            let committing = device.and_then(|device| {
+                Some((device, known.index.committing(&known.line, device, span.begin_ns)?.tid))
+            });
+            if let Some((device, tid)) = committing {
+                let owners = known.index.handles(&known.line, device, tid);
+                tasks.extend(owners.inspect(|_| self.looked(1)).map(|(owner, _)| owner));
+            }
+        }
+        tasks
+    }
+
+    /// The direction of the I/O that a wait is for, as its stack and its call tell.
+    pub(super) fn way_of(&self, pid: i32, wait: &Wait, span: Span) -> Option<Way> {
+        let place = self.known.place(wait.stack)?;
+        match place.layers.last().map(|layer| layer.cause) {
+            Some(Cause::MetadataRead | Cause::DataRead) => Some(Way::Read),
+            Some(
+                Cause::Writeback
+                | Cause::OrderedData
+                | Cause::JournalWrite
+                | Cause::JournalBuffer
+                | Cause::LogSpace
+                | Cause::Flush,
+            ) => Some(Way::Write),
+            Some(Cause::DirectIo) => match self.call_of(pid, span.begin_ns)? {
+                "read" | "pread64" | "readv" | "preadv" | "preadv2" => Some(Way::Read),
+                "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => Some(Way::Write),
+                _ => None,
+            },
+            _ if place.is_commit || place.is_flusher => Some(Way::Write),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_those_that_limit() {
+        let facts = [
+            (
+                "/sys/fs/cgroup/a/io.max",
+                "7:0 rbps=max wbps=1048576 riops=max wiops=20\n7:1 rbps=max",
+            ),
+            ("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device", "7:2 4096\n7:3 9\nx"),
+            ("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device at the end", "7:2 4096"),
+            ("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", ""),
+            ("hangs at the end", "at 5"),
+        ];
+        let facts = facts.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+        let all = GroupLimits::of(&facts);
+        let of = |minor| {
+            let told = all.for_disk(Device::new(7, minor));
+            told.map(|one| (one.told(), one.way, one.per_s, one.lasts)).collect::<Vec<_>>()
+        };
+        let rule = "/sys/fs/cgroup/a/io.max has \"7:0 wbps=1048576 wiops=20\"".to_owned();
+        assert_eq!(
+            of(0),
+            [(rule.clone(), Way::Write, 1_048_576, false), (rule, Way::Write, 20, false)]
+        );
+        assert_eq!(of(1), []);
+        let rule =
+            |rule| format!("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device has \"{rule}\"");
+        assert_eq!(of(2), [(rule("7:2 4096"), Way::Read, 4_096, true)]);
+        assert_eq!(of(3), [(rule("7:3 9"), Way::Read, 9, false)]);
+    }
+}
