@@ -45,8 +45,8 @@ struct Group {
 pub(crate) struct Rows {
     schema: SchemaRef,
     store: String,
-    /// Of which run and series the last rows were.
-    last: Option<(u64, u32)>,
+    /// Of which run, series and type the last rows were.
+    last: Option<(u64, u32, Type)>,
     groups: Vec<Group>,
     times_ns: Vec<i64>,
     /// Bits of numbers, or places in `texts`.
@@ -96,10 +96,11 @@ impl Rows {
         let room = GROUP_ROWS.saturating_sub(self.times_ns.len());
         let times_ns = rows.times_ns.get(from..).unwrap_or(&[]);
         let times_ns = times_ns.get(..times_ns.len().min(room)).unwrap_or(times_ns);
-        if self.last != Some((run, rows.series)) {
+        let of = Some((run, rows.series, rows.kind));
+        if self.last != of {
             let (name, start) = (name()?, self.times_ns.len());
             self.groups.push(Group { name, kind: rows.kind, order, rows: start..start });
-            self.last = Some((run, rows.series));
+            self.last = of;
         }
         match rows.values {
             RunValues::Bits(bits) => {
@@ -127,14 +128,20 @@ impl Rows {
         mut each: impl FnMut(RecordBatch) -> Result<()>,
     ) -> Result<()> {
         let mut groups = std::mem::take(&mut self.groups);
-        groups.sort_by(|a, b| a.name.series.cmp(&b.name.series));
+        // Two ids may have one name: `#7` is what an id without a declaration is called.
+        let first_ns = |group: &Group| self.times_ns.get(group.rows.start).copied();
+        groups.sort_by(|a, b| {
+            a.name.series.cmp(&b.name.series).then_with(|| first_ns(a).cmp(&first_ns(b)))
+        });
         let mut columns = Columns::default();
         for group in &groups {
             let mut rows = group.rows.clone();
-            let time_us =
-                |at: usize| self.times_ns.get(at).map_or(0, |time_ns| time_ns.div_euclid(1000));
-            let (first_us, last_us) = (time_us(rows.start), time_us(rows.end.saturating_sub(1)));
-            told(&group.name.series, rows.len() as u64, first_us, last_us);
+            let times_ns = self.times_ns.get(rows.clone()).unwrap_or(&[]).iter();
+            let bounds = (times_ns.clone().min(), times_ns.max());
+            if let (Some(first_ns), Some(last_ns)) = bounds {
+                let (first_us, last_us) = (first_ns.div_euclid(1000), last_ns.div_euclid(1000));
+                told(&group.name.series, rows.len() as u64, first_us, last_us);
+            }
             while !rows.is_empty() {
                 let end = rows.end.min(rows.start + BATCH_ROWS - columns.rows());
                 columns.append(self, group, rows.start..end);

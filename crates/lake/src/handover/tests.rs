@@ -2,11 +2,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests")]
 
 mod beside;
+mod place;
 mod readers;
 
 use super::*;
 use crate::place::{Local, Output};
-use crate::scene::{Samples, Scene, lake_over, newest};
+use crate::scene::{Samples, Scene, lake_over, local, newest};
 use baro_store::{Interval, RunRetention};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -103,13 +104,13 @@ fn two_stores_share_a_table_and_each_knows_its_own() {
     scene.record("other", 0, 30, &mut Samples::new());
     assert_eq!(scene.hand_over(), 10 * SERIES);
     let other = || Store::open(&scene.folder.join("other")).expect("opened");
-    let place = || Local::open(&scene.table()).expect("opened");
+    let place = || local(&scene.table());
     assert_eq!(lake_over(other(), place()).round().expect("done").samples, 30 * SERIES);
     assert_eq!(lake_over(other(), place()).round().expect("done").samples, 0);
     assert_eq!(scene.hand_over(), 0);
     assert_eq!(scene.told().rows, 40 * SERIES);
     // Another table for a store that is held is refused, and changes nothing.
-    let elsewhere = Local::open(&scene.folder.join("elsewhere")).expect("made");
+    let elsewhere = local(&scene.folder.join("elsewhere"));
     let error = lake_over(scene.open(), elsewhere).round().expect_err("held").to_string();
     assert!(error.contains("--release"), "{error}");
     assert_eq!(scene.hand_over(), 0);
@@ -125,7 +126,7 @@ fn a_table_that_lost_versions_and_a_store_that_is_an_older_copy_are_refused() {
     scene.record("store", 10, 10, &mut samples);
     scene.hand_over();
     let refused = |store: Store| {
-        let place = Local::open(&scene.table()).expect("opened");
+        let place = local(&scene.table());
         lake_over(store, place).round().expect_err("apart").to_string()
     };
     assert!(refused(before.open()).contains("a new table"));
@@ -165,7 +166,7 @@ fn killed() -> Error {
 
 impl Mortal {
     fn over(scene: &Scene, operations: i64, dies: Dies) -> Self {
-        let inner = Rc::new(Local::open(&scene.table()).expect("opened"));
+        let inner = Rc::new(local(&scene.table()));
         let (left, beside) = (Arc::new(AtomicI64::new(operations)), Rc::default());
         Mortal { inner, left, dies, beside }
     }
@@ -181,11 +182,27 @@ impl Mortal {
 }
 
 impl Place for Mortal {
+    fn check(&self) -> Result<()> {
+        self.inner.check()
+    }
+
+    fn size(&self, name: &str) -> Result<Option<u64>> {
+        self.inner.size(name)
+    }
+
+    fn make_log(&self) -> Result<()> {
+        self.step(|place| place.make_log())
+    }
+
+    fn tidy(&self) {
+        self.inner.tidy();
+    }
+
     fn names(&self, folder: &str) -> Result<Vec<String>> {
         self.step(|place| place.names(folder))
     }
 
-    fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+    fn read(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>> {
         self.step(|place| place.read(name, bytes_max))
     }
 
@@ -291,14 +308,14 @@ fn a_commit_of_another_goes_first_and_one_of_the_same_runs_ends_ours() {
     scene.record("store", 10, 10, &mut samples);
     let mortal = || Mortal::over(&scene, i64::MAX, Dies::Before);
     let other = Store::open(&scene.folder.join("other")).expect("opened");
-    let other = lake_over(other, Local::open(&scene.table()).expect("opened"));
+    let other = lake_over(other, local(&scene.table()));
     let place = mortal();
     *place.beside.borrow_mut() = Some(Beside::HandsOver(Box::new(other)));
     assert_eq!(lake_over(scene.open(), place).round().expect("done").version, Some(3));
     scene.record("store", 20, 10, &mut samples);
     let lock = scene.open().lock_handover().expect("asked").expect("free");
     let error = scene.lake().round().expect_err("another hands it over");
-    assert!(matches!(error, Error::Beside), "{error}");
+    assert!(matches!(error, Error::AlreadyRunning), "{error}");
     drop(lock);
     // From another machine that lock is not seen, but the commit is.
     let place = mortal();
@@ -309,7 +326,7 @@ fn a_commit_of_another_goes_first_and_one_of_the_same_runs_ends_ours() {
     assert!(matches!(error, Error::Overtaken { .. }), "{error}");
     assert_eq!(scene.told().rows, 50 * SERIES);
     // What it had written is gone again.
-    let names = Local::open(&scene.table()).expect("opened").names("").expect("listed");
+    let names = local(&scene.table()).names("").expect("listed");
     let files = names.iter().filter(|name| name.ends_with(".parquet")).count();
     assert_eq!(files, scene.told().files.len());
 }

@@ -63,6 +63,9 @@ mod tests {
     }
 
     type Answer = (Option<i32>, Option<bool>);
+    /// What the file system answers, whether it is to be sure, what comes of it, and what was tried last.
+    type Case = (Answer, Answer, bool, Outcome, &'static str);
+    type Outcome = Result<(), ErrorKind>;
 
     impl Answers {
         fn answer(&self, way: &'static str, answer: Answer) -> io::Result<()> {
@@ -96,7 +99,7 @@ mod tests {
     fn a_name_is_taken_by_one_on_any_file_system() {
         let exists = Err(ErrorKind::AlreadyExists);
         let unsupported = Err(ErrorKind::Unsupported);
-        let cases: [(Answer, Answer, bool, std::result::Result<(), ErrorKind>, &str); 9] = [
+        let cases: [Case; 9] = [
             ((None, None), (None, None), true, Ok(()), "link"),
             ((Some(libc::EEXIST), Some(false)), (None, None), true, exists, "link"),
             // Made on the server, and its answer was lost.
