@@ -9,6 +9,8 @@
 //!    has come, and tries the next one.
 //! 6. The commit is read back, and `runs/lake` raised: settling may merge and drop these runs.
 //!
+//! If much waits, 4 to 6 are done for a portion of the runs after the other (`portion`).
+//!
 //! Whoever dies before 5 leaves files that no reader sees. Whoever dies after it leaves a `runs/lake` with an
 //! offer, which only keeps runs as they are for longer: the next hand-over goes by the table's log.
 //!
@@ -17,6 +19,7 @@
 
 mod check;
 mod commit;
+mod portion;
 
 pub(crate) use check::check_new;
 
@@ -28,8 +31,11 @@ use baro_store::{Damage, Handover, Loss, Source, Store, Waiting};
 use baro_sys::{clock, identity};
 use check::check;
 use commit::{Commit, TRIES};
+use portion::{closed_before, portion};
 use std::collections::HashMap;
 
+/// Bytes of runs that one commit has, if as many wait: a hand-over of hours goes on where it was ended.
+const PORTION_BYTES: u64 = 4 << 30;
 /// What the operating system does not read for so long is damage, and may be skipped as such.
 const UNREAD_NS: u64 = 3_600_000_000_000;
 
@@ -44,12 +50,14 @@ pub(crate) struct Done {
     pub(crate) bytes: u64,
     /// The table's version; `None` if there was nothing to hand over.
     pub(crate) version: Option<u64>,
+    /// The last run that the table has got.
+    last_run: Option<u64>,
     /// What could not be read, if that was to be skipped.
     pub(crate) damage: Vec<Damage>,
     /// What the table's owner should know.
     pub(crate) warning: Option<String>,
-    /// What went wrong after the commit, so that the store does not know of it yet. The next hand-over sees
-    /// it in the table.
+    /// What went wrong after a commit: the rest is not handed over, or the store does not know of it yet.
+    /// The next hand-over goes on by what the table says.
     pub(crate) then: Option<Error>,
 }
 
@@ -62,6 +70,7 @@ pub(crate) struct Lake<P: Place> {
     /// Who commits the runs of this store.
     app: String,
     skip_damaged: bool,
+    portion_bytes: u64,
     /// Whether this is not the first hand-over of this process.
     has_begun: bool,
     /// What could not be read, by file and offset, and when that was met first.
@@ -76,7 +85,8 @@ impl<P: Place> Lake<P> {
     pub(crate) fn new(store: Store, place: P, skip_damaged: bool) -> Self {
         let app = format!("barograph/{}", store.identity().store);
         let (log, unread, has_begun) = (Log::default(), HashMap::new(), false);
-        Lake { store, place, log, app, skip_damaged, has_begun, unread }
+        let portion_bytes = PORTION_BYTES;
+        Lake { store, place, log, app, skip_damaged, portion_bytes, has_begun, unread }
     }
 
     /// Hands over what has settled.
@@ -104,44 +114,93 @@ impl<P: Place> Lake<P> {
         }
         let offer = self.store.offer(&handed)?;
         self.check_store()?;
-        let waiting = self.store.waiting(&offer);
-        let Some(last_run) = offer.offered.checked_sub(1) else { return Ok(Done::default()) };
+        let mut done = Done { warning, ..Done::default() };
+        let ended = self.portions(&offer, &mut done);
+        if done.version.is_none() {
+            return ended.map(|()| done);
+        }
+        done.damage.extend(self.lost_names());
+        done.then = ended.err();
+        Ok(done)
+    }
+
+    /// Hands over what was offered, a commit for each portion.
+    fn portions(&mut self, offer: &Handover, done: &mut Done) -> Result<()> {
+        let waiting = self.store.waiting(offer);
+        let mut rest = waiting.as_slice();
+        while !rest.is_empty() {
+            let (runs, after) = rest.split_at(portion(rest, self.portion_bytes).min(rest.len()));
+            let last_run = match after {
+                [] => offer.offered.checked_sub(1),
+                _ => runs.iter().map(|run| run.run).max(),
+            };
+            match self.portion(runs, last_run, offer, done) {
+                Ok(()) => rest = after,
+                Err(Stop { error, at }) => {
+                    // What stands before a run that is not read goes all the same.
+                    let before = runs.get(..closed_before(rest, at)).unwrap_or(&[]);
+                    if let Some(last_run) = before.iter().map(|run| run.run).max() {
+                        let went = self.portion(before, Some(last_run), offer, done);
+                        went.map_err(|stop| stop.error)?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        self.unread.clear();
+        Ok(())
+    }
+
+    /// Hands over these runs, and says that the table has all up to the last.
+    fn portion(
+        &mut self,
+        runs: &[Waiting],
+        last_run: Option<u64>,
+        offer: &Handover,
+        done: &mut Done,
+    ) -> std::result::Result<(), Stop> {
+        let Some(last_run) = last_run else { return Ok(()) };
+        if done.version.is_some() {
+            self.log.catch_up(&self.place, &self.app)?;
+            // The one that was committed before this one is ours.
+            if self.log.last_run != done.last_run {
+                let last_run = self.log.last_run.unwrap_or(0);
+                return Err(Error::Overtaken { last_run }.into());
+            }
+        }
         let mut files = Files::new(&self.place, &self.store);
-        if let Err(error) = self.write(&waiting, &mut files) {
+        if let Err(stop) = self.write(runs, &mut files) {
             files.give_up();
             drop(files);
-            if let Error::Unread { damage } = &error {
+            if let Error::Unread { damage } = &stop.error {
                 let place = (damage.file.clone(), damage.offset);
                 self.unread.entry(place).or_insert_with(clock::monotonic_ns);
             }
-            return Err(error);
+            return Err(stop);
         }
         let bytes =
             added(&self.app, last_run, &files.added, self.store.identity().store, time_ms());
-        let (app, added) = (self.app.as_str(), files.added.as_slice());
-        let mut commit = Commit { place: &self.place, app, added, bytes: &bytes, may_be: false };
+        let (app, names) = (self.app.as_str(), files.added.as_slice());
+        let mut commit =
+            Commit { place: &self.place, app, added: names, bytes: &bytes, may_be: false };
         let committed = commit.put(&mut self.log);
         let may_be = commit.may_be;
-        let version = match committed {
-            Ok(version) => version,
+        match committed {
+            Ok(version) => done.take(runs, files, version, last_run),
             Err(error) => {
                 // A commit that may be there names them.
                 if !may_be {
                     files.give_up();
                 }
-                return Err(error);
+                return Err(error.into());
             }
-        };
-        let mut done = done(&waiting, &mut files, version);
-        done.damage.extend(self.lost_names());
-        done.warning = warning;
-        let handed = Handover { below: offer.offered, ..offer };
-        done.then = self.store.put_handover(Some(&handed)).err().map(Error::from);
-        Ok(done)
+        }
+        let handed = Handover { below: last_run.saturating_add(1), ..*offer };
+        Ok(self.store.put_handover(Some(&handed)).map_err(Error::from)?)
     }
 
     /// Writes what the runs hold.
-    fn write(&self, waiting: &[Waiting], files: &mut Files<'_>) -> Result<()> {
+    fn write(&self, runs: &[Waiting], files: &mut Files<'_>) -> std::result::Result<(), Stop> {
         let may_skip = |damage: &Damage| {
             let is_lasting = || match self.unread.get(&(damage.file.clone(), damage.offset)) {
                 Some(since_ns) => clock::monotonic_ns().saturating_sub(*since_ns) >= UNREAD_NS,
@@ -149,18 +208,19 @@ impl<P: Place> Lake<P> {
             };
             self.skip_damaged && (!is_passing(damage) || is_lasting())
         };
-        for run in waiting {
+        for (at, run) in runs.iter().enumerate() {
             if let Some(damage) = files.run(run, may_skip)? {
                 let damage = Box::new(damage);
-                return Err(match is_passing(&damage) {
+                let error = match is_passing(&damage) {
                     true => Error::Unread { damage },
                     false => Error::Damaged { damage },
-                });
+                };
+                return Err(Stop { error, at });
             }
         }
         files.finish()?;
         // Only who asked for names knows whether they were all to be had.
-        self.check_names()
+        Ok(self.check_names()?)
     }
 
     /// Sees the store anew; which runs there are must be known.
@@ -239,15 +299,28 @@ fn is_passing(damage: &Damage) -> bool {
     matches!(damage.source, Source::Unreadable(_))
 }
 
-fn done(waiting: &[Waiting], files: &mut Files<'_>, version: u64) -> Done {
-    Done {
-        runs: waiting.len() as u64,
-        samples: files.rows_written,
-        files: files.added.len() as u64,
-        bytes: files.added.iter().map(|file| file.bytes).sum(),
-        version: Some(version),
-        damage: std::mem::take(&mut files.damage),
-        ..Done::default()
+/// Why a portion was not handed over.
+#[derive(Debug)]
+struct Stop {
+    error: Error,
+    /// So many of its runs stand before the one that is not read.
+    at: usize,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop { error, at: 0 }
+    }
+}
+
+impl Done {
+    fn take(&mut self, runs: &[Waiting], files: Files<'_>, version: u64, last_run: u64) {
+        self.runs += runs.len() as u64;
+        self.samples += files.rows_written;
+        self.files += files.added.len() as u64;
+        self.bytes += files.added.iter().map(|file| file.bytes).sum::<u64>();
+        self.damage.extend(files.damage);
+        (self.version, self.last_run) = (Some(version), Some(last_run));
     }
 }
 

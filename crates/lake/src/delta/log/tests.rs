@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 /// A table's folder in memory.
 #[derive(Debug, Default)]
-struct Memory(RefCell<BTreeMap<String, Vec<u8>>>);
+struct Memory(RefCell<Files>);
+
+type Files = BTreeMap<String, Vec<u8>>;
 
 impl Place for Memory {
     fn check(&self) -> Result<()> {
@@ -106,7 +108,7 @@ fn a_log_that_was_restored_or_cleaned_up_meanwhile_is_not_gone_on_with() {
     let memory = table(&[&one, &two, &three]);
     let known = read(&memory).expect("read");
     assert_eq!((known.next, known.last_run), (4, Some(3)));
-    let again = |change: &dyn Fn(&mut BTreeMap<String, Vec<u8>>)| {
+    let again = |change: &dyn Fn(&mut Files)| {
         let memory = Memory(RefCell::new(memory.0.borrow().clone()));
         change(&mut memory.0.borrow_mut());
         let mut log = known.clone();

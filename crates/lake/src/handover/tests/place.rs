@@ -245,3 +245,35 @@ fn a_run_that_is_not_read_now_is_never_skipped_and_the_others_are_told_each_roun
         assert_eq!(lake.round().expect("done").samples, 10 * SERIES);
     }
 }
+
+#[test]
+fn runs_before_a_damaged_one_go_and_it_is_told_each_round() {
+    let (scene, mut samples) = (Scene::new("portions"), Samples::new());
+    for from in [0, 10, 20, 30] {
+        scene.record("store", from, 10, &mut samples);
+    }
+    let damage = || {
+        let run = scene.store().join("runs").join("0000000000000002.run");
+        let mut bytes = fs::read(&run).expect("read");
+        bytes[4096 + 40] ^= 1;
+        fs::write(&run, bytes).expect("written");
+    };
+    damage();
+    let mut lake = scene.lake();
+    let done = lake.round().expect("two of them");
+    assert_eq!((done.runs, done.samples, done.version), (2, 20 * SERIES, Some(1)));
+    assert!(matches!(done.then, Some(Error::Damaged { .. })), "{:?}", done.then);
+    for _ in 0..2 {
+        let error = lake.round().expect_err("told");
+        assert!(matches!(error, Error::Damaged { .. }) && error.may_pass(), "{error}");
+    }
+    assert_eq!((scene.told().versions, parquet_files(&scene.table())), (2, 1));
+    // Restored, the others go, each in a commit of its own.
+    damage();
+    let mut lake = scene.lake();
+    lake.portion_bytes = 1;
+    let done = lake.round().expect("done");
+    assert_eq!((done.runs, done.version, done.files), (2, Some(3), 2));
+    assert!(done.then.is_none());
+    assert_eq!((newest(&scene.rows()), scene.rows().len()), (samples.clone(), samples.len()));
+}
