@@ -261,6 +261,3 @@ pub(crate) fn check_apart(table: &Path, store: &Path) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;
