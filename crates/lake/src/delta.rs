@@ -9,8 +9,8 @@ mod log;
 mod schema;
 mod write;
 
-pub(crate) use log::{Log, commit_name};
-pub(crate) use write::{Added, Stats, added, created};
+pub(crate) use log::{COMMIT_BYTES_MAX, Log, commit_name};
+pub(crate) use write::{Added, Stats, added, created, uuid};
 
 /// Highest protocol of a table that is written to.
 const READER_VERSION: u32 = 1;

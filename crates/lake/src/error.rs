@@ -7,9 +7,14 @@ use std::path::PathBuf;
 /// Result of a step of handing over.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
+/// Letters of a text of others that a message has at most.
+const FOREIGN_MAX: usize = 100;
+
 /// Why nothing was handed over. What the table had before it has still.
 #[derive(Debug)]
 pub(crate) enum Error {
+    /// What was met when this store was handed over to this table.
+    At { store: PathBuf, table: PathBuf, error: Box<Error> },
     /// The operating system refuses.
     System(baro_sys::Error),
     /// The store cannot be read.
@@ -22,36 +27,62 @@ pub(crate) enum Error {
     Nested { table: PathBuf, store: PathBuf },
     /// A folder with other things in it.
     NoTable { table: PathBuf, found: String },
+    /// The folder in which the table is to be made is not there.
+    NoParent { table: PathBuf },
+    /// The folder is not the one any more that was opened.
+    Replaced,
+    /// The newest version is not the one any more that was read.
+    Rewritten { file: String },
     /// The table is not one that this program writes to.
     Table { file: String, what: &'static str, expected: String, found: String },
     /// The store and the table do not know the same of each other.
-    Apart { expected: String, found: String, next: &'static str },
+    Disagree { expected: String, found: String, next: &'static str },
+    /// A commit of more bytes than are read.
+    TooLarge { bytes: u64, limit: u64 },
+    /// A file that was written is not there any more, and no commit names it.
+    Gone { file: String, bytes: u64, found: Option<u64> },
     /// Others have put versions into the table, again and again.
     Contended { tries: u32 },
     /// Another process hands the store over now.
-    Beside,
+    AlreadyRunning,
     /// Another process has handed over the same runs meanwhile.
     Overtaken { last_run: u64 },
     /// What was committed is not what is read back.
-    NotBack { file: String },
-    /// A run cannot be read.
+    ReadBackDiffers { file: String },
+    /// A run is damaged.
     Damaged { damage: Box<Damage> },
+    /// The operating system does not read a run, now.
+    Unread { damage: Box<Damage> },
     /// It was told to end.
     Ended,
 }
 
 impl Error {
-    /// Whether trying again later may help.
+    /// Whether trying again later may help, or others may mend it meanwhile.
     pub(crate) fn may_pass(&self) -> bool {
-        matches!(
-            self,
+        match self {
+            Error::At { error, .. } => error.may_pass(),
             Error::System(_)
-                | Error::Store(_)
-                | Error::Parquet(_)
-                | Error::Contended { .. }
-                | Error::Overtaken { .. }
-                | Error::Beside
-        )
+            | Error::Store(_)
+            | Error::Parquet(_)
+            | Error::Rewritten { .. }
+            | Error::Table { .. }
+            | Error::Gone { .. }
+            | Error::Contended { .. }
+            | Error::AlreadyRunning
+            | Error::Overtaken { .. }
+            | Error::Damaged { .. }
+            | Error::Unread { .. } => true,
+            Error::Columns(_)
+            | Error::Nested { .. }
+            | Error::NoTable { .. }
+            | Error::NoParent { .. }
+            | Error::Replaced
+            | Error::Disagree { .. }
+            | Error::TooLarge { .. }
+            | Error::ReadBackDiffers { .. }
+            | Error::Ended => false,
+        }
     }
 }
 
@@ -81,15 +112,30 @@ impl From<arrow_schema::ArrowError> for Error {
     }
 }
 
+/// A text of others, cut: it may have any length.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(FOREIGN_MAX) {
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or("")),
+        None => text.to_owned(),
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::At { store, table, error } => {
+                write!(f, "{} to {}: {error}", store.display(), table.display())
+            }
             Error::System(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
             Error::Parquet(error) => {
                 write!(f, "a file of the table cannot be written: {error}; nothing was handed over")
             }
-            Error::Columns(error) => write!(f, "rows of a run do not fit the table: {error}"),
+            Error::Columns(error) => write!(
+                f,
+                "rows of a run do not fit the table: {error}; nothing was handed over: check the \
+                 store (baro verify STORE)"
+            ),
             Error::Nested { table, store } => write!(
                 f,
                 "{}: expected a folder apart from the store {}, found one inside the other",
@@ -102,18 +148,51 @@ impl fmt::Display for Error {
                  folder",
                 table.display()
             ),
-            Error::Table { file, what, expected, found } => {
-                write!(f, "{file}: {what}: expected {expected}, found {found}")
-            }
-            Error::Apart { expected, found, next } => {
+            Error::NoParent { table } => write!(
+                f,
+                "{}: expected the folder above it, found none: is its file system mounted? Only the \
+                 last folder is made",
+                table.display()
+            ),
+            Error::Replaced => f.write_str(
+                "expected the folder that was opened, found another or none at its path: it was moved, \
+                 replaced or unmounted. Nothing was handed over: look what is there, then start again",
+            ),
+            Error::Rewritten { file } => write!(
+                f,
+                "{file}: expected the newest version as it was read, found another or none: the table \
+                 was restored or rewritten. Nothing was handed over; the next try reads its log from \
+                 the begin"
+            ),
+            Error::Table { file, what, expected, found } => write!(
+                f,
+                "{file}: {what}: expected {}, found {}; nothing was handed over: restore the table, or \
+                 give a new one",
+                cut(expected),
+                cut(found)
+            ),
+            Error::Disagree { expected, found, next } => {
                 write!(f, "expected {expected}, found {found}; {next}")
+            }
+            Error::TooLarge { bytes, limit } => write!(
+                f,
+                "expected a version of the table's log of at most {limit} bytes, found {bytes}: too \
+                 many files at once. Nothing was handed over"
+            ),
+            Error::Gone { file, bytes, found } => {
+                let found = found.map_or("none".to_owned(), |found| format!("one of {found}"));
+                write!(
+                    f,
+                    "{file}: expected the file of {bytes} bytes that was just written, found {found}: \
+                     does somebody clean up the table, or is a clock wrong? Nothing was handed over"
+                )
             }
             Error::Contended { tries } => write!(
                 f,
                 "expected a free version of the table, found each of {tries} taken by other writers; \
                  nothing was handed over, try again later"
             ),
-            Error::Beside => f.write_str(
+            Error::AlreadyRunning => f.write_str(
                 "expected nobody who hands this store over, found another process that does; only one is \
                  needed for a store",
             ),
@@ -122,7 +201,7 @@ impl fmt::Display for Error {
                 "another process has handed over the same runs meanwhile, up to run {last_run}; only \
                  one is needed for a store"
             ),
-            Error::NotBack { file } => write!(
+            Error::ReadBackDiffers { file } => write!(
                 f,
                 "{file}: expected what was just committed, found something else; the store counts \
                  nothing as handed over: look at the device of the table"
@@ -132,7 +211,25 @@ impl fmt::Display for Error {
                 "{damage}; nothing was handed over: look at it with baro verify, or hand over what \
                  can be read with --skip-damaged"
             ),
+            Error::Unread { damage } => write!(
+                f,
+                "{damage}; nothing was handed over: this may pass, so try again. With --every and \
+                 --skip-damaged it is left out if it lasts for an hour"
+            ),
             Error::Ended => f.write_str("ended before it was done; nothing was handed over"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_others_is_cut() {
+        let (file, expected) = ("0.json".to_owned(), "parquet".to_owned());
+        let found = "\u{e9}".repeat(1 << 20);
+        let said = Error::Table { file, what: "format", expected, found }.to_string();
+        assert!(said.len() < 400 && said.contains("..."), "{said}");
     }
 }

@@ -9,21 +9,35 @@
 //!    has come, and tries the next one.
 //! 6. The commit is read back, and `runs/lake` raised: settling may merge and drop these runs.
 //!
+//! If much waits, 4 to 6 are done for a portion of the runs after the other (`portion`).
+//!
 //! Whoever dies before 5 leaves files that no reader sees. Whoever dies after it leaves a `runs/lake` with an
 //! offer, which only keeps runs as they are for longer: the next hand-over goes by the table's log.
 //!
 //! Invariant: the table has each sample of the runs up to its `txn` exactly once. Held by
 //! `a_kill_at_every_step_loses_and_doubles_nothing`.
 
+mod check;
+mod commit;
+mod portion;
+
+pub(crate) use check::check_new;
+
 use crate::delta::{Log, added, commit_name, created};
 use crate::error::{Error, Result};
 use crate::parquet_file::Files;
 use crate::place::{LOG, Place};
-use baro_store::{Damage, Handover, Loss, Store, Waiting};
+use baro_store::{Damage, Handover, Loss, Source, Store, Waiting};
 use baro_sys::{clock, identity};
+use check::check;
+use commit::{Commit, TRIES};
+use portion::{closed_before, portion};
+use std::collections::HashMap;
 
-/// Versions of others that are given way to in one hand-over.
-const TRIES: u32 = 64;
+/// Bytes of runs that one commit has, if as many wait: a hand-over of hours goes on where it was ended.
+const PORTION_BYTES: u64 = 4 << 30;
+/// What the operating system does not read for so long is damage, and may be skipped as such.
+const UNREAD_NS: u64 = 3_600_000_000_000;
 
 /// What a hand-over has done.
 #[derive(Debug, Default)]
@@ -36,8 +50,15 @@ pub(crate) struct Done {
     pub(crate) bytes: u64,
     /// The table's version; `None` if there was nothing to hand over.
     pub(crate) version: Option<u64>,
+    /// The last run that the table has got.
+    last_run: Option<u64>,
     /// What could not be read, if that was to be skipped.
     pub(crate) damage: Vec<Damage>,
+    /// What the table's owner should know.
+    pub(crate) warning: Option<String>,
+    /// What went wrong after a commit: the rest is not handed over, or the store does not know of it yet.
+    /// The next hand-over goes on by what the table says.
+    pub(crate) then: Option<Error>,
 }
 
 /// A store and a table.
@@ -49,6 +70,11 @@ pub(crate) struct Lake<P: Place> {
     /// Who commits the runs of this store.
     app: String,
     skip_damaged: bool,
+    portion_bytes: u64,
+    /// Whether this is not the first hand-over of this process.
+    has_begun: bool,
+    /// What could not be read, by file and offset, and when that was met first.
+    unread: HashMap<(String, u64), u64>,
 }
 
 fn time_ms() -> i64 {
@@ -58,16 +84,22 @@ fn time_ms() -> i64 {
 impl<P: Place> Lake<P> {
     pub(crate) fn new(store: Store, place: P, skip_damaged: bool) -> Self {
         let app = format!("barograph/{}", store.identity().store);
-        Lake { store, place, log: Log::default(), app, skip_damaged }
+        let (log, unread, has_begun) = (Log::default(), HashMap::new(), false);
+        let portion_bytes = PORTION_BYTES;
+        Lake { store, place, log, app, skip_damaged, portion_bytes, has_begun, unread }
     }
 
     /// Hands over what has settled.
     pub(crate) fn round(&mut self) -> Result<Done> {
         // Who hands over at the same time may take back an offer of ours.
-        let Some(_lock) = self.store.lock_handover()? else { return Err(Error::Beside) };
-        let table = self.open_table()?;
+        let Some(_lock) = self.store.lock_handover()? else { return Err(Error::AlreadyRunning) };
+        self.place.check()?;
+        let known = self.store.handover()?;
+        let table = self.open_table(known)?;
+        let warning = self.warning();
+        self.has_begun = true;
         self.refresh()?;
-        let (below, known) = (self.below(), self.store.handover()?);
+        let below = self.below();
         check(known, table, below, self.store.next_run())?;
         let handed = Handover { table, below, offered: below, holds: true };
         if known != Some(handed) {
@@ -78,49 +110,158 @@ impl<P: Place> Lake<P> {
             if known != Some(handed) {
                 self.store.put_handover(Some(&handed))?;
             }
-            return Ok(Done::default());
+            return Ok(Done { warning, ..Done::default() });
         }
         let offer = self.store.offer(&handed)?;
-        self.check_manifest()?;
-        let waiting = self.store.waiting(&offer);
-        let last_run = offer.offered.saturating_sub(1);
+        self.check_store()?;
+        let mut done = Done { warning, ..Done::default() };
+        let ended = self.portions(&offer, &mut done);
+        if done.version.is_none() {
+            return ended.map(|()| done);
+        }
+        done.damage.extend(self.lost_names());
+        done.then = ended.err();
+        Ok(done)
+    }
+
+    /// Hands over what was offered, a commit for each portion.
+    fn portions(&mut self, offer: &Handover, done: &mut Done) -> Result<()> {
+        let waiting = self.store.waiting(offer);
+        let mut rest = waiting.as_slice();
+        while !rest.is_empty() {
+            let (runs, after) = rest.split_at(portion(rest, self.portion_bytes).min(rest.len()));
+            let last_run = match after {
+                [] => offer.offered.checked_sub(1),
+                _ => runs.iter().map(|run| run.run).max(),
+            };
+            match self.portion(runs, last_run, offer, done) {
+                Ok(()) => rest = after,
+                Err(Stop { error, at }) => {
+                    // What stands before a run that is not read goes all the same.
+                    let before = runs.get(..closed_before(rest, at)).unwrap_or(&[]);
+                    if let Some(last_run) = before.iter().map(|run| run.run).max() {
+                        let went = self.portion(before, Some(last_run), offer, done);
+                        went.map_err(|stop| stop.error)?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        self.unread.clear();
+        Ok(())
+    }
+
+    /// Hands over these runs, and says that the table has all up to the last.
+    fn portion(
+        &mut self,
+        runs: &[Waiting],
+        last_run: Option<u64>,
+        offer: &Handover,
+        done: &mut Done,
+    ) -> std::result::Result<(), Stop> {
+        let Some(last_run) = last_run else { return Ok(()) };
+        if done.version.is_some() {
+            self.log.catch_up(&self.place, &self.app)?;
+            // The one that was committed before this one is ours.
+            if self.log.last_run != done.last_run {
+                let last_run = self.log.last_run.unwrap_or(0);
+                return Err(Error::Overtaken { last_run }.into());
+            }
+        }
         let mut files = Files::new(&self.place, &self.store);
-        let written = waiting.iter().try_for_each(|run| files.run(run, self.skip_damaged));
-        if let Err(error) = written.and_then(|()| files.finish()) {
+        if let Err(stop) = self.write(runs, &mut files) {
             files.give_up();
-            return Err(error);
+            drop(files);
+            if let Error::Unread { damage } = &stop.error {
+                let place = (damage.file.clone(), damage.offset);
+                self.unread.entry(place).or_insert_with(clock::monotonic_ns);
+            }
+            return Err(stop);
         }
         let bytes =
             added(&self.app, last_run, &files.added, self.store.identity().store, time_ms());
-        let mut may_be_there = false;
-        let committed = commit(&self.place, &mut self.log, &self.app, &bytes, &mut may_be_there);
-        let version = match committed {
-            Ok(version) => version,
+        let (app, names) = (self.app.as_str(), files.added.as_slice());
+        let mut commit =
+            Commit { place: &self.place, app, added: names, bytes: &bytes, may_be: false };
+        let committed = commit.put(&mut self.log);
+        let may_be = commit.may_be;
+        match committed {
+            Ok(version) => done.take(runs, files, version, last_run),
             Err(error) => {
                 // A commit that may be there names them.
-                if !may_be_there {
+                if !may_be {
                     files.give_up();
                 }
-                return Err(error);
+                return Err(error.into());
             }
+        }
+        let handed = Handover { below: last_run.saturating_add(1), ..*offer };
+        Ok(self.store.put_handover(Some(&handed)).map_err(Error::from)?)
+    }
+
+    /// Writes what the runs hold.
+    fn write(&self, runs: &[Waiting], files: &mut Files<'_>) -> std::result::Result<(), Stop> {
+        let may_skip = |damage: &Damage| {
+            let is_lasting = || match self.unread.get(&(damage.file.clone(), damage.offset)) {
+                Some(since_ns) => clock::monotonic_ns().saturating_sub(*since_ns) >= UNREAD_NS,
+                None => false,
+            };
+            self.skip_damaged && (!is_passing(damage) || is_lasting())
         };
-        let done = done(&waiting, &mut files, version);
-        self.store.put_handover(Some(&Handover { below: offer.offered, ..offer }))?;
-        Ok(done)
+        for (at, run) in runs.iter().enumerate() {
+            if let Some(damage) = files.run(run, may_skip)? {
+                let damage = Box::new(damage);
+                let error = match is_passing(&damage) {
+                    true => Error::Unread { damage },
+                    false => Error::Damaged { damage },
+                };
+                return Err(Stop { error, at });
+            }
+        }
+        files.finish()?;
+        // Only who asked for names knows whether they were all to be had.
+        Ok(self.check_names()?)
     }
 
     /// Sees the store anew; which runs there are must be known.
     fn refresh(&mut self) -> Result<()> {
         self.store.refresh()?;
-        self.check_manifest()
+        self.check_store()
     }
 
-    fn check_manifest(&self) -> Result<()> {
+    /// Fails if it is not known which runs there are, or how series are called.
+    fn check_store(&self) -> Result<()> {
         let damage = self.store.damage_so_far();
         match damage.into_iter().find(|damage| damage.loss == Loss::Manifest) {
             Some(damage) => Err(baro_store::Error::Manifest { damage: Box::new(damage) }.into()),
+            None => self.check_names(),
+        }
+    }
+
+    /// Fails if declarations may be lost: what is handed over without its name keeps none.
+    fn check_names(&self) -> Result<()> {
+        match self.lost_names().first().filter(|_| !self.skip_damaged) {
+            Some(damage) => {
+                let reason = damage.to_string();
+                Err(baro_store::Error::CatalogDamaged { reason }.into())
+            }
             None => Ok(()),
         }
+    }
+
+    fn lost_names(&self) -> Vec<Damage> {
+        let damage = self.store.catalog().damage().into_iter();
+        damage.filter(Damage::is_loss).collect()
+    }
+
+    /// Told once: what others may do to the table so that it cannot be gone on with.
+    fn warning(&self) -> Option<String> {
+        (self.log.may_lose_versions && !self.has_begun).then(|| {
+            "expected the table's property delta.enableExpiredLogCleanup to be false, found it is not: \
+             when another program removes old versions, baro lake refuses the table from then on; set it \
+             with that program"
+                .to_owned()
+        })
     }
 
     /// The first run that the table has not got by its number.
@@ -128,19 +269,24 @@ impl<P: Place> Lake<P> {
         self.log.last_run.map_or(0, |run| run.saturating_add(1))
     }
 
-    /// Reads what has come to the table's log; makes the table if there is none.
-    fn open_table(&mut self) -> Result<[u8; 16]> {
+    /// Reads what has come to the table's log; makes the table if there is none, and should be one.
+    fn open_table(&mut self, known: Option<Handover>) -> Result<[u8; 16]> {
+        if !self.has_begun {
+            self.place.tidy();
+        }
         for _ in 0..TRIES {
-            self.log.catch_up(&self.place, &self.app)?;
+            self.log.begin(&self.place, &self.app)?;
             if let Some(table) = self.log.table {
                 return Ok(table);
             }
+            check_new(known)?;
             let mut table = [0; 16];
             identity::random(&mut table)
                 .map_err(|error| baro_sys::Error::new("random", "", error.into()))?;
             // Version 4 and variant 1 of RFC 9562.
             table[6] = table[6] & 0x0f | 0x40;
             table[8] = table[8] & 0x3f | 0x80;
+            self.place.make_log()?;
             // Somebody else may make it: then it is read.
             self.place.put_new(&commit_name(0), &created(table, time_ms()))?;
         }
@@ -148,86 +294,34 @@ impl<P: Place> Lake<P> {
     }
 }
 
-/// Fails if a store that has `known`, and gives its next run this number, is not one of which this table has
-/// the runs below `below`.
-fn check(known: Option<Handover>, table: [u8; 16], below: u64, next_run: u64) -> Result<()> {
-    let runs = |below: u64| match below.checked_sub(1) {
-        Some(last) => format!("the runs up to {last} of this store"),
-        None => "no run of this store".to_owned(),
-    };
-    let (expected, found, next) = match known {
-        _ if below > next_run => (
-            format!("a store with {}, as the table has it", runs(below)),
-            format!("one whose next run is {next_run}: an older copy"),
-            "hand it over to a new table",
-        ),
-        Some(known) if known.table == table && below > known.offered => (
-            format!("a store that has offered {}, as the table has it", runs(below)),
-            format!("one that has offered {}: an older copy", runs(known.offered)),
-            "hand it over to a new table",
-        ),
-        None if below > 0 => (
-            "a store that knows of this table".to_owned(),
-            format!("none, and the table has {}", runs(below)),
-            "runs may have been merged since: hand it over to a new table",
-        ),
-        Some(known) if known.table == table && known.below > below => (
-            format!("a table with {}", runs(known.below)),
-            format!("one with {}", runs(below)),
-            "it has lost versions, or is an older copy: restore it, or hand over to a new table",
-        ),
-        Some(known) if known.table != table && known.holds => (
-            "a store that is held for this table".to_owned(),
-            "one that is held for another".to_owned(),
-            "release it first: baro lake STORE --release",
-        ),
-        Some(known) if known.table != table && below > 0 => (
-            "a store that was handed over to this table last".to_owned(),
-            "one that was handed over to another since".to_owned(),
-            "hand it over to that one, or to a new one",
-        ),
-        _ => return Ok(()),
-    };
-    Err(Error::Apart { expected, found, next })
+/// Whether it may be read later: the operating system has failed, and the bytes are not known to be wrong.
+fn is_passing(damage: &Damage) -> bool {
+    matches!(damage.source, Source::Unreadable(_))
 }
 
-fn done(waiting: &[Waiting], files: &mut Files<'_>, version: u64) -> Done {
-    Done {
-        runs: waiting.len() as u64,
-        samples: files.rows_written,
-        files: files.added.len() as u64,
-        bytes: files.added.iter().map(|file| file.bytes).sum(),
-        version: Some(version),
-        damage: std::mem::take(&mut files.damage),
+/// Why a portion was not handed over.
+#[derive(Debug)]
+struct Stop {
+    error: Error,
+    /// So many of its runs stand before the one that is not read.
+    at: usize,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop { error, at: 0 }
     }
 }
 
-/// Commits at the first version that is free, and reads the commit back. `may_be_there` is set before that
-/// may be so although it fails.
-fn commit(
-    place: &dyn Place,
-    log: &mut Log,
-    app: &str,
-    bytes: &[u8],
-    may_be_there: &mut bool,
-) -> Result<u64> {
-    let before = log.last_run;
-    for _ in 0..TRIES {
-        log.catch_up(place, app)?;
-        if log.last_run != before {
-            return Err(Error::Overtaken { last_run: log.last_run.unwrap_or(0) });
-        }
-        let (version, file) = (log.next, commit_name(log.next));
-        *may_be_there = true;
-        if place.put_new(&file, bytes)? {
-            if place.read(&file, bytes.len() as u64)? != bytes {
-                return Err(Error::NotBack { file });
-            }
-            return Ok(version);
-        }
-        *may_be_there = false;
+impl Done {
+    fn take(&mut self, runs: &[Waiting], files: Files<'_>, version: u64, last_run: u64) {
+        self.runs += runs.len() as u64;
+        self.samples += files.rows_written;
+        self.files += files.added.len() as u64;
+        self.bytes += files.added.iter().map(|file| file.bytes).sum::<u64>();
+        self.damage.extend(files.damage);
+        (self.version, self.last_run) = (Some(version), Some(last_run));
     }
-    Err(Error::Contended { tries: TRIES })
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ const NOT_COMPARED: [&[&str]; 4] =
 
 type Writer = ArrowWriter<Box<dyn Output>>;
 
-/// Files of one hand-over. What is not finished when it is dropped is removed by who made the place.
+/// Files of one hand-over. One that is not finished is gone when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Files<'a> {
     place: &'a dyn Place,
@@ -37,6 +37,8 @@ pub(crate) struct Files<'a> {
     names: Names,
     rows: Rows,
     open: Option<(String, Writer, Stats)>,
+    /// Names of all that were begun.
+    begun: Vec<String>,
     pub(crate) added: Vec<Added>,
     pub(crate) rows_written: u64,
     /// What could not be read of the runs.
@@ -52,14 +54,19 @@ impl<'a> Files<'a> {
             names: Names::default(),
             rows,
             open: None,
+            begun: Vec::new(),
             added: Vec::new(),
             rows_written: 0,
             damage: Vec::new(),
         }
     }
 
-    /// Writes what a run holds.
-    pub(crate) fn run(&mut self, run: &Waiting, skip_damaged: bool) -> Result<()> {
+    /// Writes what a run holds. What cannot be read of it is left out if that may be; else it is returned.
+    pub(crate) fn run(
+        &mut self,
+        run: &Waiting,
+        may_skip: impl Fn(&Damage) -> bool,
+    ) -> Result<Option<Damage>> {
         let store = self.store;
         let damage = store.read_run(run.run, |rows| {
             if termination::requested().is_some() {
@@ -76,12 +83,12 @@ impl<'a> Files<'a> {
             }
             Ok(())
         })??;
-        if let Some(damage) = damage.first().filter(|_| !skip_damaged) {
-            return Err(Error::Damaged { damage: Box::new(damage.clone()) });
+        if let Some(damage) = damage.iter().find(|damage| !may_skip(damage)) {
+            return Ok(Some(damage.clone()));
         }
         self.damage.extend(damage);
         // A series of the next run may begin before this one's end: row groups are sorted each.
-        self.row_group()
+        self.row_group().map(|()| None)
     }
 
     /// Writes what has been gathered.
@@ -99,6 +106,7 @@ impl<'a> Files<'a> {
                 .with_properties(properties())
                 .with_skip_arrow_metadata(true);
             let output = self.place.begin(&name)?;
+            self.begun.push(name.clone());
             let writer = ArrowWriter::try_new_with_options(output, self.rows.schema(), options)?;
             self.open = Some((name, writer, Stats::default()));
         }
@@ -132,8 +140,10 @@ impl<'a> Files<'a> {
     /// Removes what has been written, as far as that goes: no commit names it.
     pub(crate) fn give_up(&mut self) {
         self.open = None;
-        for file in self.added.drain(..) {
-            let _ = self.place.remove(&file.name);
+        self.added.clear();
+        // One of which not all steps were done may have its name all the same.
+        for name in self.begun.drain(..) {
+            let _ = self.place.remove(&name);
         }
     }
 }

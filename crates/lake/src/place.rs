@@ -1,10 +1,17 @@
 //! Where a table lies. Delta asks for little: a list, files that appear whole, and one name that only one
 //! of two writers can get. An object store has these too; for now there is a folder.
 //!
+//! The folder is opened once and held: what is read and what is made lies in the same one, whatever is at
+//! its path by now. No link below it is followed.
+//!
+//! A table is for others to read. Who may read the folder may read its files, whatever the umask of who
+//! hands over.
+//!
 //! Invariant: a file is there whole and durable under its name, or not at all. Held by
 //! `a_kill_at_every_step_loses_and_doubles_nothing`.
 
 use crate::error::{Error, Result};
+use baro_sys::clock;
 use baro_sys::disk::Disk;
 use baro_sys::files::{self, PacedOutput};
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -15,15 +22,32 @@ use std::path::{Path, PathBuf};
 /// Folder of a table's log.
 pub(crate) const LOG: &str = "_delta_log";
 
+/// Rights of a table's folder that is made here, less what the umask takes away.
+const FOLDER_RIGHTS: u32 = 0o750;
+/// What nobody has written to for so long, and nobody holds, was left by a process that is gone.
+const LEFT_NS: i64 = 3_600_000_000_000;
+/// What a new file system has in its first folder.
+const LOST_AND_FOUND: &str = "lost+found";
+
 /// A table's folder, here or elsewhere. Names are relative to it.
 pub(crate) trait Place: Debug {
+    /// Fails if the folder is not the one any more that its path leads to.
+    fn check(&self) -> Result<()>;
+
     /// Names in a folder; none if it is not there.
     fn names(&self, folder: &str) -> Result<Vec<String>>;
 
-    /// A file of at most so many bytes.
-    fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>>;
+    /// A file of at most so many bytes; `None` if it is not there.
+    fn read(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>>;
 
-    /// Makes a file durably; false if the name is taken, and then nothing is done.
+    /// Bytes of a file; `None` if it is not there.
+    fn size(&self, name: &str) -> Result<Option<u64>>;
+
+    /// Makes the folder of the log, for a first version.
+    fn make_log(&self) -> Result<()>;
+
+    /// Makes a file durably; false if the name is taken. Over a network that may be so by us, in a try
+    /// whose answer was lost.
     fn put_new(&self, name: &str, bytes: &[u8]) -> Result<bool>;
 
     /// Begins a file that nobody sees before it is finished.
@@ -34,6 +58,9 @@ pub(crate) trait Place: Debug {
 
     /// Removes a file.
     fn remove(&self, name: &str) -> Result<()>;
+
+    /// Removes what killed processes have left unfinished, as far as that goes.
+    fn tidy(&self);
 }
 
 /// A file in the making. Given up, nothing of it is left.
@@ -46,31 +73,78 @@ pub(crate) trait Output: Write + Send + Debug {
 #[derive(Debug)]
 pub(crate) struct Local {
     disk: Disk,
-    path: PathBuf,
 }
 
 impl Local {
-    /// Opens the folder of a table, and makes it if it is not there.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let disk = match files::exists(path) {
-            true => Disk::open(path)?,
-            false => Disk::create(path)?,
-        };
+    /// Opens the folder of a table, which may be empty; `None` if it is not there.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
+        if !files::exists(path) {
+            return Ok(None);
+        }
+        let disk = Disk::open(path)?;
         let names = disk.list("")?;
         // What a killed one has left of its first try begins with a dot.
+        let is_other = |name: &&String| !name.starts_with('.') && *name != LOST_AND_FOUND;
         if !names.iter().any(|name| name == LOG)
-            && let Some(other) = names.iter().find(|name| !name.starts_with('.'))
+            && let Some(other) = names.iter().find(is_other)
         {
             let (table, found) = (path.to_owned(), format!("{other:?} and no {LOG}"));
             return Err(Error::NoTable { table, found });
         }
-        disk.create_folder(LOG)?;
-        disk.sync_folder("")?;
-        Ok(Local { disk, path: path.to_owned() })
+        Ok(Some(Local { disk }))
+    }
+
+    /// Makes the folder of a table; that above it must be there.
+    pub(crate) fn make(path: &Path) -> Result<Self> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let no_parent = || Error::NoParent { table: path.to_owned() };
+        match files::make_folder_with(path, FOLDER_RIGHTS) {
+            Err(error) if error.is_missing() => return Err(no_parent()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            other => other?,
+        }
+        match Disk::open(parent.unwrap_or(Path::new("."))).and_then(|above| above.sync_folder("")) {
+            // Who may make a folder there but not look into it has no way to sync it.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+            other => other?,
+        }
+        Self::open(path)?.ok_or_else(no_parent)
+    }
+
+    /// Rights of the table's folder.
+    fn rights(&self) -> Result<u32> {
+        Ok(self.disk.found_here()?.rights)
+    }
+
+    /// Rights of a file: who may read or write in the folder may do so with its files. Where nobody may
+    /// remove what another has made, nobody may write to it either.
+    fn file_rights(&self) -> Result<u32> {
+        let rights = self.rights()?;
+        let most = if rights & 0o1000 == 0 { 0o666 } else { 0o644 };
+        Ok(0o600 | (rights & most))
+    }
+
+    fn try_tidy(&self, folder: &str) -> Result<()> {
+        for name in self.names(folder)?.iter().filter(|name| PacedOutput::is_part(name)) {
+            let name = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+            let age_ns = clock::realtime_ns().saturating_sub(self.disk.found(&name)?.modified_ns);
+            if age_ns > LEFT_NS && !self.disk.is_held(&name)? {
+                self.disk.remove(&name)?;
+            }
+        }
+        Ok(())
     }
 }
 
+fn is_taken(error: &baro_sys::Error) -> bool {
+    error.kind() == ErrorKind::AlreadyExists
+}
+
 impl Place for Local {
+    fn check(&self) -> Result<()> {
+        if self.disk.is_elsewhere()? { Err(Error::Replaced) } else { Ok(()) }
+    }
+
     fn names(&self, folder: &str) -> Result<Vec<String>> {
         match self.disk.list(folder) {
             Err(error) if error.is_missing() => Ok(Vec::new()),
@@ -78,8 +152,11 @@ impl Place for Local {
         }
     }
 
-    fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
-        let file = self.disk.open(name, Access::Read)?;
+    fn read(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>> {
+        let file = match self.disk.open(name, Access::Read) {
+            Err(error) if error.is_missing() => return Ok(None),
+            other => other?,
+        };
         let bytes = file.size_bytes()?;
         if bytes > bytes_max {
             return Err(Error::Table {
@@ -92,26 +169,37 @@ impl Place for Local {
         let mut buffer = vec![0; usize::try_from(bytes).unwrap_or(0)];
         let read = file.read_at(0, &mut buffer)?;
         buffer.truncate(read);
-        Ok(buffer)
+        Ok(Some(buffer))
+    }
+
+    fn size(&self, name: &str) -> Result<Option<u64>> {
+        match self.disk.found(name) {
+            Err(error) if error.is_missing() => Ok(None),
+            other => Ok(Some(other?.bytes)),
+        }
+    }
+
+    fn make_log(&self) -> Result<()> {
+        self.disk.create_folder_with(LOG, self.rights()? & 0o777)?;
+        Ok(self.disk.sync_folder("")?)
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> Result<bool> {
-        let taken = |error: &baro_sys::Error| error.kind() == ErrorKind::AlreadyExists;
-        let path = self.path.join(name);
-        let mut output = match PacedOutput::create(&path) {
-            Err(error) if taken(&error) => return Ok(false),
+        let mut output = match self.disk.create_paced(name, self.file_rights()?) {
+            Err(error) if is_taken(&error) => return Ok(false),
             other => other?,
         };
         let written = output.write_all(bytes);
-        written.map_err(|error| baro_sys::Error::new("write", &path, error))?;
+        written
+            .map_err(|error| baro_sys::Error::new("write", self.disk.folder().join(name), error))?;
         match output.finish() {
-            Err(error) if taken(&error) => Ok(false),
+            Err(error) if is_taken(&error) => Ok(false),
             other => Ok(other.map(|()| true)?),
         }
     }
 
     fn begin(&self, name: &str) -> Result<Box<dyn Output>> {
-        let output = PacedOutput::create(&self.path.join(name))?;
+        let output = self.disk.create_paced(name, self.file_rights()?)?;
         Ok(Box::new(LocalOutput { output, bytes: 0 }))
     }
 
@@ -121,6 +209,11 @@ impl Place for Local {
 
     fn remove(&self, name: &str) -> Result<()> {
         Ok(self.disk.remove(name)?)
+    }
+
+    fn tidy(&self) {
+        // Nobody reads what is left; where it cannot be removed it takes room, and that is all.
+        let _ = self.try_tidy("").and_then(|()| self.try_tidy(LOG));
     }
 }
 
@@ -152,7 +245,7 @@ impl Output for LocalOutput {
 /// Fails if one of two folders is in the other.
 pub(crate) fn check_apart(table: &Path, store: &Path) -> Result<()> {
     // The table may still be to be made: what is there of its path tells where it will be.
-    let real = |path: &Path| {
+    let real = |path: &Path| -> PathBuf {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let found = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
         match found {

@@ -45,8 +45,8 @@ struct Group {
 pub(crate) struct Rows {
     schema: SchemaRef,
     store: String,
-    /// Of which run and series the last rows were.
-    last: Option<(u64, u32)>,
+    /// Of which run, series and type the last rows were.
+    last: Option<(u64, u32, Type)>,
     groups: Vec<Group>,
     times_ns: Vec<i64>,
     /// Bits of numbers, or places in `texts`.
@@ -96,10 +96,11 @@ impl Rows {
         let room = GROUP_ROWS.saturating_sub(self.times_ns.len());
         let times_ns = rows.times_ns.get(from..).unwrap_or(&[]);
         let times_ns = times_ns.get(..times_ns.len().min(room)).unwrap_or(times_ns);
-        if self.last != Some((run, rows.series)) {
+        let of = Some((run, rows.series, rows.kind));
+        if self.last != of {
             let (name, start) = (name()?, self.times_ns.len());
             self.groups.push(Group { name, kind: rows.kind, order, rows: start..start });
-            self.last = Some((run, rows.series));
+            self.last = of;
         }
         match rows.values {
             RunValues::Bits(bits) => {
@@ -127,14 +128,20 @@ impl Rows {
         mut each: impl FnMut(RecordBatch) -> Result<()>,
     ) -> Result<()> {
         let mut groups = std::mem::take(&mut self.groups);
-        groups.sort_by(|a, b| a.name.series.cmp(&b.name.series));
+        // Two ids may have one name: `#7` is what an id without a declaration is called.
+        let first_ns = |group: &Group| self.times_ns.get(group.rows.start).copied();
+        groups.sort_by(|a, b| {
+            a.name.series.cmp(&b.name.series).then_with(|| first_ns(a).cmp(&first_ns(b)))
+        });
         let mut columns = Columns::default();
         for group in &groups {
             let mut rows = group.rows.clone();
-            let time_us =
-                |at: usize| self.times_ns.get(at).map_or(0, |time_ns| time_ns.div_euclid(1000));
-            let (first_us, last_us) = (time_us(rows.start), time_us(rows.end.saturating_sub(1)));
-            told(&group.name.series, rows.len() as u64, first_us, last_us);
+            let times_ns = self.times_ns.get(rows.clone()).unwrap_or(&[]).iter();
+            let bounds = (times_ns.clone().min(), times_ns.max());
+            if let (Some(first_ns), Some(last_ns)) = bounds {
+                let (first_us, last_us) = (first_ns.div_euclid(1000), last_ns.div_euclid(1000));
+                told(&group.name.series, rows.len() as u64, first_us, last_us);
+            }
             while !rows.is_empty() {
                 let end = rows.end.min(rows.start + BATCH_ROWS - columns.rows());
                 columns.append(self, group, rows.start..end);
@@ -308,4 +315,56 @@ fn schema() -> SchemaRef {
         Field::new("sequence", DataType::Int64, false),
         Field::new("store", words(), false),
     ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int16Type, Int64Type, TimestampMicrosecondType};
+
+    #[test]
+    fn values_and_times_at_their_ends_keep_each_bit_and_types_stay_apart() {
+        let mut rows = Rows::new("7".to_owned());
+        let name = |series: &str| {
+            let (series, metric) = (series.to_owned(), String::new());
+            Ok(Rc::new(Name { series, metric, labels: Vec::new(), unit: String::new() }))
+        };
+        let times_ns = [i64::MIN, -1, 0, i64::MAX];
+        let floats = [f64::NAN, f64::INFINITY, -0.0, f64::MIN_POSITIVE / 2.0].map(f64::to_bits);
+        let whole = [i64::MIN, i64::MAX, -1, 0].map(i64::cast_unsigned);
+        let mut push = |series, kind, times_ns: &[i64], values: RunValues<'_>| {
+            let found = RunRows { series, kind, times_ns, values };
+            assert_eq!(rows.push(&found, 0, (1, 1), || name("x{")).expect("room"), times_ns.len());
+        };
+        push(1, Type::F64, &times_ns, RunValues::Bits(&floats));
+        // The same id in another type is no continuation.
+        push(1, Type::I64, &times_ns, RunValues::Bits(&whole));
+        push(1, Type::Text, &times_ns[..1], RunValues::Text("a\0b"));
+        let (mut told, mut batches) = (Vec::new(), Vec::new());
+        let tell =
+            |series: &str, rows, first, last| told.push((series.to_owned(), rows, first, last));
+        rows.take(tell, |batch| {
+            batches.push(batch);
+            Ok(())
+        })
+        .expect("taken");
+        let (first_us, last_us) = (i64::MIN.div_euclid(1000), i64::MAX / 1000);
+        let counts: Vec<_> = told.iter().map(|one| (one.0.as_str(), one.1)).collect();
+        assert_eq!(counts, [("x{", 4), ("x{", 4), ("x{", 1)]);
+        assert_eq!((told[0].2, told[0].3), (first_us, last_us));
+        let [batch] = batches.as_slice() else { panic!("one batch") };
+        let column = |name: &str| batch.column_by_name(name).expect("there");
+        let values = column("value").as_primitive::<Float64Type>();
+        assert_eq!([0, 1, 2, 3].map(|at| values.value(at).to_bits()), floats);
+        let numbers = column("value_i64").as_primitive::<Int64Type>();
+        assert_eq!([4, 5, 6, 7].map(|at| numbers.value(at).cast_unsigned()), whole);
+        assert_eq!(column("value_text").as_string::<i32>().value(8), "a\0b");
+        assert_eq!((values.null_count(), numbers.null_count()), (5, 5));
+        let times = column("time").as_primitive::<TimestampMicrosecondType>();
+        let rest = column("ns").as_primitive::<Int16Type>();
+        let whole_ns = |at| i128::from(times.value(at)) * 1000 + i128::from(rest.value(at));
+        assert_eq!([0, 1, 2, 3].map(whole_ns), times_ns.map(i128::from));
+    }
 }

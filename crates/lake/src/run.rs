@@ -1,7 +1,7 @@
 //! `baro lake`: from its options to hand-overs, one or one after the other.
 
 use crate::error::{Error, Result as Handed};
-use crate::handover::{Done, Lake};
+use crate::handover::{Done, Lake, check_new};
 use crate::place::{Local, check_apart};
 use baro_command::failure::{Outcome, Result};
 use baro_command::{Format, lake::Lake as Options, print_json};
@@ -23,9 +23,34 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
         return release(&store, options);
     };
     check_apart(table, &options.store)?;
-    let mut lake = Lake::new(store, Local::open(table)?, options.skip_damaged);
-    let mut is_lost = told(options, table, lake.round())?;
-    while let Some(every_ns) = options.every {
+    let at = |error: Error| Error::At {
+        store: options.store.clone(),
+        table: table.to_owned(),
+        error: Box::new(error),
+    };
+    let mut lake = begin(store, table, options).map_err(at)?;
+    let mut is_lost = false;
+    let mut done = lake.round();
+    // What goes wrong at the begin is told to who has started it; what comes later may pass.
+    let mut is_first = true;
+    loop {
+        let error = match done {
+            Ok(done) => {
+                is_lost |= told(options, table, &done)?;
+                done.then
+            }
+            Err(Error::Ended) if !is_first => break,
+            Err(error) => Some(error),
+        };
+        match (error.map(at), options.every) {
+            (Some(error), Some(every_ns)) if error.may_pass() && !is_first => {
+                say!("{error}; trying again in {}", baro_show::duration(every_ns));
+            }
+            (Some(error), _) => return Err(error.into()),
+            (None, _) => {}
+        }
+        is_first = false;
+        let Some(every_ns) = options.every else { break };
         let next_ns = clock::monotonic_ns().saturating_add(every_ns.max(LOOK_NS));
         while clock::monotonic_ns() < next_ns && termination::requested().is_none() {
             clock::sleep_ns(LOOK_NS);
@@ -33,22 +58,30 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
         if termination::requested().is_some() {
             break;
         }
-        match lake.round() {
-            Err(Error::Ended) => break,
-            Err(error) if error.may_pass() => {
-                say!("{error}; trying again in {}", baro_show::duration(every_ns));
-            }
-            done => is_lost |= told(options, table, done)?,
-        }
+        done = lake.round();
     }
     Ok(Outcome::lost_if(is_lost))
 }
 
+/// Opens the table's folder, or makes it if the store is not to have another table.
+fn begin(store: Store, table: &Path, options: &Options) -> Handed<Lake<Local>> {
+    let place = match Local::open(table)? {
+        Some(place) => place,
+        None => {
+            check_new(store.handover()?)?;
+            Local::make(table)?
+        }
+    };
+    Ok(Lake::new(store, place, options.skip_damaged))
+}
+
 /// Prints what was done; whether something could not be read.
-fn told(options: &Options, table: &Path, done: Handed<Done>) -> Result<bool> {
-    let done = done?;
+fn told(options: &Options, table: &Path, done: &Done) -> Result<bool> {
+    if let Some(warning) = &done.warning {
+        say!("warning: {}: {warning}", table.display());
+    }
     for damage in &done.damage {
-        say!("{damage}");
+        say!("{}: {damage}", options.store.display());
     }
     if options.format == Format::Json {
         print_json(&json!({
@@ -76,7 +109,7 @@ fn told(options: &Options, table: &Path, done: Handed<Done>) -> Result<bool> {
 
 /// Lets settling drop what the table has not got.
 fn release(store: &Store, options: &Options) -> Result<Outcome> {
-    let Some(_lock) = store.lock_handover()? else { return Err(Error::Beside.into()) };
+    let Some(_lock) = store.lock_handover()? else { return Err(Error::AlreadyRunning.into()) };
     let known = match store.handover() {
         // Which table it was is not known any more, so there is nothing to be gone on with.
         Err(baro_store::Error::Handover { .. }) => {

@@ -147,6 +147,7 @@ impl Scene {
             sum.merged += done.merged;
             sum.cleaned += done.cleaned;
             sum.dropped.runs += done.dropped.runs;
+            sum.damage.extend(done.damage);
             if !done.more {
                 return sum;
             }
@@ -159,7 +160,7 @@ impl Scene {
     }
 
     pub(crate) fn lake(&self) -> Lake<Local> {
-        lake_over(self.open(), Local::open(&self.table()).unwrap())
+        lake_over(self.open(), local(&self.table()))
     }
 
     pub(crate) fn told(&self) -> Told {
@@ -187,6 +188,11 @@ pub(crate) fn kind_of(name: &str) -> &'static str {
         Some(Type::Text) => "text",
         _ => "f64",
     }
+}
+
+/// The folder of a table, made if it is not there.
+pub(crate) fn local(path: &Path) -> Local {
+    Local::open(path).unwrap().unwrap_or_else(|| Local::make(path).unwrap())
 }
 
 pub(crate) fn lake_over<P: Place>(store: Store, place: P) -> Lake<P> {

@@ -126,8 +126,9 @@ impl Damage {
                 "none; this stays told, since those samples are not there any more"
             }
             Loss::Handover => {
-                "release the store, so that runs are merged again (baro lake STORE --release), and hand \
-                 it over to a new table"
+                "until then runs are neither merged nor dropped: if its rights or the device are the \
+                 reason, mend these; else release the store (baro lake STORE --release), and hand it \
+                 over to a new table"
             }
             Loss::Pin => "pin the window again (baro pin), then remove the file",
             Loss::Copies(_) => {

@@ -127,6 +127,11 @@ fn crc_of(unit: &[u8]) -> u32 {
     crc32c(crc32c(crc, &[0; 4]), unit.get(CRC_AT + 4..).unwrap_or(&[]))
 }
 
+fn damaged(why: String) -> Damage {
+    let (file, source) = (LAKE.to_owned(), Source::Unreadable(why));
+    Damage { file, offset: 0, source, loss: Loss::Handover }
+}
+
 /// What the file says; the inner error is damage.
 ///
 /// # Errors
@@ -134,14 +139,10 @@ fn crc_of(unit: &[u8]) -> u32 {
 pub(crate) fn read_handover<S: Storage>(
     storage: &S,
     store: StoreId,
-) -> Result<std::result::Result<Option<Handover>, Damage>> {
+) -> baro_sys::Result<std::result::Result<Option<Handover>, Damage>> {
     let file = match storage.open(LAKE, Access::Read) {
         Err(error) if error.is_missing() => return Ok(Ok(None)),
         other => other?,
-    };
-    let damaged = |why: String| {
-        let (file, source) = (LAKE.to_owned(), Source::Unreadable(why));
-        Damage { file, offset: 0, source, loss: Loss::Handover }
     };
     // One byte more tells that it is too long.
     let mut bytes = vec![0; UNIT_BYTES + 1];
@@ -161,17 +162,20 @@ pub(crate) enum Hold {
     None,
     /// This is.
     Known(Handover),
-    /// The file is damaged: what was handed over is not known.
+    /// The file is damaged or cannot be read: what was handed over is not known.
     Unreadable(Box<Damage>),
 }
 
 impl Hold {
-    pub(crate) fn read<S: Storage>(storage: &S, store: StoreId) -> Result<Self> {
-        Ok(match read_handover(storage, store)? {
-            Ok(None) => Hold::None,
-            Ok(Some(handover)) => Hold::Known(handover),
-            Err(damage) => Hold::Unreadable(Box::new(damage)),
-        })
+    /// Where the file cannot even be opened nothing is dropped or merged; settling the log goes on, which
+    /// has no need of it.
+    pub(crate) fn read<S: Storage>(storage: &S, store: StoreId) -> Self {
+        match read_handover(storage, store) {
+            Ok(Ok(None)) => Hold::None,
+            Ok(Ok(Some(handover))) => Hold::Known(handover),
+            Ok(Err(damage)) => Hold::Unreadable(Box::new(damage)),
+            Err(error) => Hold::Unreadable(Box::new(damaged(error.to_string()))),
+        }
     }
 
     /// Whether a table has the samples of a run with this note.

@@ -262,7 +262,7 @@ impl<S: Storage> Settler<S> {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
         report.damage.extend(self.store.runs.damage.iter().cloned());
-        self.hold = Hold::read(&self.store.storage, self.store.identity.store)?;
+        self.hold = Hold::read(&self.store.storage, self.store.identity.store);
         if let Hold::Unreadable(damage) = &self.hold {
             report.damage.push(Damage::clone(damage));
         }
@@ -344,7 +344,7 @@ impl<S: Storage> Settler<S> {
             return Err(Error::ManifestChanged);
         }
         // Whoever hands over reads the manifest only after he has offered its runs.
-        let hold = Hold::read(&self.store.storage, self.store.identity.store)?;
+        let hold = Hold::read(&self.store.storage, self.store.identity.store);
         let is_allowed = match changes {
             Changes::Nothing => true,
             Changes::Dropped(runs) => !runs.iter().any(|run| self.is_kept(&hold, run)),

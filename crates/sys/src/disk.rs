@@ -8,7 +8,8 @@
 //! What is recorded is for whom it belongs to: a new store is readable by its owner alone, whatever the
 //! umask. Who lets others read it changes the rights of its files once (`chmod -R g+rX`); what is made
 //! later, also in a store of an earlier version, has the rights of the file that makes the folder a
-//! store.
+//! store. What root makes in a store of another user is that user's: else one command as root would
+//! keep the store's own programs from their files.
 //!
 //! Invariants: every file of a store is a regular file below its folder, or an error says what it is; held
 //! by `what_is_no_regular_file_is_refused_and_waited_for_never` and the command line's
@@ -22,12 +23,13 @@ mod tests;
 
 pub use locks::PartLock;
 
+use crate::files::PacedOutput;
 use crate::storage::{Access, Storage, StorageFile};
 use crate::{Error, Result};
 use below::Below;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -63,6 +65,8 @@ pub struct Found {
     pub names: u64,
     /// When its bytes were written last, nanoseconds of realtime.
     pub modified_ns: i64,
+    /// Who may do what: the lowest nine bits of its mode, and whether others may not remove names.
+    pub rights: u32,
 }
 
 /// A file of a [`Disk`].
@@ -143,6 +147,65 @@ impl Disk {
         Ok(Found::of(&self.below(name)?.metadata()?))
     }
 
+    /// Whether the path by which it was opened leads to another folder by now, or to none.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn is_elsewhere(&self) -> Result<bool> {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        match std::fs::metadata(&self.path) {
+            Ok(found) => Ok(Found::of(&found).identity != self.found_here()?.identity),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(true),
+            Err(error) => Err(Error::new("stat", &self.path, error)),
+        }
+    }
+
+    /// Begins a file that is there once it is finished, with these rights whatever the umask. Where the
+    /// file system cannot refuse a name that is taken, it is not made.
+    ///
+    /// # Errors
+    /// The name is taken, or the operating system's reason.
+    pub fn create_paced(&self, name: &str, rights: u32) -> Result<PacedOutput> {
+        let (folder, name, path) = self.below(name)?.into_parts();
+        PacedOutput::create_surely(folder, &name, path, rights)
+    }
+
+    /// Makes the folder `name` with these rights whatever the umask; one that is there is no error.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn create_folder_with(&self, name: &str, rights: u32) -> Result<()> {
+        // What is made in it may have a group by the folder above: that stays.
+        let give = |folder: &File| {
+            let inherited = folder.metadata().map_or(0, |found| found.mode() & 0o2000);
+            // Where rights are not kept the mount says who may read.
+            let _ = folder.set_permissions(Permissions::from_mode(rights | inherited));
+        };
+        below::make_folders(&self.folder, &self.path, name, rights, give)
+    }
+
+    /// Whether somebody [holds](crate::files::hold) a file.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn is_held(&self, name: &str) -> Result<bool> {
+        let file = self.below(name)?.open(false, false)?;
+        Ok(matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+    }
+
+    /// Gives what was just made to the owner of the store, if root has made it. Where that is refused it
+    /// stays as it is: then whoever cannot open it says so.
+    fn give(&self, made: &File) {
+        if crate::schedule::user_id() != 0 {
+            return;
+        }
+        if let Ok(says) = self.below(OWNER_SAYS).and_then(|below| below.metadata())
+            && says.uid() != 0
+        {
+            let _ = std::os::unix::fs::fchown(made, Some(says.uid()), Some(says.gid()));
+        }
+    }
+
     /// Rights of a new file.
     fn new_mode(&self) -> u32 {
         let says = self.below(OWNER_SAYS).and_then(|below| below.metadata());
@@ -165,7 +228,8 @@ impl Found {
         use std::os::unix::fs::MetadataExt;
         let modified_ns = found.mtime().saturating_mul(1_000_000_000) + found.mtime_nsec();
         let identity = (found.dev(), found.ino());
-        Found { identity, bytes: found.len(), names: found.nlink(), modified_ns }
+        let rights = found.mode() & 0o1777;
+        Found { identity, bytes: found.len(), names: found.nlink(), modified_ns, rights }
     }
 }
 
@@ -174,7 +238,9 @@ impl Storage for Disk {
 
     fn create(&self, name: &str) -> Result<DiskFile> {
         let below = self.below(name)?;
-        Ok(DiskFile::new(below.create(self.new_mode())?, below.into_path()))
+        let file = below.create(self.new_mode())?;
+        self.give(&file);
+        Ok(DiskFile::new(file, below.into_path()))
     }
 
     fn open(&self, name: &str, access: Access) -> Result<DiskFile> {
@@ -199,7 +265,15 @@ impl Storage for Disk {
     }
 
     fn create_folder(&self, name: &str) -> Result<()> {
-        below::make_folders(&self.folder, &self.path, name, self.new_mode())
+        let mode = below::folder_mode(self.new_mode());
+        // Nothing is in it yet; whoever has put another folder in its place gets nothing by that.
+        let give = |folder: &File| {
+            if std::fs::read_dir(below::held(folder)).is_ok_and(|mut names| names.next().is_none())
+            {
+                self.give(folder);
+            }
+        };
+        below::make_folders(&self.folder, &self.path, name, mode, give)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {

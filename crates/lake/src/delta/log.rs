@@ -4,17 +4,26 @@
 //! Versions of others are passed over, whatever they have; a line that is no JSON is refused. Memory is
 //! that of one version.
 //!
+//! What was read is believed as long as the newest version is as it was read. If it is not, somebody has
+//! restored an older table, or another, and all is read from the begin.
+//!
 //! Invariant: of any log there is one reading or a refusal that names the file. Held by
 //! `a_log_of_anything_is_read_or_refused_by_name`.
 
 use super::{READER_VERSION, WRITER_VERSION, schema};
 use crate::error::{Error, Result};
 use crate::place::{LOG, Place};
+use baro_ondisk::crc32c;
+use baro_sys::clock;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Most bytes of one version.
 pub(crate) const COMMIT_BYTES_MAX: u64 = 64 << 20;
+/// How often something is looked at again that another writer may be about to finish, and how long after.
+const LOOKS: u32 = 3;
+const LOOK_AGAIN_NS: u64 = 20_000_000;
 /// Digits of a version in the name of its file.
 const DIGITS: usize = 20;
 
@@ -32,6 +41,11 @@ pub(crate) struct Log {
     pub(crate) table: Option<[u8; 16]>,
     /// The last run of the store that the table has.
     pub(crate) last_run: Option<u64>,
+    /// Other programs may remove its first versions when they tidy up.
+    pub(crate) may_lose_versions: bool,
+    has_protocol: bool,
+    /// Bytes and CRC of the newest version.
+    newest: Option<(u64, u32)>,
 }
 
 /// A line of a version, as far as it concerns us.
@@ -58,7 +72,12 @@ struct Metadata {
     schema_string: String,
     #[serde(default)]
     partition_columns: Vec<String>,
+    #[serde(default)]
+    configuration: Map<String, Value>,
 }
+
+/// The property of a table that keeps other programs from removing its first versions.
+pub(super) const CLEANUP: &str = "delta.enableExpiredLogCleanup";
 
 #[derive(Deserialize)]
 struct Format {
@@ -78,26 +97,82 @@ fn wrong(file: &str, what: &'static str, expected: &str, found: impl Into<String
 }
 
 impl Log {
-    /// Reads the versions that have come since; `app` is who commits the runs of the store.
-    pub(crate) fn catch_up(&mut self, place: &dyn Place, app: &str) -> Result<()> {
-        let names = place.names(LOG)?;
-        let versions: BTreeSet<u64> = names.iter().filter_map(|name| version_of(name)).collect();
-        let mut seen = self.clone();
-        for version in versions.range(self.next..) {
-            let name = commit_name(*version);
-            if *version != seen.next {
-                return Err(gap(&names, &name, seen.next));
+    /// Reads the log at the begin of a hand-over: what has come since, or all of it if it is not the same
+    /// log any more. `app` is who commits the runs of the store.
+    pub(crate) fn begin(&mut self, place: &dyn Place, app: &str) -> Result<()> {
+        if !self.is_same(place)? {
+            *self = Log::default();
+        }
+        let mut looks = 1;
+        loop {
+            let names = place.names(LOG)?;
+            self.catch_up(place, app)?;
+            match self.check_names(place, &names) {
+                // A list that is made while another writes may have a version and not the one before.
+                Err(Error::Table { .. }) if looks < LOOKS => clock::sleep_ns(LOOK_AGAIN_NS),
+                done => return done,
             }
-            let bytes = place.read(&name, COMMIT_BYTES_MAX)?;
+            looks += 1;
+        }
+    }
+
+    /// Whether the newest version is still the one that was read.
+    pub(crate) fn is_same(&self, place: &dyn Place) -> Result<bool> {
+        let (Some(version), Some(newest)) = (self.next.checked_sub(1), self.newest) else {
+            return Ok(true);
+        };
+        let name = commit_name(version);
+        if place.size(&name)? != Some(newest.0) {
+            return Ok(false);
+        }
+        let bytes = place.read(&name, newest.0)?;
+        Ok(bytes.is_some_and(|bytes| mark(&bytes) == newest))
+    }
+
+    /// Fails if versions are missing: before the newest one, or behind it.
+    fn check_names(&self, place: &dyn Place, names: &[String]) -> Result<()> {
+        let versions: BTreeSet<u64> = names.iter().filter_map(|name| version_of(name)).collect();
+        // What a checkpoint has may be removed.
+        let checkpoints = names.iter().filter(|name| name.contains(".checkpoint"));
+        let checkpoint = checkpoints.filter_map(|name| digits(name.get(..DIGITS)?)).max();
+        if self.next == 0 {
+            return match versions.first() {
+                Some(version) => Err(gap(names, &commit_name(*version), 0)),
+                None if checkpoint.is_some() => Err(gap(names, &commit_name(0), 0)),
+                None => Ok(()),
+            };
+        }
+        if let Some(version) = versions.range(self.next..).next() {
+            return Err(gap(names, &commit_name(*version), self.next));
+        }
+        let first = checkpoint.map_or(0, |version| version.saturating_add(1)).min(self.next);
+        for version in (first..self.next).filter(|version| !versions.contains(version)) {
+            let name = commit_name(version);
+            if place.size(&name)?.is_none() {
+                return Err(wrong(&name, "version", "it as before, or a checkpoint", "it gone"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the versions that have come since.
+    pub(crate) fn catch_up(&mut self, place: &dyn Place, app: &str) -> Result<()> {
+        let mut seen = self.clone();
+        let mut looks = 1;
+        loop {
+            let name = commit_name(seen.next);
+            let Some(bytes) = place.read(&name, COMMIT_BYTES_MAX)? else { break };
+            // Not every writer makes a file whole: its end may be about to come.
+            if looks < LOOKS && bytes.trim_ascii_end().last() != Some(&b'}') {
+                clock::sleep_ns(LOOK_AGAIN_NS);
+                looks += 1;
+                continue;
+            }
             seen.read(&name, &bytes, app)?;
-            seen.next = version.checked_add(1).ok_or_else(|| {
-                wrong(&name, "version", "one that others can follow", version.to_string())
-            })?;
+            seen.newest = Some(mark(&bytes));
+            seen.next += 1;
         }
-        if seen.next == 0 && names.iter().any(|name| name.contains("checkpoint")) {
-            return Err(gap(&names, &commit_name(0), 0));
-        }
-        if seen.next > 0 && seen.table.is_none() {
+        if seen.next > 0 && (seen.table.is_none() || !seen.has_protocol) {
             let name = commit_name(0);
             return Err(wrong(&name, "first version", "protocol and metaData", "none"));
         }
@@ -107,15 +182,21 @@ impl Log {
 
     /// Takes in one version.
     fn read(&mut self, name: &str, bytes: &[u8], app: &str) -> Result<()> {
-        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let line: Line = serde_json::from_slice(line).map_err(|error| {
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
+        let mut actions = 0;
+        for (at, line) in lines.filter(|(_, line)| !line.is_empty()) {
+            actions += 1;
+            let failed = |error: String| {
                 let found = format!("line {}: {error}", at + 1);
                 wrong(name, "actions", "an action of Delta in JSON on each line", found)
-            })?;
+            };
+            if line.first() != Some(&b'{') {
+                return Err(failed("it is no object".to_owned()));
+            }
+            let line: Line =
+                serde_json::from_slice(line).map_err(|error| failed(error.to_string()))?;
             if let Some(protocol) = line.protocol {
+                self.has_protocol = true;
                 let (reader, writer) = (protocol.min_reader_version, protocol.min_writer_version);
                 if reader > READER_VERSION || writer > WRITER_VERSION {
                     let expected = "at most reader 1 and writer 2";
@@ -133,6 +214,10 @@ impl Log {
                 self.last_run = Some(run);
             }
         }
+        if actions == 0 {
+            let found = format!("{} bytes and no action, as a power cut leaves it", bytes.len());
+            return Err(wrong(name, "actions", "at least one", found));
+        }
         Ok(())
     }
 
@@ -146,14 +231,26 @@ impl Log {
         }
         schema::check(name, &metadata.schema_string)?;
         let id = id_of(&metadata.id).ok_or_else(|| {
-            wrong(name, "id of the table", "32 hexadecimal digits", metadata.id.as_str())
+            let expected = "a UUID of 32 hexadecimal digits";
+            wrong(name, "id of the table", expected, metadata.id.as_str())
         })?;
         if self.table.is_some_and(|table| table != id) {
             return Err(wrong(name, "id of the table", "that of the versions before", "another"));
         }
         self.table = Some(id);
+        let cleanup = match metadata.configuration.get(CLEANUP) {
+            Some(Value::Bool(is_on)) => *is_on,
+            Some(Value::String(text)) => !text.eq_ignore_ascii_case("false"),
+            _ => true,
+        };
+        self.may_lose_versions = cleanup;
         Ok(())
     }
+}
+
+/// By what a version is known again.
+fn mark(bytes: &[u8]) -> (u64, u32) {
+    (bytes.len() as u64, crc32c(0, bytes))
 }
 
 fn gap(names: &[String], name: &str, next: u64) -> Error {
@@ -171,9 +268,12 @@ fn gap(names: &[String], name: &str, next: u64) -> Error {
 
 /// The version of a file of the log; `None` if it is another file.
 fn version_of(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(".json")?;
-    let all = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
-    all.then(|| digits.parse().ok())?
+    digits(name.strip_suffix(".json")?)
+}
+
+fn digits(text: &str) -> Option<u64> {
+    let all = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+    all.then(|| text.parse().ok())?
 }
 
 /// The bytes of a UUID.

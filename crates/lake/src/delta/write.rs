@@ -1,5 +1,6 @@
 //! What is written to a table's log: the first version, and one for each hand-over.
 
+use super::log::CLEANUP;
 use super::{READER_VERSION, WRITER_VERSION, schema};
 use baro_ondisk::StoreId;
 use baro_show::rfc3339;
@@ -84,11 +85,16 @@ fn commit_info(operation: &str, parameters: &Value, time_ms: i64, blind: bool) -
     }})
 }
 
-/// Version 0 of a table with this id.
-pub(crate) fn created(table: [u8; 16], time_ms: i64) -> Vec<u8> {
+/// The id of a table as others write it.
+pub(crate) fn uuid(table: [u8; 16]) -> String {
     let digits = format!("{:032x}", u128::from_be_bytes(table));
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
-    let id = parts.map(|part| digits.get(part).unwrap_or("")).join("-");
+    parts.map(|part| digits.get(part).unwrap_or("")).join("-")
+}
+
+/// Version 0 of a table with this id. Its first versions stay, since checkpoints are not read here.
+pub(crate) fn created(table: [u8; 16], time_ms: i64) -> Vec<u8> {
+    let id = uuid(table);
     lines(&[
         commit_info("CREATE TABLE", &json!({}), time_ms, true),
         json!({"protocol": {
@@ -99,7 +105,7 @@ pub(crate) fn created(table: [u8; 16], time_ms: i64) -> Vec<u8> {
             "format": {"provider": "parquet", "options": {}},
             "schemaString": schema::text(),
             "partitionColumns": [],
-            "configuration": {},
+            "configuration": {CLEANUP: "false"},
             "createdTime": time_ms,
         }}),
     ])

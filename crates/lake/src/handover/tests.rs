@@ -2,11 +2,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests")]
 
 mod beside;
+mod place;
 mod readers;
 
 use super::*;
 use crate::place::{Local, Output};
-use crate::scene::{Samples, Scene, lake_over, newest};
+use crate::scene::{Samples, Scene, lake_over, local, newest};
 use baro_store::{Interval, RunRetention};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -52,7 +53,11 @@ fn runs_that_were_merged_before_come_whole_and_in_the_order_of_recording() {
     // The older two or all three become one run, with the highest number.
     assert_eq!(scene.settle(3, RunRetention::default()).merged, 1);
     scene.record("store", 18, 20, &mut samples);
-    assert_eq!(scene.hand_over(), (35 + 20) * SERIES);
+    // In two commits, which is no matter for what is later.
+    let mut lake = scene.lake();
+    lake.portion_bytes = 1;
+    let done = lake.round().expect("done");
+    assert_eq!((done.samples, done.version), ((35 + 20) * SERIES, Some(2)));
     assert_eq!(newest(&scene.rows()), samples);
 }
 
@@ -103,13 +108,13 @@ fn two_stores_share_a_table_and_each_knows_its_own() {
     scene.record("other", 0, 30, &mut Samples::new());
     assert_eq!(scene.hand_over(), 10 * SERIES);
     let other = || Store::open(&scene.folder.join("other")).expect("opened");
-    let place = || Local::open(&scene.table()).expect("opened");
+    let place = || local(&scene.table());
     assert_eq!(lake_over(other(), place()).round().expect("done").samples, 30 * SERIES);
     assert_eq!(lake_over(other(), place()).round().expect("done").samples, 0);
     assert_eq!(scene.hand_over(), 0);
     assert_eq!(scene.told().rows, 40 * SERIES);
     // Another table for a store that is held is refused, and changes nothing.
-    let elsewhere = Local::open(&scene.folder.join("elsewhere")).expect("made");
+    let elsewhere = local(&scene.folder.join("elsewhere"));
     let error = lake_over(scene.open(), elsewhere).round().expect_err("held").to_string();
     assert!(error.contains("--release"), "{error}");
     assert_eq!(scene.hand_over(), 0);
@@ -125,7 +130,7 @@ fn a_table_that_lost_versions_and_a_store_that_is_an_older_copy_are_refused() {
     scene.record("store", 10, 10, &mut samples);
     scene.hand_over();
     let refused = |store: Store| {
-        let place = Local::open(&scene.table()).expect("opened");
+        let place = local(&scene.table());
         lake_over(store, place).round().expect_err("apart").to_string()
     };
     assert!(refused(before.open()).contains("a new table"));
@@ -165,7 +170,7 @@ fn killed() -> Error {
 
 impl Mortal {
     fn over(scene: &Scene, operations: i64, dies: Dies) -> Self {
-        let inner = Rc::new(Local::open(&scene.table()).expect("opened"));
+        let inner = Rc::new(local(&scene.table()));
         let (left, beside) = (Arc::new(AtomicI64::new(operations)), Rc::default());
         Mortal { inner, left, dies, beside }
     }
@@ -181,11 +186,27 @@ impl Mortal {
 }
 
 impl Place for Mortal {
+    fn check(&self) -> Result<()> {
+        self.inner.check()
+    }
+
+    fn size(&self, name: &str) -> Result<Option<u64>> {
+        self.inner.size(name)
+    }
+
+    fn make_log(&self) -> Result<()> {
+        self.step(|place| place.make_log())
+    }
+
+    fn tidy(&self) {
+        self.inner.tidy();
+    }
+
     fn names(&self, folder: &str) -> Result<Vec<String>> {
         self.step(|place| place.names(folder))
     }
 
-    fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+    fn read(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>> {
         self.step(|place| place.read(name, bytes_max))
     }
 
@@ -253,19 +274,23 @@ fn a_kill_at_every_step_loses_and_doubles_nothing() {
     let mut more = samples.clone();
     let later = model.copy("killed-later");
     later.record("store", 20, 10, &mut more);
-    let mut kills = 0;
+    let (mut kills, mut handed_later) = (0, std::collections::BTreeSet::new());
     for dies in [Dies::Before, Dies::After] {
         for operations in 1.. {
             // First the killed one makes the table, then it goes on with one.
             let scene = later.copy("killed-life");
-            let first = lake_over(scene.open(), Mortal::over(&scene, operations, dies)).round();
+            let mut lake = lake_over(scene.open(), Mortal::over(&scene, operations, dies));
+            // A commit for each run.
+            lake.portion_bytes = 1;
+            let first = lake.round().and_then(|done| done.then.map_or(Ok(()), Err));
             let nothing = RunRetention { keep_bytes: Some(0), ..RunRetention::default() };
             if first.is_err() {
                 kills += 1;
                 // Beside it runs are merged and dropped, as far as that is allowed.
                 scene.settle(2, RunRetention::default());
                 let handed = scene.hand_over();
-                assert!(handed == 0 || handed == 30 * SERIES, "{dies:?} {operations}");
+                assert_eq!(handed % (10 * SERIES), 0, "{dies:?} {operations}");
+                handed_later.insert(handed / (10 * SERIES));
             }
             let told = scene.told();
             assert_eq!(told.rows, 30 * SERIES, "{dies:?} at {operations}");
@@ -279,6 +304,7 @@ fn a_kill_at_every_step_loses_and_doubles_nothing() {
         }
     }
     assert!(kills > 10, "{kills}");
+    assert_eq!(handed_later.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
 }
 
 #[test]
@@ -291,14 +317,14 @@ fn a_commit_of_another_goes_first_and_one_of_the_same_runs_ends_ours() {
     scene.record("store", 10, 10, &mut samples);
     let mortal = || Mortal::over(&scene, i64::MAX, Dies::Before);
     let other = Store::open(&scene.folder.join("other")).expect("opened");
-    let other = lake_over(other, Local::open(&scene.table()).expect("opened"));
+    let other = lake_over(other, local(&scene.table()));
     let place = mortal();
     *place.beside.borrow_mut() = Some(Beside::HandsOver(Box::new(other)));
     assert_eq!(lake_over(scene.open(), place).round().expect("done").version, Some(3));
     scene.record("store", 20, 10, &mut samples);
     let lock = scene.open().lock_handover().expect("asked").expect("free");
     let error = scene.lake().round().expect_err("another hands it over");
-    assert!(matches!(error, Error::Beside), "{error}");
+    assert!(matches!(error, Error::AlreadyRunning), "{error}");
     drop(lock);
     // From another machine that lock is not seen, but the commit is.
     let place = mortal();
@@ -309,7 +335,7 @@ fn a_commit_of_another_goes_first_and_one_of_the_same_runs_ends_ours() {
     assert!(matches!(error, Error::Overtaken { .. }), "{error}");
     assert_eq!(scene.told().rows, 50 * SERIES);
     // What it had written is gone again.
-    let names = Local::open(&scene.table()).expect("opened").names("").expect("listed");
+    let names = local(&scene.table()).names("").expect("listed");
     let files = names.iter().filter(|name| name.ends_with(".parquet")).count();
     assert_eq!(files, scene.told().files.len());
 }

@@ -13,8 +13,6 @@ pub struct Waiting {
     pub run: u64,
     /// Bytes of its file.
     pub bytes: u64,
-    /// Samples in it, those that have been deleted too.
-    pub samples: u64,
     /// Of two samples of one series and time in several runs that of the higher order counts. It is the
     /// number of a run; where runs had been merged before the first one was handed over it is another's.
     pub order: u64,
@@ -53,14 +51,8 @@ impl<S: Storage> Store<S> {
         };
         let runs = self.runs.manifest.runs.iter();
         let waits = runs.filter(|run| !hold.has(self.identity.store, run, note(run.id)));
-        let mut found: Vec<Waiting> = waits
-            .map(|run| Waiting {
-                run: run.id,
-                bytes: run.bytes,
-                samples: run.samples,
-                order: run.id,
-            })
-            .collect();
+        let mut found: Vec<Waiting> =
+            waits.map(|run| Waiting { run: run.id, bytes: run.bytes, order: run.id }).collect();
         // A run that was merged has a higher number than younger ones that were not.
         let mut orders: Vec<u64> = found.iter().map(|run| run.run).collect();
         orders.sort_unstable();

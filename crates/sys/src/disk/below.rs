@@ -54,9 +54,15 @@ pub(super) fn folder_mode(file_mode: u32) -> u32 {
 }
 
 /// Makes the folder `name` and those above it, for files of these rights; one that is there is no
-/// error, a link is.
-pub(super) fn make_folders(above: &File, path: &Path, name: &str, file_mode: u32) -> Result<()> {
-    let mode = folder_mode(file_mode) as libc::mode_t;
+/// error, a link is. `each` gets those that were made.
+pub(super) fn make_folders(
+    above: &File,
+    path: &Path,
+    name: &str,
+    mode: u32,
+    each: impl Fn(&File),
+) -> Result<()> {
+    let mode = mode as libc::mode_t;
     let path = path.join(name);
     let mut folder: Option<File> = None;
     for part in name.split('/').filter(|part| !part.is_empty()) {
@@ -69,7 +75,13 @@ pub(super) fn make_folders(above: &File, path: &Path, name: &str, file_mode: u32
                 return Err(error);
             }
         }
-        folder = Some(at(Some(below), OsStr::new(part), AS_PLACE, 0, &path)?);
+        // One that was just made is ours to read.
+        let flags = if made == 0 { libc::O_RDONLY | libc::O_DIRECTORY } else { AS_PLACE };
+        let found = at(Some(below), OsStr::new(part), flags, 0, &path)?;
+        if made == 0 {
+            each(&found);
+        }
+        folder = Some(found);
     }
     Ok(())
 }
@@ -102,6 +114,11 @@ impl Below {
 
     pub(super) fn into_path(self) -> PathBuf {
         self.path
+    }
+
+    /// The folder, the name in it, and the path for messages.
+    pub(super) fn into_parts(self) -> (File, String, PathBuf) {
+        (self.folder, self.name, self.path)
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -49,7 +49,11 @@ impl Disk {
     /// The operating system's reason; it is no regular file.
     pub fn lock(&self, name: &str) -> Result<std::result::Result<LockFile, Holder>> {
         let below = self.below(name)?;
-        LockFile::take_open(below.open_or_create(self.new_mode())?, below.path())
+        let mode = self.new_mode();
+        if let Ok(made) = below.create(mode) {
+            self.give(&made);
+        }
+        LockFile::take_open(below.open_or_create(mode)?, below.path())
     }
 
     /// Who holds the lock `name`; `None` if nobody does or there is no such file.

@@ -162,3 +162,54 @@ fn a_part_of_a_file_has_one_holder() {
     assert_eq!(disk.lock_said("lock").unwrap(), None);
     std::fs::remove_dir_all(&base).unwrap();
 }
+
+#[test]
+fn what_root_makes_in_a_store_belongs_to_the_owner_of_the_store() {
+    if crate::schedule::user_id() != 0 {
+        println!("skipped: only root gives files away");
+        return;
+    }
+    let base = std::env::temp_dir().join(format!("baro-given-{}", std::process::id()));
+    let disk = Disk::create(&base).unwrap();
+    disk.create(OWNER_SAYS).unwrap();
+    std::os::unix::fs::chown(base.join(OWNER_SAYS), Some(12345), Some(12346)).unwrap();
+    disk.create_folder("runs/deep").unwrap();
+    disk.create("runs/lake").unwrap();
+    drop(disk.lock("lock").unwrap().unwrap());
+    for made in ["runs", "runs/deep", "runs/lake", "lock"] {
+        let found = std::fs::metadata(base.join(made)).unwrap();
+        assert_eq!((found.uid(), found.gid()), (12345, 12346), "{made}");
+    }
+    std::fs::remove_dir_all(&base).unwrap();
+}
+
+#[test]
+fn a_file_is_made_in_the_folder_that_is_held_with_the_rights_that_are_asked_for() {
+    use std::io::Write;
+    let base = std::env::temp_dir().join(format!("baro-elsewhere-{}", std::process::id()));
+    let (path, old) = (base.join("table"), base.join("old"));
+    let disk = Disk::create(&path).unwrap();
+    disk.create_folder_with("log", 0o775).unwrap();
+    assert!(!disk.is_elsewhere().unwrap());
+    std::fs::rename(&path, &old).unwrap();
+    assert!(disk.is_elsewhere().unwrap());
+    std::fs::create_dir_all(path.join("log")).unwrap();
+    assert!(disk.is_elsewhere().unwrap());
+    let mut output = disk.create_paced("log/x", 0o664).unwrap();
+    output.write_all(b"whole").unwrap();
+    let part = crate::files::list(&old.join("log")).unwrap().remove(0);
+    assert!(PacedOutput::is_part(&part) && disk.is_held(&format!("log/{part}")).unwrap());
+    output.finish().unwrap();
+    assert_eq!(std::fs::read(old.join("log/x")).unwrap(), b"whole");
+    assert_eq!(crate::files::list(&path.join("log")).unwrap().len(), 0);
+    assert_eq!(disk.found("log/x").unwrap().rights, 0o664);
+    assert_eq!(disk.found("log").unwrap().rights, 0o775);
+    let taken = disk.create_paced("log/x", 0o664).map(drop).map_err(|error| error.kind());
+    assert_eq!(taken, Err(std::io::ErrorKind::AlreadyExists));
+    // A link in place of a folder is not followed, when something is made either.
+    std::fs::remove_dir_all(old.join("log")).unwrap();
+    std::os::unix::fs::symlink(path.join("log"), old.join("log")).unwrap();
+    assert!(disk.create_paced("log/y", 0o600).is_err());
+    assert_eq!(crate::files::list(&path.join("log")).unwrap().len(), 0);
+    std::fs::remove_dir_all(&base).unwrap();
+}

@@ -9,11 +9,17 @@
 //! Invariant: beside what one call writes at most two windows are dirty or under way to the device; under
 //! its own name the file is whole and durable, or what was there before. Held by `a_file_is_there_whole_or_not_at_all`.
 
-use super::{Result, exists};
+mod name;
+
+use super::Result;
+use crate::state::{at, plain};
 use crate::{Error, identity};
-use std::fs::{File, OpenOptions};
+use name::{Ways, take};
+use std::ffi::{CString, OsStr};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A new ordinary file that is written from start to end without making the page cache dirty by
@@ -22,18 +28,36 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct PacedOutput {
     file: File,
+    /// The folder in which it is made: held, so that nobody puts another in its place.
+    folder: File,
+    name: CString,
+    part: CString,
+    /// Both names for messages, and for who removes what a process leaves.
     path: PathBuf,
     temporary: PathBuf,
-    /// What has its name may be replaced.
-    replaces: bool,
+    taken: Taken,
     /// Bytes up to here are being written back, and are written but for the last window.
     started: u64,
     /// Furthest byte written.
     end: u64,
 }
 
+/// What becomes of what has the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// It is replaced.
+    Replaced,
+    /// It stays; where the file system cannot promise that, it was looked for just before.
+    Stays,
+    /// It stays, or the file is not made: two writers may try the same name at once.
+    StaysSurely,
+}
+
 /// What is handed to the device at once.
 const WINDOW_BYTES: u64 = 4 << 20;
+
+/// How the name of a file begins and ends that is not finished yet.
+const PART: (&str, &str) = (".baro-", ".part");
 
 impl PacedOutput {
     /// Begins a file, readable by its owner alone: it holds what a store holds.
@@ -41,10 +65,7 @@ impl PacedOutput {
     /// # Errors
     /// The name is taken, or the operating system's reason.
     pub fn create(path: &Path) -> Result<Self> {
-        match exists(path) {
-            true => Err(Error::new("create", path, ErrorKind::AlreadyExists.into())),
-            false => Self::begin(path, false),
-        }
+        Self::begin_at(path, Taken::Stays)
     }
 
     /// The same in the place of an ordinary file, which stays as it is until this one is finished.
@@ -57,18 +78,59 @@ impl PacedOutput {
                 let why = io::Error::new(ErrorKind::InvalidInput, "it is no ordinary file");
                 Err(Error::new("replace", path, why))
             }
-            _ => Self::begin(path, true),
+            _ => Self::begin_at(path, Taken::Replaced),
         }
     }
 
-    fn begin(path: &Path, replaces: bool) -> Result<Self> {
-        let fail = |error| Error::new("create", path, error);
-        let number = identity::random_u64().map_err(|error| fail(error.into()))?;
-        let temporary = path.with_file_name(format!(".baro-{number:016x}.part"));
+    /// Whether a file of this name is one that is not finished, or was left so.
+    #[must_use]
+    pub fn is_part(name: &str) -> bool {
+        name.starts_with(PART.0) && name.ends_with(PART.1)
+    }
+
+    fn begin_at(path: &Path, taken: Taken) -> Result<Self> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let mut options = OpenOptions::new();
-        let opened = options.write(true).create_new(true).mode(super::PRIVATE).open(&temporary);
-        let (file, path) = (opened.map_err(fail)?, path.to_owned());
-        Ok(PacedOutput { file, path, temporary, replaces, started: 0, end: 0 })
+        let options = options.read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY);
+        let folder = options.open(parent.unwrap_or(Path::new(".")));
+        let folder = folder.map_err(|error| Error::new("create", path, error))?;
+        let name = path.file_name().unwrap_or(OsStr::new(""));
+        Self::begin(folder, name, path.to_owned(), super::PRIVATE, taken)
+    }
+
+    /// Begins a file in a folder that is held, with these rights whatever the umask. Where the file system
+    /// cannot refuse a name that is taken, nothing is made.
+    pub(crate) fn create_surely(
+        folder: File,
+        name: &str,
+        path: PathBuf,
+        rights: u32,
+    ) -> Result<Self> {
+        let output = Self::begin(folder, OsStr::new(name), path, rights, Taken::StaysSurely)?;
+        // Where rights are not kept the mount says who may read: that is no reason to fail.
+        let _ = output.file.set_permissions(Permissions::from_mode(rights));
+        Ok(output)
+    }
+
+    fn begin(folder: File, name: &OsStr, path: PathBuf, mode: u32, taken: Taken) -> Result<Self> {
+        let fail = |error| Error::new("create", &path, error);
+        let name = plain(name, &path)?;
+        let number = identity::random_u64().map_err(|error| fail(error.into()))?;
+        let part = format!("{}{number:016x}{}", PART.0, PART.1);
+        let (temporary, part) = (path.with_file_name(&part), plain(OsStr::new(&part), &path)?);
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
+        let opened = at(Some(&folder), part_name(&part), flags, mode, &temporary);
+        let file = opened.map_err(|error| fail(error.source))?;
+        // Who tidies up tells by it that somebody is at work.
+        super::hold(&file);
+        let output =
+            PacedOutput { file, folder, name, part, path, temporary, taken, started: 0, end: 0 };
+        match taken {
+            Taken::Stays | Taken::StaysSurely if output.found()?.is_some() => {
+                Err(Error::new("create", &output.path, ErrorKind::AlreadyExists.into()))
+            }
+            _ => Ok(output),
+        }
     }
 
     /// Its name until it is finished: whoever ends the process removes it.
@@ -83,30 +145,76 @@ impl PacedOutput {
     /// The name was taken meanwhile, or the operating system's reason.
     pub fn finish(self) -> Result<()> {
         self.file.sync_all().map_err(|e| Error::new("sync", &self.path, e))?;
-        self.publish().map_err(|e| Error::new("create", &self.path, e))?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        synced.map_err(|e| Error::new("sync", folder, e))
+        let published = match self.taken {
+            Taken::Replaced => self.rename(),
+            taken => take(&self, taken == Taken::StaysSurely),
+        };
+        published.map_err(|e| Error::new("create", &self.path, e))?;
+        // Before the sync: a second name that a power cut left would keep the blocks for ever.
+        self.remove_part();
+        let path = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let path = path.unwrap_or(Path::new("."));
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY;
+        let folder = at(Some(&self.folder), OsStr::new("."), flags, 0, path)?;
+        folder.sync_all().map_err(|e| Error::new("sync", path, e))
     }
 
-    fn publish(&self) -> io::Result<()> {
-        if self.replaces {
-            return std::fs::rename(&self.temporary, &self.path);
-        }
-        // A second name is refused where somebody has it; what knows no second names takes a rename.
-        match std::fs::hard_link(&self.temporary, &self.path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-            Err(_) if exists(&self.path) => Err(ErrorKind::AlreadyExists.into()),
-            Err(_) => std::fs::rename(&self.temporary, &self.path),
-            Ok(()) => Ok(()),
+    /// What has the name now.
+    fn found(&self) -> Result<Option<Metadata>> {
+        match at(Some(&self.folder), part_name(&self.name), libc::O_PATH, 0, &self.path) {
+            Ok(found) => Ok(Some(found.metadata().map_err(|e| Error::new("stat", &self.path, e))?)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
         }
     }
+
+    fn remove_part(&self) {
+        // SAFETY: an open descriptor and a name that ends with 0.
+        let _ = unsafe { libc::unlinkat(self.folder.as_raw_fd(), self.part.as_ptr(), 0) };
+    }
+}
+
+fn part_name(name: &CString) -> &OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(name.as_bytes())
+}
+
+impl Ways for PacedOutput {
+    fn link(&self) -> io::Result<()> {
+        let folder = self.folder.as_raw_fd();
+        let (part, name) = (self.part.as_ptr(), self.name.as_ptr());
+        // SAFETY: open descriptors and names that end with 0.
+        result(unsafe { libc::linkat(folder, part, folder, name, 0) }.into())
+    }
+
+    fn rename_to_new(&self) -> io::Result<()> {
+        let folder = self.folder.as_raw_fd();
+        let (part, name) = (self.part.as_ptr(), self.name.as_ptr());
+        let flags = libc::RENAME_NOREPLACE;
+        // By its number, since C libraries have it later than kernels.
+        // SAFETY: open descriptors and names that end with 0.
+        result(unsafe { libc::syscall(libc::SYS_renameat2, folder, part, folder, name, flags) })
+    }
+
+    fn rename(&self) -> io::Result<()> {
+        let folder = self.folder.as_raw_fd();
+        let (part, name) = (self.part.as_ptr(), self.name.as_ptr());
+        // SAFETY: open descriptors and names that end with 0.
+        result(unsafe { libc::renameat(folder, part, folder, name) }.into())
+    }
+
+    fn has(&self) -> Option<bool> {
+        let (found, own) = (self.found().ok()??, self.file.metadata().ok()?);
+        Some((found.dev(), found.ino()) == (own.dev(), own.ino()))
+    }
+}
+
+fn result(done: libc::c_long) -> io::Result<()> {
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 impl Drop for PacedOutput {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.temporary);
+        self.remove_part();
     }
 }
 
@@ -139,7 +247,7 @@ impl Seek for PacedOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{list, make_folder, read_text, remove_tree, write};
+    use crate::files::{exists, list, make_folder, read_text, remove_tree, write};
 
     #[test]
     fn a_file_is_there_whole_or_not_at_all() {

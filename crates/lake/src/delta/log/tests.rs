@@ -9,17 +9,33 @@ use std::collections::BTreeMap;
 
 /// A table's folder in memory.
 #[derive(Debug, Default)]
-struct Memory(RefCell<BTreeMap<String, Vec<u8>>>);
+struct Memory(RefCell<Files>);
+
+type Files = BTreeMap<String, Vec<u8>>;
 
 impl Place for Memory {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn size(&self, name: &str) -> Result<Option<u64>> {
+        Ok(self.0.borrow().get(name).map(|bytes| bytes.len() as u64))
+    }
+
+    fn make_log(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn tidy(&self) {}
+
     fn names(&self, folder: &str) -> Result<Vec<String>> {
         let below = format!("{folder}/");
         let files = self.0.borrow();
         Ok(files.keys().filter_map(|name| name.strip_prefix(&below).map(str::to_owned)).collect())
     }
 
-    fn read(&self, name: &str, _: u64) -> Result<Vec<u8>> {
-        Ok(self.0.borrow().get(name).cloned().unwrap_or_default())
+    fn read(&self, name: &str, _: u64) -> Result<Option<Vec<u8>>> {
+        Ok(self.0.borrow().get(name).cloned())
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> Result<bool> {
@@ -54,7 +70,7 @@ fn table(versions: &[&str]) -> Memory {
 
 fn read(memory: &Memory) -> Result<Log> {
     let mut log = Log::default();
-    log.catch_up(memory, APP).map(|()| log)
+    log.begin(memory, APP).map(|()| log)
 }
 
 #[test]
@@ -75,13 +91,63 @@ fn what_is_written_is_read_and_what_others_commit_is_passed_over() {
         memory.0.borrow_mut().insert(format!("{LOG}/{other}"), b"x".to_vec());
     }
     let log = read(&memory).expect("read");
-    assert_eq!(log, Log { next: 3, table: Some([0xab; 16]), last_run: Some(41) });
+    assert_eq!((log.next, log.table, log.last_run), (3, Some([0xab; 16]), Some(41)));
+    assert!(!log.may_lose_versions);
     // More comes, and only that is read.
     memory.0.borrow_mut().insert(commit_name(0), b"not read again".to_vec());
     memory.0.borrow_mut().insert(commit_name(3), ours.replace("41", "42").into_bytes());
     let mut later = log;
-    later.catch_up(&memory, APP).expect("read");
+    later.begin(&memory, APP).expect("read");
     assert_eq!((later.next, later.last_run), (4, Some(42)));
+}
+
+#[test]
+fn a_log_that_was_restored_or_cleaned_up_meanwhile_is_not_gone_on_with() {
+    let ours = |run| String::from_utf8(added(APP, run, &[], StoreId([7; 16]), 1)).expect("text");
+    let (one, two, three) = (ours(1), ours(2), ours(3));
+    let memory = table(&[&one, &two, &three]);
+    let known = read(&memory).expect("read");
+    assert_eq!((known.next, known.last_run), (4, Some(3)));
+    let again = |change: &dyn Fn(&mut Files)| {
+        let memory = Memory(RefCell::new(memory.0.borrow().clone()));
+        change(&mut memory.0.borrow_mut());
+        let mut log = known.clone();
+        log.begin(&memory, APP).map(|()| log)
+    };
+    // Restored to an earlier version: what is there counts.
+    let log = again(&|files| drop(files.remove(&commit_name(3)))).expect("read");
+    assert_eq!((log.next, log.last_run), (3, Some(2)));
+    // The newest version is another, of as many bytes.
+    let log = again(&|files| drop(files.insert(commit_name(3), ours(7).into_bytes())));
+    assert_eq!(log.expect("read").last_run, Some(7));
+    // One in between is gone, with or without a checkpoint that has it.
+    let error = again(&|files| drop(files.remove(&commit_name(1)))).expect_err("gone");
+    assert!(error.to_string().contains("checkpoint"), "{error}");
+    let log = again(&|files| {
+        files.remove(&commit_name(1));
+        files.insert(format!("{LOG}/00000000000000000002.checkpoint.parquet"), Vec::new());
+    });
+    assert_eq!(log.expect("read").last_run, Some(3));
+    // All is gone: there is no table.
+    assert_eq!(again(&BTreeMap::clear).expect("read"), Log::default());
+}
+
+#[test]
+fn who_may_remove_first_versions_is_known() {
+    let first = String::from_utf8(created([0xab; 16], 1)).expect("text");
+    for (configuration, may) in [
+        (r#"{"delta.enableExpiredLogCleanup":"FALSE"}"#, false),
+        (r#"{"delta.enableExpiredLogCleanup":false}"#, false),
+        (r#"{"delta.enableExpiredLogCleanup":"true"}"#, true),
+        ("{}", true),
+    ] {
+        let own = r#"{"delta.enableExpiredLogCleanup":"false"}"#;
+        assert!(first.contains(own));
+        let memory = Memory::default();
+        let text = first.replace(own, configuration);
+        memory.0.borrow_mut().insert(commit_name(0), text.into_bytes());
+        assert_eq!(read(&memory).expect("read").may_lose_versions, may, "{configuration}");
+    }
 }
 
 #[test]
@@ -90,11 +156,14 @@ fn a_log_of_anything_is_read_or_refused_by_name() {
     let metadata = first.lines().nth(2).expect("metaData").to_owned();
     let deep = format!("{{\"add\":{}", "[".repeat(100_000));
     let changed = |from: &str, to: &str| metadata.replacen(from, to, 1);
-    let cases: [(String, &str); 13] = [
+    let cases: [(String, &str); 16] = [
         ("{\"add\":".to_owned(), "line 1"),
         (deep, "line 1"),
         ("\u{0}\u{1}".to_owned(), "line 1"),
         ("7".to_owned(), "line 1"),
+        (r#"[null,null,{"appId":"barograph/7","version":4}]"#.to_owned(), "no object"),
+        (String::new(), "0 bytes and no action"),
+        ("\n \n".to_owned(), "3 bytes and no action"),
         (r#"{"protocol":{"minReaderVersion":3,"minWriterVersion":7}}"#.to_owned(), "reader 3"),
         (r#"{"protocol":{"minReaderVersion":-1,"minWriterVersion":2}}"#.to_owned(), "line 1"),
         (r#"{"txn":{"appId":"barograph/7","version":-4}}"#.to_owned(), "-4"),
@@ -111,10 +180,11 @@ fn a_log_of_anything_is_read_or_refused_by_name() {
         assert!(error.contains(said) && named, "{text:.80}: {error}");
     }
     // Versions that are missing, at the begin and between.
-    let memory = table(&["", "", ""]);
+    let other = r#"{"commitInfo":{}}"#;
+    let memory = table(&[other, other, other]);
     memory.0.borrow_mut().remove(&commit_name(2));
     assert!(read(&memory).expect_err("a gap").to_string().contains("a gap"));
-    let memory = table(&[""]);
+    let memory = table(&[other]);
     memory.0.borrow_mut().remove(&commit_name(0));
     let checkpoint = format!("{LOG}/00000000000000000001.checkpoint.parquet");
     memory.0.borrow_mut().insert(checkpoint.clone(), Vec::new());
@@ -125,6 +195,9 @@ fn a_log_of_anything_is_read_or_refused_by_name() {
     let memory = Memory::default();
     memory.0.borrow_mut().insert(commit_name(0), b"{}\n".to_vec());
     assert!(read(&memory).expect_err("no table").to_string().contains("metaData"));
+    let without = first.lines().filter(|line| !line.contains("protocol")).collect::<Vec<_>>();
+    memory.0.borrow_mut().insert(commit_name(0), without.join("\n").into_bytes());
+    assert!(read(&memory).expect_err("no protocol").to_string().contains("protocol and metaData"));
     // The last version that there is room for.
     let memory = Memory::default();
     memory.0.borrow_mut().insert(format!("{LOG}/99999999999999999999.json"), b"{}\n".to_vec());
