@@ -58,10 +58,14 @@ pub(crate) enum Error {
 }
 
 impl Error {
+    /// Whether it is one run that is not read.
+    pub(crate) fn is_of_a_run(&self) -> bool {
+        matches!(self, Error::Damaged { .. } | Error::Unread { .. })
+    }
+
     /// Whether trying again later may help, or others may mend it meanwhile.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            Error::At { error, .. } => error.may_pass(),
             Error::System(_)
             | Error::Store(_)
             | Error::Parquet(_)
@@ -73,7 +77,8 @@ impl Error {
             | Error::Overtaken { .. }
             | Error::Damaged { .. }
             | Error::Unread { .. } => true,
-            Error::Columns(_)
+            Error::At { .. }
+            | Error::Columns(_)
             | Error::Nested { .. }
             | Error::NoTable { .. }
             | Error::NoParent { .. }
@@ -129,11 +134,11 @@ impl fmt::Display for Error {
             Error::System(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
             Error::Parquet(error) => {
-                write!(f, "a file of the table cannot be written: {error}; nothing was handed over")
+                write!(f, "a file of the table cannot be written: {error}; nothing more was handed over")
             }
             Error::Columns(error) => write!(
                 f,
-                "rows of a run do not fit the table: {error}; nothing was handed over: check the \
+                "rows of a run do not fit the table: {error}; nothing more was handed over: check the \
                  store (baro verify STORE)"
             ),
             Error::Nested { table, store } => write!(
@@ -156,17 +161,17 @@ impl fmt::Display for Error {
             ),
             Error::Replaced => f.write_str(
                 "expected the folder that was opened, found another or none at its path: it was moved, \
-                 replaced or unmounted. Nothing was handed over: look what is there, then start again",
+                 replaced or unmounted. Nothing more was handed over: look what is there, then start again",
             ),
             Error::Rewritten { file } => write!(
                 f,
                 "{file}: expected the newest version as it was read, found another or none: the table \
-                 was restored or rewritten. Nothing was handed over; the next try reads its log from \
+                 was restored or rewritten. Nothing more was handed over; the next try reads its log from \
                  the begin"
             ),
             Error::Table { file, what, expected, found } => write!(
                 f,
-                "{file}: {what}: expected {}, found {}; nothing was handed over: restore the table, or \
+                "{file}: {what}: expected {}, found {}; nothing more was handed over: restore the table, or \
                  give a new one",
                 cut(expected),
                 cut(found)
@@ -177,20 +182,20 @@ impl fmt::Display for Error {
             Error::TooLarge { bytes, limit } => write!(
                 f,
                 "expected a version of the table's log of at most {limit} bytes, found {bytes}: too \
-                 many files at once. Nothing was handed over"
+                 many files at once. Nothing more was handed over"
             ),
             Error::Gone { file, bytes, found } => {
                 let found = found.map_or("none".to_owned(), |found| format!("one of {found}"));
                 write!(
                     f,
                     "{file}: expected the file of {bytes} bytes that was just written, found {found}: \
-                     does somebody clean up the table, or is a clock wrong? Nothing was handed over"
+                     does somebody clean up the table, or is a clock wrong? Nothing more was handed over"
                 )
             }
             Error::Contended { tries } => write!(
                 f,
                 "expected a free version of the table, found each of {tries} taken by other writers; \
-                 nothing was handed over, try again later"
+                 nothing more was handed over, try again later"
             ),
             Error::AlreadyRunning => f.write_str(
                 "expected nobody who hands this store over, found another process that does; only one is \
@@ -208,15 +213,15 @@ impl fmt::Display for Error {
             ),
             Error::Damaged { damage } => write!(
                 f,
-                "{damage}; nothing was handed over: look at it with baro verify, or hand over what \
-                 can be read with --skip-damaged"
+                "{damage}; this run and those behind it were not handed over: look at it with baro \
+                 verify, or hand over what can be read with --skip-damaged"
             ),
             Error::Unread { damage } => write!(
                 f,
-                "{damage}; nothing was handed over: this may pass, so try again. With --every and \
-                 --skip-damaged it is left out if it lasts for an hour"
+                "{damage}; this run and those behind it were not handed over: this may pass, so try \
+                 again. With --every and --skip-damaged it is left out if it lasts for an hour"
             ),
-            Error::Ended => f.write_str("ended before it was done; nothing was handed over"),
+            Error::Ended => f.write_str("ended before all was handed over; the next start goes on with it"),
         }
     }
 }

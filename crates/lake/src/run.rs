@@ -31,7 +31,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     let mut lake = begin(store, table, options).map_err(at)?;
     let mut is_lost = false;
     let mut done = lake.round();
-    // What goes wrong at the begin is told to who has started it; what comes later may pass.
+    // What is wrong at the begin ends it, so that who has started it learns of it; what comes later may
+    // pass, and so may what is wrong with a run.
     let mut is_first = true;
     loop {
         let error = match done {
@@ -39,14 +40,16 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
                 is_lost |= told(options, table, &done)?;
                 done.then
             }
-            Err(Error::Ended) if !is_first => break,
             Err(error) => Some(error),
         };
-        match (error.map(at), options.every) {
-            (Some(error), Some(every_ns)) if error.may_pass() && !is_first => {
-                say!("{error}; trying again in {}", baro_show::duration(every_ns));
+        match (error, options.every) {
+            (Some(Error::Ended), Some(_)) => break,
+            (Some(error), Some(every_ns))
+                if error.is_of_a_run() || error.may_pass() && !is_first =>
+            {
+                say!("{}; trying again in {}", at(error), baro_show::duration(every_ns));
             }
-            (Some(error), _) => return Err(error.into()),
+            (Some(error), _) => return Err(at(error).into()),
             (None, _) => {}
         }
         is_first = false;
