@@ -191,6 +191,10 @@ fn a_ring_is_finished_only_if_nothing_was_pushed_since_it_was_looked_at() {
     let folder = baro_sys::state::StateFolder::open(folder).unwrap();
     let memory = SharedMemory::create_in(&folder, &name, bytes, 0o600).unwrap();
     let ring = Ring::format(memory, StoreId([3; 16]), 77, 1 << 20);
+    // It is another store's, however it came into this one's folder.
+    let found = super::FoundRing::at(&path).unwrap();
+    let refused = found.adopt(&path, StoreId([4; 16])).unwrap_err().to_string();
+    assert!(refused.contains(&StoreId([4; 16]).to_string()), "{refused}");
     let mut reader = RingReader::new(ring, 0).unwrap();
     let mut producer = Producer::attach(&path).unwrap();
     drain(&mut reader);
