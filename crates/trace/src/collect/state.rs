@@ -96,7 +96,7 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
 /// then the next of each. So whoever waits elsewhere than the many is told. Then `left out COUNT`, if any are.
 fn write_hangs(told: &mut String, mut found: Vec<Hang>, unseen: usize) {
     // Since when is 0 if it is not known: it may be the longest.
-    found.sort_by(|a, b| (a.since_ns, a.tid).cmp(&(b.since_ns, b.tid)));
+    found.sort_by_key(|one| (one.since_ns, one.tid));
     let mut ranks: BTreeMap<(char, String), usize> = BTreeMap::new();
     let mut ordered: Vec<(usize, Hang)> = found
         .into_iter()
