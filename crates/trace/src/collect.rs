@@ -13,6 +13,7 @@ mod block_watch;
 mod choice;
 mod error;
 mod facts;
+mod groups;
 mod names;
 mod ring;
 mod session;
@@ -357,8 +358,8 @@ fn write_state<W: Write>(
     when: &str,
     since: &mut dyn FnMut(i32) -> Option<u64>,
 ) -> Result<(), CollectError> {
-    let quotas = (state::QUOTAS, state::quotas());
-    let limited = (state::LIMITED, state::limited());
+    let quotas = (groups::QUOTAS, groups::quotas());
+    let limited = (groups::LIMITED, groups::limited());
     for (name, text) in state::of_tasks(since).into_iter().chain([quotas, limited]) {
         if !text.is_empty() {
             writer.fact(&format!("{name}{when}"), text.as_bytes())?;

@@ -153,6 +153,19 @@ pub(crate) fn assert_lines(kind: &str, found: &str, said: &str, all: &str) {
     assert!(missing.is_empty() && more.is_empty(), "{kind}: missing {missing:?}, more {more:?}");
 }
 
+/// What 0.1 said of a gap, in the words of today.
+pub(crate) fn in_words(rows: &str) -> String {
+    let anew = |line: &str| {
+        let Some((head, counts)) = line.split_once("Gap {") else { return format!("{line}\n") };
+        let counts = counts.split(|letter: char| !letter.is_ascii_digit());
+        let counts: Vec<u64> = counts.filter_map(|digits| digits.parse().ok()).collect();
+        let [ring_full, too_large, damaged, unknown] = counts[..] else { panic!("{line}") };
+        let gap = baro_ondisk::Gap { ring_full, too_large, damaged, unknown };
+        format!("{head}{gap}\n")
+    };
+    rows.lines().map(anew).collect()
+}
+
 /// Bytes of every file below a folder.
 pub(crate) fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();

@@ -66,7 +66,7 @@ pub(super) fn of_machine() -> Vec<(String, String)> {
         }
     }
     facts.extend(of_disks());
-    facts.extend(super::state::limits());
+    facts.extend(super::groups::limits());
     facts
 }
 

@@ -271,7 +271,7 @@ impl Walk<'_> {
                     Evidence::Absence,
                     format!(
                         "{evidence}; where what was waited for was in the rest of the time was not \
-                         recorded, and no control group that it is of has a limit for this disk"
+                         recorded, and when limits were looked at no control group that it is of had one for this disk"
                     ),
                 ),
             };

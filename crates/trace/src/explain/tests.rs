@@ -1,6 +1,7 @@
 //! Chains of timelines made by hand, and of any timeline.
 
 mod kinds;
+mod known;
 mod scene;
 
 use super::*;

@@ -1,0 +1,282 @@
+//! What is told must be known: limits of whom, and in which direction; who froze; what has no name.
+
+use super::*;
+use crate::timeline::Quota;
+
+/// A limit explains a wait only of a task in its group, or of one that works for such a task, and only of the
+/// direction that it limits; of several the tightest does.
+#[test]
+fn a_limit_explains_only_waits_of_its_group_and_direction() {
+    const V1: &str = "/sys/fs/cgroup/blkio";
+    let told = |limits: &[(&str, &str)], groups: &str, stack: &str| {
+        let mut scene = Scene::of_victim(stack, 0);
+        scene.task(9, "shell");
+        scene.line.tasks.get_mut(&10).unwrap().parent = Some(9);
+        scene.request(10, 590, 599, 4096);
+        for (path, text) in limits {
+            scene.fact(&format!("{V1}/{path}_device"), text);
+        }
+        scene.fact("limited groups", groups);
+        let call = scene.told();
+        let link = call.chain.last().unwrap();
+        let lifted = call.advice.first().map(|one| one.writes[0].path.clone());
+        (link.cause, link.known_by, call.unexplained_ns / MS, lifted.unwrap_or_default())
+    };
+    let direct = "io_schedule < __iomap_dio_rw < vfs_write";
+    let file = |path: &str| format!("{V1}/{path}_device");
+    let (reads, writes) = ("backup/blkio.throttle.read_bps", "db/blkio.throttle.write_bps");
+    let sure = |path: &str| (Cause::Throttle, Evidence::AbsenceAndSetting, 0, file(path));
+    let may = (Cause::Throttle, Evidence::Absence, 500, String::new());
+    let unknown = (Cause::Unknown, Evidence::Absence, 500, String::new());
+    let members = |of: &str| format!("group {V1}/db\nof {of}\nothers 7 8\n");
+    // A limit of another group, and one of the other direction.
+    let backup = format!("group {V1}/backup\nof 77\nothers 9 10\n");
+    assert_eq!(told(&[(reads, "8:0 9")], &backup, direct), unknown);
+    let write = "backup/blkio.throttle.write_bps";
+    assert_eq!(told(&[(write, "8:0 9")], &backup, direct), unknown);
+    let mine = backup.replace("77", "10");
+    assert_eq!(told(&[(reads, "8:0 9")], &mine, direct), unknown);
+    assert_eq!(told(&[(write, "8:0 9")], &mine, direct), sure(write));
+    // Of several the tightest that is its own: requests count as bytes.
+    let many =
+        [(writes, "8:0 9000000"), ("db/blkio.throttle.write_iops", "8:0 7"), (write, "8:0 1")];
+    let both = format!("{}group {V1}/backup\nof 77\n", members("10"));
+    assert_eq!(told(&many, &both, direct), sure("db/blkio.throttle.write_iops"));
+    // A task that nobody saw is where the one is that made it, or may have been moved.
+    assert_eq!(told(&[(writes, "8:0 9")], &members("9"), direct), sure(writes));
+    assert_eq!(told(&[(writes, "8:0 9")], &members("7").replace("7 8", "9"), direct), may);
+    // A trace that does not say which tasks are in a group.
+    assert_eq!(told(&[(writes, "8:0 9")], "", direct), may);
+    // Who waits for data of all may wait for any group's.
+    let read = "io_schedule < folio_wait_bit_common < filemap_get_pages < filemap_read";
+    assert_eq!(told(&[(writes, "8:0 9")], &members("10"), read), unknown);
+}
+
+/// The journal's thread waits for data of others: of a group with a handle of its transaction, or of any.
+#[test]
+fn a_limit_holds_who_works_for_its_group() {
+    let told = |groups: &str| {
+        let mut scene = Scene::of_victim("schedule < jbd2_log_wait_commit < ext4_sync_file", 20);
+        scene.task(20, "jbd2/sda-8");
+        scene.sleeps(20, 100, 590, DATA, 0);
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        scene.request(20, 580, 589, 4096);
+        scene.fact("/sys/fs/cgroup/a/io.max", "8:0 wbps=4096");
+        scene.fact("limited groups", &format!("group /sys/fs/cgroup/a\n{groups}"));
+        let call = scene.told();
+        (causes(&call), call.known_by)
+    };
+    let chain = vec!["commit", "ordered_data", "writeback", "throttle"];
+    assert_eq!(told("of 10\nothers 20"), (chain.clone(), Evidence::AbsenceAndSetting));
+    assert_eq!(told("of 11\nothers 10 20"), (chain, Evidence::Absence));
+}
+
+/// Of a disk that is made of several the one that had most to do is told.
+#[test]
+fn the_busy_one_of_several_lower_disks_is_told() {
+    const LOWER: Device = Device(8 << 20 | 16);
+    let told = |lower_ms: u64| {
+        let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
+        scene.fact("/sys/block/sda/slaves", "sdb sdc");
+        scene.request(10, 101, 599, 4096);
+        scene.request_of(LOWER, 10, (101, 101 + lower_ms), 4096);
+        scene.request_of(Device(8 << 20 | 32), 10, (101, 450), 4096);
+        let call = scene.told();
+        call.chain.last().unwrap().place.clone()
+    };
+    assert_eq!((told(300), told(480)), ("sdc".to_owned(), "sdb".to_owned()));
+}
+
+/// A task that could have run is late in its own code too.
+#[test]
+fn a_share_that_is_used_up_is_told_outside_of_calls() {
+    let told = |processor: Processor| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(50, "hog");
+        scene.sleeps(10, 100, 600, "schedule", 0);
+        let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
+        (wait.kind, wait.stack, wait.woken_ns) = (WaitKind::Runnable, None, None);
+        (wait.processor, wait.next_pid, wait.waker) = (processor, None, None);
+        let explanation = scene.known().explain(&Question::default());
+        let call = explanation.calls.first().cloned();
+        call.map(|one| (one.call.clone(), one.cause, one.cause_detail, one.unexplained_ns / MS))
+    };
+    let quota = Quota { quota_ns: 20 * MS, period_ns: 500 * MS, throttled_ns: 480 * MS };
+    let code = "its own code".to_owned();
+    let held = Processor { quota: Some(quota), ..Processor::default() };
+    assert_eq!(told(held), Some((code.clone(), Cause::Cpu, Some("cpu_quota"), 0)));
+    let starved = Processor { before_pid: Some(50), ..Processor::default() };
+    assert_eq!(told(starved), Some((code.clone(), Cause::Cpu, None, 0)));
+    // That no other task had the processor does not tell why it did not run.
+    let alone = Processor { before_pid: Some(0), ..Processor::default() };
+    assert_eq!(told(alone), Some((code, Cause::Cpu, None, 500)));
+    // Its end was not told: it may have run since.
+    assert_eq!(told(Processor::default()), None);
+}
+
+/// What ended a sleep is told, and what it was for only if that is known.
+#[test]
+fn what_has_no_name_is_unexplained() {
+    // In a call of FUSE's or of a file's lock it is known what is waited for; here it is not.
+    let mut scene = Scene::of_victim("schedule < nothing_known", 0);
+    let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
+    wait.kind = WaitKind::Interruptible;
+    let task = scene.line.tasks.get_mut(&10).unwrap();
+    let mut hard = task.waits[0];
+    (hard.kind, hard.begin_ns) = (WaitKind::Stopped, 600 * MS);
+    (hard.woken_ns, hard.end_ns) = (Some(1_200 * MS), Some(1_200 * MS));
+    task.waits.push(hard);
+    task.calls[0].end_ns = Some(1_200 * MS);
+    scene.line.end_ns = 1_200 * MS;
+    assert_eq!(scene.told().unexplained_ns / MS, 500);
+}
+
+/// Limits of dirty data that a machine has already are never made larger.
+#[test]
+fn advice_raises_no_limit_of_dirty_data() {
+    let told = |limit_mib: u64, background_mib: u64, facts: &[(&str, &str)]| {
+        let mut scene = Scene::of_victim("io_schedule_timeout < balance_dirty_pages", 0);
+        for (path, text) in facts {
+            scene.fact(path, text);
+        }
+        let pages = |mib: u64| mib << 8;
+        let setpoint = (pages(background_mib) + 3 * pages(limit_mib)) / 4;
+        scene.line.tasks.get_mut(&10).unwrap().throttles.push(throttle(
+            pages(limit_mib),
+            pages(limit_mib),
+            setpoint,
+        ));
+        for at in 0..9 {
+            scene.request(31, 100 + at * 40, 139 + at * 40, 16 << 20);
+        }
+        let call = scene.told();
+        assert_eq!(call.cause, Cause::DirtyLimitGlobal);
+        let writes = call.advice.into_iter().flat_map(|one| one.writes);
+        let is_limit = |path: &str| path.contains("dirty") || path.ends_with("max_bytes");
+        writes
+            .filter(|one| is_limit(&one.path))
+            .map(|one| (one.path.rsplit('/').next().unwrap().to_owned(), one.text))
+            .collect::<Vec<_>>()
+    };
+    let machine = |background: bool| {
+        let mut all = vec![("dirty_bytes".to_owned(), (256 << 20).to_string())];
+        if background {
+            all.insert(0, ("dirty_background_bytes".to_owned(), (64 << 20).to_string()));
+        }
+        all
+    };
+    assert_eq!(told(2_000, 1_000, &[]), machine(true));
+    // A fifth of 1 GiB is less than what would be set.
+    assert_eq!(told(200, 100, &[]), []);
+    assert_eq!(told(300, 40, &[]), machine(false));
+    let bdi = "/sys/class/bdi/8:0";
+    let limited = |max_bytes: &str, strict: &str| {
+        let (max, is_strict) = (format!("{bdi}/max_bytes"), format!("{bdi}/strict_limit"));
+        let mounts = ("/proc/self/mountinfo", "30 1 8:0 / /data rw - ext4 /dev/sda rw");
+        let facts = [(max.as_str(), max_bytes), (is_strict.as_str(), strict), mounts];
+        told(200, 100, &facts).into_iter().any(|(file, _)| file == "max_bytes")
+    };
+    assert!(limited("1073741824", "0"));
+    assert!(!limited("4194304", "1"));
+    assert!(!limited("4194304", "0"));
+}
+
+pub(super) fn throttle(dirty: u64, limit: u64, setpoint: u64) -> Throttle {
+    Throttle {
+        begin_ns: 100 * MS,
+        pause_ms: 500,
+        bdi: Name::new(b"8:0"),
+        dirty,
+        limit,
+        setpoint,
+        device_dirty: 90,
+        device_setpoint: 80,
+        task_rate_kbs: 10,
+        device_rate_kbs: 20,
+    }
+}
+
+/// Whose limit of dirty data it is needs an event, and that it is a group's a limit that its group has.
+#[test]
+fn a_limit_of_dirty_data_that_is_concluded_is_no_fact() {
+    let told = |limits: Option<&[(&str, &str)]>| {
+        let mut scene = Scene::of_victim("io_schedule_timeout < balance_dirty_pages", 0);
+        scene.fact("/sys/class/bdi/8:0/strict_limit", "0");
+        if let Some(facts) = limits {
+            facts.iter().for_each(|(path, text)| scene.fact(path, text));
+            let throttles = &mut scene.line.tasks.get_mut(&10).unwrap().throttles;
+            throttles.push(throttle(100, 100_000, 90_000));
+        }
+        let call = scene.told();
+        (call.cause, call.known_by, call.unexplained_ns / MS)
+    };
+    assert_eq!(told(None), (Cause::DirtyLimitGlobal, Evidence::Absence, 500));
+    assert_eq!(told(Some(&[])), (Cause::DirtyLimitGroup, Evidence::Absence, 500));
+    let memory = ("/sys/fs/cgroup/a/memory.max", "104857600");
+    let of = |tasks| ("limited groups", tasks);
+    let mine = of("group /sys/fs/cgroup/a\nof 10\nothers 9");
+    let expected = (Cause::DirtyLimitGroup, Evidence::AbsenceAndSetting, 0);
+    assert_eq!(told(Some(&[memory, mine])), expected);
+    let others = of("group /sys/fs/cgroup/a\nof 9\nothers 10");
+    assert_eq!(told(Some(&[memory, others])).1, Evidence::Absence);
+}
+
+/// A freeze names only its file: who it was is told where one alone may have been it.
+#[test]
+fn who_froze_a_file_system_is_told_only_if_it_can_be_no_other() {
+    const THAWS: u64 = 0xc004_5878;
+    let told = |calls: &[(i32, u64, i64, u64, i64)]| {
+        let mut scene =
+            Scene::of_victim("schedule < percpu_rwsem_wait < __percpu_down_read < vfs_write", 0);
+        for (pid, at_ms, number, request, ret) in calls {
+            scene.task(*pid, "freezer");
+            scene.writes(*pid, *at_ms, at_ms + 1);
+            let call = scene.line.tasks.get_mut(pid).unwrap().calls.last_mut().unwrap();
+            (call.number, call.args[1], call.ret) = (*number, *request, *ret);
+        }
+        scene.told().chain[0].evidence.contains("frozen by freezer (pid 30)")
+    };
+    let freezes = (30, 50, 16, soft::FREEZES, 0);
+    assert!(told(&[freezes]));
+    // Thawed since; two that froze; one that failed; another call with that number.
+    assert!(!told(&[freezes, (31, 60, 16, THAWS, 0)]));
+    assert!(!told(&[freezes, (31, 60, 16, soft::FREEZES, 0)]));
+    assert!(!told(&[(30, 50, 16, soft::FREEZES, -16)]));
+    assert!(!told(&[(30, 50, 1, soft::FREEZES, 0)]));
+    assert!(told(&[freezes, (31, 60, 1, soft::FREEZES, 0)]));
+}
+
+/// A share of the processors of the second version is lifted with its period: the file has two words.
+#[test]
+fn a_share_is_lifted_as_the_kernel_shows_it() {
+    let told = |group: &str| {
+        let mut scene = Scene::of_victim("schedule", 0);
+        scene.fact("quotas at the end", &format!("20000000 100000000 480000000 {group}\nof 10"));
+        let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
+        (wait.kind, wait.stack, wait.woken_ns) = (WaitKind::Runnable, None, None);
+        scene.told().advice[0].command.clone()
+    };
+    let (v2, v1) = ("/sys/fs/cgroup/a", "/sys/fs/cgroup/cpu/a");
+    assert_eq!(told(v2), format!("echo \"max 100000\" > {v2}/cpu.max"));
+    assert_eq!(told(v1), format!("echo -1 > {v1}/cpu.cfs_quota_us"));
+}
+
+/// A journal may be on a device of its own, which its thread is called after: the log is written there.
+#[test]
+fn a_journal_of_its_own_device_is_written_there() {
+    const LOG: Device = Device(8 << 20 | 16);
+    let told = |thread: &str| {
+        let mut scene = Scene::of_victim("schedule < jbd2_log_wait_commit < ext4_sync_file", 20);
+        scene.task(20, thread);
+        let writes =
+            "io_schedule < __wait_on_buffer < jbd2_journal_commit_transaction < kjournald2";
+        scene.sleeps(20, 100, 590, writes, 0);
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        for device in [DEVICE, LOG] {
+            scene.request_of(device, 30, (101, 589), 4096);
+        }
+        scene.told().chain.last().unwrap().place.clone()
+    };
+    assert_eq!((told("jbd2/sdb"), told("jbd2/sda-8")), ("sdb".to_owned(), "sda".to_owned()));
+}
