@@ -48,11 +48,10 @@ fn the_header_is_clean_in_every_standard() {
     let languages = [("c", "clang", &c, &C), ("c++", "clang++", &cxx, &CXX)];
     for (language, other, source, standards) in languages {
         let Some(first) = compiler(language) else { continue };
-        let other = Some(other.to_owned())
-            .filter(|name| {
-                let asked = Command::new(name).arg("--version").output();
-                asked.is_ok_and(|out| out.status.success())
-            });
+        let other = Some(other.to_owned()).filter(|name| {
+            let asked = Command::new(name).arg("--version").output();
+            asked.is_ok_and(|out| out.status.success())
+        });
         for compiler in [Some(first), other].into_iter().flatten() {
             for standard in standards {
                 let out = Command::new(&compiler)

@@ -2,8 +2,8 @@
 
 use crate::calls::{baro, feed, json, run, text};
 use crate::fixture::{
-    Fixture, RELEASED, assert_includes, assert_lines, assert_reads_as_said, bytes, ordered, rows,
-    sorted, untyped, verified,
+    Fixture, RELEASED, assert_includes, assert_lines, assert_reads_as_said, bytes, in_words,
+    ordered, rows, sorted, untyped, verified,
 };
 use crate::place::Folder;
 use serde_json::Value;
