@@ -695,8 +695,8 @@ int32_t baro_producer_path(const struct baro_producer *producer, char *buffer, s
  * no id up. The recorder does, before it writes: a record in which an id is declared with
  * another type than it is pushed with, here and in all pushes below, is not recorded. It is
  * counted in `lost` of baro_status, told by baro_complaints and to the callback of
- * baro_on_event, and will be a gap. With an id that nobody declared it is recorded, no
- * name finds it, and baro_complaints and baro verify tell of it.
+ * baro_on_event, and will be a gap. An id that nobody declared is recorded, and no name finds
+ * it: baro_complaints and baro verify tell of it.
  * Returns 0, BARO_EAGAIN, BARO_EMSGSIZE, BARO_ESHUTDOWN, BARO_EPERM, BARO_EINVAL, and BARO_EBUSY
  * in builds of the library with checks, if two threads push at once. */
 int32_t baro_push_frame(struct baro_producer *producer,

@@ -32,7 +32,8 @@ unsafe fn pushed(result: std::result::Result<u64, Refused>, sequence: *mut u64) 
 /// up. The recorder does, before it writes: a record in which an id is declared with another type than
 /// it is pushed with, here and in all pushes below, is not recorded. It is counted in `lost` of
 /// baro_status, told by baro_complaints and to the callback of baro_on_event, and will be a gap. An id
-/// that nobody declared is recorded and belongs to nothing: baro verify tells of it.
+/// that nobody declared is recorded, and no name finds it:
+/// baro_complaints and baro verify tell of it.
 ///
 /// Returns 0, BARO_EAGAIN, BARO_EMSGSIZE, BARO_ESHUTDOWN, BARO_EPERM, BARO_EINVAL, and BARO_EBUSY
 /// in builds of the library with checks, if two threads push at once.

@@ -75,7 +75,7 @@ const OPEN: &[(&str, &str, &str)] = &[
     ("crates/trace/src/collect/session.rs", "files::open", TRACE),
     ("crates/trace/src/collect/session.rs", "files::remove", TRACE),
     ("crates/trace/src/collect/session.rs", "files::rename", TRACE),
-    ("crates/lake/src/place.rs", "PacedOutput::create", "a table, where its user keeps it"),
+    ("crates/lake/src/place.rs", "files::make_folder_with", "a table, where its user keeps it"),
 ];
 
 const TRACE: &str =
