@@ -122,7 +122,7 @@ fn losses_complaints_and_pins_are_told_from_a_thread_of_its_own() {
         assert_eq!(push(100_000), BARO_EMSGSIZE);
         assert_eq!(baro_close(recorder, null_mut()), 0);
         let lost: u64 = again.of(BARO_EVENT_LOST).iter().map(|e| e.0.count).sum();
-        assert_eq!((lost, again.of(BARO_EVENT_COMPLAINT).len()), (5, 1));
+        assert_eq!((lost, again.of(BARO_EVENT_COMPLAINT).len()), (5, 2));
         assert!(again.of(BARO_EVENT_PIN).is_empty(), "it was there before");
         assert_eq!(baro_producer_close(producer), 0);
         let events = heard.events.lock().unwrap();

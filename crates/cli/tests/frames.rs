@@ -39,7 +39,7 @@ fn frames_of_a_camera_need_no_options() {
     let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("expected at most 7340032 bytes, found 7340033; passed over"), "{said}");
-    assert!(said.contains("a quarter of --ring") && said.contains("lost: 1 records"), "{said}");
+    assert!(said.contains("a quarter of --ring") && said.contains("lost: 1 record,"), "{said}");
     let last = run(&["cat", &store, "camera", "--format", "raw", "--last", "1"]).stdout;
     assert_eq!(last, [7; 3]);
 

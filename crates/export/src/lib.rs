@@ -40,6 +40,8 @@ pub struct Request {
     pub selection: Selection,
     /// Bounds of the reading, and its pace.
     pub reading: Reading,
+    /// The name or id of the pin whose window it is, if it is one.
+    pub pin: Option<String>,
 }
 
 /// What an export has done.
@@ -71,7 +73,7 @@ trait Sink {
 
 /// Reads in time order and hands each point to `sink`.
 fn run<S: Storage>(store: &Store<S>, request: &Request, sink: &mut impl Sink) -> Result<Exported> {
-    let Request { interval, selection, reading } = request;
+    let Request { interval, selection, reading, .. } = request;
     let (mut exported, mut failed) = (Exported::default(), None);
     let (notes, missing) = store.timeline(*interval, selection, reading, |moment| {
         let done = match moment {

@@ -3,17 +3,17 @@
 //! for each time; frames as they are, of a channel with a layout beside its fields under the same topic if
 //! both are selected, have no schema. Gaps and steps
 //! of the clock are messages of the topic `baro/notes`. Each topic has a JSON schema with the
-//! units.
+//! units. The metadata `barograph` has the store's id, the interval, and the pin whose window it is.
 //!
-//! Chunks are not compressed: the libraries for it are C. The index in memory grows by some 100
+//! Chunks are not compressed: the library does that with libraries in C. The index in memory grows by some 100
 //! bytes for each 4 MiB of output; indexes of single messages are left out where many topics
 //! would make them larger than the data.
 
 use crate::{Error, Exported, Request, Result, Sink};
 use baro_ondisk::Gap;
-use baro_store::{Column, Datum, Point, Selection, Store};
+use baro_store::{Column, Datum, Interval, Point, Selection, Store};
 use baro_sys::storage::Storage;
-use mcap::records::MessageHeader;
+use mcap::records::{MessageHeader, Metadata};
 use mcap::{WriteOptions, Writer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -64,9 +64,23 @@ pub fn export<S: Storage, W: Write + Seek>(
     };
     let mut exported = crate::run(store, request, &mut messages)?;
     messages.end_of_fields(&mut exported)?;
+    messages.writer.write_metadata(&about(store, request))?;
     messages.writer.finish()?;
     messages.writer.into_inner().flush()?;
     Ok(exported)
+}
+
+/// Where it comes from.
+fn about<S: Storage>(store: &Store<S>, request: &Request) -> Metadata {
+    let Interval { from_ns, to_ns } = request.interval;
+    let mut metadata = BTreeMap::from([("store".to_owned(), store.identity().store.to_string())]);
+    for (name, ns, all) in [("from_ns", from_ns, i64::MIN), ("to_ns", to_ns, i64::MAX)] {
+        if ns != all {
+            metadata.insert(name.to_owned(), ns.to_string());
+        }
+    }
+    metadata.extend(request.pin.iter().map(|pin| ("pin".to_owned(), pin.clone())));
+    Metadata { name: "barograph".to_owned(), metadata }
 }
 
 /// What an id becomes.

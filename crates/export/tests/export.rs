@@ -69,7 +69,7 @@ fn request(store: &Store, names: &[&str], from_ns: i64, to_ns: i64) -> Request {
         names => Selection::named(store.catalog(), names).unwrap(),
     };
     let interval = Interval { from_ns, to_ns };
-    Request { interval, selection, reading: Reading::default() }
+    Request { interval, selection, reading: Reading::default(), pin: Some("fault".to_owned()) }
 }
 
 fn csv(store: &Store, request: &Request) -> (String, Exported) {
@@ -179,6 +179,10 @@ fn mcap_reads_back_with_its_own_crate() {
     );
     assert!(!schemas.contains_key("raw"));
     let summary = mcap::Summary::read(out.get_ref()).unwrap().unwrap();
+    let [of] = &summary.metadata_indexes[..] else { panic!("{:?}", summary.metadata_indexes) };
+    let of = mcap::read::metadata(out.get_ref(), of).unwrap();
+    assert_eq!((of.name.as_str(), of.metadata["pin"].as_str()), ("barograph", "fault"));
+    assert_eq!(of.metadata["store"], store.identity().store.to_string());
     assert_eq!(summary.stats.unwrap().message_count, 20);
     // A part of an array, and a channel as fields and as frames at once.
     let mut out = Cursor::new(Vec::new());

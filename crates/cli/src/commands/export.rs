@@ -109,6 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         interval: window(arguments, &store)?,
         selection,
         reading: Reading { bytes_per_s, ..Reading::default() },
+        pin: arguments.pin.clone(),
     };
     if matches!(output, Output::Parquet | Output::Arrow) {
         return columns::export(arguments, output, &store, &request);

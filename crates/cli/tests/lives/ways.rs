@@ -91,7 +91,7 @@ fn exported(
 ) {
     let both = Selection::frames_and_fields(store.catalog()).unwrap();
     let reading = Reading { memory_bytes, ..Reading::default() };
-    let request = |selection| Request { interval: Interval::ALL, selection, reading };
+    let request = |selection| Request { interval: Interval::ALL, selection, reading, pin: None };
     let mut out = Vec::new();
     let exported = to_csv(store, &request(selection), &mut out).unwrap();
     assert_eq!(exported.notes.damage, []);
@@ -201,7 +201,7 @@ fn in_part(store: &Store, samples: &Shown, memory_bytes: usize) {
     same("an interval", &asked(&Query::raw(interval)), &inner);
     let reading = Reading { memory_bytes, ..Reading::default() };
     let mut out = Vec::new();
-    let request = Request { interval, selection: selection.clone(), reading };
+    let request = Request { interval, selection: selection.clone(), reading, pin: None };
     to_csv(store, &request, &mut out).unwrap();
     same("export csv of an interval", &of_csv("export csv", &out), &inner);
     let mut newest = Shown::new();
