@@ -64,8 +64,11 @@ fn a_ring_that_is_cut_off_ends_nobody_and_is_counted() {
             seen(&Truth::open(scene.shared()).read())
         });
         if !may_go_on {
-            wait_for("what the recorder says", || scene.signalled("complaints").is_some());
-            assert!(scene.signalled("complaints").unwrap().contains("rings are given up"));
+            wait_for("that the recorder says it", || {
+                scene
+                    .signalled("complaints")
+                    .is_some_and(|said| said.contains("rings are given up"))
+            });
         }
         scene.signal("stop", "");
         producer.join();
@@ -156,7 +159,7 @@ fn a_store_that_is_moved_finds_its_rings_and_one_that_is_restored_is_given_them(
     let id = baro_log::read_identity(&baro_sys::disk::Disk::open(&moved).unwrap(), &moved).unwrap();
     let rings = |store: &Path| rings_at(store, id.store, Some(&scene.rings())).rings;
     let found = rings(&moved);
-    assert!(found.len() == 1 && found[0].is_of(&moved) && found[0].has_store() == Some(false));
+    assert!(found.len() == 1 && found[0].is_of(&moved) && found[0].has_store().is_none());
     assert!(found[0].clear(false).unwrap_err().to_string().contains("100 records are not"));
     // Restored from a backup: another file, of which only its owner can know what it is.
     copy(&moved, scene.store());
