@@ -35,11 +35,13 @@ fn recorder(scene: &Scene) {
         scene.signal("ring", ring.to_str().unwrap());
     }
     scene.signal("open", "");
+    let mut said = Vec::new();
     while scene.signalled("close").is_none() && parent_id() == parent {
         sleep_ns(500_000);
         let complaints = recorder.complaints();
-        if !complaints.is_empty() {
+        if complaints != said {
             scene.signal("complaints", &complaints.join("\n"));
+            said = complaints;
         }
     }
     scene.signal("closing", "");
