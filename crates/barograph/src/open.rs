@@ -2,7 +2,7 @@
 
 use crate::settling::Settles;
 use crate::{Recorder, Result};
-use baro_log::{Geometry, Role, StoreLock, init, open_folder, set_when_full};
+use baro_log::{Geometry, Role, StoreLock, init, open_folder, read_identity, set_when_full};
 use baro_ondisk::{StoreId, WhenFull};
 use baro_recorder::{Options, Retention};
 use baro_sys::disk::Disk;
@@ -116,6 +116,9 @@ impl Opening {
     /// A store that is there does from now on what was asked for.
     fn switch(&self) -> Result<()> {
         let disk = open_folder(&self.path)?;
+        if read_identity(&disk, &self.path)?.when_full == self.when_full {
+            return Ok(());
+        }
         // Where another process records, the open says so.
         if let Ok(_lock) = StoreLock::take(&disk, Role::Recording)? {
             set_when_full(&disk, &self.path, self.when_full)?;
