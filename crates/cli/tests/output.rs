@@ -41,6 +41,7 @@ fn a_full_disk_at_stdout_fails_every_verb() {
     let new = |name: &str| folder.path(name);
     let (made, made_too) = (new("made"), new("made-too"));
     let (copy, copy_too) = (new("copy"), new("copy-too"));
+    let (second, second_too) = (new("second"), new("second-too"));
     let (csv, csv_too) = (new("x.csv"), new("y.csv"));
     for arguments in [
         // What is looked at only.
@@ -55,6 +56,11 @@ fn a_full_disk_at_stdout_fails_every_verb() {
         &["pin", store, "--list"],
         &["rings", "--format", "json"],
         &["explain", TRACE],
+        &["watch", store, "--count", "1", "--every", "10ms", "--format", "json"],
+        &["plan", "--sensors", "10", "--rate", "10Hz"],
+        &["tune", "show", store],
+        &["delete", store, "a", "--dry-run"],
+        &["trace", "syscall", TRACE],
         &["blk", "--blkparse", BLKPARSE],
         // What does its work before it has nobody to tell.
         &["settle", store],
@@ -76,9 +82,14 @@ fn a_full_disk_at_stdout_fails_every_verb() {
     }
     refused(&["import", store, &lines, "--format", "json"]);
     refused(&["pin", store, "--list", "--format", "json"]);
+    refused(&["share", "status"]);
     refused(&["record", store, "--proc", "--for", "30ms", "--format", "json"]);
     // What can be done once only.
-    for [verb, one, two] in [["recover", &copy, &copy_too], ["export", &csv, &csv_too]] {
+    for [verb, one, two] in [
+        ["recover", &copy, &copy_too],
+        ["export", &csv, &csv_too],
+        ["backup", &second, &second_too],
+    ] {
         let printed = run(&[verb, store, one]);
         assert!(!printed.stdout.is_empty(), "{verb}: {printed:?}");
         refused(&[verb, store, two]);
@@ -89,4 +100,20 @@ fn a_full_disk_at_stdout_fails_every_verb() {
     // Nothing was lost for it.
     let count = run(&["query", store, "a", "--agg", "count", "--format", "csv"]);
     assert!(String::from_utf8_lossy(&count.stdout).contains(",2"), "{count:?}");
+}
+
+/// Verbs that are not above: those of other programs, and two that take their time.
+const ELSEWHERE: [&str; 6] = ["listen", "token", "serve", "lake", "demo", "bench"];
+
+#[test]
+fn no_verb_is_forgotten() {
+    let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
+    let tried = include_str!("output.rs");
+    let is_verb = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let verbs = help.lines().take_while(|line| !line.starts_with("Example")).filter(is_verb);
+    let verbs: Vec<&str> = verbs.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(verbs.len() > 25, "{verbs:?}");
+    let missing =
+        |verb: &&&str| !tried.contains(&format!("\"{verb}\"")) && !ELSEWHERE.contains(verb);
+    assert_eq!(verbs.iter().filter(missing).collect::<Vec<_>>(), [&""; 0]);
 }
