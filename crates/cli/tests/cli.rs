@@ -360,6 +360,10 @@ fn copies_that_are_taken_away_are_missed(folder: &Folder, store: &str) {
         let (code, said) = verified(store);
         assert_eq!(code, Some(3), "{}: {said}", copy.display());
         assert!(said.contains("1 segments that it keeps are lost"), "{said}");
+        let listed = run(&["pin", store, "--list", "--format", "json"]);
+        assert_eq!(listed.status.code(), Some(3));
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        assert_eq!(listed["damage"].as_array().unwrap().len(), 1, "{listed}");
         // Of a copy whose last blocks are missing its own bytes say nothing.
         let bytes = std::fs::read(&aside).unwrap();
         std::fs::write(copy, &bytes[..4096]).unwrap();

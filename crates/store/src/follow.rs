@@ -121,6 +121,10 @@ impl Follow {
                 notes.take_damage(Damage { file, offset: 64, source, loss });
             }
         }
+        // A session that began meanwhile: what it wrote before has gone round.
+        if !same && header.epoch > self.epoch + 1 {
+            notes.blocks_recycled += header.first_block;
+        }
         // Of a segment that begins again after a failure what was handed out is passed over.
         let sequence =
             if same { self.sequence.max(header.first_block) } else { header.first_block };

@@ -132,6 +132,35 @@ fn a_log_that_grows_while_its_headers_are_read_has_no_holes() {
 }
 
 /// From a place on, each once, whatever has gone round or is still under way.
+/// Who stood still while a session that began meanwhile went round is told of what he has not seen.
+#[test]
+fn what_went_round_before_it_was_followed_is_told() {
+    let folder = Folder::init("follow-late", 8, WhenFull::Recycle);
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut place = store.end().unwrap();
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let segments = store.identity().segment_bytes * 8;
+    let frames = 2 * segments / 4096;
+    for at in 0..frames {
+        ring.push_frame(id, at as i64, &[7; 4096]).unwrap();
+        if at % 16 == 0 {
+            assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+        }
+    }
+    drop(ring);
+    assert_eq!(recorder.close().left, 0);
+    store.refresh().unwrap();
+    let mut seen = 0;
+    let notes = store.follow(&mut place, |record| {
+        seen += u64::from(record.kind == Kind::Frame);
+        ControlFlow::Continue(())
+    });
+    let notes = notes.unwrap();
+    assert!(seen < frames && notes.blocks_recycled > 0, "{seen} of {frames}: {notes:?}");
+}
+
 #[test]
 fn what_is_followed_is_what_is_recorded_from_there_on() {
     let folder = Folder::init("follow", 4, WhenFull::Stop);

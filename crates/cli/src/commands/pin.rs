@@ -7,7 +7,7 @@ use crate::time;
 use baro_ondisk::{Pin, PinState};
 use baro_recorder::PinRequest;
 use baro_recorder::inspect::{pin_in_store, release_in_store};
-use baro_store::Store;
+use baro_store::{Damage, Loss, Store};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -65,6 +65,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 fn list(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
+    // Copies that a pin holds and that somebody has taken away.
+    let damage: Vec<Damage> =
+        store.damage().into_iter().filter(|one| matches!(one.loss, Loss::Copies(_))).collect();
     match arguments.format {
         Format::Text if store.pins().next().is_none() => out!("no pins"),
         Format::Text => {
@@ -73,13 +76,15 @@ fn list(arguments: &Arguments) -> Result<Outcome> {
         }
         Format::Json => {
             let pins: Vec<Value> = store.pins().map(as_json).collect();
-            print_json(&json!({ "pins": pins }))?;
+            let told: Vec<String> = damage.iter().map(ToString::to_string).collect();
+            print_json(&json!({ "pins": pins, "damage": told }))?;
         }
     }
     for (name, why) in store.pins_damaged() {
         say!("{name}: {why}");
     }
-    Ok(Outcome::lost_if(!store.pins_damaged().is_empty()))
+    damage.iter().for_each(|damage| say!("damage: {damage}"));
+    Ok(Outcome::lost_if(!store.pins_damaged().is_empty() || !damage.is_empty()))
 }
 
 fn release(arguments: &Arguments, wanted: &str) -> Result<Outcome> {
