@@ -135,7 +135,7 @@ fn ready(board: &Board) -> Result<Machine, String> {
         set("BARO_RUN", board.emulator.to_owned()),
         // Of the simulator's seeds a few: what differs between machines is in each of them.
         set("BARO_SIM_SEED", "0".to_owned()),
-        set("BARO_SIM_COUNT", "20".to_owned()),
+        set("BARO_SIM_COUNT", "5".to_owned()),
     ];
     let (target, prefix) = (board.target.to_owned(), board.prefix.to_owned());
     Ok(Machine { target, prefix, env, target_dir })
