@@ -13,6 +13,7 @@
 //! Invariant: after any crash, and after each backup, the copy reads as the store did at one moment.
 //! Held by `tests/backup.rs` and `tests/model`.
 
+mod history;
 mod log;
 mod mark;
 mod place;
@@ -134,6 +135,8 @@ pub fn backup_in<S: Storage, T: Storage>(
 ) -> Result<BackedUp> {
     mark::prepare(target, path, store.identity.store)?;
     let mut place = Place::open(target, path, tick)?;
+    // Before anything is written: a run of another history may have the name of one that is there.
+    check(store, &place)?;
     for left in (0..TRIES).rev() {
         let mut rounds = ROUNDS;
         let manifest = loop {
@@ -281,21 +284,31 @@ fn rest_of<S: Storage, T: Storage>(
     Ok(place.complete(store.identity.store, segments.complete_below())?)
 }
 
+/// Why a copy is refused that went on by itself.
+const OTHER_HISTORY: &str = "it is the backup of another history of this store, which was put back from \
+                             a copy and recorded into";
+
 /// Refuses a copy that somebody has recorded into, or that is younger than the store: it would be lost.
-fn check<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>) -> Result<()> {
+fn check<S: Storage, T: Storage>(store: &Store<S>, place: &Place<'_, T>) -> Result<()> {
     if place.done.first {
         return Ok(());
     }
-    let there = place.newest_epoch(store.identity.segments)?;
+    let segments = place.started(store.identity.segments)?;
+    let there = segments.iter().map(|(_, header, _)| header.epoch).max().unwrap_or(0);
     let newest = store.segments.started.last().map_or(0, |last| last.header.epoch);
-    let manifest = read_manifest(place.target, store.identity.store)?;
-    let generation = manifest.ok().flatten().map_or(0, |manifest| manifest.generation);
-    let gone = generation > store.runs.manifest.generation && store.runs.manifest.generation > 0;
+    let (ours, manifest) =
+        (&store.runs.manifest, read_manifest(place.target, store.identity.store)?);
+    let manifest = manifest.ok().flatten().unwrap_or_default();
     let why = if there > place.mark.reaches {
         "somebody has recorded into it since it was a backup"
     // A power cut may have taken the start of one segment that a backup had seen.
-    } else if there > newest + 1 || gone {
+    } else if there > newest + 1 || (manifest.generation > ours.generation && ours.generation > 0) {
         "it is younger than the store, which may have been put back from an older copy"
+    } else if history::runs_differ(ours, &manifest) {
+        OTHER_HISTORY
+    } else if history::has_more(store, place, &segments)? {
+        "it has durable blocks that the store lacks: the store was put back from an older copy and \
+         has another history since, or it is damaged there (baro verify tells)"
     } else {
         return Ok(());
     };

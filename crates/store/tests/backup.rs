@@ -257,15 +257,16 @@ fn damage_in_the_store_does_not_take_the_place_of_what_is_whole() {
     assert_eq!(of(&copy.0), of(&folder.0));
 }
 
+fn cp(from: &Path, to: &Path) {
+    let done = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status();
+    assert!(done.unwrap().success());
+}
+
 #[test]
 fn an_older_store_and_another_history_do_not_take_the_place_of_a_younger_one() {
     let (folder, copy) =
         (Folder::init("backup-old", 8, WhenFull::Recycle), Folder::new("backup-oc"));
     let put_back = Folder::new("backup-put-back");
-    let cp = |from: &Path, to: &Path| {
-        let done = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status();
-        assert!(done.unwrap().success());
-    };
     record_day(&folder.0, 1);
     settle(&folder.0);
     record_day(&folder.0, 2);
@@ -282,6 +283,74 @@ fn an_older_store_and_another_history_do_not_take_the_place_of_a_younger_one() {
     }
     assert!(why(&put_back, &copy.0).contains("another history"));
     assert_eq!(of(&copy.0), before);
+}
+
+/// The newest two segments of a copy may change in the store. Not so that durable blocks are gone.
+#[test]
+fn a_history_that_differs_in_the_newest_segments_only_is_another_one() {
+    // How often the store, and the one that was put back, were recorded into; what of it was settled.
+    for (n, (ours, theirs, settled)) in
+        [(1, 1, 0), (1, 0, 0), (1, 2, 0), (2, 1, 0), (2, 2, 0), (1, 1, 1), (1, 1, 2)]
+            .into_iter()
+            .enumerate()
+    {
+        let folder = Folder::init(&format!("backup-fork-{n}"), 8, WhenFull::Recycle);
+        let (copy, put_back) =
+            (Folder::new(&format!("backup-fork-c{n}")), Folder::new(&format!("backup-fork-p{n}")));
+        record_day(&folder.0, 1);
+        settle(&folder.0);
+        to(&folder, &copy);
+        cp(&copy.0, &put_back.0);
+        std::fs::remove_file(put_back.0.join("backup")).unwrap();
+        for (folder, first, days) in [(&folder, 2, ours), (&put_back, 12, theirs)] {
+            (first..first + days).for_each(|day| record_day(&folder.0, day));
+            if settled > 0 {
+                settle(&folder.0);
+            }
+        }
+        if settled > 1 {
+            record_day(&put_back.0, 20);
+        }
+        to(&folder, &copy);
+        let before = of(&copy.0);
+        let why = why(&put_back, &copy.0);
+        assert!(why.contains("older copy") || why.contains("another history"), "{n}: {why}");
+        assert_eq!(of(&copy.0), before, "{n}");
+        record_day(&folder.0, 30);
+        to(&folder, &copy);
+    }
+}
+
+/// The store loses what a backup has seen of a segment: its session was killed and went on elsewhere.
+#[test]
+fn a_segment_that_has_fewer_durable_blocks_than_the_copy_is_of_another_history() {
+    let (folder, copy) =
+        (Folder::init("backup-less", 8, WhenFull::Recycle), Folder::new("backup-less-c"));
+    let put_back = Folder::new("backup-less-p");
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+    let mut producer = recorder.producer().unwrap();
+    let mut push = |from: i64| {
+        for n in from..from + 200 {
+            producer.push_words(&[n], &[2], &[0]).unwrap();
+            if n % 20 == 0 {
+                assert_eq!(recorder.flush(60_000_000_000).unwrap(), 0);
+            }
+        }
+    };
+    push(1);
+    cp(&folder.0, &put_back.0);
+    push(1001);
+    to(&folder, &copy);
+    let before = of(&copy.0);
+    assert!(why(&put_back, &copy.0).contains("older copy"));
+    record_day(&put_back.0, 12);
+    assert!(why(&put_back, &copy.0).contains("older copy"));
+    assert_eq!(of(&copy.0), before);
+    push(2001);
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+    to(&folder, &copy);
 }
 
 /// Nobody settles, and the log is reused while it is copied, at each try.

@@ -252,10 +252,7 @@ impl<T: Storage> Place<'_, T> {
         let valid = SegmentHeader::decode(unit).is_ok() && segment.header.index == index;
         let whole = there.epoch < self.mark.complete_below;
         if whole && there.epoch == segment.header.epoch && valid && crc != segment.crc {
-            let why =
-                "it is the backup of another history of this store, which was put back from a \
-                       copy and recorded into"
-                    .to_owned();
+            let why = super::OTHER_HISTORY.to_owned();
             return Err(Error::NotABackup { path: self.path.to_owned(), why });
         }
         Ok(valid && !(whole && segment.header.epoch < there.epoch))
@@ -295,7 +292,7 @@ impl<T: Storage> Place<'_, T> {
 }
 
 /// The first unit of a segment, and its file; `None` if it has been reused.
-fn header_of<S: Storage>(
+pub(super) fn header_of<S: Storage>(
     store: &Store<S>,
     segment: &SegmentRef,
 ) -> Result<Option<(Vec<u8>, S::File)>> {

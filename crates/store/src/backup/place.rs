@@ -2,6 +2,7 @@
 //! so that under its own it is whole.
 
 use super::BackedUp;
+use super::history::There;
 use super::mark::{Mark, NEW};
 use crate::Result;
 use baro_log::{IDENTITY, list_folder, remove_if_there, segment_name};
@@ -48,14 +49,14 @@ impl<'a, T: Storage> Place<'a, T> {
         Ok(Place { target, path, done, mark, piece, other, tick })
     }
 
-    /// The newest epoch of the log that is there; segments that are missing or damaged are passed over.
-    pub(super) fn newest_epoch(&self, segments: u32) -> Result<u64> {
-        let mut newest = 0;
+    /// The segments of the log that are there and were started; those missing or damaged are passed over.
+    pub(super) fn started(&self, segments: u32) -> Result<Vec<There>> {
+        let mut found = Vec::new();
         for index in 0..segments {
-            let header = self.header_of(index)?;
-            newest = newest.max(header.map_or(0, |(header, _)| header.epoch));
+            let header = self.header_of(index)?.filter(|(header, _)| header.started());
+            found.extend(header.map(|(header, crc)| (index, header, crc)));
         }
-        Ok(newest)
+        Ok(found)
     }
 
     /// The header of a segment of the log that is there and valid, and its CRC.
