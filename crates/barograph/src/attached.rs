@@ -67,7 +67,7 @@ impl Attached {
     /// As [`Attached::series`]; others of them may be declared then.
     pub fn group<T: Kind>(&mut self, names: &[&str], unit: &str) -> Result<Group<T>> {
         let kind = <T as Pushed>::TYPE;
-        let one = |name| Declaration { id: 1, kind, name, unit, layout: None };
+        let one = |name| Declaration { id: 1, kind, name, unit, joint: None, layout: None };
         let wanted: Vec<Declaration<'_>> = names.iter().copied().map(one).collect();
         Ok(Group::new(self.declare(&wanted)?))
     }
@@ -85,7 +85,8 @@ impl Attached {
             })
         };
         let layout = if layout.is_empty() { None } else { Some(Cow::Owned(parsed()?)) };
-        let wanted = Declaration { id: 1, kind: Type::Channel, name, unit: "", layout };
+        let wanted =
+            Declaration { id: 1, kind: Type::Channel, name, unit: "", joint: None, layout };
         let ids = self.declare(&[wanted])?;
         Ok(Channel { id: ids.first().map_or(0, |id| *id) })
     }

@@ -44,7 +44,8 @@ pub unsafe extern "C" fn baro_producer_declare(
         check_names(name, unit)?;
         let kind = kind(options.value_type)?;
         let layout = layout.map(|layout| layout_of(kind, unit, layout)).transpose()?;
-        let wanted = Declaration { id: 1, kind, name, unit, layout: layout.map(Cow::Owned) };
+        let wanted =
+            Declaration { id: 1, kind, name, unit, joint: None, layout: layout.map(Cow::Owned) };
         for found in producer.declare_each(None, &[wanted], |waited_ns| waited_ns < timeout_ns)? {
             *id = found?;
         }
@@ -74,7 +75,8 @@ pub unsafe extern "C" fn baro_producer_declare_many(
         if ids.is_null() && count > 0 {
             return Err(Failure::invalid("ids is null"));
         }
-        let plain = |(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
+        let plain =
+            |(name, kind, unit)| Declaration { id: 1, kind, name, unit, joint: None, layout: None };
         let wanted: Vec<Declaration<'_>> = wanted.into_iter().map(plain).collect();
         let asked = producer.declare_each(None, &wanted, |waited_ns| waited_ns < timeout_ns)?;
         let found = asked.into_iter().collect::<std::result::Result<Vec<u32>, _>>()?;

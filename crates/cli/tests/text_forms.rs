@@ -111,6 +111,37 @@ fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
     }
 }
 
+/// A later import knows of which two names a series was made, and so does one of another form.
+#[test]
+fn names_that_would_become_one_are_refused_by_a_later_import_too() {
+    let folder = Folder::new("text-joined-later");
+    let store = store(&folder, "s");
+    let annotated = |measurement: &str, field: &str| {
+        format!(
+            "#datatype,string,long,dateTime:RFC3339,double,string,string\n\
+             #group,false,false,false,false,true,true\n#default,_result,,,,,\n\
+             ,result,table,_time,_value,_field,_measurement\n\
+             ,,0,1970-01-01T00:00:00.000000001Z,2,{field},{measurement}\n"
+        )
+    };
+    for (input, text, code) in [
+        ("influx", "m a_b=1 1\nn,x=1,y=2 c=1 1\n".to_owned(), 0),
+        ("influx", "m_a b=3 1\n".to_owned(), 3),
+        ("csv", annotated("m_a", "b"), 3),
+        ("csv", annotated("m", "a_b"), 0),
+        ("influx", "n,__name__=n,y=2,x=1 c=4 1\n".to_owned(), 3),
+        ("csv", format!("{HEADER}5,m_a_b,6\n"), 0),
+    ] {
+        let output = run(&["import", &store, "-", "--input", input], text.as_bytes());
+        assert_eq!(output.status.code(), Some(code), "{text}: {}", said(&output));
+        let refused = said(&output).contains("of which the series was made so far");
+        assert_eq!(refused, code == 3, "{}", said(&output));
+    }
+    let rows = String::from_utf8(read(&store, "query", "csv")).unwrap();
+    let labelled = "\"n_c{x=\"\"1\"\",y=\"\"2\"\"}\"";
+    assert_eq!(rows, format!("{HEADER}1,m_a_b,2\n5,m_a_b,6\n1,{labelled},1\n"));
+}
+
 /// What two names of others would become, which are not the same there.
 #[test]
 fn names_that_would_become_one_are_refused() {
@@ -122,7 +153,7 @@ fn names_that_would_become_one_are_refused() {
         (
             "influx",
             "m a_b=1 1\nm_a b=2 1\n",
-            "line 2: series m_a_b: expected \"m\" with \"a_b\", of which this input has made the series so \
+            "line 2: series m_a_b: expected \"m\" with \"a_b\", of which the series was made so \
              far, found \"m_a\" with \"b\", which would be",
             &first,
         ),

@@ -27,6 +27,7 @@ use crate::refusal::{Reason, Refusal, Tell};
 use crate::target::{Columns, Target};
 use crate::types::{Fit, Misfit, Word, fit, fit_exactly};
 use crate::value::Value;
+use baro_log::Declared;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_sources::Key;
@@ -231,8 +232,8 @@ impl<'a> Intake<'a> {
 
     /// Takes a sample of a series whose key is not known.
     fn take_first(&mut self, row: &Row<'_>, key: Key, tell: &mut Tell<'_>) -> Result<()> {
-        if let Some((id, kind)) = self.target.declared(row.series) {
-            self.fed.series += usize::from(self.names.see(id));
+        if let Some(Declared { id, kind, joint, .. }) = self.target.declared(row.series) {
+            self.fed.series += usize::from(self.names.see(id, joint));
             if self.fit(row, Series::Declared(id), kind, tell)? {
                 self.names.remember(key, Met { id, kind });
             }

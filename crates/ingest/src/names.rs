@@ -7,13 +7,15 @@
 //! series.
 //!
 //! Some forms have two names for a series, which are joined to one; `m` with `a_b` and `m_a` with `b` are
-//! both `m_a_b`. The store has that name alone, so here it is remembered of which two it is, and others
-//! are refused. Held by `other_names_that_come_to_the_same_are_refused` (`tests/names.rs`).
+//! both `m_a_b`. So it is remembered of which two it is, here and in the catalog, and others are refused. One
+//! that is one name in its form conflicts with two in the same input only: what was recorded by line
+//! protocol may come in again from a table. Held by `other_names_that_come_to_the_same_are_refused` and
+//! `.._are_refused_at_another_time` (`tests/names.rs`).
 
 use crate::error::Result;
 use crate::known::{Known, Met, Placed, SharedKnown, SpreadMap};
 use crate::manner::Row;
-use baro_ondisk::{NameParser, Type};
+use baro_ondisk::{Declaration, NameParser, Type};
 use baro_sources::{Joint, Key, KeyMaker};
 use baro_sys::identity;
 
@@ -42,12 +44,14 @@ struct New {
     key: Key,
 }
 
-/// Of which two names a series was put together, in four bytes; zero: not known yet.
+/// Of which two names a series was put together, in four bytes; zero: not known yet. The highest bit: that is
+/// what the catalog says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Packed(u32);
 
 /// The first name has more bytes than any name: the metric is one name.
-const WHOLE_BYTES: u32 = (1 << 30) - 1;
+const WHOLE_BYTES: u32 = (1 << 29) - 1;
+const STORED: u32 = 1 << 31;
 
 impl From<Joint> for Packed {
     fn from(joint: Joint) -> Self {
@@ -56,8 +60,21 @@ impl From<Joint> for Packed {
 }
 
 impl Packed {
+    /// What the catalog says.
+    fn stored(joint: Option<baro_ondisk::Joint>) -> Self {
+        joint.map_or_else(Packed::default, |joint| {
+            let baro_ondisk::Joint { first_bytes, repeated } = joint;
+            let Packed(packed) = Joint { first_bytes: first_bytes.into(), repeated }.into();
+            Packed(packed | STORED)
+        })
+    }
+
+    fn is_stored(self) -> bool {
+        self.0 & STORED != 0
+    }
+
     fn joint(self) -> Option<Joint> {
-        let packed = self.0.checked_sub(1)?;
+        let packed = (self.0 & !STORED).checked_sub(1)?;
         let first_bytes = match packed >> 1 {
             WHOLE_BYTES => u32::MAX,
             bytes => bytes,
@@ -86,8 +103,8 @@ pub(crate) struct Names {
     new_places: SpreadMap<Placed, u32>,
     /// What is known from the end of this line on, if it is taken.
     line: Vec<(Key, Met)>,
-    /// Those whose names were first put together in this line.
-    joined: Vec<Series>,
+    /// Those whose names were first put together in this line, and what was known of them before.
+    joined: Vec<(Series, Packed)>,
 }
 
 impl Names {
@@ -144,9 +161,9 @@ impl Names {
     }
 
     /// A series that is declared comes; whether it is the first time.
-    pub(crate) fn see(&mut self, id: u32) -> bool {
+    pub(crate) fn see(&mut self, id: u32, stored: Option<baro_ondisk::Joint>) -> bool {
         let before = self.joints.len();
-        self.joints.entry(id).or_default();
+        self.joints.entry(id).or_insert_with(|| Packed::stored(stored));
         self.joints.len() > before
     }
 
@@ -177,14 +194,15 @@ impl Names {
     /// Takes a series to be of the two names that meet there; the error is where others of it do.
     pub(crate) fn join(&mut self, series: Series, joint: Joint) -> std::result::Result<(), Joint> {
         let Some(known) = self.joint(series) else { return Ok(()) };
-        match known.joint() {
-            Some(first) if first != joint => return Err(first),
-            Some(_) => {}
-            None => {
-                *known = joint.into();
-                self.joined.push(series);
-            }
+        let before = *known;
+        match before.joint() {
+            Some(first) if first == joint && !before.is_stored() => return Ok(()),
+            Some(first) if first == joint => {}
+            Some(first) if !before.is_stored() || joint != Joint::WHOLE => return Err(first),
+            _ => {}
         }
+        *known = joint.into();
+        self.joined.push((series, before));
         Ok(())
     }
 
@@ -203,9 +221,9 @@ impl Names {
             return;
         }
         self.line.clear();
-        for series in std::mem::take(&mut self.joined) {
+        for (series, before) in std::mem::take(&mut self.joined) {
             if let Some(joint) = self.joint(series) {
-                *joint = Packed::default();
+                *joint = before;
             }
         }
     }
@@ -266,9 +284,16 @@ impl Names {
         !self.new.is_empty()
     }
 
-    /// Those that are to be declared, with name, type and unit.
-    pub(crate) fn wanted(&self) -> Vec<(&str, Type, &str)> {
-        self.new.iter().map(|one| (one.name.as_str(), one.kind, "")).collect()
+    /// Those that are to be declared.
+    pub(crate) fn wanted(&self) -> Vec<Declaration<'_>> {
+        let wanted = self.new.iter().map(|one| {
+            let joint = one.joint.joint().and_then(|Joint { first_bytes, repeated }| {
+                let first_bytes = u16::try_from(first_bytes).ok()?;
+                Some(baro_ondisk::Joint { first_bytes, repeated })
+            });
+            Declaration { id: 1, kind: one.kind, name: &one.name, unit: "", joint, layout: None }
+        });
+        wanted.collect()
     }
 
     /// Takes what became of [`Names::wanted`], in its order: ids, or reasons. Returns each with its name.

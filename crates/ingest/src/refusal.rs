@@ -59,7 +59,7 @@ impl fmt::Display for Reason<'_> {
             Reason::NoName => f.write_str("expected the name of a series, found nothing"),
             Reason::OtherNames { first, found } => write!(
                 f,
-                "expected {first}, of which this input has made the series so far, found {found}, which \
+                "expected {first}, of which the series was made so far, found {found}, which \
                  would be the same series: rename one of them, or bring it into another store"
             ),
             Reason::Undeclarable(said) => {

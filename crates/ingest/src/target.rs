@@ -6,8 +6,8 @@ use crate::fed::Fed;
 use crate::ledger::{Ledger, Unkept};
 use crate::types::Word;
 use crate::waiting::Waiting;
-use baro_log::{Catalog, Role, StoreLock, open_folder};
-use baro_ondisk::{Declaration, Samples, Type};
+use baro_log::{Catalog, Declared, Role, StoreLock, open_folder};
+use baro_ondisk::{Declaration, Samples};
 use baro_recorder::{Producer, Recorder, Refused, RingReport, RingView, Trouble, Waits, attach};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const RECORD_MAX: usize = 8192;
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 /// What became of a series: its id, or why it has none.
-type Declared = std::result::Result<u32, baro_recorder::Error>;
+type Answer = std::result::Result<u32, baro_recorder::Error>;
 
 /// What a source does while the ring is full.
 #[derive(Clone, Copy, Debug)]
@@ -214,13 +214,11 @@ impl<'a> Target<'a> {
         self.record_bytes_max
     }
 
-    /// Id and type of a declared series.
-    pub(crate) fn declared(&self, name: &str) -> Option<(u32, Type)> {
+    /// A declared series.
+    pub(crate) fn declared(&self, name: &str) -> Option<Declared> {
         match &self.writer {
-            Writer::Here(recorder) => {
-                recorder.declared(name).map(|declared| (declared.id, declared.kind))
-            }
-            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => catalog.id(name),
+            Writer::Here(recorder) => recorder.declared(name),
+            Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => catalog.get(name),
         }
     }
 
@@ -250,8 +248,8 @@ impl<'a> Target<'a> {
     /// asked, and waited for like room: until it is told to stop, or for as long as a device in trouble.
     pub(crate) fn declare(
         &mut self,
-        wanted: &[(&str, Type, &str)],
-    ) -> std::result::Result<Vec<Declared>, baro_recorder::Error> {
+        wanted: &[Declaration<'_>],
+    ) -> std::result::Result<Vec<Answer>, baro_recorder::Error> {
         let room = self.room;
         let go_on = |waited_ns| match room {
             Room::Until(stop) => waited_ns < PATIENCE_NS && !stop.load(Ordering::Relaxed),
@@ -259,12 +257,10 @@ impl<'a> Target<'a> {
             Room::AtMost(most_ns) => waited_ns < most_ns,
             Room::NotWaitedFor => waited_ns < PATIENCE_NS,
         };
-        let plain = |&(name, kind, unit)| Declaration { id: 1, kind, name, unit, layout: None };
-        let wanted: Vec<Declaration<'_>> = wanted.iter().map(plain).collect();
         match (&mut self.writer, &self.producer) {
-            (Writer::Here(recorder), _) => recorder.declare_each(&wanted),
+            (Writer::Here(recorder), _) => recorder.declare_each(wanted),
             (Writer::Elsewhere { catalog, .. }, Some(producer)) => {
-                producer.declare_each(Some(catalog), &wanted, go_on)
+                producer.declare_each(Some(catalog), wanted, go_on)
             }
             // Of nobody: those that are declared begin at the other end.
             _ => Ok((0..wanted.len()).map(|_| Ok(u32::MAX)).collect()),

@@ -169,9 +169,9 @@ fn a_line_without_a_time_has_that_at_which_it_came() {
 
 #[test]
 fn other_names_that_come_to_the_same_are_refused() {
-    let (_folder, recorder) = recorder("joint");
-    recorder.declare(&[("old_a_b", Type::F64, "")]).unwrap();
     for manner in [Manner::as_they_come(9), Manner::together()] {
+        let (_folder, recorder) = recorder("joint");
+        recorder.declare(&[("old_a_b", Type::F64, "")]).unwrap();
         let target = Target::of(&recorder, Room::NotWaitedFor).unwrap();
         let mut intake = Intake::new("test", target, manner).unwrap();
         let mut told = Vec::new();
@@ -202,7 +202,7 @@ fn other_names_that_come_to_the_same_are_refused() {
         take(13, "{\"m a_b_c\",x=\"1\"}", behind(5), float);
         let of = |line, series, first, found| {
             format!(
-                "line {line}: series {series}: expected {first}, of which this input has made the series \
+                "line {line}: series {series}: expected {first}, of which the series was made \
                  so far, found {found}, which would be the same series: rename one of them, or bring it \
                  into another store"
             )
@@ -220,6 +220,61 @@ fn other_names_that_come_to_the_same_are_refused() {
         assert_eq!(told, expected);
         let fed = intake.finish(&mut |_| {}).unwrap();
         assert_eq!((fed.samples, fed.bad_lines), (6, 7));
+        assert!(recorder.declared("beside").is_none() && recorder.declared("m_c").is_none());
     }
-    assert!(recorder.declared("beside").is_none() && recorder.declared("m_c").is_none());
+}
+
+/// What was recorded once is known at the next start: of which two names it was made.
+#[test]
+fn other_names_that_come_to_the_same_are_refused_at_another_time() {
+    let (folder, first) = recorder("joint-again");
+    let behind = |bytes| Some(Joint::behind(bytes));
+    let repeated = Some(Joint { repeated: true, ..Joint::behind(2) });
+    let take = |target: Target<'_>, rows: &[(&str, Option<Joint>)]| {
+        let mut intake = Intake::new("test", target, Manner::together()).unwrap();
+        let mut told = Vec::new();
+        for ((series, joint), line) in rows.iter().zip(1..) {
+            let (value, types, joint) = (Value::Float(1.0), Types::Exact, *joint);
+            let row = Row { line, series, time_ns: 5, value, types, joint, written: None };
+            intake.take(&row, &mut |refusal| told.push(refusal.line)).unwrap();
+        }
+        intake.finish(&mut |refusal| told.push(refusal.line)).unwrap();
+        told
+    };
+    let here = Target::of(&first, Room::NotWaitedFor).unwrap();
+    let rows = [("m_a_b", behind(3)), ("n_n_c", repeated), ("plain_d", None), ("k_d", behind(1))];
+    assert!(take(here, &rows).is_empty());
+    assert_eq!(first.close().left, 0);
+    let options = Options { rings: Rings::Private, ..Options::default() };
+    let again = Recorder::open(&folder.0, options).unwrap();
+    let rows = [
+        ("m_a_b", behind(1)),
+        ("m_a_b", behind(3)),
+        // From a table of whole names it comes again, but not beside line protocol.
+        ("k_d", Some(Joint::WHOLE)),
+        ("k_d", behind(1)),
+        ("n_n_c", behind(2)),
+        ("n_n_c", None),
+        ("plain_d", behind(5)),
+    ];
+    assert_eq!(take(Target::nowhere(&folder.0).unwrap(), &rows), [1, 4, 5]);
+    assert_eq!(take(Target::of(&again, Room::NotWaitedFor).unwrap(), &rows), [1, 4, 5]);
+    // Two that meet while neither is declared: the catalog decides.
+    let [one, other] = [behind(1), behind(3)].map(|joint| {
+        let mut intake = Intake::new(
+            "test",
+            Target::of(&again, Room::NotWaitedFor).unwrap(),
+            Manner::together(),
+        )
+        .unwrap();
+        let (value, types) = (Value::Float(1.0), Types::Exact);
+        let row = Row { line: 1, series: "r_r_r", time_ns: 5, value, types, joint, written: None };
+        intake.take(&row, &mut |refusal| panic!("{refusal}")).unwrap();
+        intake
+    });
+    assert_eq!(one.finish(&mut |refusal| panic!("{refusal}")).unwrap().samples, 1);
+    let mut told = Vec::new();
+    let fed = other.finish(&mut |refusal| told.push(refusal.to_string())).unwrap();
+    assert_eq!((fed.samples, fed.bad), (0, 1));
+    assert!(told[0].contains(r#"expected "r" with "r_r", as r_r_r was declared"#), "{told:?}");
 }

@@ -9,7 +9,7 @@ use super::series::{Inserted, SeriesTable};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Declaration, DictionaryHeader, Layout, NameParser, Scan, Type};
+use baro_ondisk::{Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, Type};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Declared {
     pub name: String,
     /// Unit of the values.
     pub unit: String,
+    /// Of which two names the name was put together, if that is known.
+    pub joint: Option<Joint>,
     /// Fields of a channel's frames.
     pub layout: Option<Arc<Layout>>,
 }
@@ -38,6 +40,7 @@ impl Declared {
             kind: self.kind,
             name: &self.name,
             unit: &self.unit,
+            joint: self.joint,
             layout: self.layout.as_deref().map(Cow::Borrowed),
         }
     }
@@ -50,6 +53,7 @@ impl From<Declaration<'_>> for Declared {
             kind: found.kind,
             name: found.name.to_owned(),
             unit: found.unit.to_owned(),
+            joint: found.joint,
             layout: found.layout.map(|layout| Arc::new(layout.into_owned())),
         }
     }
@@ -61,7 +65,19 @@ struct Wanted<'a> {
     name: &'a str,
     kind: Type,
     unit: &'a str,
+    joint: Option<Joint>,
     layout: Option<&'a Layout>,
+}
+
+/// The two names that a name was put together of, for an error.
+fn parts(name: &str, joint: Joint) -> String {
+    let mut parser = NameParser::new();
+    parser.parse(name);
+    let metric = parser.metric(name);
+    let (first, second) =
+        metric.split_at_checked(joint.first_bytes.into()).unwrap_or((&metric, ""));
+    let tag = if joint.repeated { " and a tag __name__" } else { "" };
+    format!("{first:?} with {:?}{tag}", second.strip_prefix('_').unwrap_or(second))
 }
 
 /// Names in the dictionary, if there is one: so many there are at least, and only a hint.
@@ -139,8 +155,7 @@ impl Catalog {
     }
 
     fn insert(&mut self, found: Declaration<'_>) -> Result<()> {
-        let layout = found.layout.map(|layout| Arc::new(layout.into_owned()));
-        self.table.insert(found.id, found.kind, (found.name, found.unit), layout)?;
+        self.table.insert(&found)?;
         Ok(())
     }
 
@@ -185,11 +200,10 @@ impl Catalog {
 
     /// Takes note of what the recorder has declared since this was read. What is known stays.
     pub fn learn(&mut self, found: &Declaration<'_>) {
-        let layout = found.layout.as_deref().cloned().map(Arc::new);
         let mut parser = std::mem::take(&mut self.names);
         let name = parser.canonical(found.name);
         // Without room for it, it is asked for again.
-        let _ = self.table.insert(found.id, found.kind, (name, found.unit), layout);
+        let _ = self.table.insert(&Declaration { name, ..found.clone() });
         self.names = parser;
     }
 
@@ -255,7 +269,8 @@ impl Catalog {
         wanted: impl IntoIterator<Item = (&'a str, Type, &'a str)>,
     ) -> Result<Vec<u32>> {
         let wanted = wanted.into_iter();
-        let wanted = wanted.map(|(name, kind, unit)| Wanted { name, kind, unit, layout: None });
+        let plain = |(name, kind, unit)| Wanted { name, kind, unit, joint: None, layout: None };
+        let wanted = wanted.map(plain);
         self.declare_all(storage, session, wanted)
     }
 
@@ -271,7 +286,8 @@ impl Catalog {
         name: &str,
         layout: &Layout,
     ) -> Result<u32> {
-        let wanted = Wanted { name, kind: Type::Channel, unit: "", layout: Some(layout) };
+        let wanted =
+            Wanted { name, kind: Type::Channel, unit: "", joint: None, layout: Some(layout) };
         let ids = self.declare_all(storage, session, std::iter::once(wanted))?;
         ids.first().copied().ok_or(Error::CatalogFull { bytes: 0 })
     }
@@ -287,8 +303,9 @@ impl Catalog {
         session: u64,
         wanted: impl IntoIterator<Item = &'a Declaration<'a>>,
     ) -> Result<Vec<Result<u32>>> {
-        let wanted = wanted.into_iter().map(|Declaration { kind, name, unit, layout, .. }| {
-            Wanted { name, kind: *kind, unit, layout: layout.as_deref() }
+        let wanted = wanted.into_iter().map(|one| {
+            let Declaration { kind, name, unit, joint, layout, .. } = one;
+            Wanted { name, kind: *kind, unit, joint: *joint, layout: layout.as_deref() }
         });
         let before = self.table.len();
         let each = self.take_in(wanted, Ok);
@@ -349,11 +366,11 @@ impl Catalog {
         let next_id = self.table.highest_id().checked_add(1);
         let id = next_id.ok_or(Error::CatalogFull { bytes: self.scan.header().segment_bytes })?;
         self.check_fields(&wanted)?;
-        let Wanted { name, kind, unit, layout } = wanted;
-        let layout_ = layout.map(Cow::Borrowed);
-        let checked = Declaration { id, kind, name, unit, layout: layout_ }.check();
-        checked.map_err(|source| Error::Format { file: CATALOG.to_owned(), source })?;
-        match self.table.insert(id, kind, (name, unit), layout.cloned().map(Arc::new))? {
+        let Wanted { name, kind, unit, joint, layout } = wanted;
+        let layout = layout.map(Cow::Borrowed);
+        let new = Declaration { id, kind, name, unit, joint, layout };
+        new.check().map_err(|source| Error::Format { file: CATALOG.to_owned(), source })?;
+        match self.table.insert(&new)? {
             Inserted::New(_) => Ok(id),
             Inserted::Name(number) | Inserted::Id(number) => self.check_known(number, &wanted),
         }
@@ -368,6 +385,16 @@ impl Catalog {
                 name: "type of a series",
                 expected: format!("{} as declared for {name}", kind.name()),
                 found: wanted.kind.name().to_owned(),
+            });
+        }
+        let known = self.table.get(number).and_then(|known| known.joint);
+        if let (Some(known), Some(joint)) = (known, wanted.joint)
+            && known != joint
+        {
+            return Err(Error::Setting {
+                name: "parts of the name of a series",
+                expected: format!("{}, as {name} was declared", parts(name, known)),
+                found: format!("{} (rename one, or take another store)", parts(name, joint)),
             });
         }
         let Some(layout) = wanted.layout else { return Ok(id) };

@@ -7,7 +7,7 @@
 
 use crate::{Error, Result};
 use baro_ondisk::limits::{NAME_BYTES_MAX, UNIT_NAME_BYTES_MAX};
-use baro_ondisk::{Declaration, Layout, Type};
+use baro_ondisk::{Declaration, Joint, Layout, Type};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -42,8 +42,9 @@ pub struct SeriesTable {
     /// Number of an entry in as many low bits as the table needs, bits of the hash above them.
     slots: Vec<u32>,
     hasher: RandomState,
-    units: Vec<Arc<str>>,
-    unit_numbers: HashMap<Arc<str>, u32>,
+    /// Units, each with the joint of its names: most names of a store share a few of these.
+    units: Vec<(Arc<str>, Option<Joint>)>,
+    unit_numbers: HashMap<Arc<str>, Vec<u32>>,
     /// Of channels that have one, by number of the entry.
     layouts: HashMap<u32, Arc<Layout>>,
     /// From the first id on that is not above all before it.
@@ -127,7 +128,7 @@ impl SeriesTable {
         let names: usize = self.names.iter().map(Vec::capacity).sum();
         let entries: usize = self.entries.iter().map(|piece| piece.capacity() * 12).sum();
         let by_id = self.by_id.as_ref().map_or(0, |ids| ids.capacity() * 9);
-        let units: usize = self.units.iter().map(|unit| unit.len() + 56).sum();
+        let units: usize = self.units.iter().map(|(unit, _)| unit.len() + 96).sum();
         let heads = (self.names.capacity() + self.entries.capacity()) * 24;
         names + entries + by_id + units + heads + self.slots.capacity() * 4
     }
@@ -154,9 +155,10 @@ impl SeriesTable {
     pub fn get(&self, number: usize) -> Option<Declaration<'_>> {
         let entry = self.entry(number)?;
         let name = str::from_utf8(self.name_of(entry)).ok()?;
-        let unit = self.units.get(entry.unit()).map_or("", |unit| unit);
+        let (unit, joint) =
+            self.units.get(entry.unit()).map_or(("", None), |(unit, joint)| (unit, *joint));
         let layout = self.layout(number).map(|layout| Cow::Borrowed(&**layout));
-        Some(Declaration { id: entry.id, kind: entry.kind(), name, unit, layout })
+        Some(Declaration { id: entry.id, kind: entry.kind(), name, unit, joint, layout })
     }
 
     /// The layout of a channel that has one.
@@ -247,13 +249,9 @@ impl SeriesTable {
     /// # Errors
     /// Name or unit is longer than the format allows, or there are more names or units than this
     /// can hold (4 GiB of names, half a million different units).
-    pub fn insert(
-        &mut self,
-        id: u32,
-        kind: Type,
-        (name, unit): (&str, &str),
-        layout: Option<Arc<Layout>>,
-    ) -> Result<Inserted> {
+    pub fn insert(&mut self, new: &Declaration<'_>) -> Result<Inserted> {
+        let Declaration { id, kind, name, unit, joint, layout } = new;
+        let (id, kind) = (*id, *kind);
         let hash = self.hash(name.as_bytes());
         if let Ok(number) = self.find_hashed(name.as_bytes(), hash) {
             return Ok(Inserted::Name(number));
@@ -275,7 +273,7 @@ impl SeriesTable {
         {
             return Err(full(bytes));
         }
-        let unit = self.unit(unit).ok_or_else(|| full(bytes))?;
+        let unit = self.unit(unit, *joint).ok_or_else(|| full(bytes))?;
         if self.names.last().is_none_or(|piece| piece.len() + name.len() > PIECE_BYTES) {
             self.names.push(Vec::with_capacity(PIECE_BYTES));
         }
@@ -295,7 +293,7 @@ impl SeriesTable {
         self.count += 1;
         self.put(hash, number);
         if let Some(layout) = layout {
-            self.layouts.insert(number as u32, layout);
+            self.layouts.insert(number as u32, Arc::new(layout.clone().into_owned()));
         }
         self.channels += u32::from(kind == Type::Channel);
         self.note_id(id, number);
@@ -313,23 +311,31 @@ impl SeriesTable {
         self.highest_id = self.highest_id.max(id);
     }
 
-    fn unit(&mut self, unit: &str) -> Option<u32> {
+    fn unit(&mut self, text: &str, joint: Option<Joint>) -> Option<u32> {
         // Mostly that of the one before.
         let last = self.count.checked_sub(1).and_then(|number| self.entry(number));
         if let Some(last) = last
-            && self.units.get(last.unit()).is_some_and(|known| **known == *unit)
+            && self
+                .units
+                .get(last.unit())
+                .is_some_and(|known| *known.0 == *text && known.1 == joint)
         {
             return Some(last.unit() as u32);
         }
-        if let Some(number) = self.unit_numbers.get(unit) {
+        let is_it =
+            |number: &&u32| self.units.get(**number as usize).is_some_and(|known| known.1 == joint);
+        let known = self.unit_numbers.get(text);
+        if let Some(number) = known.and_then(|numbers| numbers.iter().find(is_it)) {
             return Some(*number);
         }
         if self.units.len() == UNITS_MAX {
             return None;
         }
-        let (number, unit) = (self.units.len() as u32, Arc::<str>::from(unit));
-        self.units.push(Arc::clone(&unit));
-        self.unit_numbers.insert(unit, number);
+        let number = self.units.len() as u32;
+        let unit = known.and_then(|numbers| self.units.get(*numbers.first()? as usize));
+        let unit = unit.map_or_else(|| Arc::from(text), |(unit, _)| Arc::clone(unit));
+        self.units.push((Arc::clone(&unit), joint));
+        self.unit_numbers.entry(unit).or_default().push(number);
         Some(number)
     }
 

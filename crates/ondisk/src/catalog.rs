@@ -75,20 +75,53 @@ pub struct Declaration<'a> {
     pub name: &'a str,
     /// Unit of the values, may be empty.
     pub unit: &'a str,
+    /// Of which two names the name was put together; `None` if it was not, or that is not known.
+    pub joint: Option<Joint>,
     /// Fields of a channel's frames.
     pub layout: Option<Cow<'a, Layout>>,
+}
+
+/// Where two names meet in one: the measurement `m_a` and its field `b` are the series `m_a_b`, and so are
+/// `m` and `a_b`. It tells who brings samples of one from who brings those of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joint {
+    /// Bytes of the first name.
+    pub first_bytes: u16,
+    /// A tag `__name__` had the first name once more.
+    pub repeated: bool,
+}
+
+impl Joint {
+    /// In two bytes; never 0.
+    fn encode(self) -> u16 {
+        (self.first_bytes.min(NAME_BYTES_MAX as u16) << 1 | u16::from(self.repeated)) + 1
+    }
+
+    fn decode(bytes: u16, offset: u64) -> Result<Self, Error> {
+        let limit = (NAME_BYTES_MAX as u64) << 1 | 1;
+        let found = u64::from(bytes).wrapping_sub(1);
+        if found > limit {
+            let (what, field) = (What::Declaration, "joint");
+            return Err(Error::OutOfRange { what, field, offset, limit, found: u64::from(bytes) });
+        }
+        Ok(Joint { first_bytes: (found >> 1) as u16, repeated: found & 1 == 1 })
+    }
 }
 
 const HEAD_BYTES: usize = 10;
 const LAYOUT_PRESENT: u8 = 1;
 /// Flags of a record with many declarations.
 const BATCH: u8 = 2;
+/// Flags of a record whose names were put together of two.
+const JOINT: u8 = 4;
+const JOINT_BYTES: usize = 2;
 
 impl<'a> Declaration<'a> {
     /// Whether it can be encoded.
     ///
     /// # Errors
-    /// Name or unit is longer than the format allows, the name is empty, or a series has a layout.
+    /// Name or unit is longer than the format allows, the name is empty, a series has a layout, or a
+    /// channel a joint.
     pub fn check(&self) -> Result<(), Error> {
         check_length("name", 6, 1, NAME_BYTES_MAX, self.name.len())?;
         check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, self.unit.len())?;
@@ -96,7 +129,8 @@ impl<'a> Declaration<'a> {
     }
 
     fn flags(&self) -> u8 {
-        if self.layout.is_some() { LAYOUT_PRESENT } else { 0 }
+        let joint = if self.joint.is_some() { JOINT } else { 0 };
+        joint | if self.layout.is_some() { LAYOUT_PRESENT } else { 0 }
     }
 
     /// The record's payload.
@@ -113,6 +147,7 @@ impl<'a> Declaration<'a> {
         put(&mut bytes, 8, &(self.unit.len() as u16).to_le_bytes());
         bytes.extend_from_slice(self.name.as_bytes());
         bytes.extend_from_slice(self.unit.as_bytes());
+        bytes.extend(self.joint.iter().flat_map(|joint| joint.encode().to_le_bytes()));
         if let Some(layout) = &self.layout {
             bytes.extend(layout.encode());
         }
@@ -144,9 +179,13 @@ impl<'a> Declaration<'a> {
         check_length("unit", 8, 0, UNIT_NAME_BYTES_MAX, unit_bytes)?;
         let end = HEAD_BYTES + name_bytes + unit_bytes;
         let with_layout = flags & LAYOUT_PRESENT != 0;
-        if payload.len() < end || (payload.len() > end && !with_layout) {
-            return Err(short(end));
+        let joint_bytes = if flags & JOINT != 0 { JOINT_BYTES } else { 0 };
+        let all = end + joint_bytes;
+        if payload.len() < all || (payload.len() > all && !with_layout) {
+            return Err(short(all));
         }
+        let joint = || Joint::decode(u16_at(payload, end), end as u64);
+        let joint = (joint_bytes > 0).then(joint).transpose()?;
         let text = |from: usize, to: usize| {
             core::str::from_utf8(payload.get(from..to).unwrap_or(&[]))
                 .map_err(|_| Error::NotUtf8 { what, offset: from as u64 })
@@ -164,13 +203,13 @@ impl<'a> Declaration<'a> {
         } else {
             None
         };
-        Ok(Declaration { id, kind, name, unit, layout })
+        Ok(Declaration { id, kind, name, unit, joint, layout })
     }
 }
 
-/// Only a channel has frames, so only a channel has a layout.
+/// Only a channel has frames, so only a channel has a layout; and its name is one name.
 fn check_flags(kind: Type, flags: u8) -> Result<(), Error> {
-    let limit = if kind == Type::Channel { LAYOUT_PRESENT } else { 0 };
+    let limit = if kind == Type::Channel { LAYOUT_PRESENT } else { JOINT };
     if flags & !limit == 0 {
         return Ok(());
     }
@@ -199,15 +238,20 @@ mod tests {
     #[test]
     fn round_trips_and_takes_any_bytes() {
         let (kind, name, unit) = (Type::F64, "temp{site=\"ä\"}", "°C");
-        let declared = Declaration { id: 3, kind, name, unit, layout: None };
-        let bytes = declared.encode().unwrap();
-        assert_eq!(Declaration::decode(&bytes), Ok(declared.clone()));
-        for at in 0..bytes.len() {
-            assert!(Declaration::decode(&bytes[..at]).is_err());
-            for byte in 0..=255 {
-                let mut bad = bytes.clone();
-                bad[at] = byte;
-                let _ = Declaration::decode(&bad);
+        let declared = Declaration { id: 3, kind, name, unit, joint: None, layout: None };
+        let joints = [0, 1, 4, 1024].map(|first_bytes| Joint { first_bytes, repeated: false });
+        let repeated = Joint { first_bytes: 1024, repeated: true };
+        for joint in [None, Some(repeated)].into_iter().chain(joints.map(Some)) {
+            let declared = Declaration { joint, ..declared.clone() };
+            let bytes = declared.encode().unwrap();
+            assert_eq!(Declaration::decode(&bytes), Ok(declared));
+            for at in 0..bytes.len() {
+                assert!(Declaration::decode(&bytes[..at]).is_err());
+                for byte in 0..=255 {
+                    let mut bad = bytes.clone();
+                    bad[at] = byte;
+                    let _ = Declaration::decode(&bad);
+                }
             }
         }
         assert!(Declaration { name: "", ..declared.clone() }.encode().is_err());
@@ -222,6 +266,7 @@ mod tests {
             kind: Type::Channel,
             name: "control",
             unit: "",
+            joint: None,
             layout: Some(Cow::Owned(layout)),
         };
         let bytes = channel.encode().unwrap();

@@ -37,7 +37,7 @@ mod varint;
 
 pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
 pub use build::{BlockBuilder, end_mark};
-pub use catalog::{Declaration, DeclarationBatch, Type};
+pub use catalog::{Declaration, DeclarationBatch, Joint, Type};
 pub use crc::crc32c;
 pub use deletion::{
     Deletion, IdRange, LogPlace, deletions_of_block, deletions_of_run, is_deleted, without_deleted,

@@ -315,7 +315,7 @@ mod tests {
     const STORE: StoreId = StoreId([7; 16]);
 
     fn declaration(kind: Type, name: &str) -> Declaration<'_> {
-        Declaration { id: 1, kind, name, unit: "", layout: None }
+        Declaration { id: 1, kind, name, unit: "", joint: None, layout: None }
     }
 
     fn request() -> (Vec<u8>, Vec<Declaration<'static>>) {

@@ -22,7 +22,7 @@ const STORE: StoreId = StoreId([9; 16]);
 const MINUTE_NS: u64 = 60_000_000_000;
 
 fn plain<'a>((name, kind, unit): (&'a str, Type, &'a str)) -> Declaration<'a> {
-    Declaration { id: 1, kind, name, unit, layout: None }
+    Declaration { id: 1, kind, name, unit, joint: None, layout: None }
 }
 
 /// A producer with what it knows of the store's catalog.

@@ -41,7 +41,7 @@ fn declare(path: &Path, model: &mut Model, from: u64, to: u64) {
     let ids = recorder.declare(&declared);
     for ((name, kind, unit), id) in wanted.into_iter().zip(ids.unwrap()) {
         let unit = unit.to_owned();
-        model.insert(name.clone(), Declared { id, kind, name, unit, layout: None });
+        model.insert(name.clone(), Declared { id, kind, name, unit, joint: None, layout: None });
     }
     for n in (from..to).step_by(500) {
         let name = format!("frames {n}");
@@ -49,7 +49,7 @@ fn declare(path: &Path, model: &mut Model, from: u64, to: u64) {
         let id = recorder.declare_channel_with_layout(&name, &layout).unwrap();
         let layout = Some(std::sync::Arc::new(layout));
         let (kind, unit) = (Type::Channel, String::new());
-        model.insert(name.clone(), Declared { id, kind, name, unit, layout });
+        model.insert(name.clone(), Declared { id, kind, name, unit, joint: None, layout });
     }
     assert_eq!(recorder.close().left, 0);
 }
@@ -166,7 +166,7 @@ fn a_series_has_one_name_and_those_declared_as_they_were_are_found() {
     let (session, scan) = (walk.scan().session(), walk.scan().clone());
     let mut writer = CatalogWriter::open(&disk, session, scan, 0).unwrap();
     let (kind, unit, layout) = (Type::F64, "", None);
-    writer.add(&Declaration { id: 3, kind, name: old, unit, layout }).unwrap();
+    writer.add(&Declaration { id: 3, kind, name: old, unit, joint: None, layout }).unwrap();
     writer.finish().unwrap();
     let recorder = Recorder::open(&folder.0, options()).unwrap();
     assert_eq!(recorder.declare(&[series(old)]).unwrap(), [3]);
@@ -336,7 +336,8 @@ fn a_lost_catalog_is_rebuilt_from_the_dictionary_and_the_log() {
         let mut expected = model.clone();
         let placeholder = format!("unknown-{lost}");
         let (id, kind, unit) = (lost, Type::F64, String::new());
-        let declared = Declared { id, kind, name: placeholder.clone(), unit, layout: None };
+        let declared =
+            Declared { id, kind, name: placeholder.clone(), unit, joint: None, layout: None };
         expected.insert(placeholder, declared);
         check(&Store::open(&to.0).unwrap(), &expected);
         // And in place.

@@ -184,7 +184,7 @@ pub(crate) fn section_seed(number: u64) -> Vec<u8> {
 
 pub(crate) fn declaration_seed() -> Vec<u8> {
     let (kind, name, unit) = (Type::F64, "t{site=\"ä\"}", "°C");
-    let declaration = Declaration { id: 3, kind, name, unit, layout: None };
+    let declaration = Declaration { id: 3, kind, name, unit, joint: None, layout: None };
     declaration.encode().unwrap_or_default()
 }
 
@@ -201,7 +201,7 @@ fn layout_seed(text: bool) -> Vec<u8> {
 
 fn batch_seed() -> Vec<u8> {
     let mut batch = DeclarationBatch::default();
-    let _ = batch.start(9, Type::I64, "1/s");
+    let _ = batch.start(9, Type::I64, "1/s", None);
     for name in ["t{a=\"1\",b=\"20\"}", "t{a=\"2\",b=\"9\"}", "u", "a long name without labels"] {
         let _ = batch.push(name, 1000);
     }
@@ -211,5 +211,5 @@ fn batch_seed() -> Vec<u8> {
 fn channel_seed() -> Vec<u8> {
     let layout = LAYOUT_SEED.parse().ok().map(Cow::Owned);
     let (kind, name, unit) = (Type::Channel, "control", "");
-    Declaration { id: 4, kind, name, unit, layout }.encode().unwrap_or_default()
+    Declaration { id: 4, kind, name, unit, joint: None, layout }.encode().unwrap_or_default()
 }

@@ -23,9 +23,23 @@ pub(crate) const REQUEST: Target = Target {
         let layout = "speed:f32@0,n:u8@4".parse().ok().map(Cow::Owned);
         let (unit, id) = ("V", 1);
         for wanted in [
-            Declaration { id, kind: Type::F64, name: "temp{a=\"b\"}", unit, layout: None },
-            Declaration { id, kind: Type::Channel, name: "control", unit: "", layout },
-            Declaration { id, kind: Type::Text, name: "state", unit: "", layout: None },
+            Declaration {
+                id,
+                kind: Type::F64,
+                name: "temp{a=\"b\"}",
+                unit,
+                joint: None,
+                layout: None,
+            },
+            Declaration { id, kind: Type::Channel, name: "control", unit: "", joint: None, layout },
+            Declaration {
+                id,
+                kind: Type::Text,
+                name: "state",
+                unit: "",
+                joint: None,
+                layout: None,
+            },
         ] {
             let _ = request.push(&wanted);
         }

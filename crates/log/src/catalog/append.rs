@@ -9,8 +9,8 @@ use crate::CATALOG;
 use crate::{Error, Result};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNIT_BYTES, round_up_to_unit};
 use baro_ondisk::{
-    BlockBuilder, BlockHeader, Declaration, DeclarationBatch, End, Kind, Scan, SegmentHeader, Step,
-    Type, end_mark,
+    BlockBuilder, BlockHeader, Declaration, DeclarationBatch, End, Joint, Kind, Scan,
+    SegmentHeader, Step, Type, end_mark,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -38,6 +38,7 @@ pub struct CatalogWriter<F> {
     /// Type and unit of the batch.
     kind: Type,
     unit: String,
+    joint: Option<Joint>,
 }
 
 fn bad(source: baro_ondisk::Error) -> Error {
@@ -99,6 +100,7 @@ impl<F: StorageFile> CatalogWriter<F> {
             batch: DeclarationBatch::default(),
             kind: Type::F64,
             unit: String::new(),
+            joint: None,
         })
     }
 
@@ -107,21 +109,22 @@ impl<F: StorageFile> CatalogWriter<F> {
     /// # Errors
     /// It is longer than the format allows, the catalog or the device is full, or the device fails.
     pub fn add(&mut self, declaration: &Declaration<'_>) -> Result<()> {
-        let Declaration { id, kind, name, unit, layout } = declaration;
+        let Declaration { id, kind, name, unit, joint, layout } = declaration;
         if layout.is_some() {
             self.end_batch()?;
             let payload = declaration.encode().map_err(bad)?;
             return self.record(&payload);
         }
-        let same = *kind == self.kind && *unit == self.unit && *id == self.batch.next_id();
+        let same = *kind == self.kind && *unit == self.unit && *joint == self.joint;
+        let same = same && *id == self.batch.next_id();
         if !self.batch.is_empty() && same && self.batch.push(name, RECORD_BYTES).map_err(bad)? {
             return Ok(());
         }
         self.end_batch()?;
-        self.kind = *kind;
+        (self.kind, self.joint) = (*kind, *joint);
         self.unit.clear();
         self.unit.push_str(unit);
-        self.batch.start(*id, *kind, unit).map_err(bad)?;
+        self.batch.start(*id, *kind, unit, *joint).map_err(bad)?;
         self.batch.push(name, RECORD_BYTES).map_err(bad)?;
         Ok(())
     }

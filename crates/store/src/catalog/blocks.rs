@@ -11,7 +11,6 @@ use baro_ondisk::{
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
-use std::sync::Arc;
 
 /// How far behind the tail a proof of damage is looked for when a store is opened: as far as a
 /// block of declarations reaches, which is read with it. As far as the file goes when it is
@@ -248,6 +247,5 @@ fn take(block: &Block<'_>, offset: u64, to: &mut Read) {
 
 /// Adds a declaration unless its name or id is there; `None` if there is no room.
 pub(super) fn put(table: &mut SeriesTable, found: Declaration<'_>) -> Option<Inserted> {
-    let layout = found.layout.map(|layout| Arc::new(layout.into_owned()));
-    table.insert(found.id, found.kind, (found.name, found.unit), layout).ok()
+    table.insert(&found).ok()
 }

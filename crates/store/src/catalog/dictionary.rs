@@ -143,7 +143,7 @@ impl<F: StorageFile> Dictionary<F> {
             }
             let DictionaryEntry { id, kind, name, unit, layout } = entry;
             let (name, unit) = (name.to_owned(), unit.to_owned());
-            found = Some((Declared { id, kind, name, unit, layout: None }, layout));
+            found = Some((Declared { id, kind, name, unit, joint: None, layout: None }, layout));
             ControlFlow::Break(())
         })
         .map_err(|error| error.at(offset))?;
@@ -296,7 +296,7 @@ impl<F: StorageFile> Dictionary<F> {
                 };
                 handed_out += 1;
                 let DictionaryEntry { id, kind, name, unit, .. } = entry;
-                flow = each(Declaration { id, kind, name, unit, layout });
+                flow = each(Declaration { id, kind, name, unit, joint: None, layout });
                 flow
             });
             let read = read.map_err(|error| error.at(offset).into());

@@ -71,8 +71,8 @@ impl<S: Storage> Store<S> {
         }
         for (id, kind) in &strange {
             let name = format!("unknown-{id}");
-            let (id, kind, unit, layout) = (*id, *kind, "", None);
-            writer.add(&Declaration { id, kind, name: &name, unit, layout })?;
+            let (id, kind, unit) = (*id, *kind, "");
+            writer.add(&Declaration { id, kind, name: &name, unit, joint: None, layout: None })?;
         }
         writer.finish()?;
         storage.rename(CATALOG_NEW, CATALOG)?;

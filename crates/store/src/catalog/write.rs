@@ -163,7 +163,7 @@ fn write<S: Storage>(
     let mut fresh = table.sorted().into_iter().peekable();
     let mut failed: Option<Error> = None;
     let push = |builder: &mut DictionaryBuilder, found: &Declaration<'_>| {
-        let Declaration { id, kind, name, unit, layout } = found;
+        let Declaration { id, kind, name, unit, layout, .. } = found;
         let layout = layout.as_deref();
         builder.push(&NewEntry { id: *id, kind: *kind, name, unit, layout }).map_err(Error::Format)
     };

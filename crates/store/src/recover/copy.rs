@@ -271,8 +271,8 @@ pub(super) fn declare<S: Storage, T: Storage>(
     // Id 0 is no id that a declaration can have.
     for (id, kind) in strange.iter().filter(|(id, _)| **id != 0) {
         let name = format!("unknown-{id}");
-        let (id, kind, unit, layout) = (*id, *kind, "", None);
-        writer.add(&Declaration { id, kind, name: &name, unit, layout })?;
+        let (id, kind, unit) = (*id, *kind, "");
+        writer.add(&Declaration { id, kind, name: &name, unit, joint: None, layout: None })?;
     }
     let (scan, padding_bytes) = writer.finish()?;
     CatalogWriter::open(target, session.max(1), scan, padding_bytes)?.mark_end()?;
