@@ -107,17 +107,22 @@ fn rings_of_a_store_that_is_gone_are_listed_and_cleared_only_as_was_said() {
     let ring = scene.one(&[]);
     let file = ring["path"].as_str().unwrap().to_owned();
     assert_eq!((&ring["state"], &ring["store_path"]), (&"waits".into(), &store.as_str().into()));
-    // Of a store that is there, records are not given up, whatever is said.
-    for arguments in [&["--clear"][..], &["--clear", "--with-records"]] {
-        assert_eq!(scene.one(arguments)["cleared"], false);
-    }
+    assert_eq!(scene.one(&["--clear"])["cleared"], false);
+    // Records are given up of a store that is named, and of no other.
+    let unnamed = ["rings", "--clear", "--with-records"];
+    assert_eq!(Command::new(BARO).args(unnamed).output().unwrap().status.code(), Some(2));
+    let strange = ["rings", "/no/such/store", "--clear", "--with-records"];
+    let output = Command::new(BARO).args(strange).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("the path of one that is gone and has left rings"), "{said}");
     fs::remove_dir_all(&store).unwrap();
     let ring = scene.one(&["--clear"]);
     assert_eq!((&ring["state"], &ring["cleared"]), (&"orphan".into(), &false.into()));
     assert!(Path::new(&file).exists());
     let text = baro(&["rings", "--rings", scene.rings.to_str().unwrap()]);
-    assert!(text.contains("2 records that are not in its store; its store is gone"), "{text}");
-    assert_eq!(scene.one(&["--clear", "--with-records"])["cleared"], true);
+    assert!(text.contains("2 records that are not in its store; its store is not there"), "{text}");
+    assert_eq!(scene.one(&[&store, "--clear", "--with-records"])["cleared"], true);
     assert!(!Path::new(&file).exists());
 }
 
@@ -128,7 +133,7 @@ fn records_of_a_store_that_may_be_there_are_never_given_up() {
     let Some(scene) = Scene::new("elsewhere") else { return };
     let all = ["--clear", "--with-records"];
     let kept = |why: &str| {
-        let ring = scene.one(&all);
+        let ring = scene.one(&["--clear"]);
         assert_eq!((&ring["state"], &ring["cleared"]), (&"unknown".into(), &false.into()), "{why}");
     };
     let (above, store) = (scene.folder.0.clone(), scene.folder.0.join("store"));

@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Arguments {
     /// Only those of this store
     ///
-    /// Without it all of this user, for root of everybody.
+    /// Without it all of this user, for root of everybody. Of a store that is gone: the path at which it
+    /// was.
     store: Option<PathBuf>,
     /// Remove those that nobody needs
     ///
@@ -30,9 +31,9 @@ pub(crate) struct Arguments {
     clear: bool,
     /// With --clear: those too that hold records which are nowhere else
     ///
-    /// Of the store given, or of one that is gone for good: the folder above it is there, on the same
-    /// device, and has it under no other name.
-    #[arg(long, requires = "clear")]
+    /// Of the store given. Its records are lost then: if it was moved or is not mounted, bring it back
+    /// first.
+    #[arg(long, requires_all = ["clear", "store"])]
     with_records: bool,
     /// Give the rings of this id to this store
     ///
@@ -85,11 +86,13 @@ impl State {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let (store, wanted) = (arguments.store.as_deref(), arguments.rings.as_deref());
-    let id =
-        store.map(|path| Store::open(path)?.info()).transpose()?.map(|info| info.identity.store);
-    let found = match store.zip(id) {
-        Some((path, id)) => rings_at(path, id, wanted),
-        None => RingSearch::of_all(wanted),
+    let gone = store.filter(|path| !path.exists());
+    let id = store.filter(|_| gone.is_none()).map(|path| Store::open(path)?.info());
+    let id = id.transpose()?.map(|info| info.identity.store);
+    let found = match (store.zip(id), gone) {
+        (Some((path, id)), _) => rings_at(path, id, wanted),
+        (None, Some(path)) => of_gone(path, wanted)?,
+        (None, None) => RingSearch::of_all(wanted),
     };
     let mut shown = Vec::new();
     for ring in &found.rings {
@@ -110,14 +113,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The rings of a store that was at this path.
+fn of_gone(path: &Path, wanted: Option<&Path>) -> Result<RingSearch> {
+    let at = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut found = RingSearch::of_all(wanted);
+    found.rings.retain(|ring| ring.store_path == at);
+    if found.rings.is_empty() {
+        return Err(format!(
+            "{}: expected a store, or the path of one that is gone and has left rings, found neither; \
+             baro rings lists all",
+            path.display()
+        )
+        .into());
+    }
+    Ok(found)
+}
+
 /// What was done to a ring, in the words that are shown.
 fn clear(arguments: &Arguments, ring: &FoundRing, state: State) -> Result<&'static str> {
-    let given = arguments.store.as_deref().is_some_and(|store| ring.is_of(store));
-    let foreign = arguments.store.is_some() && !given;
+    let store = arguments.store.as_deref();
+    let foreign = store.is_some_and(|store| store.exists() && !ring.is_of(store));
     if !arguments.clear || foreign || state == State::Used {
         return Ok("");
     }
-    let records = arguments.with_records && (given || state == State::Orphan);
+    let records = arguments.with_records;
     if ring.waiting() > 0 && !records {
         return Ok("kept");
     }
@@ -142,7 +161,10 @@ fn print(ring: &FoundRing, state: State, done: &str) {
     let whose = match state {
         State::Used => "in use".to_owned(),
         State::Waits => format!("waits for the next recorder of {made_for}"),
-        State::Orphan => format!("its store is gone: {made_for}"),
+        State::Orphan => format!(
+            "its store is not there any more: {made_for}; if it was moved or restored: baro rings \
+             STORE --adopt"
+        ),
         State::Unknown if ring.store_path.as_os_str().is_empty() => {
             format!("of store {}, place unknown; if that is there: baro rings STORE", ring.store)
         }
