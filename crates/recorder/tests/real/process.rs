@@ -11,9 +11,17 @@ pub struct Role {
     child: Child,
 }
 
-/// A command that plays `role` in `scene`.
+/// A command that plays `role` in `scene`. On a board's emulator the kernel does not start the program by
+/// itself.
 pub fn command(program: impl AsRef<OsStr>, role: &str, scene: &Scene) -> Command {
-    let mut command = Command::new(program);
+    let mut command = match std::env::var_os("BARO_RUN") {
+        None => Command::new(program),
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.arg(program);
+            command
+        }
+    };
     command
         .args(["--exact", "role", "--nocapture", "--test-threads=1"])
         .env("BARO_REAL_ROLE", role)
