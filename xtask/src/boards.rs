@@ -52,7 +52,6 @@ struct Tests {
     on_armv7: &'static [(&'static str, &'static str)],
 }
 
-const CHILDREN: &str = "starts itself again, which the kernel would not do in the emulator";
 const COUNTERS: &str = "the kernel's counters are the emulator's, not the program's";
 
 const ADDRESS: &str =
@@ -79,10 +78,8 @@ const TESTS: &[Tests] = &[
     Tests {
         line: "-p baro-recorder --lib --tests",
         without: &[
-            ("kill::", CHILDREN),
             ("places::", MOUNTS),
             ("fault::", MOUNTS),
-            ("a_second_process_is_refused", CHILDREN),
             ("push::", COUNTERS),
             ("kernel::", COUNTERS),
             ("every_crash_point_while_segments", MINUTES),

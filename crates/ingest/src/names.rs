@@ -284,9 +284,19 @@ impl Names {
         !self.new.is_empty()
     }
 
-    /// Those that are to be declared.
-    pub(crate) fn wanted(&self) -> Vec<Declaration<'_>> {
-        let wanted = self.new.iter().map(|one| {
+    /// The places of those that are to be declared, in the order for that: of equal joints together, which
+    /// the catalog then has once.
+    pub(crate) fn order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.new.len() as u32).collect();
+        let joint = |place: &u32| self.new.get(*place as usize).map_or(0, |new| new.joint.0);
+        order.sort_by_key(joint);
+        order
+    }
+
+    /// Those that are to be declared, in this order.
+    pub(crate) fn wanted(&self, order: &[u32]) -> Vec<Declaration<'_>> {
+        let new = order.iter().filter_map(|place| self.new.get(*place as usize));
+        let wanted = new.map(|one| {
             let joint = one.joint.joint().and_then(|Joint { first_bytes, repeated }| {
                 let first_bytes = u16::try_from(first_bytes).ok()?;
                 Some(baro_ondisk::Joint { first_bytes, repeated })
@@ -296,16 +306,20 @@ impl Names {
         wanted.collect()
     }
 
-    /// Takes what became of [`Names::wanted`], in its order: ids, or reasons. Returns each with its name.
+    /// Takes what became of [`Names::wanted`], in this order: ids, or reasons. Returns each with its name, by
+    /// place.
     pub(crate) fn declared(
         &mut self,
+        order: &[u32],
         found: Vec<std::result::Result<u32, String>>,
     ) -> Vec<(String, std::result::Result<u32, String>)> {
         self.end_line(true);
         let new = std::mem::take(&mut self.new);
         self.new_places = SpreadMap::default();
         let mut all = Vec::with_capacity(new.len());
-        for (one, found) in new.into_iter().zip(found) {
+        let mut by_place: Vec<_> = order.iter().zip(found).collect();
+        by_place.sort_unstable_by_key(|(place, _)| **place);
+        for (one, (_, found)) in new.into_iter().zip(by_place) {
             if let Ok(id) = found {
                 let joint = self.joints.entry(id).or_default();
                 if joint.joint().is_none() {

@@ -8,7 +8,8 @@ use crate::refusal::{Reason, Refusal, Tell};
 impl Intake<'_> {
     /// Declares all new series at once; where all are refused, by halves, to know which.
     pub(super) fn declare(&mut self, tell: &mut Tell<'_>) -> Result<()> {
-        let wanted = self.names.wanted();
+        let order = self.names.order();
+        let wanted = self.names.wanted(&order);
         if wanted.is_empty() {
             self.names.end_line(true);
             return Ok(());
@@ -32,7 +33,7 @@ impl Intake<'_> {
         let declared = found.iter().filter(|one| one.is_ok()).count();
         self.fed.declared += declared as u64;
         self.fed.series += declared;
-        let found = self.names.declared(found);
+        let found = self.names.declared(&order, found);
         self.settle_held(&found, tell);
         Ok(())
     }
