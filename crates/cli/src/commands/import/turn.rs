@@ -9,6 +9,9 @@ use baro_recorder::{Error, Options, Recorder, Retention};
 use baro_sys::{clock, termination};
 use std::path::Path;
 
+/// Of the writer's nine buffers each has one: half of what a recorder takes, which has more to write at once.
+const BLOCK_BYTES: usize = 512 << 10;
+
 /// What an import lets others know.
 const SAYS: &str = "import";
 const LOOK_NS: u64 = 20_000_000;
@@ -19,7 +22,8 @@ const BEGIN_LOOKS: u32 = 3;
 /// is not settled: who imports waits for that.
 pub(super) fn take(store: &Path) -> Result<Option<Recorder>> {
     let retention = Retention { keep_unsettled: true, ..Retention::default() };
-    let options = Options { retention, says: Some(SAYS.to_owned()), ..Options::default() };
+    let says = Some(SAYS.to_owned());
+    let options = Options { retention, says, block_bytes: BLOCK_BYTES, ..Options::default() };
     let (mut told, mut unsaid) = (false, 0);
     loop {
         let Some(holder) = StoreLock::holder_at(store, Role::Recording)? else {
