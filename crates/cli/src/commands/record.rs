@@ -4,6 +4,7 @@ mod check;
 mod declare;
 pub(crate) mod feeds;
 mod frame_bytes;
+mod held;
 mod keeping;
 mod losing;
 mod plain;
