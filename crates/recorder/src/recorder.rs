@@ -181,7 +181,9 @@ impl Recorder {
         )?;
         let events = keeper_commands.clone();
         let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
-        let guard = Guard::new(disk.clone(), &recovery, session);
+        let mut guard = Guard::new(disk.clone(), &recovery, session);
+        let is_channel = |found: Declaration<'_>| found.kind == Type::Channel;
+        guard.look_back(&recovery, || declarations.catalog().iter().any(is_channel));
         let requests = requests_to(&declarations, store, &rings, opening.rings_taken_over > 0);
         let keeper =
             KeeperThread::start(keeper, (guard, requests), (keeper_commands, keeper_queue), link)?;
