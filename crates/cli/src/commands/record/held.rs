@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_line_has_the_time_at_which_it_was_read() {
         let mut lines = HeldLines::of_stdin();
-        let mut read = |lines: &mut HeldLines, came_ns, ended, open| {
+        let read = |lines: &mut HeldLines, came_ns, ended, open| {
             lines.came_at(came_ns);
             lines.parsed(Held { ended, open, unread: None });
         };
