@@ -210,7 +210,7 @@ fn a_stopped_import_tells_its_counts_and_its_repeat_adds_no_row_twice() {
     }));
 }
 
-/// Waits until the process has read a file up to its end.
+/// Waits until the process has read a file up to its end, or has ended itself.
 fn has_read(child: &Child, file: &str, bytes: u64) {
     let process = format!("/proc/{}", child.id());
     let position = || {
@@ -222,8 +222,12 @@ fn has_read(child: &Child, file: &str, bytes: u64) {
         let info = std::fs::read_to_string(format!("{process}/fdinfo/{}", fd.display())).ok()?;
         info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse::<u64>().ok())
     };
+    let ended = || {
+        let stat = std::fs::read_to_string(format!("{process}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().starts_with('Z'))
+    };
     let since = std::time::Instant::now();
-    while position().is_none_or(|at| at < bytes) {
+    while position().is_none_or(|at| at < bytes) && !ended() {
         assert!(since.elapsed().as_secs() < 60, "it does not read");
     }
 }
