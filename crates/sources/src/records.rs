@@ -277,9 +277,12 @@ impl Records {
         Held { ended: self.lines.ended(), open, unread: *unread }
     }
 
-    /// No longer waits for the line that closes what is open, if whole lines wait behind it.
+    /// No longer waits for the line that closes what is open, if lines behind it say what it is.
     pub(crate) fn judge(&mut self, mut each: impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict) {
-        if self.held().waits() {
+        let begin = self.joining.open.iter().position(|byte| *byte == b'\n');
+        let behind = begin.and_then(|end| self.joining.open.get(end..)).unwrap_or_default();
+        // Blank lines say nothing.
+        if !behind.trim_ascii().is_empty() {
             self.joining.end(&mut each);
         }
     }

@@ -594,6 +594,9 @@ fn a_live_text_is_judged_when_its_time_is_over() {
     };
     let text = [open(1), unread(4, 2), "5 x Integer(1)".into()];
     same(judged(&[",t,\"one\n", "two\n", ",x,66\n", "end\"\n,x,1\n"]), &text);
+    // Blank lines say nothing, so it waits on.
+    let text = [open(1), unread(4, 2)];
+    same(judged(&[",t,\"one\n", "\n", "two\n", ",x,66\n"]), &text);
     // So few lines may mislead: once nine of ten are rows, reading goes on.
     let mut pieces = vec![",t,\"forgot\n", ",x\n", "\n"];
     pieces.extend([",x,1\n"; 10]);

@@ -102,7 +102,10 @@ impl HeldLines {
 
     /// What is held after the parser has judged them.
     pub(super) fn judged(&mut self, held: Held) {
-        if let (Some(first), None) = (self.held.open, held.unread) {
+        // Where only blank lines wait nothing was judged.
+        if let (Some(first), None) = (self.held.open, held.unread)
+            && held.open != Some(first)
+        {
             let lines = plural(self.held.ended.saturating_sub(first), "line");
             self.say(&format!(
                 "line {first} has a quote that no line has closed in time: it is refused, and {lines} behind it \
