@@ -108,8 +108,8 @@ impl HeldLines {
         {
             let lines = plural(self.held.ended.saturating_sub(first), "line");
             self.say(&format!(
-                "line {first} has a quote that no line has closed in time: it is refused, and {lines} behind it \
-                 are read by themselves"
+                "line {first} has a quote that no line has closed in time: it is refused, and what is behind \
+                 it ({lines}) is read by itself"
             ));
         }
         self.become_held(held);
