@@ -364,6 +364,9 @@ fn copies_that_are_taken_away_are_missed(folder: &Folder, store: &str) {
         assert_eq!(listed.status.code(), Some(3));
         let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
         assert_eq!(listed["damage"].as_array().unwrap().len(), 1, "{listed}");
+        if copy == copies.first().unwrap() {
+            what_pins_miss_is_told_at_the_start(folder, store);
+        }
         // Of a copy whose last blocks are missing its own bytes say nothing.
         let bytes = std::fs::read(&aside).unwrap();
         std::fs::write(copy, &bytes[..4096]).unwrap();
@@ -378,6 +381,20 @@ fn copies_that_are_taken_away_are_missed(folder: &Folder, store: &str) {
     ok(&run(&["pin", store, "--release", "old"]));
     let (code, said) = verified(store);
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// Who begins to record into a store, by whatever verb, hears what its pins miss already.
+fn what_pins_miss_is_told_at_the_start(folder: &Folder, store: &str) {
+    let rows = folder.0.join("rows.csv").display().to_string();
+    std::fs::write(&rows, "1,q,1\n").unwrap();
+    for verb in [&["record", store, "--stdin", "csv"][..], &["import", store, &rows]] {
+        let output = feed(&[verb, &["--format", "json"]].concat(), b",q,2\n");
+        assert_eq!(output.status.code(), Some(3), "{verb:?}: {}", stderr(&output));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let damage = report["damage"].as_array().unwrap();
+        let told = damage[0].as_str().unwrap();
+        assert!(damage.len() == 1 && told.contains("when this recorder began"), "{report}");
+    }
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn a_full_log_ends_an_import_with_what_is_kept_and_what_is_not() {
     // The same in words.
     let output = run(&["import", &store, &second]);
     let said = text(&output, 1);
-    assert!(said.contains("lost: ") && said.contains(" samples that were read"), "{said}");
+    assert!(said.contains("lost: ") && said.contains(" samples of what was read"), "{said}");
     assert!(said.contains(&format!("the first line that is not in the store: 1 of {second}")));
     assert!(stderr(&output).contains("the log is full"), "{}", stderr(&output));
 }
@@ -208,6 +208,68 @@ fn a_stopped_import_tells_its_counts_and_its_repeat_adds_no_row_twice() {
         let (at, found) = row.split_once(",a,").unwrap();
         at == time && found.parse::<f64>() == value.parse::<f64>()
     }));
+}
+
+/// Waits until the process has read a file up to its end, or has ended itself.
+fn has_read(child: &Child, file: &str, bytes: u64) {
+    let process = format!("/proc/{}", child.id());
+    let position = || {
+        let mut open = std::fs::read_dir(format!("{process}/fd")).ok()?;
+        let is_file = |fd: &std::fs::DirEntry| {
+            std::fs::read_link(fd.path()).is_ok_and(|found| found.as_os_str() == file)
+        };
+        let fd = open.find_map(|fd| fd.ok().filter(is_file))?.file_name();
+        let info = std::fs::read_to_string(format!("{process}/fdinfo/{}", fd.display())).ok()?;
+        info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse::<u64>().ok())
+    };
+    let ended = || {
+        let stat = std::fs::read_to_string(format!("{process}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().starts_with('Z'))
+    };
+    let since = std::time::Instant::now();
+    while position().is_none_or(|at| at < bytes) && !ended() {
+        assert!(since.elapsed().as_secs() < 60, "it does not read");
+    }
+}
+
+fn stop(child: &Child) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+}
+
+#[test]
+fn where_an_import_is_stopped_the_first_line_that_is_not_kept_is_named_or_none() {
+    let folder = Folder::new("kept-line");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "8M"]), 0);
+    let import = |file: &str| {
+        let mut import = baro(&["import", &store, file, "--input", "csv", "--format", "json"]);
+        import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        import.spawn().unwrap()
+    };
+    // Lines that wait for the end of a text were read, and are not kept.
+    let rows = lines("a", 5_800);
+    let mut child = import("-");
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(format!("{rows}1,t,\"open\n2,x,1\n3,x,2\n").as_bytes()).unwrap();
+    // What has left the pipe is parsed by another thread.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    stop(&child);
+    let report = json(&child.wait_with_output().unwrap(), 1);
+    drop(input);
+    let first = report["first_line_not_kept"]["line"].as_u64().unwrap();
+    assert!(first <= 5_801, "{report}");
+    // All of a file was read, in one piece, when the signal came.
+    let file = folder.path("b.csv");
+    std::fs::write(&file, lines("b", 5_800)).unwrap();
+    let bytes = std::fs::metadata(&file).unwrap().len();
+    let child = import(&file);
+    has_read(&child, &file, bytes);
+    stop(&child);
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["samples"], json!(5_800), "{report}");
+    assert_eq!((&report["first_line_not_kept"], count(&store, "b")), (&Value::Null, 5_800));
 }
 
 #[test]

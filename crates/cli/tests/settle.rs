@@ -46,6 +46,30 @@ fn info(store: &str) -> Value {
     json(&run(&["info", store, "--format", "json"]), 0)
 }
 
+/// What tells which runs a table has is a file of the store like any other.
+#[test]
+fn a_damaged_hand_over_is_told_by_every_verb() {
+    let folder = Folder::new("settle-handed");
+    let store = folder.store();
+    let record = ["record", &store, "--init", "16M", "--stdin", "csv", "--format", "json"];
+    json(&feed(&record, b",a,1\n"), 0);
+    settle(&store, 0);
+    std::fs::write(Path::new(&store).join("runs/lake"), "garbage\n").unwrap();
+    let said = text(&run(&["verify", &store]), 3);
+    assert!(said.contains("DAMAGE runs/lake") && said.contains("--release"), "{said}");
+    let info = json(&run(&["info", &store, "--format", "json"]), 3);
+    assert!(info["damage"][0].as_str().unwrap().starts_with("runs/lake"), "{info}");
+    settle(&store, 3);
+    // It records on, and says so when it begins.
+    let output = feed(&record, b",a,2\n");
+    let report = json(&output, 3);
+    assert_eq!(report["settling_damage"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(report["sources"][0]["samples"], 1, "{report}");
+    std::fs::remove_file(Path::new(&store).join("runs/lake")).unwrap();
+    assert!(text(&run(&["verify", &store]), 0).ends_with("whole\n"));
+    assert_eq!(rows(&store).lines().count(), 3);
+}
+
 #[test]
 fn what_is_settled_reads_as_before() {
     let folder = Folder::new("settle-flow");

@@ -11,6 +11,9 @@ use baro_ingest::{Intake, Manner, Room, Row, Target, Types, Value};
 use baro_recorder::{Options, Recorder, Rings};
 use calls::{feed as run, stderr as said};
 use place::Folder;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::Duration;
 
 const HEADER: &str = "time,series,value\n";
 const TYPED: &str = "time,series,value,value_type\n";
@@ -219,6 +222,22 @@ fn names_that_would_become_one_are_refused() {
     let text = "m,x=1 a_b=1 1\nm_a b=2 1\nm\\ a b=3 1\n";
     let (complaints, rows) = import(&folder, "influx", &["--precision", "ns"], text, 0);
     assert_eq!(rows.lines().count(), 4, "{rows}{complaints}");
+    // In files of one import as in one file: the second would be the series of the first.
+    let store = store(&folder, "s");
+    let mut import = vec!["import".to_owned(), store.clone()];
+    for (number, text) in ["1,'=a,1\n", "2,b,2\n", "3,=a,3\n4,c,4\n"].into_iter().enumerate() {
+        let file = folder.path(&format!("{number}.csv"));
+        std::fs::write(&file, text).unwrap();
+        import.push(file);
+    }
+    let output = run(&import.iter().map(String::as_str).collect::<Vec<_>>(), b"");
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("an earlier file has a ', found none before \"=a\""));
+    assert_eq!(rows_of(&store), format!("{HEADER}1,\"'=a\",1\n2,b,2\n4,c,4\n"));
+}
+
+fn rows_of(store: &str) -> String {
+    String::from_utf8(read(store, "query", "csv")).unwrap()
 }
 
 #[test]
@@ -286,6 +305,88 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     out.extend((!crc).to_le_bytes());
     out.extend(u32::from(length).to_le_bytes());
     out
+}
+
+/// Times and values of a series, as soon as there are so many.
+fn rows(store: &str, series: &str, count: usize) -> Vec<(i64, String)> {
+    for _ in 0..600 {
+        let output = run(&["query", store, series, "--format", "csv"], b"");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let row = |row: &str| {
+            let fields: Vec<&str> = row.split(',').collect();
+            Some((fields.first()?.parse().ok()?, fields.get(2)?.to_string()))
+        };
+        let found: Vec<(i64, String)> = text.lines().filter_map(row).collect();
+        if found.len() >= count {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{series} does not come");
+}
+
+/// A recorder that reads a pipe; it ends in any case.
+fn live(store: &str, form: &str) -> (Child, ChildStdin) {
+    let record = ["record", store, "--stdin", form, "--for", "60s"];
+    let mut command = calls::baro(&record);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let input = child.stdin.take().unwrap();
+    (child, input)
+}
+
+/// One forgotten quote must not keep what comes behind it out of the store: whoever kills the recorder then
+/// has it all the same, and each row has the time at which it was read.
+#[test]
+fn a_forgotten_quote_on_a_pipe_holds_nothing_back_for_long() {
+    let folder = Folder::new("text-live");
+    for (form, open, row) in [("csv", ",t,\"forgot\n", ",x,"), ("influx", "t v=\"forgot\n", "x v=")]
+    {
+        let store = store(&folder, form);
+        let (mut child, mut input) = live(&store, form);
+        input.write_all(open.as_bytes()).unwrap();
+        for value in 1..=4 {
+            writeln!(input, "{row}{value}").unwrap();
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        let series = if form == "csv" { "x" } else { "x_v" };
+        let found = rows(&store, series, 4);
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = said(&output);
+        assert!(said.contains("line 1 has a quote that no line has closed in time"), "{said}");
+        let values: Vec<&str> = found.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(values, ["1", "2", "3", "4"]);
+        // Those of one moment are neighbours, a nanosecond from each other.
+        assert!(found[3].0 - found[0].0 > 1000, "{found:?}");
+        assert_eq!(rows(&store, series, 4), found);
+    }
+}
+
+/// A text that is not closed in time is refused by name, to its end, and is never taken for rows.
+#[test]
+fn a_text_that_comes_slowly_on_a_pipe_is_refused_to_its_end() {
+    let folder = Folder::new("text-slow");
+    let store = store(&folder, "s");
+    let (child, mut input) = live(&store, "csv");
+    let mut child = child;
+    input.write_all(b",t,\"one\ntwo\n,x,1\n").unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("the lines from 2 on are no rows") {
+        line.clear();
+        assert!(told.read_line(&mut line).unwrap() > 0, "it is not told");
+    }
+    input.write_all(b",x,2\n,x,3\nend\"\n,y,1\n,n,\"a\nb\"\n").unwrap();
+    drop(input);
+    let status = child.wait().unwrap();
+    let mut rest = String::new();
+    told.read_to_string(&mut rest).unwrap();
+    assert_eq!(status.code(), Some(3), "{rest}");
+    assert!(rest.contains("line 1, column 4: expected a closing quote"), "{rest}");
+    assert!(rest.contains("line 6, column 1: the lines from 2 to this one are not read"), "{rest}");
+    assert_eq!((rows(&store, "y", 1).len(), rows(&store, "n", 1).len()), (1, 1));
+    assert_eq!(run(&["query", &store, "x"], b"").status.code(), Some(1));
 }
 
 #[test]

@@ -22,6 +22,7 @@
 
 mod catalog;
 mod closed;
+mod copies;
 mod count;
 mod deleted;
 mod error;
@@ -42,6 +43,7 @@ mod walk;
 
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
 pub use closed::closed_end;
+pub use copies::missing_copies;
 pub use count::{Held, copy_may_hold_samples, held_in};
 pub use deleted::{read_deletions, tell_deletions};
 pub use error::{Error, Result};

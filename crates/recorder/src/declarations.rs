@@ -48,6 +48,10 @@ impl Declarations {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn has_channels(&self) -> bool {
+        self.catalog().iter().any(|found| found.kind == Type::Channel)
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<Declared> {
         self.catalog().get(name)
     }

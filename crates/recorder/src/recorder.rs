@@ -168,8 +168,7 @@ impl Recorder {
         opening.pins_damaged = keeper.damaged().to_vec();
         let scheduling = options.scheduling();
         let access = if direct { Access::WriteDirect } else { Access::Write };
-        let done = commands.clone();
-        let signals = signals::blocked();
+        let (done, signals) = (commands.clone(), signals::blocked());
         let device = FileDevice::start(
             disk.clone(),
             access,
@@ -181,7 +180,8 @@ impl Recorder {
         )?;
         let events = keeper_commands.clone();
         let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
-        let guard = Guard::new(disk.clone(), &recovery, session);
+        let mut guard = Guard::new(disk.clone(), &recovery, session);
+        guard.look_back(&recovery, || declarations.has_channels());
         let requests = requests_to(&declarations, store, &rings, opening.rings_taken_over > 0);
         let keeper =
             KeeperThread::start(keeper, (guard, requests), (keeper_commands, keeper_queue), link)?;

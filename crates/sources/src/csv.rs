@@ -35,7 +35,7 @@ mod header;
 
 use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
-use crate::records::{Attempt, Records, Verdict, mostly};
+use crate::records::{Attempt, Held, Records, Verdict};
 use crate::sample::Sample;
 use crate::time::Times;
 use annotated::Annotated;
@@ -104,6 +104,33 @@ impl CsvParser {
         CsvParser { records: Records::new(LINE_BYTES_MAX, closes), reader: Reader::of(form) }
     }
 
+    /// A parser of an input that is read while it is written, so that [`CsvParser::judge`] may be asked.
+    #[must_use]
+    pub fn live(form: TextForm) -> Self {
+        CsvParser { records: Records::live(LINE_BYTES_MAX, closes), reader: Reader::of(form) }
+    }
+
+    /// A parser of several inputs, one after the other, whose names go to the same place: each has its own
+    /// lines and its own form, but where a `'` keeps a name from being a formula in one, it does in all.
+    #[must_use]
+    pub fn of_several(form: TextForm) -> Self {
+        let mut parser = Self::of(form);
+        parser.reader.several = true;
+        parser
+    }
+
+    /// What waits for a line that closes a text, and what is not read.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        self.records.held()
+    }
+
+    /// No longer waits for the line that closes a text: what waits is judged as at the end.
+    pub fn judge(&mut self, mut item: impl FnMut(Result<Sample<'_>, CsvError>)) {
+        let CsvParser { records, reader } = self;
+        records.judge(|number, line, attempt| reader.line(number, line, attempt, &mut item));
+    }
+
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
     /// of the lines.
     pub fn feed(&mut self, bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, CsvError>)) {
@@ -116,7 +143,10 @@ impl CsvParser {
         let CsvParser { records, reader } = self;
         records.finish(|number, line, attempt| reader.line(number, line, attempt, &mut item));
         (reader.state, reader.ended, reader.bare) = (State::Unknown, false, false);
-        reader.guards = Guards::default();
+        match reader.several {
+            true => reader.guards.begin(),
+            false => reader.guards = Guards::default(),
+        }
     }
 }
 
@@ -156,11 +186,14 @@ pub(crate) struct Reader {
     /// The last line was a header.
     bare: bool,
     guards: Guards,
+    /// See [`CsvParser::of_several`].
+    several: bool,
 }
 
 impl Reader {
     pub(crate) fn of(form: TextForm) -> Self {
-        Reader { form, state: State::Unknown, ended: false, bare: false, guards: Guards::default() }
+        let (state, guards) = (State::Unknown, Guards::default());
+        Reader { form, state, ended: false, bare: false, guards, several: false }
     }
 
     /// `None`: the line was too long.
@@ -176,7 +209,8 @@ impl Reader {
         }
         match attempt {
             Attempt::Behind => {
-                return mostly(bytes.unwrap_or_default(), |line| self.is_row(line));
+                let is_row = self.is_row(bytes.unwrap_or_default());
+                return if is_row { Verdict::Done } else { Verdict::Open };
             }
             Attempt::Unread { from } => {
                 let problem = CsvProblem::Unread { from };

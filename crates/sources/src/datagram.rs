@@ -9,7 +9,7 @@
 use crate::csv::{self, CsvError};
 use crate::form::TextForm;
 use crate::json::{self, JsonError};
-use crate::records::{Attempt, Records, Verdict, mostly};
+use crate::records::{Attempt, Records, Verdict};
 use crate::sample::Sample;
 use std::fmt;
 
@@ -57,8 +57,8 @@ pub fn read_as(
         let is_object =
             |line: &[u8]| line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         if attempt == Attempt::Behind {
-            let is_row = |line: &[u8]| is_object(line) || rows.is_row(line);
-            return mostly(line.unwrap_or_default(), is_row);
+            let is_row = line.is_some_and(|line| is_object(line) || rows.is_row(line));
+            return if is_row { Verdict::Done } else { Verdict::Open };
         }
         if line.is_some_and(is_object) && attempt != Attempt::Joined {
             json::parse_line(number, line, &form.times, &mut |found| {

@@ -23,7 +23,7 @@ mod met;
 mod points;
 
 use crate::lines::{self, Unreadable};
-use crate::records::{Attempt, Records, Verdict, mostly};
+use crate::records::{Attempt, Held, Records, Verdict};
 use crate::sample::Joint;
 use crate::time::Times;
 use line::{Field, Fields};
@@ -130,6 +130,25 @@ impl InfluxParser {
     pub fn of(times: Times) -> Self {
         let records = Records::new(LINE_BYTES_MAX, closes);
         InfluxParser { records, reader: Reader::new(times) }
+    }
+
+    /// A parser of an input that is read while it is written, so that [`InfluxParser::judge`] may be asked.
+    #[must_use]
+    pub fn live(times: Times) -> Self {
+        let records = Records::live(LINE_BYTES_MAX, closes);
+        InfluxParser { records, reader: Reader::new(times) }
+    }
+
+    /// What waits for a line that closes a text, and what is not read.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        self.records.held()
+    }
+
+    /// No longer waits for the line that closes a text: what waits is judged as at the end.
+    pub fn judge(&mut self, mut item: impl FnMut(Result<InfluxSample<'_>, InfluxError>)) {
+        let InfluxParser { records, reader } = self;
+        records.judge(|number, line, attempt| reader.line(number, line, attempt, &mut item));
     }
 
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
@@ -242,11 +261,10 @@ impl Reader {
         }
     }
 
-    /// Whether lines behind one whose text no line closes are points.
-    fn behind(&mut self, lines: &[u8]) -> Verdict {
-        mostly(lines, |line| {
-            lines::utf8(line).is_ok_and(|line| self.fields.read(line, &self.times).is_ok())
-        })
+    /// Whether a line behind one whose text no line closes is a point.
+    fn behind(&mut self, line: &[u8]) -> Verdict {
+        let read = lines::utf8(line).is_ok_and(|line| self.fields.read(line, &self.times).is_ok());
+        if read { Verdict::Done } else { Verdict::Open }
     }
 
     /// Whether a point begins in one of the lines behind the first.

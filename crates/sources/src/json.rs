@@ -92,6 +92,15 @@ impl JsonParser {
         JsonParser { lines: LineCutter::new(LINE_BYTES_MAX), place, times, ended: false }
     }
 
+    /// The line in which an element of an array has begun that has not ended.
+    #[must_use]
+    pub fn begun(&self) -> Option<u64> {
+        match &self.place {
+            Place::Array(elements) => elements.begun(),
+            Place::Begin { .. } | Place::Lines => None,
+        }
+    }
+
     /// Takes the next bytes and hands each sample or error they complete to `item`, in the order
     /// of the lines.
     pub fn feed(&mut self, bytes: &[u8], mut item: impl FnMut(Result<Sample<'_>, JsonError>)) {

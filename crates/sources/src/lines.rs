@@ -126,6 +126,11 @@ impl LineCutter {
         }
     }
 
+    /// Lines that have ended.
+    pub(crate) fn ended(&self) -> u64 {
+        self.lines
+    }
+
     /// The next byte is one of this line.
     pub(crate) fn go_on_at(&mut self, line: u64) {
         self.lines = line.saturating_sub(1);

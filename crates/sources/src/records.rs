@@ -9,10 +9,15 @@
 //! text is too long or cut off. Where nine of ten lines behind the first are rows, a quote was forgotten.
 //! Else they are lines of the text: none of them is read, up to the one that closes it.
 //!
+//! A live input may have no end for months, so who reads it says when it was waited for long enough
+//! ([`Records::judge`]): then the same is asked of what is there. It is asked again of each line behind
+//! that, since so few lines may mislead: once nine of ten of all are rows, reading goes on.
+//!
 //! Invariant: any cutting of the input gives the same records, memory stays below a few lines, time
 //! is linear. Held by `any_cutting_gives_the_same_items` of the parsers,
-//! `csv::tests::a_forgotten_quote_costs_its_line_alone` and
-//! `csv::tests::lines_of_a_text_that_is_too_long_or_cut_off_are_no_rows`.
+//! `csv::tests::a_forgotten_quote_costs_its_line_alone`,
+//! `csv::tests::lines_of_a_text_that_is_too_long_or_cut_off_are_no_rows` and
+//! `csv::tests::a_live_text_is_judged_when_its_time_is_over`.
 
 use crate::lines::LineCutter;
 
@@ -25,8 +30,7 @@ pub(crate) enum Attempt {
     Joined,
     /// A line that does not go on.
     Alone,
-    /// Lines behind one whose quotes no line closes: whether they are rows ([`mostly`]) is asked; nothing is
-    /// handed on.
+    /// A line behind one whose quotes no line closes: whether it is a row is asked; nothing is handed on.
     Behind,
     /// The last line of a text of which nothing is read, from this line on.
     Unread {
@@ -35,16 +39,58 @@ pub(crate) enum Attempt {
     },
 }
 
-/// Whether nearly all lines of `text` are rows, so that nobody would take it for one text of a row. Blank
-/// lines do not count.
-pub(crate) fn mostly(text: &[u8], mut is_row: impl FnMut(&[u8]) -> bool) -> Verdict {
-    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let (mut all, mut rows) = (0_usize, 0_usize);
-    for line in lines {
-        all += 1;
-        rows += usize::from(is_row(line.strip_suffix(b"\r").unwrap_or(line)));
+/// Lines behind one whose quotes are open, blank ones aside.
+#[derive(Debug, Clone, Copy, Default)]
+struct Behind {
+    all: u64,
+    rows: u64,
+}
+
+impl Behind {
+    /// Counts one more. `each` says whether it is a row.
+    fn add(
+        &mut self,
+        number: u64,
+        line: &[u8],
+        each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict,
+    ) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.all += 1;
+        self.rows += u64::from(each(number, Some(line), Attempt::Behind) == Verdict::Done);
     }
-    if rows * 10 >= all * 9 { Verdict::Done } else { Verdict::Open }
+
+    /// Whether nearly all are rows, so that nobody would take them for one text of a row.
+    fn are_rows(self) -> bool {
+        self.rows * 10 >= self.all * 9
+    }
+}
+
+/// What a parser of a live input holds back, and what it passes over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Lines that have ended.
+    pub ended: u64,
+    /// The line in which a text in quotes has begun that no line has closed: it and those behind it wait.
+    pub open: Option<u64>,
+    /// The first line of a text of which nothing is read, up to the line that closes it.
+    pub unread: Option<u64>,
+}
+
+impl Held {
+    /// Whether whole lines wait behind the one whose text is open.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.open.is_some_and(|first| first < self.ended)
+    }
+
+    /// The line from which on not all was handed on: that in which the text has begun.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        self.open.or(self.unread.map(|from| from - 1))
+    }
 }
 
 /// What came of it.
@@ -76,6 +122,9 @@ struct Joining {
     unread: Option<u64>,
     /// The number of the last line.
     last: u64,
+    /// The input is live: lines that are not read are counted, and read again once they are rows.
+    live: bool,
+    behind: Behind,
 }
 
 impl Joining {
@@ -85,13 +134,20 @@ impl Joining {
         line: Option<&[u8]>,
         each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict,
     ) {
-        self.last = if line.is_some_and(<[u8]>::is_empty) { self.last } else { number };
+        let before = self.last;
+        self.last = if line.is_some_and(<[u8]>::is_empty) { before } else { number };
         if self.unread.is_some() {
             // Of a line that is too long itself it is not known.
             if line.is_some_and(self.closes) {
                 self.tell_unread(each);
+                return;
             }
-            return;
+            if !self.live || !line.is_some_and(|line| self.are_rows_with(number, line, each)) {
+                return;
+            }
+            let last = std::mem::replace(&mut self.last, before);
+            self.tell_unread(each);
+            self.last = last;
         }
         if self.open.is_empty() {
             if each(number, line, Attempt::First) == Verdict::Open {
@@ -127,14 +183,29 @@ impl Joining {
         }
     }
 
+    /// Whether nine of ten lines of a text of which none is read are rows, with this one.
+    fn are_rows_with(
+        &mut self,
+        number: u64,
+        line: &[u8],
+        each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict,
+    ) -> bool {
+        let rows = self.behind.rows;
+        self.behind.add(number, line, each);
+        self.behind.rows > rows && self.behind.are_rows()
+    }
+
     /// No line closes what is open: hands on the first line by itself, and the others if they are rows, which
     /// is returned.
     fn end(&mut self, each: &mut impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict) -> bool {
         let begin = self.open.iter().position(|byte| *byte == b'\n');
-        let behind = begin.and_then(|end| self.open.get(end + 1..));
-        let rows = behind.is_none_or(|behind| {
-            each(self.first + 1, Some(behind), Attempt::Behind) == Verdict::Done
-        });
+        self.behind = Behind::default();
+        if let Some(lines) = begin.and_then(|end| self.open.get(end + 1..)) {
+            for (number, line) in (self.first + 1..).zip(lines.split(|byte| *byte == b'\n')) {
+                self.behind.add(number, line, each);
+            }
+        }
+        let rows = self.behind.are_rows();
         if !rows {
             self.open.truncate(begin.unwrap_or(self.open.len()));
             self.unread = Some(self.first + 1);
@@ -164,9 +235,24 @@ impl Joining {
 
 impl Records {
     pub(crate) fn new(limit_bytes: usize, closes: fn(&[u8]) -> bool) -> Self {
-        let joining =
-            Joining { limit_bytes, closes, open: Vec::new(), first: 0, unread: None, last: 0 };
+        let joining = Joining {
+            limit_bytes,
+            closes,
+            open: Vec::new(),
+            first: 0,
+            unread: None,
+            last: 0,
+            live: false,
+            behind: Behind::default(),
+        };
         Records { lines: LineCutter::new(limit_bytes), joining }
+    }
+
+    /// The same of an input that is read while it is written.
+    pub(crate) fn live(limit_bytes: usize, closes: fn(&[u8]) -> bool) -> Self {
+        let mut records = Self::new(limit_bytes, closes);
+        records.joining.live = true;
+        records
     }
 
     #[cfg(test)]
@@ -183,6 +269,22 @@ impl Records {
     ) {
         let Records { lines, joining } = self;
         lines.feed(bytes, |number, line| joining.line(number, line, &mut each));
+    }
+
+    pub(crate) fn held(&self) -> Held {
+        let Joining { open, first, unread, .. } = &self.joining;
+        let open = (!open.is_empty()).then_some(*first);
+        Held { ended: self.lines.ended(), open, unread: *unread }
+    }
+
+    /// No longer waits for the line that closes what is open, if lines behind it say what it is.
+    pub(crate) fn judge(&mut self, mut each: impl FnMut(u64, Option<&[u8]>, Attempt) -> Verdict) {
+        let begin = self.joining.open.iter().position(|byte| *byte == b'\n');
+        let behind = begin.and_then(|end| self.joining.open.get(end..)).unwrap_or_default();
+        // Blank lines say nothing.
+        if !behind.trim_ascii().is_empty() {
+            self.joining.end(&mut each);
+        }
     }
 
     /// Ends the input: a last line without newline counts. Starts anew at line 1.

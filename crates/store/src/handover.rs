@@ -28,6 +28,7 @@ use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{RunEntry, StoreId, crc32c};
 use baro_sys::disk::{Disk, PartLock};
 use baro_sys::storage::{Access, Storage, StorageFile};
+use std::path::Path;
 
 /// The file; beside the manifest, and no run.
 pub(crate) const LAKE: &str = "runs/lake";
@@ -210,6 +211,16 @@ impl Hold {
             Hold::Known(found) => Some(&found.table),
             Hold::None | Hold::Unreadable(_) => None,
         }
+    }
+}
+
+/// What is wrong with the file of the store at `path`, without a look at anything else of it.
+pub(crate) fn damage_at(path: &Path) -> Option<Damage> {
+    let disk = baro_log::open_folder(path).ok()?;
+    let identity = baro_log::read_identity(&disk, path).ok()?;
+    match Hold::read(&disk, identity.store) {
+        Hold::Unreadable(damage) => Some(*damage),
+        Hold::None | Hold::Known(_) => None,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::runs::Runs;
 use crate::salvage;
 use crate::segments::{Segments, read_segments};
 use crate::unsettled::KeptBlocks;
-use crate::{Error, Result};
+use crate::{Error, Hold, Result};
 use baro_log::{Blocks, FOLDER, Pins, open_folder, read_identity};
 use baro_ondisk::{
     Identity, Kind, Pin, Samples, Section, UnfoldedSamples, WhenFull, without_deleted,
@@ -52,6 +52,8 @@ pub struct Store<S: Storage = Disk> {
     pins: Pins,
     /// What is wrong with copies that pins hold.
     copies: Vec<Damage>,
+    /// What is wrong with the file that says which runs a table has.
+    handed: Option<Damage>,
 }
 
 impl Store<Disk> {
@@ -132,6 +134,7 @@ impl<S: Storage> Store<S> {
             spare: crate::query::Spare::default(),
             pins: Pins::default(),
             copies: Vec::new(),
+            handed: None,
         };
         store.refresh()?;
         Ok(store)
@@ -155,6 +158,10 @@ impl<S: Storage> Store<S> {
         let frames = || self.catalog.channels() > 0;
         let (pins, beside) = (&self.pins, (&self.runs.manifest, frames));
         self.copies = pinned::missing(storage, self.identity.store, pins, &self.segments, beside)?;
+        self.handed = match Hold::read(storage, self.identity.store) {
+            Hold::Unreadable(damage) => Some(*damage),
+            Hold::None | Hold::Known(_) => None,
+        };
         Ok(())
     }
 
@@ -211,7 +218,8 @@ impl<S: Storage> Store<S> {
             let source = Source::Unreadable(format!("is no valid pin: {why}"));
             Damage { file: file.clone(), offset: 0, source, loss: Loss::Pin }
         });
-        parts.into_iter().flatten().chain(index).cloned().chain(pins).collect()
+        let parts = parts.into_iter().flatten().chain(&self.handed).chain(index);
+        parts.cloned().chain(pins).collect()
     }
 
     /// Which blocks of the log are live. Reads the headers of all blocks once.

@@ -200,11 +200,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let manner = Manner { strict: arguments.strict, ..Manner::together() };
     let mut reading = Reading::new(Intake::new("import", target, manner)?);
     let store = &arguments.store;
+    let mut csv = CsvParser::of_several(arguments.text.form()?);
     let (failed, read) = beside::with_settling(store, recorder.as_ref(), &waiting, || {
         let mut failed = Ok(());
         for file in given {
             reading.begin(file.path, file.input == Input::Parquet);
-            failed = one(arguments, &mut reading, file);
+            failed = one(arguments, &mut reading, &mut csv, file);
             if failed.is_err() || reading.stopped() {
                 break;
             }
@@ -218,11 +219,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     report.outcome()
 }
 
-fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: Given<'_>) -> Result<()> {
+/// `csv` reads all files of CSV, which know of each other's names.
+fn one(
+    arguments: &Arguments,
+    reading: &mut Reading<'_>,
+    csv: &mut CsvParser,
+    file: Given<'_>,
+) -> Result<()> {
     let text = &arguments.text;
     match file.input {
         Input::Csv => {
-            let mut parser = CsvParser::of(text.form()?);
             let mut unknown = None;
             pieces(file, reading, |piece, reading| {
                 let mut item = |item: std::result::Result<Sample<'_>, CsvError>| match item {
@@ -232,10 +238,10 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: Given<'_>) -> Res
                     item => take_sample(reading, item),
                 };
                 match piece {
-                    Some(piece) => parser.feed(piece, &mut item),
-                    None => parser.finish(&mut item),
+                    Some(piece) => csv.feed(piece, &mut item),
+                    None => csv.finish(&mut item),
                 }
-                let Some(error) = &unknown else { return Ok(()) };
+                let Some(error) = &unknown else { return Ok(csv.held().first()) };
                 reading.refused_whole(error.line);
                 let file = reading.file();
                 Err(format!(
@@ -253,7 +259,7 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: Given<'_>) -> Res
                     Some(piece) => parser.feed(piece, |item| take_sample(reading, item)),
                     None => parser.finish(|item| take_sample(reading, item)),
                 }
-                Ok(())
+                Ok(parser.begun())
             })
         }
         Input::Influx => {
@@ -263,7 +269,7 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: Given<'_>) -> Res
                     Some(piece) => parser.feed(piece, |item| take_influx(reading, item)),
                     None => parser.finish(|item| take_influx(reading, item)),
                 }
-                Ok(())
+                Ok(parser.held().first())
             })
         }
         Input::Prometheus => {
@@ -273,7 +279,7 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: Given<'_>) -> Res
                     Some(piece) => parser.feed(piece, |item| take_sample(reading, item)),
                     None => parser.finish(|item| take_sample(reading, item)),
                 }
-                Ok(())
+                Ok(None)
             });
             reading.exemplars(parser.exemplars());
             read
@@ -282,23 +288,24 @@ fn one(arguments: &Arguments, reading: &mut Reading<'_>, file: Given<'_>) -> Res
     }
 }
 
-/// Hands each piece of a file to `each`, then `None`; but not that where it was stopped, since the last
-/// line may have come in part.
+/// Hands each piece of a file to `each`, then `None` behind the last; but not that where it was stopped
+/// before, since the last line may have come in part. `each` says from which line on it holds back.
 fn pieces(
     given: Given<'_>,
     reading: &mut Reading<'_>,
-    mut each: impl FnMut(Option<&[u8]>, &mut Reading<'_>) -> Result<()>,
+    mut each: impl FnMut(Option<&[u8]>, &mut Reading<'_>) -> Result<Option<u64>>,
 ) -> Result<()> {
     let Given { path, opened: begun, .. } = given;
     let mut ended = true;
     let mut take = |bytes: &[u8], reading: &mut Reading<'_>| -> Result<()> {
         reading.lines(bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
         ended = bytes.last() == Some(&b'\n');
-        each(Some(bytes), reading)?;
+        let held = each(Some(bytes), reading)?;
+        reading.holds_back(held);
         reading.push_if_much();
         Ok(())
     };
-    if path == Path::new("-") {
+    let at_end = if path == Path::new("-") {
         stdin::until(
             || termination::requested().is_some(),
             |came| {
@@ -308,23 +315,29 @@ fn pieces(
                 }
                 Ok(!reading.stopped())
             },
-        )?;
+        )?
     } else {
         let mut input = begun.map_or_else(|| opened(path, is_packed(path)), Ok)?;
         let mut piece = vec![0; 256 << 10];
-        while !reading.stopped() {
-            let read = match input.read(&mut piece) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+        loop {
+            // Whether a file that was stopped was at its end already; a pipe might be waited for.
+            let stopped = reading.stopped();
+            if stopped && !files::is_regular(path) {
+                break false;
+            }
+            match input.read(&mut piece) {
+                Ok(0) => break true,
+                _ if stopped => break false,
+                Ok(read) => take(piece.get(..read).unwrap_or(&[]), reading)?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(format!("{}: read: {error}", path.display()).into()),
-            };
-            take(piece.get(..read).unwrap_or(&[]), reading)?;
+            }
         }
-    }
-    if !reading.stopped() {
+    };
+    if at_end && reading.takes() {
         reading.lines(u64::from(!ended));
         each(None, reading)?;
+        reading.whole();
         reading.push_if_much();
     }
     Ok(())
@@ -367,7 +380,18 @@ fn take_influx(
 }
 
 fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
+    let (mut begun, mut stopped) = (0, false);
     let rows = parquet::import(files::open(path)?, choice, |item| {
+        let row = match &item {
+            Imported::Sample { row, .. } => *row,
+            Imported::Refused(refusal) => refusal.row,
+        };
+        // A row that has begun is taken whole: whoever goes on begins with the next.
+        if row != begun && reading.stopped() {
+            stopped = true;
+            return ControlFlow::Break(());
+        }
+        begun = row;
         match item {
             Imported::Sample { row, series, joint, time_ns, value } => {
                 let (value, types) = (value_of(value), Types::Exact);
@@ -391,12 +415,13 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
             }
         }
         reading.push_if_much();
-        if reading.stopped() {
-            return ControlFlow::Break(());
-        }
         ControlFlow::Continue(())
     });
-    reading.lines(rows.map_err(|error| format!("{}: {error}", path.display()))?);
+    let rows = rows.map_err(|error| format!("{}: {error}", path.display()))?;
+    reading.lines(rows - u64::from(stopped));
+    if !stopped {
+        reading.whole();
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod check;
 mod declare;
 pub(crate) mod feeds;
 mod frame_bytes;
+mod held;
 mod keeping;
 mod losing;
 mod plain;
@@ -23,6 +24,7 @@ use baro_ingest::Fed;
 use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_recorder::inspect::FoundRing;
 use baro_recorder::{Closed, Options, Producer, Recorder, RingReport, Rings, Trouble};
+use baro_store::Damage;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
 use feeds::Feed;
@@ -326,10 +328,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let complaint = settles.complaint();
     let settled = settles.end();
     let settled = report::Settled { status: settled, complaint };
+    let settling_damaged = settled.damage().any(Damage::is_loss);
     report::print(arguments.format, &opening, memory_bytes, &recording, &settled)?;
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     let unsettled = recording.closed.status.segments_lost_unsettled > 0;
-    let damaged = !recording.closed.damage.is_empty();
+    let damaged = !recording.closed.damage.is_empty() || settling_damaged;
     let lost = recording.lost() > 0 || recording.closed.refused_before > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }

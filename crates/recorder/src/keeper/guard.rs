@@ -77,6 +77,16 @@ impl Guard {
         }
     }
 
+    /// What pins miss already, as `recovery` has found the log. `frames`: the store may have frames.
+    pub(crate) fn look_back(&mut self, recovery: &Recovery, frames: impl FnOnce() -> bool) {
+        let log = recovery.segments.started.iter().map(|(header, _)| header.epoch);
+        let manifest = names::read_manifest(&self.disk).filter(|found| found.store == self.store);
+        let manifest = manifest.unwrap_or_default();
+        for said in copies::missing_before(&self.disk, self.store, log, (&manifest, frames)) {
+            self.say(said);
+        }
+    }
+
     /// A segment has been started, durably.
     pub(crate) fn started(&mut self, index: u32, epoch: u64) {
         self.segments.started(index, epoch);

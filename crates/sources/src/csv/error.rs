@@ -131,8 +131,8 @@ pub enum CsvProblem {
     Guard {
         /// What it is.
         found: String,
-        /// The line of the first such name.
-        first_line: u64,
+        /// The line of the first such name; `None`: it is in an earlier file.
+        first_line: Option<u64>,
         /// Whether that one had a `'`.
         first_guarded: bool,
     },
@@ -236,10 +236,14 @@ impl fmt::Display for CsvProblem {
             Self::Within { column, problem } => write!(formatter, "column {column:?}: {problem}"),
             Self::Guard { found, first_line, first_guarded } => {
                 let (first, this) = if *first_guarded { ("a", "none") } else { ("no", "one") };
+                let place = match first_line {
+                    Some(line) => format!("line {line}"),
+                    None => "an earlier file".to_owned(),
+                };
                 write!(
                     formatter,
                     "expected a ' before all names and texts that begin as a formula, as an export has it, \
-                     or before none: line {first_line} has {first} ', found {this} before {found:?}; \
+                     or before none: {place} has {first} ', found {this} before {found:?}; \
                      change one, so that both do not become the same"
                 )
             }

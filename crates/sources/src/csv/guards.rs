@@ -1,6 +1,7 @@
 //! The `'` that an export puts before a name or text which a spreadsheet would take for a formula.
 //!
-//! Invariant: two names, or two texts, that differ in it alone do not become one within an input. Held by
+//! Invariant: two names, or two texts, that differ in it alone do not become one within an input, nor within
+//! the files of one import. Held by
 //! `tests::names_with_and_without_what_keeps_them_from_being_formulas_are_not_mixed`.
 
 use super::CsvProblem;
@@ -34,11 +35,16 @@ pub(super) fn unguarded(name: Cow<'_, str>) -> Cow<'_, str> {
 /// and some without, it is none of ours, so `'=a` may be something else than `=a`. The second kind is refused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guards {
-    /// The line of the first such name or text, and whether it had one.
-    first: Option<(u64, bool)>,
+    /// The line of the first such name or text, if it is one of this input, and whether it had one.
+    first: Option<(Option<u64>, bool)>,
 }
 
 impl Guards {
+    /// Another input begins whose names go where those of this one went.
+    pub(super) fn begin(&mut self) {
+        self.first = self.first.map(|(_, guarded)| (None, guarded));
+    }
+
     /// The name that is meant.
     #[inline]
     pub(super) fn name<'a>(
@@ -80,7 +86,7 @@ impl Guards {
         if !is_formula(name.trim_start_matches('\'')) {
             return Ok(name);
         }
-        match *self.first.get_or_insert((line, guarded)) {
+        match *self.first.get_or_insert((Some(line), guarded)) {
             (_, first) if first == guarded => Ok(unguarded(name)),
             (first_line, first) => {
                 let problem =

@@ -249,6 +249,19 @@ fn names_with_and_without_what_keeps_them_from_being_formulas_are_not_mixed() {
     let table = "#datatype,string,long,dateTime:RFC3339,string,string,string\n\
         ,result,table,_time,_value,_field,_measurement\n,,0,2024-01-01T00:00:00Z,'=x,f,m\n";
     assert!(plain(table)[0].contains("'=x"), "{:?}", plain(table));
+    // Nor are names of several files that go to the same place.
+    let mut parser = CsvParser::of_several(TextForm::default());
+    let mut names = Vec::new();
+    for text in ["1,'=x,1\n", "1,b,1\n", "1,=x,1\n1,'=x,1\n"] {
+        let mut item = |item: Result<Sample<'_>, CsvError>| {
+            names.push(item.map_or_else(|error| error.to_string(), |s| s.series.into_owned()));
+        };
+        parser.feed(text.as_bytes(), &mut item);
+        parser.finish(&mut item);
+    }
+    refused(&names, 1, "an earlier file has a ', found none before \"=x\"");
+    names.retain(|name| !name.starts_with("line"));
+    assert_eq!(names, ["=x", "b", "=x"]);
     // Another input is another matter.
     let mut parser = CsvParser::new();
     let mut names = Vec::new();
@@ -538,6 +551,57 @@ fn lines_of_a_text_that_is_too_long_or_cut_off_are_no_rows() {
     let found = plain(&format!("1,a,1\n2,\"b,2\n{rows}"));
     let taken = found.iter().filter(|item| !item.starts_with("line")).count();
     assert_eq!(taken, 1 + 99 * 400);
+}
+
+/// Items of a live input whose time is over behind each of these pieces.
+fn judged(pieces: &[&str]) -> Vec<String> {
+    let mut parser = CsvParser::live(TextForm::default());
+    let mut found = Vec::new();
+    let mut item = |item: Result<Sample<'_>, CsvError>| {
+        found.push(match item {
+            Ok(Sample { line, series, value, .. }) => format!("{line} {series} {value:?}"),
+            Err(error) => error.to_string(),
+        });
+    };
+    for piece in pieces {
+        parser.feed(piece.as_bytes(), &mut item);
+        parser.judge(&mut item);
+    }
+    parser.finish(&mut item);
+    found
+}
+
+#[test]
+fn a_live_text_is_judged_when_its_time_is_over() {
+    let open = |line| format!("line {line}, column 4: expected a closing quote");
+    let same = |found: Vec<String>, expected: &[String]| {
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}: {expected}");
+        }
+    };
+    // Rows: a quote was forgotten. The first line alone waits, since nothing waits for it.
+    let rows = [open(1), "2 x Integer(1)".into(), "3 y Integer(2)".into(), "4 z Integer(3)".into()];
+    same(judged(&[",t,\"for", "got\n", ",x,1\n,y,2\n", ",z,3\n"]), &rows);
+    // A text that is closed in time, however many lines it has.
+    same(
+        judged(&[",t,\"one\n", "two\"\n,x,1\n"]),
+        &["1 t Quoted(\"one\\ntwo\")".into(), "3 x Integer(1)".into()],
+    );
+    // One that is closed later: none of its lines is a row, though one looks like it.
+    let unread = |line, from| {
+        format!("line {line}, column 1: the lines from {from} to this one are not read")
+    };
+    let text = [open(1), unread(4, 2), "5 x Integer(1)".into()];
+    same(judged(&[",t,\"one\n", "two\n", ",x,66\n", "end\"\n,x,1\n"]), &text);
+    // Blank lines say nothing, so it waits on.
+    let text = [open(1), unread(4, 2)];
+    same(judged(&[",t,\"one\n", "\n", "two\n", ",x,66\n"]), &text);
+    // So few lines may mislead: once nine of ten are rows, reading goes on.
+    let mut pieces = vec![",t,\"forgot\n", ",x\n", "\n"];
+    pieces.extend([",x,1\n"; 10]);
+    let found = judged(&pieces);
+    same(found, &[open(1), unread(11, 2), "12 x Integer(1)".into(), "13 x Integer(1)".into()]);
 }
 
 /// Text that is nearly CSV: random bytes alone rarely get past the first field.

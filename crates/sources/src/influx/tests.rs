@@ -356,3 +356,29 @@ fn points_that_come_again_are_met_whatever_their_values() {
     let (found, met) = remembered([text.as_bytes()]);
     assert_eq!((found, met), (of(&text), 1));
 }
+
+#[test]
+fn a_live_text_is_judged_when_its_time_is_over() {
+    let judged = |pieces: &[&str]| {
+        let mut parser = InfluxParser::live(Times::default());
+        let mut found = Vec::new();
+        let mut item = |item: Result<InfluxSample<'_>, InfluxError>| {
+            found.push(match item {
+                Ok(sample) => format!("{} {}", sample.line, sample.series),
+                Err(error) => error.to_string(),
+            });
+        };
+        for piece in pieces {
+            parser.feed(piece.as_bytes(), &mut item);
+            parser.judge(&mut item);
+        }
+        parser.finish(&mut item);
+        found
+    };
+    let found = judged(&["t v=\"forgot\n", "x v=1\ny v=2\n", "z v=3\n"]);
+    assert!(found[0].starts_with("line 1, column 5: expected a closing quote"), "{found:?}");
+    assert_eq!(found[1..], ["2 x_v", "3 y_v", "4 z_v"]);
+    let found = judged(&["t v=\"one\n", "two\n", "x v=66\n", "end\"\nx v=1\n"]);
+    assert!(found[1].starts_with("line 4, column 1: the lines from 2"), "{found:?}");
+    assert_eq!((found.len(), found[2].as_str()), (3, "5 x_v"));
+}

@@ -57,6 +57,11 @@ impl Elements {
         self.line
     }
 
+    /// The line in which an element has begun that has not ended.
+    pub(super) fn begun(&self) -> Option<u64> {
+        (!self.pending.is_empty()).then_some(self.first)
+    }
+
     /// Hands each element that `bytes` complete to `each`, with the number of its line; `None` for one that
     /// is too long, once. Returns how many bytes were read if the array has ended.
     pub(super) fn feed(

@@ -119,6 +119,11 @@ fn a_damaged_handover_is_told_and_keeps_all_runs() {
     assert!(disk.flip("runs/lake", 48, 1));
     let error = open(&disk).handover().expect_err("damaged").to_string();
     assert!(error.contains("runs/lake") && error.contains("--release"), "{error}");
+    // Every reader tells it.
+    let told = crate::verify(&open(&disk), Access::Read, |_, _| {}).expect("read");
+    let is_told = |damage: &crate::Damage| damage.file == "runs/lake" && damage.is_loss();
+    assert!(!told.is_whole() && told.damage.iter().any(is_told), "{told:?}");
+    assert_eq!(open(&disk).damage_so_far(), told.damage);
     let mut settler = Settler::over(open(&disk), SettleOptions::default()).expect("opened");
     let done = settler.step_with(Extent::All, false).expect("done");
     assert!(done.damage.iter().any(|damage| damage.file == "runs/lake"), "{done:?}");

@@ -11,7 +11,7 @@
 
 use super::pace::Pace;
 use super::{Dropped, Extent, SettleOptions, Settled, Settler};
-use crate::{Damage, Error, Result};
+use crate::{Damage, Error, Result, handover};
 use baro_log::Logged;
 use baro_sys::{clock, schedule};
 use std::path::{Path, PathBuf};
@@ -126,12 +126,14 @@ pub struct Settling {
 }
 
 impl Settling {
-    /// Starts the thread. `options.rest` is its pace as long as it keeps up.
+    /// Starts the thread. `options.rest` is its pace as long as it keeps up. What is damaged that tells which
+    /// runs a table has is in the status at once.
     ///
     /// # Errors
     /// The operating system starts no thread. What else is wrong is in the status.
     pub fn start(path: &Path, options: SettleOptions, settling: SettlingOptions) -> Result<Self> {
         let (shared, pace) = (Arc::new(Shared::default()), Arc::new(Pace::new(options.rest)));
+        shared.update(|status| status.damage.extend(handover::damage_at(path)));
         let (end, ended) = channel();
         let mut work = Work {
             path: path.to_owned(),

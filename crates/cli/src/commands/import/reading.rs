@@ -26,6 +26,10 @@ pub(super) struct Reading<'a> {
     told: u64,
     /// The line with which a file begins that is refused whole.
     refused: Option<u64>,
+    /// The line of this file from which on its parser holds back what it has read.
+    held: Option<u64>,
+    /// All of this file was read, and handed on by its parser.
+    whole: bool,
     /// Why no more can be taken.
     failed: baro_ingest::Result<()>,
 }
@@ -55,6 +59,8 @@ impl<'a> Reading<'a> {
             shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             told: 0,
             refused: None,
+            held: None,
+            whole: false,
             failed: Ok(()),
         }
     }
@@ -66,7 +72,7 @@ impl<'a> Reading<'a> {
         self.file =
             if file == Path::new("-") { "stdin".into() } else { file.display().to_string() };
         self.files.push(self.file.clone());
-        self.told = 0;
+        (self.told, self.held, self.whole) = (0, None, false);
         if in_parts {
             self.intake.begin_in_parts();
         } else {
@@ -87,7 +93,22 @@ impl<'a> Reading<'a> {
     /// Whether nothing more is read: a strict import has met its first fault, no more can be taken, or a
     /// signal has come.
     pub(super) fn stopped(&self) -> bool {
-        self.intake.stopped() || self.failed.is_err() || termination::requested().is_some()
+        !self.takes() || termination::requested().is_some()
+    }
+
+    /// Whether what was read already is taken.
+    pub(super) fn takes(&self) -> bool {
+        !self.intake.stopped() && self.failed.is_ok()
+    }
+
+    /// From this line on the parser holds back what it has read of the file.
+    pub(super) fn holds_back(&mut self, line: Option<u64>) {
+        self.held = line;
+    }
+
+    /// All of the file was read and handed on.
+    pub(super) fn whole(&mut self) {
+        (self.held, self.whole) = (None, true);
     }
 
     /// Counts lines that were read.
@@ -165,11 +186,16 @@ impl<'a> Reading<'a> {
         let (file, mut told) = (self.file, self.told);
         let input = self.files.len().saturating_sub(1) as u32;
         let (skipped, line) = self.skipped;
-        let next = self.refused.unwrap_or(self.lines - self.lines_before + 1);
+        let unread = self.lines - self.lines_before + 1;
+        let next = self.refused.unwrap_or(self.held.map_or(unread, |held| held.min(unread)));
+        let next = match self.whole && self.refused.is_none() {
+            true => Place { input: input + 1, line: 1 },
+            false => Place { input, line: next },
+        };
         let ended = self.intake.end(self.failed, &mut |refusal| tell(&file, &mut told, refusal));
         Read {
             lines: self.lines,
-            next: Place { input, line: next },
+            next,
             files: self.files,
             ended,
             skipped: (skipped, Place { input, line }),
@@ -182,7 +208,7 @@ impl<'a> Reading<'a> {
 pub(super) struct Read {
     /// Lines, or rows, of all files.
     pub(super) lines: u64,
-    /// The one that would be read next.
+    /// The one that would be read next: the first of a file that was not begun, if those that were are whole.
     pub(super) next: Place,
     /// The files that were begun.
     pub(super) files: Vec<String>,

@@ -7,6 +7,7 @@ use crate::commands::print_json;
 use crate::failure::{Outcome, Result};
 use baro_ingest::{Fed, Place, Unkept};
 use baro_recorder::Closed;
+use baro_show::plural;
 use baro_sys::termination;
 use serde_json::{Value, json};
 
@@ -23,12 +24,15 @@ pub(super) struct Report {
     stopped: Option<String>,
     /// Where the reading ended, if that is not the end and no line was told before.
     next: Option<Place>,
+    /// All files, those that were not begun too.
     files: Vec<String>,
-    /// Files that were not begun.
+    /// How many were not begun.
     unread: usize,
     dry: bool,
     /// Samples that were durable and are not there any more.
     gone: u64,
+    /// What was found wrong with the store meanwhile.
+    damage: Vec<String>,
 }
 
 impl Report {
@@ -69,10 +73,15 @@ impl Report {
         };
         // Where nothing was read there is nothing to go on with.
         let begun = lines > 0 || next.line > 1 || next.input > 0;
-        let next = (stopped.is_some() && !refused && begun).then_some(next);
+        // Where all was read there is nothing to go on with either.
+        let left = (next.input as usize) < arguments.files.len();
+        let next = (stopped.is_some() && !refused && begun && left).then_some(next);
         let unread = arguments.files.len().saturating_sub(files.len());
+        let more = arguments.files.iter().skip(files.len()).map(|file| file.display().to_string());
+        let files: Vec<String> = files.into_iter().chain(more).collect();
         let (fed, dry, gone) = (ended.fed, arguments.dry_run, gone.samples);
-        Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry, gone }
+        let damage = closed.map(|closed| closed.damage.clone()).unwrap_or_default();
+        Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry, gone, damage }
     }
 
     fn file(&self, place: Place) -> &str {
@@ -92,21 +101,21 @@ impl Report {
         let (dry, declared) =
             if self.dry { ("dry run: ", "would be declared") } else { ("", "declared") };
         out!(
-            "{dry}{} lines, {} samples of {} series ({} {declared}); refused: {} lines",
-            self.lines,
-            fed.samples,
+            "{dry}{}, {} of {} series ({} {declared}); refused: {}",
+            plural(self.lines, "line"),
+            plural(fed.samples, "sample"),
             fed.series,
             fed.declared,
-            fed.bad_lines
+            plural(fed.bad_lines, "line")
         );
         if fed.exemplars > 0 {
             out!("passed over: {} exemplars beside samples", fed.exemplars);
         }
         if self.unkept.samples > 0 || self.lost_records > 0 {
             out!(
-                "lost: {} samples that were read are not in the store ({} records)",
-                self.unkept.samples,
-                self.unkept.records + self.lost_records
+                "lost: {} of what was read ({})",
+                plural(self.unkept.samples, "sample"),
+                plural(self.unkept.records + self.lost_records, "record")
             );
         }
         if self.gone > 0 {
@@ -116,11 +125,12 @@ impl Report {
                 self.gone
             );
         }
+        self.damage.iter().for_each(|damage| out!("DAMAGE {damage}"));
         if let (Some(at), false) = (self.resume(), self.dry) {
             let line = at.line;
             out!("the first line that is not in the store: {line} of {}", self.file(at));
             if self.unread > 0 {
-                out!("not begun: {} further files", self.unread);
+                out!("not begun: {}", plural(self.unread as u64, "file"));
             }
             say!("to go on, import again from that line, or all of it: no row counts twice");
         }
@@ -143,6 +153,7 @@ impl Report {
             "samples_lost": self.unkept.samples,
             "first_line_not_kept": self.resume().map(place),
             "stopped": self.stopped,
+            "damage": self.damage,
             "dry_run": self.dry,
         })
     }
@@ -152,7 +163,7 @@ impl Report {
             return Err(why.clone().into());
         }
         let lost = self.unkept.samples > 0 || self.lost_records > 0;
-        Ok(Outcome::lost_if(self.fed.bad_lines > 0 || lost))
+        Ok(Outcome::lost_if(self.fed.bad_lines > 0 || lost || !self.damage.is_empty()))
     }
 }
 

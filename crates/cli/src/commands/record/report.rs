@@ -8,7 +8,7 @@ use baro_ingest::Fed;
 use baro_promises::Look;
 use baro_recorder::{Opening, Recorder, Trouble};
 use baro_show::plural;
-use baro_store::SettlingStatus;
+use baro_store::{Damage, SettlingStatus};
 use serde_json::{Value, json};
 
 /// What was found at the opening. Of the place a store that `is_new` is told all; later only what
@@ -136,6 +136,13 @@ pub(crate) struct Settled {
     pub(crate) complaint: Option<String>,
 }
 
+impl Settled {
+    /// What was found damaged.
+    pub(crate) fn damage(&self) -> impl Iterator<Item = &Damage> {
+        self.status.iter().flat_map(|status| &status.damage)
+    }
+}
+
 fn print_settled(recording: &Recording, settled: &Settled) {
     let Some(status) = &settled.status else { return };
     if status.runs > 0 {
@@ -152,7 +159,7 @@ fn print_settled(recording: &Recording, settled: &Settled) {
         out!("dropped: {} with {}", plural(runs, "run"), plural(samples, "sample"));
     }
     settled.complaint.iter().for_each(|said| out!("{said}"));
-    status.damage.iter().for_each(|damage| out!("DAMAGE {damage}; {}", damage.next_step()));
+    settled.damage().for_each(|damage| out!("DAMAGE {damage}; {}", damage.next_step()));
     let lost = recording.closed.status.segments_lost_unsettled;
     if lost > 0 {
         let lost = plural(lost, "segment");
@@ -390,5 +397,7 @@ fn as_json(
     report["lost_durable"] = json!(recording.closed.lost_durable);
     report["lost_durable_samples"] = json!(recording.closed.lost_durable_samples);
     report["damage"] = json!(recording.closed.damage);
+    let damage: Vec<String> = settled.damage().map(ToString::to_string).collect();
+    report["settling_damage"] = json!(damage);
     report
 }

@@ -36,6 +36,8 @@ pub(super) struct Settles {
     settling: Option<Settling>,
     /// The recorder was told that nobody settles.
     told: bool,
+    /// So many places of damage were told.
+    damage_told: usize,
 }
 
 impl Settles {
@@ -43,14 +45,19 @@ impl Settles {
     pub(super) fn start(store: &Path, kept: Option<RunRetention>) -> Result<Self> {
         let start =
             |retention| Settling::start(store, options(retention), SettlingOptions::default());
-        Ok(Settles { settling: kept.map(start).transpose()?, told: false })
+        Ok(Settles { settling: kept.map(start).transpose()?, told: false, damage_told: 0 })
     }
 
     /// A few times a second.
     pub(super) fn look(&mut self, recorder: &Recorder) {
         let Some(settling) = &self.settling else { return };
         settling.logged(Logged::from(&recorder.status()));
-        let stopped = matches!(settling.status().state, SettlingState::Stopped { .. });
+        let SettlingStatus { state, damage, .. } = settling.status();
+        for damage in damage.iter().skip(self.damage_told) {
+            say!("DAMAGE {damage}; {}", damage.next_step());
+        }
+        self.damage_told = damage.len();
+        let stopped = matches!(state, SettlingState::Stopped { .. });
         if self.told != stopped {
             self.told = stopped;
             recorder.unsettled_yield(self.told);

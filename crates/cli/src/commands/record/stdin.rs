@@ -2,6 +2,7 @@
 //! simply not read.
 
 use super::frame_bytes::{LIMITS, check_frame_bytes};
+use super::held::HeldLines;
 use crate::failure::Result;
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
 use baro_ondisk::Type;
@@ -12,7 +13,7 @@ use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
 use baro_sources::prometheus::PrometheusParser;
 use baro_sources::raw::{RawFramer, Remainder};
-use baro_sources::{Sample, TextForm};
+use baro_sources::{Held, Sample, TextForm};
 use baro_sys::clock;
 use std::fmt::Display;
 use std::io::{ErrorKind, Read};
@@ -60,13 +61,15 @@ pub(crate) enum Came<'a> {
     /// Nothing more is there at the moment, or as much as is taken at once: what is new in it is declared
     /// together.
     All,
+    /// Nothing has come for a while.
+    Nothing,
 }
 
-/// Hands what comes on stdin to `each`, until its end, `stop`, or that says no.
+/// Hands what comes on stdin to `each`, until its end, `stop`, or that says no; whether it was its end.
 pub(crate) fn until(
     stop: impl Fn() -> bool,
     mut each: impl FnMut(Came<'_>) -> Result<bool>,
-) -> Result<()> {
+) -> Result<bool> {
     let input = reader();
     loop {
         match input.recv_timeout(Duration::from_millis(50)) {
@@ -77,7 +80,7 @@ pub(crate) fn until(
                     match piece {
                         Ok((bytes, came_ns)) => {
                             if !each(Came::Bytes(&bytes, came_ns))? {
-                                return Ok(());
+                                return Ok(false);
                             }
                             left = left.saturating_sub(bytes.len());
                             next = if left > 0 { input.try_recv().ok() } else { None };
@@ -86,23 +89,27 @@ pub(crate) fn until(
                     }
                 }
                 if !each(Came::All)? {
-                    return Ok(());
+                    return Ok(false);
                 }
                 if let Some(error) = failed {
                     return Err(error.into());
                 }
             }
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(true),
+            Err(RecvTimeoutError::Timeout) => {
+                if !each(Came::Nothing)? {
+                    return Ok(false);
+                }
+            }
         }
         if stop() {
-            return Ok(());
+            return Ok(false);
         }
     }
 }
 
 fn pieces(stop: &AtomicBool, mut each: impl FnMut(Came<'_>) -> Result<()>) -> Result<()> {
-    until(|| stop.load(Ordering::Relaxed), |came| each(came).map(|()| true))
+    until(|| stop.load(Ordering::Relaxed), |came| each(came).map(|()| true)).map(drop)
 }
 
 /// Forms of lines.
@@ -124,66 +131,104 @@ pub(super) fn lines(
 ) -> Result<Fed> {
     let target = Target::of(recorder, Room::Until(stop))?;
     let intake = Intake::new("stdin", target, Manner::as_they_come(usize::MAX))?;
-    let mut taking = Taking { intake, result: Ok(()) };
+    let mut taking = Taking { intake, lines: HeldLines::of_stdin(), result: Ok(()) };
+    let live = taking.lines.live;
     match lines {
         Lines::Csv => {
-            let mut parser = CsvParser::of(form);
-            taking.all(stop, |bytes, taking| match bytes {
-                Some(bytes) => parser.feed(bytes, |item| taking.sample(item)),
-                None => parser.finish(|item| taking.sample(item)),
+            let mut parser = if live { CsvParser::live(form) } else { CsvParser::of(form) };
+            taking.all(stop, |turn, taking| {
+                match turn {
+                    Turn::Bytes(bytes) => parser.feed(bytes, |item| taking.sample(item)),
+                    Turn::Judge => parser.judge(|item| taking.sample(item)),
+                    Turn::End => parser.finish(|item| taking.sample(item)),
+                }
+                parser.held()
             })?;
         }
         Lines::Json => {
             let mut parser = JsonParser::of(form.times);
-            taking.all(stop, |bytes, taking| match bytes {
-                Some(bytes) => parser.feed(bytes, |item| taking.sample(item)),
-                None => parser.finish(|item| taking.sample(item)),
+            taking.all(stop, |turn, taking| {
+                match turn {
+                    Turn::Bytes(bytes) => parser.feed(bytes, |item| taking.sample(item)),
+                    Turn::Judge => {}
+                    Turn::End => parser.finish(|item| taking.sample(item)),
+                }
+                Held::default()
             })?;
         }
         Lines::Influx => {
-            let mut parser = InfluxParser::of(form.times);
-            taking.all(stop, |bytes, taking| match bytes {
-                Some(bytes) => parser.feed(bytes, |item| taking.field(item)),
-                None => parser.finish(|item| taking.field(item)),
+            let times = form.times;
+            let mut parser = if live { InfluxParser::live(times) } else { InfluxParser::of(times) };
+            taking.all(stop, |turn, taking| {
+                match turn {
+                    Turn::Bytes(bytes) => parser.feed(bytes, |item| taking.field(item)),
+                    Turn::Judge => parser.judge(|item| taking.field(item)),
+                    Turn::End => parser.finish(|item| taking.field(item)),
+                }
+                parser.held()
             })?;
         }
         Lines::Prometheus => {
             let mut parser = PrometheusParser::of(form.times);
-            taking.all(stop, |bytes, taking| {
-                match bytes {
-                    Some(bytes) => parser.feed(bytes, |item| taking.sample(item)),
-                    None => parser.finish(|item| taking.sample(item)),
+            taking.all(stop, |turn, taking| {
+                match turn {
+                    Turn::Bytes(bytes) => parser.feed(bytes, |item| taking.sample(item)),
+                    Turn::Judge => {}
+                    Turn::End => parser.finish(|item| taking.sample(item)),
                 }
                 taking.intake.fed.exemplars = parser.exemplars();
+                Held::default()
             })?;
         }
     }
     Ok(taking.intake.fed)
 }
 
+/// What a parser is asked for.
+enum Turn<'a> {
+    /// It takes these bytes.
+    Bytes(&'a [u8]),
+    /// Its lines have waited long enough for a quote that closes a text.
+    Judge,
+    /// Nothing more comes.
+    End,
+}
+
 /// Samples on their way from a parser into the intake.
 struct Taking<'a> {
     intake: Intake<'a>,
+    lines: HeldLines,
     /// Why no more can be taken.
     result: baro_ingest::Result<()>,
 }
 
 impl Taking<'_> {
-    /// `parse` takes the next bytes, or `None` at their end, and hands on what they complete.
+    /// `parse` takes each turn, hands on what that completes, and says what it holds back.
     fn all(
         &mut self,
         stop: &AtomicBool,
-        mut parse: impl FnMut(Option<&[u8]>, &mut Self),
+        mut parse: impl FnMut(Turn<'_>, &mut Self) -> Held,
     ) -> Result<()> {
         pieces(stop, |came| match came {
             Came::Bytes(bytes, came_ns) => {
-                self.intake.came_at(came_ns);
-                parse(Some(bytes), self);
+                self.lines.came_at(came_ns);
+                let held = parse(Turn::Bytes(bytes), self);
+                self.lines.parsed(held);
                 self.taken()
             }
-            Came::All => self.flush(),
+            Came::All | Came::Nothing => {
+                if self.lines.is_due() {
+                    let held = parse(Turn::Judge, self);
+                    self.lines.judged(held);
+                    return self.flush();
+                }
+                match came {
+                    Came::All => self.flush(),
+                    _ => Ok(()),
+                }
+            }
         })?;
-        parse(None, self);
+        parse(Turn::End, self);
         self.flush()
     }
 
@@ -199,7 +244,12 @@ impl Taking<'_> {
     /// Takes a row whose time may be that at which it came.
     fn take(&mut self, time_ns: Option<i64>, row: Row<'_>) {
         if self.result.is_ok() {
-            let time_ns = time_ns.unwrap_or_else(|| self.intake.line_time_ns(row.line));
+            let time_ns = time_ns.unwrap_or_else(|| {
+                if let Some(came_ns) = self.lines.came_ns(row.line) {
+                    self.intake.came_at(came_ns);
+                }
+                self.intake.line_time_ns(row.line)
+            });
             self.result = self.intake.take(&Row { time_ns, ..row }, &mut |_| {});
         }
     }

@@ -4,7 +4,8 @@
 //! another inode, or fewer bytes, is not what was kept. Held by the tests named in [`super`].
 
 use super::NAMES_MAX;
-use baro_log::kept_name;
+use baro_log::{Pins, kept_name, missing_copies, pin_name};
+use baro_ondisk::{Copies as Count, Manifest, Pin, StoreId};
 use baro_sys::disk::{Disk, Found};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,33 @@ pub(super) struct Copies {
     known: BTreeMap<u64, Option<Found>>,
     /// Where the next look begins if there are more than [`NAMES_MAX`].
     from: u64,
+}
+
+/// What pins miss of their copies when a recorder begins, which only they themselves can tell then: a
+/// sentence for each. `frames`: the store may have frames, which are in no run.
+pub(super) fn missing_before(
+    disk: &Disk,
+    store: StoreId,
+    log: impl Iterator<Item = u64>,
+    (manifest, frames): (&Manifest, impl FnOnce() -> bool),
+) -> Vec<String> {
+    // What cannot be read was told by the keeper.
+    let Ok(pins) = Pins::read(disk, store) else { return Vec::new() };
+    let missing = missing_copies(disk, store, &pins, log, (manifest, frames)).unwrap_or_default();
+    let said = |(pin, found): (Pin, Count)| {
+        let expected = pin.copies;
+        format!(
+            "{}: expected {} copies of segments up to epoch {} ({} bytes), found {} ({} bytes) when this \
+             recorder began: part of what it keeps is lost; look with: baro verify",
+            pin_name(pin.id, "pin"),
+            expected.count,
+            expected.last_epoch,
+            expected.bytes,
+            found.count,
+            found.bytes
+        )
+    };
+    missing.into_iter().map(said).collect()
 }
 
 impl Copies {

@@ -150,7 +150,7 @@ impl Names {
     }
 }
 
-fn read_manifest(disk: &Disk) -> Option<Manifest> {
+pub(super) fn read_manifest(disk: &Disk) -> Option<Manifest> {
     let file = disk.open(MANIFEST, Access::Read).ok()?;
     let bytes = usize::try_from(file.size_bytes().ok()?).ok()?;
     let mut manifest = vec![0; bytes.min(Manifest::BYTES_MAX)];
