@@ -327,7 +327,8 @@ fn a_pin_after_a_copied_one_holds_its_own_window_only() {
     let info = || json(&run(&["info", &store, "--format", "json"]));
     let number = |info: &Value, key: &str| info[key].as_u64().unwrap_or(0);
     let enough = |info: &Value| {
-        number(info, "segments_kept") > 0 && number(info, "device_log_bytes") > 64 << 20
+        // With fewer copies the pins below would hold more than half of the log.
+        number(info, "segments_kept") > 4 && number(info, "device_log_bytes") > 64 << 20
     };
     while !enough(&info()) {
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -419,7 +420,19 @@ fn a_window_is_pinned_listed_read_and_released() {
         std::fs::create_dir_all(folder.0.join(format!("store/pins/{id:016x}.ask"))).unwrap();
     }
     let pin = ["pin", &store, "--before", "100ms", "--after", "0s", "--name", "fault"];
-    let pinned = json(&run(&[&pin[..], &["--format", "json"]].concat()));
+    let pin = [&pin[..], &["--format", "json"]].concat();
+    // Answered late, on a busy machine, the log may have gone on by more than pins may hold.
+    let too_late = |output: &Output| {
+        String::from_utf8_lossy(&output.stderr).contains("at most half of the log")
+    };
+    let mut output = run(&pin);
+    for _ in 0..20 {
+        if !too_late(&output) {
+            break;
+        }
+        output = run(&pin);
+    }
+    let pinned = json(&output);
     // Until the log has been recycled twice.
     let wear = || json(&run(&["info", &store, "--format", "json"]))["device_log_bytes"].clone();
     while wear().as_u64().unwrap_or(0) < 40 << 20 {

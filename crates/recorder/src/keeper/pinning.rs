@@ -251,7 +251,10 @@ impl<S: Storage> Keeper<S> {
         let Some(CopyJob { epoch, .. }) = self.copy.take() else { return };
         self.pins.kept.insert(epoch);
         self.copied.insert(epoch, bytes);
-        for pin in self.pins.pins.values_mut().filter(|pin| pin.epochs().contains(&epoch)) {
+        // They are made by rising epoch. One that somebody removed while its segment was in the log is made
+        // again, and is counted already.
+        let wants = |pin: &&mut Pin| pin.epochs().contains(&epoch) && epoch > pin.copies.last_epoch;
+        for pin in self.pins.pins.values_mut().filter(wants) {
             pin.copies = pin.copies.with(epoch, bytes);
             // If this fails the file counts one less, and nobody misses the copy if it is removed.
             self.failures += u64::from(write_pin(&self.storage, pin, "pin").is_err());
