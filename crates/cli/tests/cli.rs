@@ -170,46 +170,6 @@ fn a_second_recorder_is_refused_and_a_killed_one_is_taken_over() {
     assert!(ok(&run(&["verify", &store])).contains("\nwhole"));
 }
 
-#[test]
-fn mistakes_are_told_with_the_next_step() {
-    let folder = Folder::new("cli-mistakes");
-    let store = folder.store();
-    let missing = run(&["info", &store]);
-    assert_eq!(missing.status.code(), Some(1));
-    assert!(stderr(&missing).contains("baro init"), "{}", stderr(&missing));
-    for usage in [
-        &["record", &store][..],
-        &["init", &store, "--size", "big"],
-        &["cat", &store, "--last", "3"],
-        &["nonsense"],
-    ] {
-        assert_eq!(run(usage).status.code(), Some(2), "{usage:?}");
-    }
-    ok(&run(&["init", &store, "--size", "8M"]));
-    let again = run(&["init", &store, "--size", "8M"]);
-    assert_eq!(again.status.code(), Some(1));
-    assert!(stderr(&again).contains("holds a store already"));
-    assert!(stderr(&run(&["cat", &store, "nosuch"])).contains("no such series"));
-    let large = run(&["record", &store, "--generate", "--frame-bytes", "5M"]);
-    assert_eq!(large.status.code(), Some(1));
-    assert!(stderr(&large).contains("--frame-bytes: expected at most"), "{}", stderr(&large));
-    // A file where a store is meant, and one where a trace is.
-    let file = format!("{store}/store");
-    for verb in ["info", "verify", "query", "record"] {
-        let arguments = [verb, &file, "--generate"];
-        let said = stderr(&run(&arguments[..if verb == "record" { 3 } else { 2 }]));
-        assert!(said.contains("expected a store, which is a folder"), "{verb}: {said}");
-    }
-    let said = stderr(&run(&["explain", "/etc/passwd"]));
-    assert!(said.contains("expected a trace that baro trace has recorded"), "{said}");
-    let nowhere = run(&["bench", "push", "--dir", &format!("{store}/none")]);
-    assert_eq!(nowhere.status.code(), Some(1));
-    let cpu = run(&["record", &store, "--generate", "--cpu", "1000", "--for", "50ms"]);
-    assert!(stderr(&cpu).contains("the writer runs on any processor"), "{}", stderr(&cpu));
-    let small = run(&["init", &format!("{store}2"), "--size", "1M"]);
-    assert!(stderr(&small).contains("expected 2 MiB"), "{}", stderr(&small));
-}
-
 /// From `offset` on the first byte that is not of the zeros with which blocks may end.
 fn flip(path: &Path, offset: usize) {
     let mut bytes = std::fs::read(path).unwrap();
