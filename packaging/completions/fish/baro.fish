@@ -582,7 +582,7 @@ complete -c baro -n "__fish_baro_using_subcommand plan" -l format -d 'text or js
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand plan" -l force -d 'Replace the picture if it is there'
 complete -c baro -n "__fish_baro_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c baro -n "__fish_baro_using_subcommand demo" -l dir -d 'Folder to work in, made and removed; its disk is used' -r -F
+complete -c baro -n "__fish_baro_using_subcommand demo" -l dir -d 'Folder to work in, made and removed' -r -F
 complete -c baro -n "__fish_baro_using_subcommand demo" -l for -d 'How long' -r
 complete -c baro -n "__fish_baro_using_subcommand demo" -l svg -d 'Picture of the latencies' -r -F
 complete -c baro -n "__fish_baro_using_subcommand demo" -l device -d 'The disk to record on; a slow one is modelled where that can be done' -r -f -a "none\t'The one that the folder is on'

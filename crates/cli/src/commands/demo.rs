@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro demo --for 10s")]
 pub(crate) struct Arguments {
-    /// Folder to work in, made and removed; its disk is used
+    /// Folder to work in, made and removed
     #[arg(long, default_value = "baro-demo", value_name = "FOLDER")]
     dir: PathBuf,
     /// How long

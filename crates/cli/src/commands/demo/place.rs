@@ -59,7 +59,8 @@ impl Place {
                     .into(),
             );
         }
-        if schedule::is_root() {
+        let is_empty = files::list(dir).unwrap_or_default().is_empty();
+        if schedule::is_root() && !is_empty {
             remove_leftovers(dir);
             let _ = files::remove_empty_folder(dir);
         }
