@@ -30,7 +30,7 @@ pub(super) fn run(transcript: Option<&Path>) -> Result<(), String> {
     unpack(&folder, &root)?;
     let clone =
         Cmd::new("git clone --quiet --depth 1").arg(&format!("file://{}", shell::root().display()));
-    clone.arg(&root.join("root/barograph").to_string_lossy()).output()?;
+    clone.arg(&root.join("barograph").to_string_lossy()).output()?;
     write(&root.join("readme.sh"), SCRIPT.as_bytes())?;
     let reached = Cmd::new("curl --silent --fail --max-time 20 --output /dev/null").arg(RUSTUP);
     let own_rust = reached.output().is_err();

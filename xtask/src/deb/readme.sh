@@ -1,10 +1,10 @@
 # README's first lines in a clean Debian: run by `cargo xtask deb readme` in a chroot, with a clone of
-# the repository in /root/barograph. Types the first block of README until a value is read back, with
+# the repository in /barograph. Types the first block of README until a value is read back, with
 # another series and value than README's, and counts the lines that were read and typed.
 set -eu
 apt-get -qq update
 apt-get -qq install -y --no-install-recommends git make ca-certificates >/dev/null
-cd /root/barograph
+cd /barograph
 last=$(grep -n '^baro query' README.md | head -n 1 | cut -d: -f1)
 sed -n "1,${last}p" README.md | sed '1,/^```sh$/d' | sed 's/temperature/cellar/g; s/21\.5/17.25/' >/tmp/typed
 typed=0
