@@ -6,6 +6,7 @@
 
 mod notices;
 mod package;
+mod readme;
 mod trial;
 
 use trial::Trial;
@@ -29,7 +30,7 @@ pub(crate) fn step() -> Outcome {
     Ok(report)
 }
 
-/// `cargo xtask deb [test] [--version V] [--out FOLDER]`.
+/// `cargo xtask deb [test | readme [FILE]] [--version V] [--out FOLDER]`.
 pub(crate) fn run(args: &[&str]) -> Result<(), String> {
     match args {
         ["test"] => match trial::run()? {
@@ -42,6 +43,8 @@ pub(crate) fn run(args: &[&str]) -> Result<(), String> {
                 Ok(())
             }
         },
+        ["readme"] => readme::run(None),
+        ["readme", file] => readme::run(Some(Path::new(file))),
         _ => {
             let (mut version, mut out) = (VERSION.to_owned(), folder());
             let mut rest = args.iter();

@@ -47,6 +47,7 @@ cargo xtask deb [--version V] [--out FOLDER]
                               the Debian package
 cargo xtask deb test          the package in a clean Debian: installed, used, upgraded, removed
                               (root)
+cargo xtask deb readme [FILE] README's first lines typed in a clean Debian, and counted (root)
 cargo xtask results [ROW...] [--runs 5] [--quick] [--out FOLDER] [--dir FOLDER]
                               measure what the README claims (root; 80 minutes for all rows);
                               disks are made in --dir; --quick shows only that rows can run

@@ -88,7 +88,7 @@ impl<'a> Query<'a> {
 
     fn names(&self) -> Result<Vec<(String, String)>> {
         let selection = self.selection()?;
-        let series = selection.columns().iter().filter(|column| column.kind != "frame");
+        let series = selection.columns().iter().filter(|column| !column.is_frames());
         Ok(series.map(|column| (column.name.clone(), column.unit.clone())).collect())
     }
 }

@@ -34,7 +34,7 @@ impl Store {
     /// The disk refuses.
     pub fn series(&self) -> Result<Vec<String>> {
         let all = baro_store::Selection::all(self.inner.catalog(), true)?;
-        let series = all.columns().iter().filter(|column| column.kind != "frame");
+        let series = all.columns().iter().filter(|column| !column.is_frames());
         Ok(series.map(|column| column.name.clone()).collect())
     }
 

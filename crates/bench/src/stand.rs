@@ -15,8 +15,10 @@
 //! `a_stand_leaves_nothing` and `what_a_killed_stand_left_is_removed` in `tests/stand.rs`.
 
 mod dismantle;
+mod model;
 
 pub use dismantle::remove_leftovers;
+pub use model::DeviceModel;
 
 use crate::error::BenchError;
 use baro_command::say;

@@ -14,7 +14,7 @@ use crate::error::{
     system_code,
 };
 use crate::structs::{BARO_BOOL, BARO_F64, BARO_I64, BARO_TEXT, baro_sample};
-use baro_store::{Batch, Error, Interval, Query, QueryNotes, Selection, Store, Values};
+use baro_store::{Batch, Error, Interval, Query, QueryNotes, Selection, Store, ValueType, Values};
 use std::ffi::c_char;
 use std::ops::ControlFlow;
 
@@ -174,11 +174,11 @@ pub unsafe extern "C" fn baro_samples_open(
             return Err(Failure::new(BARO_EINVAL, why));
         };
         *value_type = match column.kind {
-            "f64" => BARO_F64,
-            "i64" | "u64" => BARO_I64,
-            "bool" => BARO_BOOL,
-            "text" => BARO_TEXT,
-            _ => {
+            Some(ValueType::F64) => BARO_F64,
+            Some(ValueType::I64 | ValueType::U64) => BARO_I64,
+            Some(ValueType::Bool) => BARO_BOOL,
+            Some(ValueType::Text) => BARO_TEXT,
+            None => {
                 let why = "expected a series or a field, found a channel; its frames are read with \
                            baro_reader_next";
                 return Err(Failure::new(BARO_EINVAL, format!("{name}: {why}")));
@@ -286,7 +286,8 @@ pub unsafe extern "C" fn baro_samples_text(
         let at = samples.next.checked_sub(1);
         let start = at.and_then(|at| at.checked_sub(1)).and_then(end).unwrap_or(0);
         let found = at.and_then(end).and_then(|end| samples.letters.get(start..end));
-        let is_text = samples.selection.columns().iter().any(|column| column.kind == "text");
+        let is_text =
+            samples.selection.columns().iter().any(|column| column.kind == Some(ValueType::Text));
         let found = found.filter(|_| is_text).ok_or_else(|| {
             let why = "expected a sample of a text, found none; call baro_samples_next before";
             Failure::new(BARO_ENOENT, why)

@@ -2,9 +2,10 @@
 //! missing, where settings come from.
 //!
 //! Invariant: nothing is guessed: what is said was looked at when the failure was met. Held by
-//! `a_mistake_says_what_to_do`.
+//! `a_mistake_says_what_is_wrong_and_what_to_do`.
 
 use crate::failure::Failure;
+use crate::nearest::Nearest;
 use baro_sys::{files, identity, schedule};
 use clap::error::ErrorKind as Mistake;
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// What follows a failure's own sentence, with its mark before it; often nothing.
-pub(crate) fn of(failure: &Failure) -> String {
+pub(crate) fn of(failure: &Failure, typed: &[OsString]) -> String {
     let Some(error) = failure.causes().find_map(|cause| cause.downcast_ref::<baro_sys::Error>())
     else {
         return String::new();
@@ -21,7 +22,7 @@ pub(crate) fn of(failure: &Failure) -> String {
     match error.kind() {
         // Some have said it.
         ErrorKind::PermissionDenied if !said.contains("root") => whose(&error.path),
-        ErrorKind::NotFound => missing(&error.path),
+        ErrorKind::NotFound => missing(&error.path, typed),
         _ => String::new(),
     }
 }
@@ -41,11 +42,24 @@ fn whose(path: &Path) -> String {
     }
 }
 
-/// The first folder on the way that is not there, unless it is the file itself.
-fn missing(path: &Path) -> String {
+/// The first folder on the way that is not there; or that the file itself is not, if somebody typed it,
+/// and what he may have meant.
+fn missing(path: &Path, typed: &[OsString]) -> String {
     let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
-    let gone = folders.take_while(|folder| !files::exists(folder)).last();
-    gone.map_or(String::new(), |folder| format!("; there is no folder {}", folder.display()))
+    if let Some(folder) = folders.take_while(|folder| !files::exists(folder)).last() {
+        return format!("; there is no folder {}", folder.display());
+    }
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some(name) = name.filter(|_| typed.iter().any(|word| Path::new(word) == path)) else {
+        return String::new();
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut nearest = Nearest::to(name);
+    let there = files::list(parent.unwrap_or(Path::new("."))).unwrap_or_default();
+    there.iter().for_each(|there| nearest.look(there));
+    let place = parent.map_or("this folder".to_owned(), |parent| parent.display().to_string());
+    let question = nearest.question().map_or(String::new(), |question| format!("; {question}"));
+    format!("; there is no {name} in {place}: name one that is there{question}")
 }
 
 /// What follows a mistake on the command line.

@@ -80,7 +80,7 @@ fn main() -> ExitCode {
                 say_mistake(mistake, &typed);
                 return ExitCode::from(USAGE);
             }
-            say!("baro: {failure}{}", advice::of(&failure));
+            say!("baro: {failure}{}", advice::of(&failure, &typed));
             ExitCode::from(failure.cause().map_or(failed, NotStarted::code))
         }
     }

@@ -82,7 +82,8 @@ fn keys(program: &Command) -> Vec<String> {
 /// Text for the user, a line for each mistake: which file and line, what was expected and found.
 pub(crate) fn merge(program: &Command, typed: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let read = |path: &Path| {
-        baro_sys::files::read_text(path, FILE_BYTES_MAX).map_err(|error| error.to_string())
+        baro_sys::files::read_text(path, FILE_BYTES_MAX)
+            .map_err(|error| format!("{error}; --config or BARO_CONFIG names a file of settings"))
     };
     merge_with(program, typed, |name| std::env::var_os(name), read)
 }

@@ -7,6 +7,7 @@ mod place;
 use calls::{baro, feed, run, stderr, text};
 use place::Folder;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -170,46 +171,6 @@ fn a_second_recorder_is_refused_and_a_killed_one_is_taken_over() {
     assert!(ok(&run(&["verify", &store])).contains("\nwhole"));
 }
 
-#[test]
-fn mistakes_are_told_with_the_next_step() {
-    let folder = Folder::new("cli-mistakes");
-    let store = folder.store();
-    let missing = run(&["info", &store]);
-    assert_eq!(missing.status.code(), Some(1));
-    assert!(stderr(&missing).contains("baro init"), "{}", stderr(&missing));
-    for usage in [
-        &["record", &store][..],
-        &["init", &store, "--size", "big"],
-        &["cat", &store, "--last", "3"],
-        &["nonsense"],
-    ] {
-        assert_eq!(run(usage).status.code(), Some(2), "{usage:?}");
-    }
-    ok(&run(&["init", &store, "--size", "8M"]));
-    let again = run(&["init", &store, "--size", "8M"]);
-    assert_eq!(again.status.code(), Some(1));
-    assert!(stderr(&again).contains("holds a store already"));
-    assert!(stderr(&run(&["cat", &store, "nosuch"])).contains("no such series"));
-    let large = run(&["record", &store, "--generate", "--frame-bytes", "5M"]);
-    assert_eq!(large.status.code(), Some(1));
-    assert!(stderr(&large).contains("--frame-bytes: expected at most"), "{}", stderr(&large));
-    // A file where a store is meant, and one where a trace is.
-    let file = format!("{store}/store");
-    for verb in ["info", "verify", "query", "record"] {
-        let arguments = [verb, &file, "--generate"];
-        let said = stderr(&run(&arguments[..if verb == "record" { 3 } else { 2 }]));
-        assert!(said.contains("expected a store, which is a folder"), "{verb}: {said}");
-    }
-    let said = stderr(&run(&["explain", "/etc/passwd"]));
-    assert!(said.contains("expected a trace that baro trace has recorded"), "{said}");
-    let nowhere = run(&["bench", "push", "--dir", &format!("{store}/none")]);
-    assert_eq!(nowhere.status.code(), Some(1));
-    let cpu = run(&["record", &store, "--generate", "--cpu", "1000", "--for", "50ms"]);
-    assert!(stderr(&cpu).contains("the writer runs on any processor"), "{}", stderr(&cpu));
-    let small = run(&["init", &format!("{store}2"), "--size", "1M"]);
-    assert!(stderr(&small).contains("expected 2 MiB"), "{}", stderr(&small));
-}
-
 /// From `offset` on the first byte that is not of the zeros with which blocks may end.
 fn flip(path: &Path, offset: usize) {
     let mut bytes = std::fs::read(path).unwrap();
@@ -295,11 +256,19 @@ fn bench_push_prints_the_keys_that_results_are_checked_by() {
     assert!(report["durable_advances"].as_u64().unwrap() > 0);
 }
 
-#[test]
-fn the_demo_runs_and_cleans_up() {
-    let folder = Folder::new("cli-demo");
-    let output = baro(&["demo", "--for", "2s"]).current_dir(&folder.0).output().unwrap();
-    let text = ok(&output);
+/// What the demo prints in this folder, until it is stopped; it leaves its picture alone.
+fn demo(folder: &Folder, more: &[&str]) -> String {
+    let mut command = baro(&["demo"]);
+    command.args(more).current_dir(&folder.0).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let begun = |line: &String| !line.starts_with("recording ");
+    let mut text: Vec<String> = lines.by_ref().take_while(begun).collect();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    baro_sys::termination::send(child.id(), 2).unwrap();
+    text.extend(lines);
+    let text = text.join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{text}");
     assert!(text.contains("Barograph push()") && text.contains("lost: 0"), "{text}");
     assert!(text.contains("\nwhole") && text.contains("vm_pgfault"));
     assert!(text.contains("write() kept its producer for up to "), "{text}");
@@ -307,6 +276,29 @@ fn the_demo_runs_and_cleans_up() {
     let left: Vec<_> =
         std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["baro-demo.svg"]);
+    text
+}
+
+/// One after the other: each of them keeps the disk busy, and other tests run beside it.
+#[test]
+fn the_demo_runs_and_cleans_up_on_a_slow_disk_of_its_own_too() {
+    let folder = Folder::new("cli-demo");
+    let text = demo(&folder, &["--device", "none"]);
+    assert!(!text.contains("modelled") && text.contains(" on the same disk\n"), "{text}");
+    std::fs::remove_file(folder.path("baro-demo.svg")).unwrap();
+    if let Some(lacks) = baro_bench::stand::DeviceModel::lacks() {
+        println!("skipped: a modelled disk {lacks}");
+        return;
+    }
+    let text = demo(&folder, &[]);
+    assert!(text.starts_with("the disk is a modelled one: "), "{text}");
+    assert!(text.contains(" on a modelled eMMC of 12 MB/s\n"), "{text}");
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let backed = std::fs::read_dir("/sys/block").unwrap().filter_map(|device| {
+        std::fs::read_to_string(device.unwrap().path().join("loop/backing_file")).ok()
+    });
+    let ours = folder.0.to_str().unwrap();
+    assert!(!mounts.contains(ours) && !backed.into_iter().any(|file| file.starts_with(ours)));
 }
 
 /// A copy that an earlier session made is in the log no more: when it began is not known then.

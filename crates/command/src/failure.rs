@@ -113,7 +113,11 @@ impl NotStarted {
 
 impl fmt::Display for NotStarted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot start {}: {}", self.program, self.why)
+        let wanted = match self.code() {
+            NOT_FOUND => "a program of the PATH, or the path of one",
+            _ => "a file that may be run",
+        };
+        write!(f, "cannot start {}: {}; expected {wanted}", self.program, self.why)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::json::PIECE_BYTES;
 use crate::rows::{Rows, Told};
 use crate::{Exported, Request, Result, Sink};
 use baro_ondisk::Gap;
-use baro_store::{Batch, Column, Datum, Point, Selection, Store, Values};
+use baro_store::{Batch, Column, Datum, Point, Selection, Store, ValueType, Values};
 use baro_sys::storage::Storage;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -41,7 +41,10 @@ pub fn export<S: Storage, W: Write>(
 /// Whether values of these series do not say their types.
 #[must_use]
 pub fn needs_types(selection: &Selection) -> bool {
-    selection.columns().iter().any(|column| matches!(column.kind, "i64" | "u64" | "text"))
+    selection.columns().iter().any(|column| {
+        use ValueType::{I64, Text, U64};
+        matches!(column.kind, Some(I64 | U64 | Text))
+    })
 }
 
 /// The first line; `typed`: rows say the types of their values.
@@ -204,17 +207,6 @@ pub fn plain_value(out: &mut impl Write, values: &Values<'_>, at: usize) -> io::
     }
 }
 
-/// The type of values, as forms name it.
-pub(crate) fn kind_of(values: &Values<'_>) -> &'static str {
-    match values {
-        Values::F64(_) => "f64",
-        Values::I64(_) => "i64",
-        Values::U64(_) => "u64",
-        Values::Bool(_) => "bool",
-        Values::Text(_) => "text",
-    }
-}
-
 impl<W: Write> Rows for Csv<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
         let name = quoted(&column.name);
@@ -228,7 +220,7 @@ impl<W: Write> Rows for Csv<W> {
                 values => plain_value(&mut self.text, values, at)?,
             }
             if self.typed {
-                write!(self.text, ",{}", kind_of(&batch.values))?;
+                write!(self.text, ",{}", ValueType::of_values(&batch.values).name())?;
             }
             self.text.push(b'\n');
             if self.text.len() >= PIECE_BYTES {

@@ -5,10 +5,9 @@
 //! JSON 21 and 21.5 are of one type. A float that is no number is null, as it is there; JSON has no infinities either, and
 //! these are counted.
 
-use crate::csv::kind_of;
 use crate::rows::{Rows, Told};
 use crate::{Error, Result};
-use baro_store::{Batch, Column, Values};
+use baro_store::{Batch, Column, ValueType, Values};
 use std::io::Write;
 
 /// Writes rows as JSON: one object a line, or an array of them, piece by piece.
@@ -112,7 +111,11 @@ impl<W: Write> Rows for Json<W> {
             self.row(&start, *time_ns)?;
             value(&mut self.text, &batch.values, at).map_err(Error::Output)?;
             if self.typed && matches!(batch.values, Values::I64(_) | Values::U64(_)) {
-                write!(self.text, ",\"value_type\":\"{}\"", kind_of(&batch.values))?;
+                write!(
+                    self.text,
+                    ",\"value_type\":\"{}\"",
+                    ValueType::of_values(&batch.values).name()
+                )?;
             }
             self.end_row()?;
         }

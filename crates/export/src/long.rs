@@ -18,7 +18,7 @@ use arrow_array::{
     ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use baro_store::{Aggregate, Batch, Column, Every, Selection, Values};
+use baro_store::{Aggregate, Batch, Column, Every, Selection, ValueType, Values};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,62 +32,13 @@ const SERIES_TOLD_MAX: usize = 4096;
 /// `type`, `unit` and `labels`.
 pub const SERIES_KEY: &str = "barograph:series";
 
-/// Type of a value column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    F64,
-    I64,
-    U64,
-    Bool,
-    Text,
-}
-
-impl Kind {
-    fn of_values(values: &Values<'_>) -> Self {
-        match values {
-            Values::F64(_) => Kind::F64,
-            Values::I64(_) => Kind::I64,
-            Values::U64(_) => Kind::U64,
-            Values::Bool(_) => Kind::Bool,
-            Values::Text(_) => Kind::Text,
-        }
-    }
-
-    /// Of the rows that a query hands out of a series; `None` of a channel of frames, which has
-    /// none.
-    fn of_column(column: &Column, every: Option<Every>) -> Option<Self> {
-        let kind = match every {
-            Some(every) => every.aggregate.result(column.kind)?,
-            None => column.kind,
-        };
-        match kind {
-            "frame" => None,
-            "f64" => Some(Kind::F64),
-            "u64" => Some(Kind::U64),
-            "bool" => Some(Kind::Bool),
-            "text" => Some(Kind::Text),
-            _ => Some(Kind::I64),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Kind::F64 => "f64",
-            Kind::I64 => "i64",
-            Kind::U64 => "u64",
-            Kind::Bool => "bool",
-            Kind::Text => "text",
-        }
-    }
-
-    fn data_type(self) -> DataType {
-        match self {
-            Kind::F64 => DataType::Float64,
-            Kind::I64 => DataType::Int64,
-            Kind::U64 => DataType::UInt64,
-            Kind::Bool => DataType::Boolean,
-            Kind::Text => DataType::Utf8,
-        }
+fn data_type(kind: ValueType) -> DataType {
+    match kind {
+        ValueType::F64 => DataType::Float64,
+        ValueType::I64 => DataType::Int64,
+        ValueType::U64 => DataType::UInt64,
+        ValueType::Bool => DataType::Boolean,
+        ValueType::Text => DataType::Utf8,
     }
 }
 
@@ -102,13 +53,13 @@ enum Filling {
 }
 
 impl Filling {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: ValueType) -> Self {
         match kind {
-            Kind::F64 => Filling::F64(Float64Builder::new()),
-            Kind::I64 => Filling::I64(Int64Builder::new()),
-            Kind::U64 => Filling::U64(UInt64Builder::new()),
-            Kind::Bool => Filling::Bool(BooleanBuilder::new()),
-            Kind::Text => Filling::Text(StringBuilder::new()),
+            ValueType::F64 => Filling::F64(Float64Builder::new()),
+            ValueType::I64 => Filling::I64(Int64Builder::new()),
+            ValueType::U64 => Filling::U64(UInt64Builder::new()),
+            ValueType::Bool => Filling::Bool(BooleanBuilder::new()),
+            ValueType::Text => Filling::Text(StringBuilder::new()),
         }
     }
 
@@ -154,7 +105,7 @@ impl Filling {
 #[derive(Debug)]
 pub(crate) struct Long {
     schema: SchemaRef,
-    kinds: Vec<Kind>,
+    kinds: Vec<ValueType>,
     /// Series whose unit and labels the schema does not tell.
     pub(crate) untold: u64,
     /// Whether the series come in the order of their names.
@@ -171,15 +122,15 @@ impl Long {
     /// For what a query of `selection` hands out.
     pub(crate) fn new(selection: &Selection, every: Option<Every>) -> Self {
         let columns = selection.columns();
-        let mut kinds: Vec<Kind> = Vec::new();
-        for kind in columns.iter().filter_map(|column| Kind::of_column(column, every)) {
+        let mut kinds: Vec<ValueType> = Vec::new();
+        for kind in columns.iter().filter_map(|column| column.handed_out(every)) {
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }
         }
         kinds.sort_unstable();
         if kinds.is_empty() {
-            kinds.push(Kind::F64);
+            kinds.push(ValueType::F64);
         }
         let (schema, untold) = schema(columns, &kinds, every);
         Long {
@@ -206,7 +157,7 @@ impl Long {
         batch: &Batch<'_>,
         mut each: impl FnMut(RecordBatch) -> Result<()>,
     ) -> Result<()> {
-        let found = Kind::of_values(&batch.values);
+        let found = ValueType::of_values(&batch.values);
         if !self.kinds.contains(&found) {
             let series = column.name.clone();
             let expected = self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
@@ -252,17 +203,17 @@ impl Long {
 }
 
 /// The columns, with what the catalog knows of the series; and of how many it is left out.
-fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>) -> (SchemaRef, u64) {
+fn schema(columns: &[Column], kinds: &[ValueType], every: Option<Every>) -> (SchemaRef, u64) {
     let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
     let mut fields = vec![Field::new("series", names, false), Field::new("time", time, false)];
     for kind in kinds {
         let mixed = kinds.len() > 1;
         let name = if mixed { format!("value_{}", kind.name()) } else { "value".to_owned() };
-        let mut field = Field::new(name, kind.data_type(), mixed);
+        let mut field = Field::new(name, data_type(*kind), mixed);
         let mut units = columns
             .iter()
-            .filter(|column| Kind::of_column(column, every) == Some(*kind))
+            .filter(|column| column.handed_out(every) == Some(*kind))
             .map(|column| column.unit.as_str());
         let unit = units.next().unwrap_or("");
         let is_count = every.is_some_and(|every| every.aggregate == Aggregate::Count);
@@ -282,7 +233,7 @@ fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>) -> (SchemaRe
                 .into_iter()
                 .map(|(label, value)| (label, value.into()))
                 .collect();
-            json!({"name": column.name, "type": column.kind, "unit": column.unit, "labels": labels})
+            json!({"name": column.name, "type": column.kind_name(), "unit": column.unit, "labels": labels})
         })
         .collect();
     let untold = columns.len().saturating_sub(series.len()) as u64;

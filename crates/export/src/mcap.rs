@@ -11,7 +11,7 @@
 
 use crate::{Error, Exported, Request, Result, Sink};
 use baro_ondisk::Gap;
-use baro_store::{Column, Datum, Interval, Point, Selection, Store};
+use baro_store::{Column, Datum, Interval, Point, Selection, Store, ValueType};
 use baro_sys::storage::Storage;
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{WriteOptions, Writer};
@@ -141,9 +141,9 @@ fn number(value: &Datum<'_>, exported: &mut Exported) -> Value {
 /// The schema of one value.
 fn schema_of(column: &Column) -> Value {
     let kind = match column.kind {
-        "f64" => json!(["number", "null"]),
-        "bool" => json!("boolean"),
-        "text" => json!("string"),
+        Some(ValueType::F64) => json!(["number", "null"]),
+        Some(ValueType::Bool) => json!("boolean"),
+        Some(ValueType::Text) => json!("string"),
         _ => json!("integer"),
     };
     match column.unit.as_str() {

@@ -10,7 +10,7 @@ use baro_export::{Arrow, Json, Parquet};
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
-use baro_store::{Batch, Column, Selection, Store, Target, Texts, Values};
+use baro_store::{Batch, Column, Selection, Store, Target, Texts, ValueType, Values};
 use baro_sys::disk::Disk;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
@@ -263,17 +263,17 @@ fn what_is_written_as_parquet_comes_back_bit_for_bit() {
                 expected.extend(all.map(|(at, time)| (column.name.clone(), *time, bits(at))));
             };
             match column.kind {
-                "f64" => {
+                Some(ValueType::F64) => {
                     hand(Values::F64(
                         &words.iter().copied().map(f64::from_bits).collect::<Vec<_>>(),
                     ));
                     add(&|at| Bits::F64(words[at]));
                 }
-                "i64" => {
+                Some(ValueType::I64) => {
                     hand(Values::I64(&words.iter().map(|n| n.cast_signed()).collect::<Vec<_>>()));
                     add(&|at| Bits::I64(words[at].cast_signed()));
                 }
-                "bool" => {
+                Some(ValueType::Bool) => {
                     hand(Values::Bool(&words.iter().map(|n| n & 1 == 1).collect::<Vec<_>>()));
                     add(&|at| Bits::Bool(words[at] & 1 == 1));
                 }

@@ -13,7 +13,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
-use baro_store::{Aggregate, Batch, Column, Every, Target, Texts, Values};
+use baro_store::{Aggregate, Batch, Column, Every, Target, Texts, ValueType, Values};
 use baro_sys::memory::prefer_large_pages;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,61 +22,14 @@ use std::sync::Arc;
 /// Bytes of texts in one batch at most: its offsets have 31 bits.
 const TEXT_BYTES_MAX: usize = 1 << 30;
 
-/// Type of a column of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    F64,
-    I64,
-    U64,
-    Bool,
-    Text,
-}
-
-impl Kind {
-    /// Of what a query hands out of a column; `None` of frames.
-    pub(crate) fn of(column: &Column, every: Option<Every>) -> Option<Self> {
-        let kind = match every {
-            Some(every) => every.aggregate.result(column.kind)?,
-            None => column.kind,
-        };
-        match kind {
-            "frame" => None,
-            "f64" => Some(Kind::F64),
-            "u64" => Some(Kind::U64),
-            "bool" => Some(Kind::Bool),
-            "text" => Some(Kind::Text),
-            _ => Some(Kind::I64),
-        }
-    }
-
-    pub(crate) fn of_values(values: &Values<'_>) -> Self {
-        match values {
-            Values::F64(_) => Kind::F64,
-            Values::I64(_) => Kind::I64,
-            Values::U64(_) => Kind::U64,
-            Values::Bool(_) => Kind::Bool,
-            Values::Text(_) => Kind::Text,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::F64 => "f64",
-            Kind::I64 => "i64",
-            Kind::U64 => "u64",
-            Kind::Bool => "bool",
-            Kind::Text => "text",
-        }
-    }
-
-    pub(crate) fn data_type(self) -> DataType {
-        match self {
-            Kind::F64 => DataType::Float64,
-            Kind::I64 => DataType::Int64,
-            Kind::U64 => DataType::UInt64,
-            Kind::Bool => DataType::Boolean,
-            Kind::Text => DataType::Utf8,
-        }
+/// How Arrow has values of a type.
+pub(crate) fn data_type(kind: ValueType) -> DataType {
+    match kind {
+        ValueType::F64 => DataType::Float64,
+        ValueType::I64 => DataType::Int64,
+        ValueType::U64 => DataType::UInt64,
+        ValueType::Bool => DataType::Boolean,
+        ValueType::Text => DataType::Utf8,
     }
 }
 
@@ -111,13 +64,13 @@ fn extend<T: Copy>(filling: &mut Vec<T>, values: &[T]) {
 }
 
 impl Filling {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: ValueType) -> Self {
         match kind {
-            Kind::F64 => Filling::F64(Vec::new()),
-            Kind::I64 => Filling::I64(Vec::new()),
-            Kind::U64 => Filling::U64(Vec::new()),
-            Kind::Bool => Filling::Bool(BooleanBufferBuilder::new(0)),
-            Kind::Text => Filling::Text { ends: vec![0], bytes: Vec::new() },
+            ValueType::F64 => Filling::F64(Vec::new()),
+            ValueType::I64 => Filling::I64(Vec::new()),
+            ValueType::U64 => Filling::U64(Vec::new()),
+            ValueType::Bool => Filling::Bool(BooleanBufferBuilder::new(0)),
+            ValueType::Text => Filling::Text { ends: vec![0], bytes: Vec::new() },
         }
     }
 
@@ -215,7 +168,7 @@ struct Side {
 #[derive(Debug)]
 pub(crate) struct Gather {
     schema: SchemaRef,
-    kinds: Vec<Kind>,
+    kinds: Vec<ValueType>,
     rows_max: usize,
     /// Whether there is a column of series.
     keyed: bool,
@@ -235,7 +188,7 @@ impl Gather {
         filled: bool,
     ) -> Self {
         let kinds = kinds(columns, every);
-        let side = |kind: &Kind| Side { filling: Filling::new(*kind), there: None };
+        let side = |kind: &ValueType| Side { filling: Filling::new(*kind), there: None };
         Gather {
             schema: schema(columns, &kinds, every, filled),
             rows_max: rows_max.max(1),
@@ -270,7 +223,7 @@ impl Gather {
         rows: Range<usize>,
         mut each: impl FnMut(RecordBatch) -> bool,
     ) -> Result<bool, ArrowError> {
-        let found = Kind::of_values(&batch.values);
+        let found = ValueType::of_values(&batch.values);
         if !self.kinds.contains(&found) {
             let said = format!("series {name}: values of the undeclared type {}", found.name());
             return Err(ArrowError::SchemaError(said));
@@ -380,29 +333,34 @@ impl Side {
 }
 
 /// Types of the columns of values, each once.
-fn kinds(columns: &[Column], every: Option<Every>) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Vec::new();
-    for kind in columns.iter().filter_map(|column| Kind::of(column, every)) {
+fn kinds(columns: &[Column], every: Option<Every>) -> Vec<ValueType> {
+    let mut kinds: Vec<ValueType> = Vec::new();
+    for kind in columns.iter().filter_map(|column| column.handed_out(every)) {
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     }
     kinds.sort_unstable();
     if kinds.is_empty() {
-        kinds.push(Kind::F64);
+        kinds.push(ValueType::F64);
     }
     kinds
 }
 
 /// The columns, with the unit where all series of one have the same.
-fn schema(columns: &[Column], kinds: &[Kind], every: Option<Every>, filled: bool) -> SchemaRef {
+fn schema(
+    columns: &[Column],
+    kinds: &[ValueType],
+    every: Option<Every>,
+    filled: bool,
+) -> SchemaRef {
     let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let mut fields = vec![Field::new("series", names, false), time_field()];
     let mixed = kinds.len() > 1;
     for kind in kinds {
         let name = if mixed { format!("value_{}", kind.name()) } else { "value".to_owned() };
-        let field = Field::new(name, kind.data_type(), mixed || filled);
-        let of_kind = columns.iter().filter(|column| Kind::of(column, every) == Some(*kind));
+        let field = Field::new(name, data_type(*kind), mixed || filled);
+        let of_kind = columns.iter().filter(|column| column.handed_out(every) == Some(*kind));
         fields.push(with_unit(field, of_kind, every));
     }
     let mut metadata = HashMap::new();

@@ -354,7 +354,7 @@ impl Query {
     /// Name, type and unit of each series that it is of.
     fn series(&self) -> Vec<(String, &'static str, String)> {
         let columns = self.selection.columns().iter();
-        columns.map(|one| (one.name.clone(), one.kind, one.unit.clone())).collect()
+        columns.map(|one| (one.name.clone(), one.kind_name(), one.unit.clone())).collect()
     }
 }
 

@@ -5,12 +5,13 @@ use crate::batch::Batch;
 use crate::calendar::Grid;
 use crate::fill::{Fill, STEPS_MAX};
 use crate::frames::Frames;
-use crate::gather::Kind;
 use crate::process::Process;
 use crate::query::{Query, met};
 use crate::{errors, table};
 use baro_log::{open_folder, read_identity};
-use baro_store::{Aggregate, Every, Interval, QueryNotes, Selection, Store as Inner, Values};
+use baro_store::{
+    Aggregate, Every, Interval, QueryNotes, Selection, Store as Inner, ValueType, Values,
+};
 use baro_sys::clock;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
@@ -92,7 +93,7 @@ fn selected(store: &Inner, selectors: Option<&[String]>) -> PyResult<Selection> 
         None => Selection::all(store.catalog(), true),
     };
     let selection = selection.map_err(errors::store)?;
-    let frames = selection.columns().iter().find(|column| column.kind == "frame");
+    let frames = selection.columns().iter().find(|column| column.is_frames());
     if let (Some(_), Some(frames)) = (selectors, frames) {
         return Err(errors::value(
             "selector",
@@ -191,7 +192,7 @@ impl Store {
             let aggregate = aggregate(&every.aggregate)?;
             // Of all that there is, texts are left out as `baro query` does; of what was named, nothing.
             let mut columns = selection.columns().iter().filter(|_| selectors.is_some());
-            if let Some(column) = columns.find(|column| aggregate.result(column.kind).is_none()) {
+            if let Some(column) = columns.find(|column| column.folded(aggregate).is_none()) {
                 let wanted = format!("count, first or last for texts, as {} has", column.name);
                 return Err(errors::value("agg", &wanted, format!("{:?}", every.aggregate)));
             }
@@ -308,13 +309,13 @@ fn filling(
     }
     let number = crate::push::float("fill", fill)?;
     let whole = number.fract() == 0.0 && number.abs() < 9e15;
-    let kinds = selection.columns().iter().map(|column| (Kind::of(column, Some(every)), column));
+    let kinds = selection.columns().iter().map(|column| (column.handed_out(Some(every)), column));
     for (kind, column) in kinds {
         let fits = match kind {
-            Some(Kind::F64) => true,
-            Some(Kind::I64) => whole,
-            Some(Kind::U64) => whole && number >= 0.0,
-            Some(Kind::Bool | Kind::Text) => false,
+            Some(ValueType::F64) => true,
+            Some(ValueType::I64) => whole,
+            Some(ValueType::U64) => whole && number >= 0.0,
+            Some(ValueType::Bool | ValueType::Text) => false,
             None => true,
         };
         if !fits {

@@ -16,7 +16,7 @@ pub(crate) fn of(columns: &[Column]) -> PyResult<Batch> {
     let field = |name: &str| Field::new(name, DataType::Utf8, false);
     let schema = Schema::new(vec![field("name"), field("type"), field("unit")]);
     let made: Vec<ArrayRef> =
-        vec![text(|one| &one.name), text(|one| one.kind), text(|one| &one.unit)];
+        vec![text(|one| &one.name), text(|one| one.kind_name()), text(|one| &one.unit)];
     let rows = RecordBatch::try_new(Arc::new(schema), made);
     rows.map(Batch::new).map_err(|error| errors::arrow("series", &error))
 }

@@ -1,11 +1,11 @@
 //! The wide layout: a row for each time that any series has, and a column for each series, with nulls where
 //! one has no value.
 
-use crate::gather::{Filling, Kind, time_field, with_unit};
+use crate::gather::{Filling, data_type, time_field, with_unit};
 use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
-use baro_store::{Batch, Column, Every, Texts, Values};
+use baro_store::{Batch, Column, Every, Texts, ValueType, Values};
 use std::sync::Arc;
 
 /// Values of one series.
@@ -19,13 +19,13 @@ enum Held {
 }
 
 impl Held {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: ValueType) -> Self {
         match kind {
-            Kind::F64 => Held::F64(Vec::new()),
-            Kind::I64 => Held::I64(Vec::new()),
-            Kind::U64 => Held::U64(Vec::new()),
-            Kind::Bool => Held::Bool(Vec::new()),
-            Kind::Text => Held::Text { ends: Vec::new(), bytes: String::new() },
+            ValueType::F64 => Held::F64(Vec::new()),
+            ValueType::I64 => Held::I64(Vec::new()),
+            ValueType::U64 => Held::U64(Vec::new()),
+            ValueType::Bool => Held::Bool(Vec::new()),
+            ValueType::Text => Held::Text { ends: Vec::new(), bytes: String::new() },
         }
     }
 
@@ -61,7 +61,7 @@ impl Held {
 /// One series.
 #[derive(Debug)]
 struct Side {
-    kind: Kind,
+    kind: ValueType,
     times: Vec<i64>,
     held: Held,
 }
@@ -78,8 +78,8 @@ pub(crate) struct Wide {
 pub(crate) fn schema(columns: &[Column], every: Option<Every>) -> SchemaRef {
     let mut fields = vec![time_field()];
     for column in columns {
-        if let Some(kind) = Kind::of(column, every) {
-            let field = Field::new(&column.name, kind.data_type(), true);
+        if let Some(kind) = column.handed_out(every) {
+            let field = Field::new(&column.name, data_type(kind), true);
             fields.push(with_unit(field, std::iter::once(column), every));
         }
     }
@@ -89,7 +89,7 @@ pub(crate) fn schema(columns: &[Column], every: Option<Every>) -> SchemaRef {
 impl Wide {
     pub(crate) fn new(columns: &[Column], every: Option<Every>) -> Self {
         let side = |column: &Column| {
-            let kind = Kind::of(column, every)?;
+            let kind = column.handed_out(every)?;
             Some(Side { kind, times: Vec::new(), held: Held::new(kind) })
         };
         Wide { schema: schema(columns, every), sides: columns.iter().map(side).collect() }

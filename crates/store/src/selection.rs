@@ -7,8 +7,10 @@
 //! Invariant: what a frame is too short for is counted, never guessed. Held by `tests/points.rs`.
 
 mod column;
+mod value_type;
 
 pub use column::Column;
+pub use value_type::ValueType;
 
 use crate::interval::Filter;
 use crate::read::RecordRef;

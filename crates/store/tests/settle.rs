@@ -8,7 +8,7 @@ use baro_ondisk::{Type, WhenFull};
 use baro_recorder::Recorder;
 use baro_store::{
     Aggregate, Batch, Every, Extent, Fill, Interval, Query, SettleOptions, Settler, Steps, Store,
-    Totals, Values,
+    Totals, ValueType, Values,
 };
 use common::{Folder, Random, options, steps};
 use std::collections::BTreeMap;
@@ -219,7 +219,8 @@ fn check(store: &Store, random: &mut Random, series: u32, model: &Model) {
         assert_eq!(found.len(), folded.len(), "{query:?}");
         for ((id, time_ns, bits), expected) in found.into_iter().zip(folded) {
             // Of integers what is one of them, or their sum, is an integer.
-            let integer = every.aggregate.result(kind(id).name()) == Some("i64");
+            let integer = ValueType::of(kind(id)).and_then(|of| every.aggregate.result(of))
+                == Some(ValueType::I64);
             let value = if integer { bits as i64 as f64 } else { f64::from_bits(bits) };
             assert!(
                 (id, time_ns) == (expected.0, expected.1.0) && close(value, expected.1),

@@ -74,7 +74,7 @@ fn package_of(tool: &str) -> &str {
 }
 
 /// A clean Debian of this machine's release, packed; made at the first time.
-fn base(folder: &Path) -> Result<(), String> {
+pub(super) fn base(folder: &Path) -> Result<(), String> {
     let packed = folder.join("base.tar");
     if packed.exists() {
         return Ok(());
@@ -100,13 +100,13 @@ fn base(folder: &Path) -> Result<(), String> {
     std::fs::rename(&partial, &packed).map_err(|error| format!("{}: {error}", packed.display()))
 }
 
-fn unpack(folder: &Path, root: &Path) -> Result<(), String> {
+pub(super) fn unpack(folder: &Path, root: &Path) -> Result<(), String> {
     let tar = Cmd::new("tar --numeric-owner -C").arg(&root.to_string_lossy()).arg("-xf");
     tar.arg(&folder.join("base.tar").to_string_lossy()).output().map(drop)
 }
 
 /// Removes a root in which nothing is mounted; what is mounted there is another file system.
-fn remove(root: &Path) -> Result<(), String> {
+pub(super) fn remove(root: &Path) -> Result<(), String> {
     Cmd::new("rm -rf --one-file-system").arg(&root.to_string_lossy()).output().map(drop)
 }
 

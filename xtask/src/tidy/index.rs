@@ -1,16 +1,20 @@
-//! The last section of ARCHITECTURE.md: every file with code, by its package, written by
-//! `cargo xtask tidy --bless`. Who looks for a place has the names that there are before him, and no
-//! sentence about them can be out of date.
+//! `docs/files.md`: every file with code, by its package, written by `cargo xtask tidy --bless`. Who
+//! looks for a place has the names that there are before him, and no sentence about them can be out
+//! of date. It stands beside ARCHITECTURE.md, which is a map because it is short.
 
 use super::tree::{Tree, is_test_data};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-pub(super) const MAP: &str = "ARCHITECTURE.md";
-/// Where the section begins; it is the last.
-pub(super) const BEGIN: &str = "## Every file\n";
-const HEAD: &str = "\nWritten by `cargo xtask tidy --bless`: files of Rust below `src`, without those of tests alone. \
-What stands in braces is in the folder named before them.\n\n```text\n";
+const FILE: &str = "docs/files.md";
+const HEAD: &str = "# Every file
+
+*For people who look for a place in the code.* Written by `cargo xtask tidy --bless`: files of Rust below `src`, \
+without those of tests alone. What stands in braces is in the folder named before them. What they are for is in \
+[ARCHITECTURE.md](../ARCHITECTURE.md).
+
+```text
+";
 
 /// Longer lines are broken between files.
 const COLUMNS: usize = 118;
@@ -19,11 +23,16 @@ const COLUMNS: usize = 118;
 #[derive(Default)]
 struct Folder(BTreeMap<String, Folder>);
 
-/// ARCHITECTURE.md with the section as the tree has it.
+/// `docs/files.md` as the tree has it.
 pub(super) fn generated_file(tree: &Tree) -> (String, String) {
-    let text = tree.text(MAP).unwrap_or_default();
-    let map = text.split(BEGIN).next().unwrap_or_default().trim_end();
-    (MAP.to_owned(), format!("{map}\n\n{BEGIN}{HEAD}{}```\n", index(tree)))
+    (
+        FILE.to_owned(),
+        format!(
+            "{HEAD}{}```
+",
+            index(tree)
+        ),
+    )
 }
 
 fn index(tree: &Tree) -> String {
@@ -71,7 +80,6 @@ mod tests {
     #[test]
     fn each_file_stands_in_its_folder_once() {
         let files = [
-            (MAP, "# Map\n\nwords\n\n## Every file\n\nof before\n"),
             ("crates/a/src/lib.rs", ""),
             ("crates/a/src/b.rs", ""),
             ("crates/a/src/b/c.rs", ""),
@@ -80,8 +88,7 @@ mod tests {
             ("lab/e/src/main.rs", ""),
         ];
         let (path, text) = generated_file(&Tree::of(&files));
-        let (map, rest) = text.split_once(BEGIN).unwrap();
-        assert_eq!((path.as_str(), map), (MAP, "# Map\n\nwords\n\n"));
-        assert!(rest.ends_with("```text\ncrates/a: b{c} lib\nlab/e: main\n```\n"), "{rest}");
+        assert_eq!(path, FILE);
+        assert!(text.ends_with("```text\ncrates/a: b{c} lib\nlab/e: main\n```\n"), "{text}");
     }
 }

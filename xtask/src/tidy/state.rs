@@ -85,7 +85,7 @@ const TREE: &str = "files::remove_tree";
 /// Who removes whole folders, each of which it has just made by a name that was not there.
 const TREES: &[(&str, &str)] = &[
     ("crates/bench/", "stores that a measurement made"),
-    ("crates/cli/src/commands/demo.rs", "the tour's folder, made by it"),
+    ("crates/cli/src/commands/demo/place.rs", "the tour's folder, made by it"),
     ("crates/cli/src/commands/trace/live.rs", "a folder 0700 of this run"),
     ("lab/", "measures, and is no part of the product"),
 ];

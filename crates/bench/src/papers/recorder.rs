@@ -23,8 +23,8 @@ mod study;
 #[cfg(test)]
 mod tests;
 
+pub use crate::stand::DeviceModel;
 pub use case::{Background, CASES, Case};
-pub use site::DeviceModel;
 pub use study::study;
 
 use crate::error::BenchError;

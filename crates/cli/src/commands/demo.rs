@@ -2,6 +2,8 @@
 //! frame each 5 ms while another process dirties the same file system, with the conventional ways
 //! to record beside it, and shows what each of them would have made the producer wait.
 
+mod place;
+
 use super::bench::push::Beside;
 use super::init;
 use super::record::feeds::Feed;
@@ -16,6 +18,7 @@ use baro_show::plural;
 use baro_store::Store;
 use baro_sys::{files, identity, termination};
 use clap::Args;
+use place::{Device, Place};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +34,10 @@ pub(crate) struct Arguments {
     /// Picture of the latencies
     #[arg(long, default_value = "baro-demo.svg", value_name = "FILE")]
     svg: PathBuf,
-    /// Leave the store behind, to look into it
+    /// The disk to record on; a slow one is modelled where that can be done
+    #[arg(long, value_enum)]
+    device: Option<Device>,
+    /// Leave the store behind, to look into it; on the disk as it is
     #[arg(long)]
     keep: bool,
 }
@@ -43,6 +49,8 @@ const SLICE_NS: u64 = 2_500_000_000;
 /// The least log, and its room for each second that is recorded: twice what comes in.
 const LOG_BYTES: u64 = 1 << 30;
 const LOG_BYTES_PER_S: u64 = 16 << 20;
+/// Rings that cover a stall of 15 s: a slow disk that others fill has some of seconds.
+const RING_BYTES: usize = 64 << 20;
 /// How many times longer a `write()` must take than a push for anybody to feel it.
 const FELT_TIMES: u64 = 10;
 /// What the neighbour writes: enough to keep a disk busy, bounded for the sake of a user's SSD.
@@ -52,40 +60,29 @@ const SHOWN: [&str; 4] = ["vm_pgfault", "vm_nr_dirty", "mem_dirty_bytes", "cpu_a
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     termination::watch()?;
-    if files::exists(&arguments.dir) {
-        return Err(format!(
-            "{}: exists; the demo works in a folder of its own: remove it or give --dir",
-            arguments.dir.display()
-        )
-        .into());
-    }
-    let store = arguments.dir.join("store");
     let log_bytes = LOG_BYTES.max(arguments.duration / 1_000_000_000 * LOG_BYTES_PER_S);
-    out!("making a store of {} in {}", show_bytes(log_bytes), arguments.dir.display());
-    let result = init::make(&store, log_bytes, init::How { recycle: false, grow: false }, false)
-        .and_then(|_| measure(arguments, &store))
-        .and_then(|(recording, methods)| show(arguments, &store, &recording, &methods));
-    if arguments.keep {
-        out!("left behind: {}", arguments.dir.display());
-    } else {
-        files::remove_tree(&arguments.dir)?;
-    }
-    result
+    let mut place = Place::make(&arguments.dir, arguments.device, log_bytes, arguments.keep)?;
+    let store = place.folder().join("store");
+    out!("making a store of {} in {}", show_bytes(log_bytes), place.folder().display());
+    init::make(&store, log_bytes, init::How { recycle: false, grow: false }, false)?;
+    let (recording, methods) = measure(arguments, &mut place, &store)?;
+    show(arguments, &place, &store, &recording, &methods)
 }
 
 type Methods = Option<(MethodReport, MethodReport)>;
 
-fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> {
-    let options = Options { fifo: Some(50), ..Options::default() };
+fn measure(arguments: &Arguments, place: &mut Place, store: &Path) -> Result<(Recording, Methods)> {
+    let folder = place.folder();
+    place.slow_down()?;
+    let options = Options { fifo: Some(50), ring_bytes: RING_BYTES, ..Options::default() };
     let recorder = Recorder::open(store, options)?;
     report::print_opening(recorder.opening(), true);
     out!(
         "recording /proc at 1 kHz and 16 KiB each 5 ms for {}, beside 4 buffered writers \
-         (200 MB/s) and paper A's allocating load",
+         (200 MB/s) and one that allocates",
         show_ns(arguments.duration)
     );
-    let beside =
-        Beside::start(&[Kind::Buffered, Kind::Allocate], &arguments.dir, Some(LOAD_BYTES_PER_S))?;
+    let beside = Beside::start(&[Kind::Buffered, Kind::Allocate], &folder, Some(LOAD_BYTES_PER_S))?;
     let feeds = vec![
         Feed::Proc { interval_ns: 1_000_000 },
         Feed::Generate { interval_ns: PERIOD_NS, frame_bytes: 16 << 10 },
@@ -98,9 +95,10 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
     };
     let over = AtomicBool::new(false);
     let (recording, methods) = std::thread::scope(|scope| {
-        let methods = scope.spawn(|| take_turns(&arguments.dir, &over));
+        let methods = scope.spawn(|| take_turns(&folder, &over));
         let recording = record(recorder, feeds, Some(arguments.duration), tick);
         over.store(true, Ordering::Relaxed);
+        place.speed_up();
         if terminal {
             baro_command::end_status();
         }
@@ -120,7 +118,7 @@ fn measure(arguments: &Arguments, store: &Path) -> Result<(Recording, Methods)> 
 }
 
 /// What was seen, in one sentence, and what to do next.
-fn close(recording: &Recording, methods: &Methods) {
+fn close(place: &Place, recording: &Recording, methods: &Methods) {
     let pushed = recording.fed.iter().find(|fed| fed.name == "generate");
     if let (Some((conventional, _)), Some(pushed)) = (methods, pushed) {
         let (write_ns, push_ns) = (conventional.latency_ns_max, pushed.push_max_ns);
@@ -128,10 +126,7 @@ fn close(recording: &Recording, methods: &Methods) {
         let lost = plural(recording.lost(), "record");
         out!("write() kept its producer for up to {write}, push for up to {push}; lost: {lost}.");
         if write_ns < FELT_TIMES.saturating_mul(push_ns) {
-            out!(
-                "This disk was quick enough for both: the difference shows where it is slow or shared, \
-                 or with a longer --for."
-            );
+            place.tell_quick();
         }
     }
     out!("next: baro record STORE --init 1G --proc    (the first page: docs/tutorial.md)");
@@ -151,6 +146,7 @@ fn take_turns(dir: &Path, over: &AtomicBool) -> Result<(MethodReport, MethodRepo
 
 fn show(
     arguments: &Arguments,
+    place: &Place,
     store: &Path,
     recording: &Recording,
     methods: &Methods,
@@ -170,11 +166,12 @@ fn show(
         series.push(Series { name: "Barograph push()", latency_ns, latency_ns_max });
     }
     let subtitle = format!(
-        "16 KiB each 5 ms; {} processors, Linux {}, {}; 4 buffered writers and an allocating load \
-         on the same file system",
+        "16 KiB each 5 ms; {} processors, Linux {}, {}; 4 buffered writers and one that \
+         allocates on {}",
         baro_sys::schedule::allowed_cpus().len(),
         identity::kernel_release(),
-        identity::FileSystem::of(&arguments.dir).map_or("unknown", |found| found.name()),
+        identity::FileSystem::of(&place.folder()).map_or("unknown", |found| found.name()),
+        place.disk(),
     );
     let title = "How long a producer waits for its recorder";
     let plot = Plot { title, subtitle: &subtitle, period_ns: Some(PERIOD_NS), series: &series };
@@ -198,6 +195,6 @@ fn show(
         super::cat::print_last(&store, name, 3)?;
     }
     out!();
-    close(recording, methods);
+    close(place, recording, methods);
     Ok(Outcome::lost_if(recording.lost() > 0 || verified == Outcome::Lost))
 }

@@ -187,7 +187,10 @@ pub(crate) fn tell_nothing(interval: Interval) {
     };
     match (bound(interval.from_ns, i64::MIN), bound(interval.to_ns, i64::MAX)) {
         (from, to) if from == to => say!("note: nothing of this was recorded"),
-        (from, to) => say!("note: nothing of this was recorded from {from} to {to} (UTC)"),
+        (from, to) => say!(
+            "note: nothing of this was recorded from {from} to {to} (UTC); baro info STORE shows the \
+             times of what there is"
+        ),
     }
 }
 
@@ -198,7 +201,7 @@ const NAMES_TOLD: usize = 10;
 fn tell_texts(selection: &Selection, aggregate: Aggregate) {
     let columns = selection.columns().iter();
     let mut names = columns
-        .filter(|column| column.is_series() && aggregate.result(column.kind).is_none())
+        .filter(|column| column.is_series() && column.folded(aggregate).is_none())
         .map(|column| column.name.as_str());
     let told: Vec<&str> = names.by_ref().take(NAMES_TOLD).collect();
     if !told.is_empty() {

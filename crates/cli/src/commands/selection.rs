@@ -104,7 +104,7 @@ fn unknown_name(store: &Store, text: &str) -> Failure {
 /// The same for verbs that hand out values, which frames without a layout are not.
 pub(crate) fn of_values(store: &Store, selectors: &[String]) -> Result<Selection> {
     let selection = of(store, selectors)?;
-    let frames = selection.columns().iter().filter(|column| column.kind == "frame");
+    let frames = selection.columns().iter().filter(|column| column.is_frames());
     let mut named = frames.filter(|_| !selectors.is_empty());
     if let Some(channel) = named.next() {
         let name = &channel.name;

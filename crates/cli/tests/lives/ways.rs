@@ -171,7 +171,7 @@ fn counted(store: &Store, samples: &Shown, frames: &[Frame]) {
         if matches!(aggregate, Some(Aggregate::First | Aggregate::Last)) {
             // A truth value is folded as a number.
             let is = |kind: &String| {
-                selection.columns().iter().any(|c| c.name == *kind && c.kind == "bool")
+                selection.columns().iter().any(|c| c.name == *kind && c.kind_name() == "bool")
             };
             for (_, value) in expected.iter_mut().filter(|(name, _)| is(name)) {
                 *value = u8::from(*value == "true").to_string();

@@ -1,5 +1,6 @@
 //! Steps of time, and what the samples of a step are folded into.
 
+use crate::ValueType;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -84,20 +85,20 @@ impl Aggregate {
         Aggregate::ALL.into_iter().find(|aggregate| aggregate.name() == name)
     }
 
-    /// Type of what it makes of values of a type, as [`Column::kind`](crate::Column::kind) names them;
-    /// `None` if these have none. Of integers what is one of them, or their sum or difference, is exact.
+    /// Type of what it makes of values of a type; `None` if these have none. Of integers what is one of
+    /// them, or their sum or difference, is exact.
     #[must_use]
-    pub fn result(self, kind: &str) -> Option<&'static str> {
+    pub fn result(self, kind: ValueType) -> Option<ValueType> {
         use Aggregate as A;
+        use ValueType::{F64, I64, Text, U64};
         match (self, kind) {
-            (_, "frame") => None,
-            (A::Count, _) => Some("i64"),
-            (A::First | A::Last, "text") => Some("text"),
-            (_, "text") => None,
-            (A::Mean | A::Median | A::Stddev | A::Rate | A::TimeMean, _) => Some("f64"),
-            (A::Delta, "u64") | (_, "i64") => Some("i64"),
-            (_, "u64") => Some("u64"),
-            _ => Some("f64"),
+            (A::Count, _) => Some(I64),
+            (A::First | A::Last, Text) => Some(Text),
+            (_, Text) => None,
+            (A::Mean | A::Median | A::Stddev | A::Rate | A::TimeMean, _) => Some(F64),
+            (A::Delta, U64) | (_, I64) => Some(I64),
+            (_, U64) => Some(U64),
+            _ => Some(F64),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Hands rows out in batches of one series, in the type of the series, and stops at the limits.
 
 use super::{Aggregate, Batch, Query, QueryNotes, Target, Texts, Values};
+use crate::ValueType;
 use baro_ondisk::Type;
 use baro_sys::memory;
 use std::ops::ControlFlow;
@@ -247,14 +248,14 @@ impl Form {
     /// Of what its values are folded into.
     pub(super) fn folded(self, aggregate: Aggregate) -> Self {
         let kind = match self {
-            Form::F64 => "f64",
-            Form::I64 => "i64",
-            Form::U64 => "u64",
-            Form::Bool => "bool",
+            Form::F64 => ValueType::F64,
+            Form::I64 => ValueType::I64,
+            Form::U64 => ValueType::U64,
+            Form::Bool => ValueType::Bool,
         };
         match aggregate.result(kind) {
-            Some("i64") => Form::I64,
-            Some("u64") => Form::U64,
+            Some(ValueType::I64) => Form::I64,
+            Some(ValueType::U64) => Form::U64,
             _ => Form::F64,
         }
     }

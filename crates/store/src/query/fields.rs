@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::interval::{Interval, Reading};
 use crate::read::Notes;
 use crate::selection::{Datum, Point};
-use crate::{Result, Selection, Store};
+use crate::{Result, Selection, Store, ValueType};
 use baro_sys::storage::Storage;
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
@@ -181,9 +181,9 @@ impl<'a, 'e> Sink<'a, 'e> {
     fn next(&mut self, selection: &Selection, place: usize) {
         let Some(column) = selection.columns().get(place) else { return };
         self.form = match column.kind {
-            "u64" => Form::U64,
-            "i64" => Form::I64,
-            "bool" => Form::Bool,
+            Some(ValueType::U64) => Form::U64,
+            Some(ValueType::I64) => Form::I64,
+            Some(ValueType::Bool) => Form::Bool,
             _ => Form::F64,
         };
         let target = Target { id: column.id, place };

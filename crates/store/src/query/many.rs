@@ -7,9 +7,9 @@ use super::emit::Emitter;
 use super::fold::Fold;
 use super::one::One;
 use super::sources::{AnyPart, Sources};
-use crate::Result;
 use crate::damage::Damage;
 use crate::merge::{Gather, Portion, Wanted};
+use crate::{Result, ValueType};
 use baro_ondisk::Type;
 use baro_sys::storage::StorageFile;
 use std::ops::{ControlFlow, Range};
@@ -100,7 +100,8 @@ impl<'a, F: StorageFile> Texts<'a, F> {
         kind: &dyn Fn(u32) -> Type,
         query: &'a Query,
     ) -> Self {
-        let takes = query.every.is_none_or(|every| every.aggregate.result("text").is_some());
+        let takes =
+            query.every.is_none_or(|every| every.aggregate.result(ValueType::Text).is_some());
         let mut left = if takes { sources.text_series(ids) } else { Vec::new() };
         left.retain(|id| kind(*id) == Type::Text);
         let of = One::new(sources, Default::default());

@@ -8,6 +8,7 @@ use super::steps::Grid;
 use super::stretch::{Stretch, stretches};
 use super::{Aggregate, Query};
 use crate::Result;
+use crate::ValueType;
 use crate::columns::Columns;
 use crate::damage::Damage;
 use crate::interval::Interval;
@@ -331,7 +332,7 @@ impl<'a, F: StorageFile> One<'a, F> {
         out: &mut Emitter<'_>,
     ) -> Result<ControlFlow<()>> {
         // They are counted, and have a first and a last; other aggregates have nothing to say of them.
-        let every = query.every.filter(|every| every.aggregate.result("text").is_some());
+        let every = query.every.filter(|every| every.aggregate.result(ValueType::Text).is_some());
         if query.every.is_some() && (every.is_none() || out.floats) {
             return Ok(ControlFlow::Continue(()));
         }

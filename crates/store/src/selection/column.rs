@@ -3,7 +3,9 @@
 //!
 //! Invariant: a field is a series like any other. Held by `tests/points.rs`.
 
-use baro_ondisk::{Declaration, Layout, Type};
+use super::ValueType;
+use crate::{Aggregate, Every};
+use baro_ondisk::{Declaration, Layout};
 
 /// One selected series, or one channel of frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +16,8 @@ pub struct Column {
     pub name: String,
     /// Unit of the values, may be empty.
     pub unit: String,
-    /// Type: `f64`, `i64`, `u64`, `bool`, `text`, or `frame`.
-    pub kind: &'static str,
+    /// Type of its values; `None` of a channel's frames, which are bytes.
+    pub kind: Option<ValueType>,
     field: Option<(usize, usize)>,
     elements: Option<usize>,
 }
@@ -30,7 +32,32 @@ impl Column {
     /// Whether it has samples; else it is a channel's frames or a field of them.
     #[must_use]
     pub fn is_series(&self) -> bool {
-        self.field.is_none() && self.kind != "frame"
+        self.field.is_none() && !self.is_frames()
+    }
+
+    /// Whether it is a channel's frames as they are.
+    #[must_use]
+    pub fn is_frames(&self) -> bool {
+        self.kind.is_none()
+    }
+
+    /// The name of its type in output: `f64`, `i64`, `u64`, `bool`, `text`, or `frame`.
+    #[must_use]
+    pub fn kind_name(&self) -> &'static str {
+        self.kind.map_or("frame", ValueType::name)
+    }
+
+    /// Type of what a query hands out of it: of its values, or of what they are folded into. `None`
+    /// if it has nothing to hand out.
+    #[must_use]
+    pub fn handed_out(&self, every: Option<Every>) -> Option<ValueType> {
+        every.map_or(self.kind, |every| self.folded(every.aggregate))
+    }
+
+    /// Type of what its values are folded into; `None` if they have no such aggregate.
+    #[must_use]
+    pub fn folded(&self, aggregate: Aggregate) -> Option<ValueType> {
+        aggregate.result(self.kind?)
     }
 
     /// Of an element of an array: how many elements it has.
@@ -40,15 +67,15 @@ impl Column {
     }
 }
 
-fn kind_of_field(layout: &Layout, at: usize) -> (&'static str, String) {
-    let Some(field) = layout.fields().get(at) else { return ("f64", String::new()) };
+fn kind_of_field(layout: &Layout, at: usize) -> (ValueType, String) {
+    let Some(field) = layout.fields().get(at) else { return (ValueType::F64, String::new()) };
     use baro_ondisk::FieldType as T;
     let kind = match field.kind {
-        T::Bool => "bool",
-        T::F32 | T::F64 => "f64",
-        _ if field.is_scaled() => "f64",
-        T::U64 => "u64",
-        T::U8 | T::U16 | T::U32 | T::I8 | T::I16 | T::I32 | T::I64 => "i64",
+        T::Bool => ValueType::Bool,
+        T::F32 | T::F64 => ValueType::F64,
+        _ if field.is_scaled() => ValueType::F64,
+        T::U64 => ValueType::U64,
+        T::U8 | T::U16 | T::U32 | T::I8 | T::I16 | T::I32 | T::I64 => ValueType::I64,
     };
     (kind, field.unit.clone())
 }
@@ -59,7 +86,7 @@ pub(crate) fn whole(declared: &Declaration<'_>) -> Column {
         id: declared.id,
         name: declared.name.to_owned(),
         unit: declared.unit.to_owned(),
-        kind: if declared.kind == Type::Channel { "frame" } else { declared.kind.name() },
+        kind: ValueType::of(declared.kind),
         field: None,
         elements: None,
     }
@@ -80,7 +107,7 @@ pub(crate) fn field(
     } else {
         format!("{channel}.{name}")
     };
-    Column { id, name, unit, kind, field: Some((at, element)), elements }
+    Column { id, name, unit, kind: Some(kind), field: Some((at, element)), elements }
 }
 
 /// Of all fields of a channel.

@@ -3,7 +3,7 @@
 use baro_ondisk::Type;
 use baro_store::{
     Aggregate, Batch, Damage, Datum, Error, Every, Interval, Moment, Point, Query, Reading,
-    Selection, Steps, Store, Values,
+    Selection, Steps, Store, ValueType, Values,
 };
 use baro_sys::sim::{Rng, SimDisk};
 use std::collections::{BTreeMap, HashMap};
@@ -266,7 +266,8 @@ fn questions(
                 Val::Text(text) => of_text(text).to_bits(),
                 Val::Bits(bits) => *bits,
             };
-            let integer = every.aggregate.result(kind(*id).name()) == Some("i64");
+            let integer = ValueType::of(kind(*id)).and_then(|of| every.aggregate.result(of))
+                == Some(ValueType::I64);
             let found = if integer { bits as i64 as f64 } else { f64::from_bits(bits) };
             (row.0, row.1) == (*id, *time_ns) && close(found, *value)
         };
@@ -302,7 +303,7 @@ fn folded(rows: &[Row], query: &Query, every: Every) -> Vec<(u32, i64, f64)> {
         };
         // A text by its place: of it there are a count, a first and a last.
         let value = match (value, kind(*id)) {
-            (Val::Text(_), _) if every.aggregate.result("text").is_none() => continue,
+            (Val::Text(_), _) if every.aggregate.result(ValueType::Text).is_none() => continue,
             (Val::Text(text), _) => of_text(text),
             (Val::Bits(bits), Type::F64) => f64::from_bits(*bits),
             (Val::Bits(bits), Type::Bool) => *bits as f64,

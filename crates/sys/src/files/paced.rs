@@ -75,7 +75,8 @@ impl PacedOutput {
     pub fn replace(path: &Path) -> Result<Self> {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.is_file() => {
-                let why = io::Error::new(ErrorKind::InvalidInput, "it is no ordinary file");
+                let why =
+                    io::Error::new(ErrorKind::InvalidInput, "it is no ordinary file; name another");
                 Err(Error::new("replace", path, why))
             }
             _ => Self::begin_at(path, Taken::Replaced),

@@ -5,7 +5,7 @@
 
 use super::RecorderSpec;
 use crate::error::BenchError;
-use crate::stand::{Speed, Stand, StandSpec};
+use crate::stand::{DeviceModel, Stand};
 use baro_command::say;
 use baro_sys::disk::Disk;
 use baro_sys::files;
@@ -16,52 +16,9 @@ use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "baro-recorder-";
 const LOCK: &str = "lock";
-const THROTTLE: &str = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device";
 /// File systems on which nothing reaches a disk of this machine.
 const NO_DISK: [&str; 10] =
     ["tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "9p", "proc", "sysfs", "devtmpfs"];
-
-/// The device that is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceModel {
-    /// The user's.
-    AsFound,
-    /// A loop device with ext4 as in the paper, limited to so much a second.
-    Limited {
-        /// Bytes written.
-        write_bytes_per_s: u64,
-        /// Bytes read.
-        read_bytes_per_s: u64,
-        /// Requests of each kind.
-        requests_per_s: u64,
-    },
-}
-
-impl DeviceModel {
-    /// The paper's eMMC: 12 MB/s written in units of 2 MB; reads and requests as measured of such
-    /// devices (docs/lab.md).
-    #[must_use]
-    pub fn emmc() -> Self {
-        Self::Limited {
-            write_bytes_per_s: 12_000_000,
-            read_bytes_per_s: 40_000_000,
-            requests_per_s: 2_000,
-        }
-    }
-
-    /// For a report.
-    #[must_use]
-    pub fn describe(self) -> String {
-        match self {
-            Self::AsFound => "as found".to_owned(),
-            Self::Limited { write_bytes_per_s, read_bytes_per_s, requests_per_s } => format!(
-                "loop device limited to {} MB/s written, {} MB/s read, {requests_per_s} requests/s",
-                write_bytes_per_s as f64 / 1e6,
-                read_bytes_per_s as f64 / 1e6,
-            ),
-        }
-    }
-}
 
 /// The place.
 #[derive(Debug)]
@@ -133,36 +90,8 @@ fn needed_bytes(spec: &RecorderSpec) -> u64 {
 }
 
 fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
-    let DeviceModel::Limited { write_bytes_per_s, read_bytes_per_s, requests_per_s } = spec.device
-    else {
-        return Err(BenchError::Refused("no device to model".to_owned()));
-    };
-    if !baro_sys::schedule::is_root() {
-        return Err(BenchError::Refused(
-            "a modelled device needs root (loop device, mount, limits of the block controller); \
-             without it measure the folder as it is: --device none"
-                .to_owned(),
-        ));
-    }
-    if !files::exists(Path::new(THROTTLE)) {
-        return Err(BenchError::Refused(format!(
-            "a modelled device needs the block controller of control groups version 1, and {THROTTLE} is \
-             not there; measure the folder as it is: --device none"
-        )));
-    }
-    // As in the paper: a journal of 128 MB, these options, a file system of its own.
-    let stand = StandSpec {
-        bytes: need_bytes.saturating_add(512 << 20),
-        mkfs: &["-J", "size=128"],
-        mount: "noatime,lazytime,delalloc,nodiscard,data=ordered",
-    };
-    let mut stand = Stand::build(&spec.dir, &stand)?;
-    stand.set_speed(Speed {
-        write_bytes: write_bytes_per_s,
-        writes: requests_per_s,
-        read_bytes: read_bytes_per_s,
-        reads: requests_per_s,
-    })?;
+    let mut stand = spec.device.build(&spec.dir, need_bytes.saturating_add(512 << 20))?;
+    stand.set_speed(spec.device.speed())?;
     Ok(stand)
 }
 

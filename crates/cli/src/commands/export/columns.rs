@@ -38,7 +38,7 @@ pub(super) fn export(
     request: &Request,
 ) -> Result<Outcome> {
     let format = if form == Form::Arrow { RowsFormat::Arrow } else { RowsFormat::Parquet };
-    let frames = request.selection.columns().iter().filter(|column| column.kind == "frame").count();
+    let frames = request.selection.columns().iter().filter(|column| column.is_frames()).count();
     let mut written = Written::default();
     if arguments.partition_by.is_some() {
         let days = days(store, request, &mut written.notes)?;

@@ -4,7 +4,7 @@
 use super::Arguments;
 use super::reading::Read;
 use crate::commands::print_json;
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 use baro_ingest::{Fed, Place, Unkept};
 use baro_recorder::Closed;
 use baro_show::plural;
@@ -21,7 +21,7 @@ pub(super) struct Report {
     /// Records lost beside those.
     lost_records: u64,
     /// Why it ended before the end of the files.
-    stopped: Option<String>,
+    stopped: Option<Failure>,
     /// Where the reading ended, if that is not the end and no line was told before.
     next: Option<Place>,
     /// All files, those that were not begun too.
@@ -64,15 +64,14 @@ impl Report {
         }
         let refused = arguments.strict && ended.fed.bad_lines > 0;
         let stopped = match (failed, ended.result) {
-            (_, Err(error)) if termination::requested().is_none() => Some(error.to_string()),
-            (Err(error), _) => Some(error.to_string()),
-            _ if refused => {
-                Some("stopped at the first line that was refused (--strict)".to_owned())
-            }
-            _ => termination::requested().map(|signal| format!("stopped by {}", named(signal))),
+            (_, Err(error)) if termination::requested().is_none() => Some(error.into()),
+            (Err(failure), _) => Some(failure),
+            _ if refused => Some("stopped at the first line that was refused (--strict)".into()),
+            _ => termination::requested()
+                .map(|signal| format!("stopped by {}", named(signal)).into()),
         };
         // Where nothing was read there is nothing to go on with.
-        let begun = lines > 0 || next.line > 1 || next.input > 0;
+        let begun = lines > 0 || next.input > 0;
         // Where all was read there is nothing to go on with either.
         let left = (next.input as usize) < arguments.files.len();
         let next = (stopped.is_some() && !refused && begun && left).then_some(next);
@@ -152,15 +151,15 @@ impl Report {
             "records_lost": self.unkept.records + self.lost_records,
             "samples_lost": self.unkept.samples,
             "first_line_not_kept": self.resume().map(place),
-            "stopped": self.stopped,
+            "stopped": self.stopped.as_ref().map(Failure::to_string),
             "damage": self.damage,
             "dry_run": self.dry,
         })
     }
 
-    pub(super) fn outcome(&self) -> Result<Outcome> {
-        if let Some(why) = &self.stopped {
-            return Err(why.clone().into());
+    pub(super) fn outcome(self) -> Result<Outcome> {
+        if let Some(why) = self.stopped {
+            return Err(why);
         }
         let lost = self.unkept.samples > 0 || self.lost_records > 0;
         Ok(Outcome::lost_if(self.fed.bad_lines > 0 || lost || !self.damage.is_empty()))
