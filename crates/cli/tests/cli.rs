@@ -319,8 +319,8 @@ fn a_pin_after_a_copied_one_holds_its_own_window_only() {
     let info = || json(&run(&["info", &store, "--format", "json"]));
     let number = |info: &Value, key: &str| info[key].as_u64().unwrap_or(0);
     let enough = |info: &Value| {
-        // With fewer copies the pins below would hold more than half of the log.
-        number(info, "segments_kept") > 4 && number(info, "device_log_bytes") > 64 << 20
+        // A quarter of the log stays; with fewer copies the pins below might hold more than half of it.
+        number(info, "segments_kept") >= 4 && number(info, "device_log_bytes") > 64 << 20
     };
     while !enough(&info()) {
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -413,15 +413,14 @@ fn a_window_is_pinned_listed_read_and_released() {
     }
     let pin = ["pin", &store, "--before", "100ms", "--after", "0s", "--name", "fault"];
     let pin = [&pin[..], &["--format", "json"]].concat();
-    // Answered late, on a busy machine, the log may have gone on by more than pins may hold.
-    let too_late = |output: &Output| {
-        String::from_utf8_lossy(&output.stderr).contains("at most half of the log")
-    };
+    // Answered late, on a busy machine, the log may have gone on by more than pins may hold, or all of it.
     let mut output = run(&pin);
     for _ in 0..20 {
-        if !too_late(&output) {
+        if output.status.code() != Some(3) {
             break;
         }
+        let refused: Value = serde_json::from_slice(&output.stdout).unwrap();
+        ok(&run(&["pin", &store, "--release", refused["id"].as_str().unwrap()]));
         output = run(&pin);
     }
     let pinned = json(&output);
