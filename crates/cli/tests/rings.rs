@@ -115,7 +115,7 @@ fn rings_of_a_store_that_is_gone_are_listed_and_cleared_only_as_was_said() {
     let output = Command::new(BARO).args(strange).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("the path of one that is gone and has left rings"), "{said}");
+    assert!(said.contains("no store here, and none that was here has left rings"), "{said}");
     fs::remove_dir_all(&store).unwrap();
     let ring = scene.one(&["--clear"]);
     assert_eq!((&ring["state"], &ring["cleared"]), (&"orphan".into(), &false.into()));

@@ -120,9 +120,9 @@ fn of_gone(path: &Path, wanted: Option<&Path>) -> Result<RingSearch> {
     found.rings.retain(|ring| ring.store_path == at);
     if found.rings.is_empty() {
         return Err(format!(
-            "{}: expected a store, or the path of one that is gone and has left rings, found neither; \
-             baro rings lists all",
-            path.display()
+            "{path}: no store here, and none that was here has left rings; baro rings lists all, make one \
+             with: baro init {path}",
+            path = path.display()
         )
         .into());
     }
