@@ -353,6 +353,56 @@ fn a_segment_that_has_fewer_durable_blocks_than_the_copy_is_of_another_history()
     to(&folder, &copy);
 }
 
+/// What a later session has found of a killed one is durable.
+#[test]
+fn sessions_that_were_killed_are_not_given_up_for_another_history() {
+    let (folder, copy) =
+        (Folder::init("backup-killed", 8, WhenFull::Recycle), Folder::new("backup-killed-c"));
+    let put_back = Folder::new("backup-killed-p");
+    record_day(&folder.0, 1);
+    to(&folder, &copy);
+    cp(&copy.0, &put_back.0);
+    std::fs::remove_file(put_back.0.join("backup")).unwrap();
+    for n in 0..2 {
+        let recorder = Recorder::open(&folder.0, options()).unwrap();
+        assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+        let mut producer = recorder.producer().unwrap();
+        producer.push_words(&[n], &[2], &[0]).unwrap();
+        assert_eq!(recorder.flush(60_000_000_000).unwrap(), 0);
+        // As it is on the disk when it is killed: without the mark of an end in order.
+        let killed = Folder::new("backup-killed-k");
+        cp(&folder.0, &killed.0);
+        drop(producer);
+        assert_eq!(recorder.close().left, 0);
+        std::fs::remove_dir_all(&folder.0).unwrap();
+        std::fs::rename(&killed.0, &folder.0).unwrap();
+    }
+    to(&folder, &copy);
+    let before = of(&copy.0);
+    record_day(&put_back.0, 12);
+    assert!(why(&put_back, &copy.0).contains("older copy"));
+    assert_eq!(of(&copy.0), before);
+}
+
+/// A segment that is started while a backup runs comes with the next one.
+#[test]
+fn a_segment_that_is_started_meanwhile_is_not_taken_for_damage() {
+    let (folder, copy) =
+        (Folder::init("backup-meanwhile", 8, WhenFull::Recycle), Folder::new("backup-meanwhile-c"));
+    record_day(&folder.0, 1);
+    settle(&folder.0);
+    let mut store = Store::open(&folder.0).unwrap();
+    record_day(&folder.0, 2);
+    record_day(&folder.0, 3);
+    let target = baro_sys::disk::Disk::create(&copy.0).unwrap();
+    let options = BackupOptions::default();
+    backup_in(&mut store, &target, &copy.0, &options, &mut |_| {}).unwrap();
+    let copied = Store::open(&copy.0).unwrap();
+    assert!(verify(&copied, Access::Read, |_, _| {}).unwrap().is_whole());
+    to(&folder, &copy);
+    assert_eq!(of(&copy.0), of(&folder.0));
+}
+
 /// Nobody settles, and the log is reused while it is copied, at each try.
 #[test]
 fn samples_that_are_reused_before_they_are_copied_are_told() {

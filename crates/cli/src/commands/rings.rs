@@ -126,6 +126,15 @@ fn of_gone(path: &Path, wanted: Option<&Path>) -> Result<RingSearch> {
         )
         .into());
     }
+    let of_one = |ring: &FoundRing| Some(ring.store) == found.rings.first().map(|one| one.store);
+    if !found.rings.iter().all(of_one) {
+        return Err(format!(
+            "{path}: expected rings of one store, found those of several that were here; if one was moved, \
+             give it its rings: baro rings STORE --adopt",
+            path = path.display()
+        )
+        .into());
+    }
     Ok(found)
 }
 

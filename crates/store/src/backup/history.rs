@@ -3,8 +3,8 @@
 //!
 //! A power cut may take the newest blocks of the store after a backup has seen them. It takes none of
 //! which another block says that it was durable: if the copy has such blocks and the store lacks them,
-//! they are of another history, or damaged in the store. The segments that the copy has to their end
-//! are told apart by their headers alone.
+//! they are of another history, or damaged in the store. A session makes durable all that it finds of
+//! those before it. The segments that the copy has to their end are told apart by their headers alone.
 
 use super::log::header_of;
 use super::place::Place;
@@ -27,9 +27,11 @@ pub(super) fn has_more<S: Storage, T: Storage>(
     let newest: Vec<_> =
         there.iter().filter(|(_, header, _)| header.epoch >= place.mark.complete_below).collect();
     let mut durable = BTreeMap::<u64, u64>::new();
+    let last_session = newest.iter().map(|(_, header, _)| header.session).max().unwrap_or(0);
     for (index, header, crc) in &newest {
         let file = place.target.open(&segment_name(*index), Access::Read)?;
-        let said = walk(&file, *header, *crc)?.0;
+        let (said, end) = walk(&file, *header, *crc)?;
+        let said = if header.session < last_session { end } else { said };
         let most = durable.entry(header.session).or_default();
         *most = said.max(*most);
     }

@@ -149,18 +149,30 @@ impl Wanted {
             if all.any(|one| one.file == SegmentFile::Log(index)) || there.is_none() {
                 continue;
             }
-            // What is damaged in the store does not take the place of what is whole.
+            // What is damaged in the store does not take the place of what is whole. What was started since
+            // the store was looked at comes with the next backup.
             let started = there.is_some_and(|(header, _)| header.started());
             let file = match store.storage.open(&name, store.access) {
                 Err(error) if error.is_missing() => continue,
                 opened => opened?,
             };
             let size = store.identity.segment_bytes;
-            if !started && file.size_bytes()? == size && !is_blank(&file)? {
+            if !started && file.size_bytes()? == size && !self.is_to_come(&file)? {
                 place.put(&file, &name, size, size)?;
+                if place.header_of(index)?.is_some_and(|(now, _)| now.epoch > self.newest_epoch) {
+                    place.put_blank(store, index)?;
+                }
             }
         }
         Ok(place.target.sync_folder(FOLDER)?)
+    }
+
+    /// Whether the header says that the segment was never started, or was since.
+    fn is_to_come<F: StorageFile>(&self, file: &F) -> Result<bool> {
+        let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+        let read = file.read_at(0, &mut unit)?;
+        let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
+        Ok(header.is_ok_and(|(header, _)| !header.started() || header.epoch > self.newest_epoch))
     }
 
     /// Copies all beside its place, the newest first: the oldest are what a recorder reuses next. If
@@ -227,14 +239,6 @@ impl Wanted {
         }
         Ok(place.remove_parts()?)
     }
-}
-
-/// Whether the header says that the segment was never started.
-fn is_blank<F: StorageFile>(file: &F) -> Result<bool> {
-    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-    let read = file.read_at(0, &mut unit)?;
-    let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
-    Ok(header.is_ok_and(|(header, _)| !header.started()))
 }
 
 impl<T: Storage> Place<'_, T> {

@@ -24,6 +24,8 @@ pub(super) struct Report {
     stopped: Option<Failure>,
     /// Where the reading ended, if that is not the end and no line was told before.
     next: Option<Place>,
+    /// Something was read.
+    begun: bool,
     /// All files, those that were not begun too.
     files: Vec<String>,
     /// How many were not begun.
@@ -70,17 +72,30 @@ impl Report {
             _ => termination::requested()
                 .map(|signal| format!("stopped by {}", named(signal)).into()),
         };
-        // Where nothing was read there is nothing to go on with.
+        // Where nothing was read nobody needs to be told with what to go on.
         let begun = lines > 0 || next.input > 0;
         // Where all was read there is nothing to go on with either.
         let left = (next.input as usize) < arguments.files.len();
-        let next = (stopped.is_some() && !refused && begun && left).then_some(next);
+        let next = (stopped.is_some() && !refused && left).then_some(next);
         let unread = arguments.files.len().saturating_sub(files.len());
         let more = arguments.files.iter().skip(files.len()).map(|file| file.display().to_string());
         let files: Vec<String> = files.into_iter().chain(more).collect();
         let (fed, dry, gone) = (ended.fed, arguments.dry_run, gone.samples);
         let damage = closed.map(|closed| closed.damage.clone()).unwrap_or_default();
-        Report { lines, fed, unkept, lost_records, stopped, next, files, unread, dry, gone, damage }
+        Report {
+            lines,
+            fed,
+            unkept,
+            lost_records,
+            stopped,
+            next,
+            begun,
+            files,
+            unread,
+            dry,
+            gone,
+            damage,
+        }
     }
 
     fn file(&self, place: Place) -> &str {
@@ -125,7 +140,7 @@ impl Report {
             );
         }
         self.damage.iter().for_each(|damage| out!("DAMAGE {damage}"));
-        if let (Some(at), false) = (self.resume(), self.dry) {
+        if let (Some(at), true) = (self.resume(), self.begun && !self.dry) {
             let line = at.line;
             out!("the first line that is not in the store: {line} of {}", self.file(at));
             if self.unread > 0 {
