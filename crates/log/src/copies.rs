@@ -59,9 +59,7 @@ fn found<S: Storage>(
         found.with(epoch, size.unwrap_or(0))
     });
     if found.count >= pin.copies.count {
-        // One that is cut while its segment is in the log is no loss, and nobody knows whose bytes lack.
-        let in_log = kept.range(held).any(|epoch| log.contains(epoch));
-        return (found.bytes < pin.copies.bytes && !in_log).then_some(found);
+        return (found.bytes < pin.copies.bytes).then_some(found);
     }
     // Where a segment was never recycled, as in a backup, it may be in the log alone.
     found.count += log.range(held).filter(|epoch| !kept.contains(epoch)).count() as u64;
