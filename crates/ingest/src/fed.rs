@@ -90,7 +90,13 @@ impl Fed {
 
     /// Counts an input that was not understood, and keeps the first reasons.
     pub fn complain(&mut self, text: impl FnOnce() -> String) {
-        self.bad_lines += 1;
+        self.complain_of(1, text);
+    }
+
+    /// The same of so many lines, for one reason.
+    pub fn complain_of(&mut self, lines: u64, text: impl FnOnce() -> String) {
+        self.bad_lines += lines;
+        self.bad += lines.saturating_sub(1);
         self.count_bad(text);
     }
 

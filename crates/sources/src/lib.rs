@@ -31,6 +31,6 @@ pub use calendar::{CalendarStep, CalendarUnit};
 pub use form::{Kind, Role, TextForm};
 pub use key::{Key, KeyMaker};
 pub use records::Held;
-pub use sample::{Joint, Mark, Sample, Scalar};
+pub use sample::{Joint, Mark, Refused, Sample, Scalar};
 pub use time::{TimeFault, Times, zone_s};
 pub use zone::{Rules, Zone};

@@ -17,7 +17,7 @@
 
 use crate::lines::{self, LineCutter, UTF16, Unreadable, quote};
 use crate::number::{self, NumberFault};
-use crate::sample::{Mark, Sample, Scalar};
+use crate::sample::{Mark, Refused, Sample, Scalar};
 use crate::time::{TimeFault, Times};
 use baro_ondisk::{NameParser, Type, name_end};
 use std::borrow::Cow;
@@ -105,6 +105,8 @@ impl fmt::Display for PrometheusError {
 }
 
 impl std::error::Error for PrometheusError {}
+
+impl Refused for PrometheusError {}
 
 impl fmt::Display for PrometheusProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

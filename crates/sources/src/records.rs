@@ -11,7 +11,8 @@
 //!
 //! A live input may have no end for months, so who reads it says when it was waited for long enough
 //! ([`Records::judge`]): then the same is asked of what is there. It is asked again of each line behind
-//! that, since so few lines may mislead: once nine of ten of all are rows, reading goes on.
+//! that, since so few lines may mislead: once nine of ten are rows, of all or of the newest
+//! [`NEWEST`], reading goes on. So a long text does not cost many times its lines of rows.
 //!
 //! Invariant: any cutting of the input gives the same records, memory stays below a few lines, time
 //! is linear. Held by `any_cutting_gives_the_same_items` of the parsers,
@@ -39,11 +40,16 @@ pub(crate) enum Attempt {
     },
 }
 
+/// So many lines of a live input are enough to tell rows from a text.
+const NEWEST: u32 = 32;
+
 /// Lines behind one whose quotes are open, blank ones aside.
 #[derive(Debug, Clone, Copy, Default)]
 struct Behind {
     all: u64,
     rows: u64,
+    /// Whether each of the newest was a row: the lowest bit is the last.
+    newest: u32,
 }
 
 impl Behind {
@@ -58,13 +64,20 @@ impl Behind {
             return;
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let is_row = each(number, Some(line), Attempt::Behind) == Verdict::Done;
         self.all += 1;
-        self.rows += u64::from(each(number, Some(line), Attempt::Behind) == Verdict::Done);
+        self.rows += u64::from(is_row);
+        self.newest = (self.newest << 1) | u32::from(is_row);
     }
 
     /// Whether nearly all are rows, so that nobody would take them for one text of a row.
     fn are_rows(self) -> bool {
         self.rows * 10 >= self.all * 9
+    }
+
+    /// The same of the newest alone.
+    fn newest_are_rows(self) -> bool {
+        self.all >= u64::from(NEWEST) && self.newest.count_ones() * 10 >= NEWEST * 9
     }
 }
 
@@ -183,7 +196,7 @@ impl Joining {
         }
     }
 
-    /// Whether nine of ten lines of a text of which none is read are rows, with this one.
+    /// Whether nine of ten lines of a text of which none is read are rows with this one, of all or lately.
     fn are_rows_with(
         &mut self,
         number: u64,
@@ -192,7 +205,8 @@ impl Joining {
     ) -> bool {
         let rows = self.behind.rows;
         self.behind.add(number, line, each);
-        self.behind.rows > rows && self.behind.are_rows()
+        let behind = self.behind;
+        behind.rows > rows && (behind.are_rows() || behind.newest_are_rows())
     }
 
     /// No line closes what is open: hands on the first line by itself, and the others if they are rows, which

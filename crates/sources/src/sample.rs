@@ -2,6 +2,7 @@
 
 use baro_ondisk::Type;
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,4 +69,12 @@ pub struct Sample<'a> {
     pub value: Scalar<'a>,
     /// What its type is said to be.
     pub mark: Mark,
+}
+
+/// Why something of an input was not taken.
+pub trait Refused: Display {
+    /// How many of its lines that concerns.
+    fn lines(&self) -> u64 {
+        1
+    }
 }

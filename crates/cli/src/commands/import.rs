@@ -18,7 +18,7 @@ use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
 use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_recorder::Recorder;
-use baro_sources::Sample;
+use baro_sources::{Refused, Sample};
 use baro_sources::csv::{self, CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
@@ -345,7 +345,7 @@ fn pieces(
 
 fn take_sample(
     reading: &mut Reading<'_>,
-    item: std::result::Result<Sample<'_>, impl std::fmt::Display>,
+    item: std::result::Result<Sample<'_>, impl Refused>,
 ) {
     match item {
         Ok(Sample { line, time_ns, series, joint, value, mark }) => {
@@ -361,13 +361,13 @@ fn take_sample(
                 written: None,
             });
         }
-        Err(error) => reading.not_understood(&error),
+        Err(error) => reading.not_understood(error.lines(), &error),
     }
 }
 
 fn take_influx(
     reading: &mut Reading<'_>,
-    item: std::result::Result<InfluxSample<'_>, impl std::fmt::Display>,
+    item: std::result::Result<InfluxSample<'_>, impl Refused>,
 ) {
     match item {
         Ok(InfluxSample { line, time_ns, series, joint, value }) => {
@@ -375,7 +375,7 @@ fn take_influx(
             let (value, types, joint) = ((&value).into(), Types::Exact, Some(joint));
             reading.take(&Row { line, series, time_ns, value, types, joint, written: None });
         }
-        Err(error) => reading.not_understood(&error),
+        Err(error) => reading.not_understood(error.lines(), &error),
     }
 }
 
@@ -411,7 +411,7 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
                 });
             }
             Imported::Refused(refusal) => {
-                reading.not_understood(&format_args!("row {}: {}", refusal.row, refusal.reason));
+                reading.not_understood(1, &format_args!("row {}: {}", refusal.row, refusal.reason));
             }
         }
         reading.push_if_much();

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// So late that integers are taken for nanoseconds.
@@ -156,6 +156,7 @@ impl Life {
     /// One session of the recorder.
     pub(crate) fn record(&mut self, batches: u64, frames: u64) -> &'static str {
         self.make_room();
+        let backup = (self.random.below(4) == 0).then(|| self.back_up_beside());
         let _ = write!(self.did, " record {batches} {frames}");
         let (recorder, ids, channels) = self.open();
         let mut producer = recorder.producer().unwrap();
@@ -176,7 +177,19 @@ impl Life {
         drop(producer);
         let closed = recorder.close();
         assert_eq!((closed.left, closed.status.lost), (0, 0), "{}", self.did);
+        if let Some(backup) = backup {
+            let done = backup.wait_with_output().unwrap();
+            assert_eq!(done.status.code(), Some(0), "{} {}", self.did, stderr(&done));
+        }
         "record"
+    }
+
+    /// A backup of which it is not known what it sees. The next one, at rest, must go on from it.
+    fn back_up_beside(&mut self) -> Child {
+        let _ = write!(self.did, " back up beside");
+        let copy = self.path.with_extension("copy");
+        let mut backup = baro(&["backup", self.name(), copy.to_str().unwrap()]);
+        backup.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     fn one(&mut self, producer: &mut Producer, ids: &[u32; 6]) {

@@ -1,8 +1,9 @@
 //! Every way out of a store shows the same samples at every moment of its life: random lives of recording
 //! (samples of all types, late ones and duplicates, texts, frames with and without a layout), imports,
-//! settling, recycling, pins, deletions, programs that are killed while they record, import, settle or
-//! delete, and reopening. After each step all ways are read back, `cat` and the C interface too, and held
-//! against each other and against what was pushed. Of four stores one is on a device, the others in memory.
+//! settling, recycling, pins, deletions, backups at rest and beside a recorder, programs that are killed
+//! while they record, import, settle or delete, and reopening. After each step all ways are read back, `cat`
+//! and the C interface too, and held against each other and against what was pushed. Of four stores one is on
+//! a device, the others in memory.
 //!
 //! `BARO_LIVES_COUNT=1000` runs so many, `BARO_LIVES_SEED=7` begins with that one. A life that fails says
 //! its seed and what was done to it.

@@ -8,6 +8,7 @@
 //! Held by `super::tests::errors_quote_little`.
 
 use crate::lines::{UTF16, Unread};
+use crate::sample::Refused;
 use crate::time::TimeFault;
 use std::fmt;
 
@@ -162,6 +163,15 @@ impl fmt::Display for CsvError {
 }
 
 impl std::error::Error for CsvError {}
+
+impl Refused for CsvError {
+    fn lines(&self) -> u64 {
+        match self.problem {
+            CsvProblem::Unread { from } => self.line.saturating_sub(from) + 1,
+            _ => 1,
+        }
+    }
+}
 
 impl fmt::Display for CsvProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

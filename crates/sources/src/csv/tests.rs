@@ -602,6 +602,13 @@ fn a_live_text_is_judged_when_its_time_is_over() {
     pieces.extend([",x,1\n"; 10]);
     let found = judged(&pieces);
     same(found, &[open(1), unread(11, 2), "12 x Integer(1)".into(), "13 x Integer(1)".into()]);
+    // A text of a thousand lines costs some thirty rows, and not nine thousand.
+    let mut pieces = vec![",t,\"forgot\n"];
+    pieces.extend(["prose\n"; 1000]);
+    pieces.extend([",x,1\n"; 100]);
+    let found = judged(&pieces);
+    assert_eq!(found.len(), 2 + 72, "{found:?}");
+    same(found.into_iter().take(3).collect(), &[open(1), unread(1029, 2), "1030 x Integer(1)".into()]);
 }
 
 /// Text that is nearly CSV: random bytes alone rarely get past the first field.

@@ -4,6 +4,7 @@
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
 use crate::lines::{UTF16, Unread};
+use crate::sample::Refused;
 use crate::time::TimeFault;
 use std::fmt;
 
@@ -75,6 +76,15 @@ impl fmt::Display for InfluxError {
 }
 
 impl std::error::Error for InfluxError {}
+
+impl Refused for InfluxError {
+    fn lines(&self) -> u64 {
+        match self.problem {
+            InfluxProblem::Unread { from } => self.line.saturating_sub(from) + 1,
+            _ => 1,
+        }
+    }
+}
 
 impl fmt::Display for InfluxProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

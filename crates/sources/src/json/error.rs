@@ -3,6 +3,7 @@
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
 use crate::lines::UTF16;
+use crate::sample::Refused;
 use crate::time::TimeFault;
 use std::fmt;
 
@@ -103,6 +104,8 @@ impl fmt::Display for JsonError {
 }
 
 impl std::error::Error for JsonError {}
+
+impl Refused for JsonError {}
 
 impl fmt::Display for JsonProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -116,10 +116,10 @@ impl<'a> Reading<'a> {
         self.lines += count;
     }
 
-    /// A line that is not understood; `error` names it.
-    pub(super) fn not_understood(&mut self, error: &impl Display) {
+    /// So many lines that are not understood; `error` names them.
+    pub(super) fn not_understood(&mut self, lines: u64, error: &impl Display) {
         if !self.intake.stopped() && self.failed.is_ok() {
-            self.intake.fed.complain(|| error.to_string());
+            self.intake.fed.complain_of(lines, || error.to_string());
             tell(&self.file, &mut self.told, error);
         }
     }

@@ -84,7 +84,7 @@ impl HeldLines {
         match (self.held.unread, held.unread) {
             (None, Some(from)) => self.say(&format!(
                 "the line before line {from} has a quote that no line has closed in time, and the lines from \
-                 {from} on are no rows: none is read until one closes it, or nine of ten are rows"
+                 {from} on are no rows: none is read until one closes it, or nearly all that come are rows"
             )),
             (Some(from), None) => self.say(&format!(
                 "the lines from {from} up to here were not read; reading goes on"

@@ -13,9 +13,8 @@ use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
 use baro_sources::prometheus::PrometheusParser;
 use baro_sources::raw::{RawFramer, Remainder};
-use baro_sources::{Held, Sample, TextForm};
+use baro_sources::{Held, Refused, Sample, TextForm};
 use baro_sys::clock;
-use std::fmt::Display;
 use std::io::{ErrorKind, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -254,7 +253,7 @@ impl Taking<'_> {
         }
     }
 
-    fn sample(&mut self, item: std::result::Result<Sample<'_>, impl Display>) {
+    fn sample(&mut self, item: std::result::Result<Sample<'_>, impl Refused>) {
         match item {
             Ok(Sample { line, time_ns, series, joint, value, mark }) => {
                 let (value, types) = ((&value).into(), mark.into());
@@ -262,11 +261,11 @@ impl Taking<'_> {
                     Row { line, series: &series, time_ns: 0, value, types, joint, written: None };
                 self.take(time_ns, row);
             }
-            Err(error) => self.intake.fed.complain(|| error.to_string()),
+            Err(error) => self.intake.fed.complain_of(error.lines(), || error.to_string()),
         }
     }
 
-    fn field(&mut self, item: std::result::Result<InfluxSample<'_>, impl Display>) {
+    fn field(&mut self, item: std::result::Result<InfluxSample<'_>, impl Refused>) {
         match item {
             Ok(InfluxSample { line, time_ns, series, joint, value }) => {
                 let (value, types, joint) = ((&value).into(), Types::Exact, Some(joint));
@@ -275,7 +274,7 @@ impl Taking<'_> {
                     Row { line, series, time_ns: 0, value, types, joint, written: None },
                 );
             }
-            Err(error) => self.intake.fed.complain(|| error.to_string()),
+            Err(error) => self.intake.fed.complain_of(error.lines(), || error.to_string()),
         }
     }
 }
