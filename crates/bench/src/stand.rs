@@ -102,8 +102,9 @@ pub struct Stand {
     lower: Device,
     upper: Device,
     settings: Option<Journal>,
-    /// Held while the stand lives; [`remove_leftovers`] looks at it.
-    _lock: LockFile,
+    /// Held while the stand lives, and while a program works that makes a part of it;
+    /// [`remove_leftovers`] looks at it.
+    lock: LockFile,
 }
 
 /// A loop device.
@@ -153,15 +154,15 @@ impl Stand {
             lower: Device::default(),
             upper: Device::default(),
             settings: None,
-            _lock: lock,
+            lock,
         };
         let mount = dir.join(MOUNT);
         files::make_folder(&mount).map_err(BenchError::file("make the folder", &mount))?;
         let image = dir.join(IMAGE);
         let file = files::create(&image).map_err(BenchError::file("make the image", &image))?;
         files::set_length(&file, spec.bytes).map_err(BenchError::file("size the image", &image))?;
-        stand.lower = attach(&image, false)?;
-        stand.upper = attach(&Path::new("/dev").join(&stand.lower.name), true)?;
+        stand.lower = stand.attach(&image, false)?;
+        stand.upper = stand.attach(&Path::new("/dev").join(&stand.lower.name), true)?;
         let options = Options { state_dir: state_dir(&dir), ..Options::default() };
         stand.settings = Some(Journal::open(&options).map_err(BenchError::Settings)?.0);
         // Write-back throttling holds requests back by their latency: a cause of its own.
@@ -174,7 +175,7 @@ impl Stand {
         if baro_sys::files::exists(Path::new(&strict)) {
             stand.set(&Setting::new(strict, "0"))?;
         }
-        run(kind.mkfs().args(spec.mkfs).arg(stand.device_path()))?;
+        stand.run(kind.mkfs().args(spec.mkfs).arg(stand.device_path()))?;
         stand.mount()?;
         Ok(stand)
     }
@@ -185,7 +186,31 @@ impl Stand {
         if !self.mount_options.is_empty() {
             mount.args(["-o", &self.mount_options]);
         }
-        run(mount.arg(self.device_path()).arg(self.mount_dir()))
+        self.run(mount.arg(self.device_path()).arg(self.mount_dir()))
+    }
+
+    /// Runs a program that makes a part of the stand. It goes on if this process is killed meanwhile, so it
+    /// has the lock too: what it makes is removed once it has ended.
+    fn run(&self, command: &mut Command) -> Result<(), BenchError> {
+        self.output(command).map(drop)
+    }
+
+    fn output(&self, command: &mut Command) -> Result<String, BenchError> {
+        output(command.stdin(self.lock.shared().map_err(BenchError::System)?))
+    }
+
+    /// A loop device on `backing`.
+    fn attach(&self, backing: &Path, direct: bool) -> Result<Device, BenchError> {
+        let mut command = Command::new("losetup");
+        command.args(["--find", "--show"]);
+        if direct {
+            command.arg("--direct-io=on");
+        }
+        let shown = self.output(command.arg(backing))?;
+        let name = shown.trim().strip_prefix("/dev/").unwrap_or_default().to_owned();
+        let number = Path::new("/sys/block").join(&name).join("dev");
+        let number = files::read_text(&number, TEXT_BYTES_MAX).map_err(BenchError::System)?;
+        Ok(Device { name, number: number.trim().to_owned() })
     }
 
     /// Unmounts and mounts again: nothing of it is in memory, and its journal is empty.
@@ -193,7 +218,7 @@ impl Stand {
     /// # Errors
     /// Somebody has a file of it open.
     pub fn remount(&self) -> Result<(), BenchError> {
-        run(Command::new("umount").arg(self.mount_dir()))?;
+        self.run(Command::new("umount").arg(self.mount_dir()))?;
         self.mount()
     }
 
@@ -351,25 +376,7 @@ impl Drop for Stand {
     }
 }
 
-/// A loop device on `backing`.
-fn attach(backing: &Path, direct: bool) -> Result<Device, BenchError> {
-    let mut command = Command::new("losetup");
-    command.args(["--find", "--show"]);
-    if direct {
-        command.arg("--direct-io=on");
-    }
-    let shown = output(command.arg(backing))?;
-    let name = shown.trim().strip_prefix("/dev/").unwrap_or_default().to_owned();
-    let number = Path::new("/sys/block").join(&name).join("dev");
-    let number = files::read_text(&number, TEXT_BYTES_MAX).map_err(BenchError::System)?;
-    Ok(Device { name, number: number.trim().to_owned() })
-}
-
-/// Runs a program to its end.
-pub(crate) fn run(command: &mut Command) -> Result<(), BenchError> {
-    output(command).map(drop)
-}
-
+/// What a program says that runs to its end.
 fn output(command: &mut Command) -> Result<String, BenchError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let refused = |said: String| Err(BenchError::Refused(format!("{program}: {said}")));

@@ -131,6 +131,16 @@ impl LockFile {
         Ok(Ok(LockFile { file, pid: std::process::id() }))
     }
 
+    /// The lock as the standard input of a program that is started: it is held until that ends too, though
+    /// this process be killed before.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    pub fn shared(&self) -> Result<std::process::Stdio> {
+        let file = self.file.try_clone().map_err(|e| Error::new("duplicate", "lock", e))?;
+        Ok(file.into())
+    }
+
     /// Lets others know this: one line behind the process id, in place of the one before. Takes no
     /// further room of the file system, so that it goes on a full one too.
     ///

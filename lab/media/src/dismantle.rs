@@ -58,10 +58,19 @@ pub(crate) fn remove_leftovers(parent: &Path) -> Vec<String> {
         };
         let dir = entry.path();
         // No lock file: its run died before or after everything else was there.
-        let unlocked = match File::open(dir.join(LOCK_NAME)) {
+        let is_free = || match File::open(dir.join(LOCK_NAME)) {
             Ok(lock) => lock.try_lock().is_ok(),
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
+        let mut unlocked = is_free();
+        // A program that a killed run had started may hold it a moment longer, and attach or mount something.
+        for _ in 0..BUSY_TRIES {
+            if unlocked || Path::new("/proc").join(pid).exists() {
+                break;
+            }
+            sleep_ns(BUSY_PAUSE_NS);
+            unlocked = is_free();
+        }
         // A run that is just beginning has its directory a moment before its lock.
         let comm = std::fs::read_to_string(Path::new("/proc").join(pid).join("comm"));
         let beginning = comm.is_ok_and(|comm| comm.trim_end() == env!("CARGO_PKG_NAME"));

@@ -25,7 +25,7 @@ pub(crate) struct Stand {
     meter: Arc<Meter>,
     fuse: Option<fuser::BackgroundSession>,
     /// Held while the stand lives; `remove_leftovers` looks at it.
-    _lock: File,
+    lock: File,
 }
 
 impl Stand {
@@ -47,7 +47,7 @@ impl Stand {
             queue: Vec::new(),
             meter: Arc::default(),
             fuse: None,
-            _lock: lock,
+            lock,
         };
         std::fs::create_dir(dir.join(FUSE_NAME)).map_err(place)?;
         std::fs::create_dir(dir.join(MOUNT_NAME)).map_err(place)?;
@@ -72,7 +72,7 @@ impl Stand {
                 dir.join(FUSE_NAME).join(DISK_NAME)
             }
         };
-        run(Command::new("losetup").args(["--find", "--direct-io=on"]).arg(loop_file))?;
+        stand.run(Command::new("losetup").args(["--find", "--direct-io=on"]).arg(loop_file))?;
         stand.device = loop_devices(&dir)
             .pop()
             .ok_or_else(|| "losetup said yes, but no loop device is attached".to_owned())?;
@@ -96,17 +96,24 @@ impl Stand {
         Ok(())
     }
 
+    /// Runs a program that makes a part of the stand. It goes on if this process is killed meanwhile, so it
+    /// has the lock too: what it makes is removed once it has ended.
+    fn run(&self, command: &mut Command) -> Result<(), String> {
+        let lock = self.lock.try_clone().map_err(|error| format!("the stand's lock: {error}"))?;
+        run(command.stdin(lock))
+    }
+
     fn make_file_system(&self, options: &Options) -> Result<(), String> {
         // Nothing is left for later: lazy initialisation would write during a measurement. The
         // user's own -E, which comes later, replaces ours.
         let ours = ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
-        run(Command::new("mkfs.ext4").args(ours).args(&options.mkfs_options).arg(&self.device))?;
+        self.run(Command::new("mkfs.ext4").args(ours).args(&options.mkfs_options).arg(&self.device))?;
         let mut mount = Command::new("mount");
         mount.args(["-t", "ext4"]);
         if let Some(mount_options) = &options.mount_options {
             mount.args(["-o", mount_options]);
         }
-        run(mount.arg(&self.device).arg(self.mount_dir()))
+        self.run(mount.arg(&self.device).arg(self.mount_dir()))
     }
 
     pub(crate) fn mount_dir(&self) -> PathBuf {

@@ -62,7 +62,7 @@ pub fn remove_leftovers(parent: &Path) {
         // A run that is just beginning has its folder a moment before its lock.
         let beginning = !files::exists(&dir.join(LOCK))
             && pid.is_some_and(|pid| files::exists(&Path::new("/proc").join(pid)));
-        if beginning || !matches!(LockFile::holder(&dir.join(LOCK)), Ok(None)) {
+        if beginning || is_held(&dir.join(LOCK)) {
             continue;
         }
         say!("bench: removing what a killed run left in {}", dir.display());
@@ -80,6 +80,24 @@ pub fn remove_leftovers(parent: &Path) {
             say!("bench: {complaint}");
         }
     }
+}
+
+/// Whether a stand is alive. A program that a killed run had started may hold the lock a moment longer, and
+/// attach or mount something then: that is waited for.
+fn is_held(lock: &Path) -> bool {
+    for _ in 0..BUSY_TRIES {
+        let holder = match LockFile::holder(lock) {
+            Ok(None) => return false,
+            Ok(Some(holder)) => holder,
+            Err(_) => return true,
+        };
+        let process = holder.pid.map(|pid| Path::new("/proc").join(pid.to_string()));
+        if process.is_none_or(|process| files::exists(&process)) {
+            return true;
+        }
+        clock::sleep_ns(BUSY_PAUSE_NS);
+    }
+    true
 }
 
 /// Where the journal of the stand in `dir` is: by its name alone, so that a stand of the same name, made
