@@ -107,7 +107,9 @@ impl Stand {
         // Nothing is left for later: lazy initialisation would write during a measurement. The
         // user's own -E, which comes later, replaces ours.
         let ours = ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
-        self.run(Command::new("mkfs.ext4").args(ours).args(&options.mkfs_options).arg(&self.device))?;
+        self.run(
+            Command::new("mkfs.ext4").args(ours).args(&options.mkfs_options).arg(&self.device),
+        )?;
         let mut mount = Command::new("mount");
         mount.args(["-t", "ext4"]);
         if let Some(mount_options) = &options.mount_options {

@@ -18,11 +18,11 @@ use crate::failure::{Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
 use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_recorder::Recorder;
-use baro_sources::{Refused, Sample};
 use baro_sources::csv::{self, CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::JsonParser;
 use baro_sources::prometheus::{self, PrometheusParser};
+use baro_sources::{Refused, Sample};
 use baro_sys::{files, termination};
 use clap::{Args, ValueEnum};
 use flate2::bufread::MultiGzDecoder;
@@ -343,10 +343,7 @@ fn pieces(
     Ok(())
 }
 
-fn take_sample(
-    reading: &mut Reading<'_>,
-    item: std::result::Result<Sample<'_>, impl Refused>,
-) {
+fn take_sample(reading: &mut Reading<'_>, item: std::result::Result<Sample<'_>, impl Refused>) {
     match item {
         Ok(Sample { line, time_ns, series, joint, value, mark }) => {
             let time_ns = time_ns.unwrap_or_else(|| reading.line_time_ns(line));

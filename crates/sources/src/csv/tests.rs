@@ -608,7 +608,10 @@ fn a_live_text_is_judged_when_its_time_is_over() {
     pieces.extend([",x,1\n"; 100]);
     let found = judged(&pieces);
     assert_eq!(found.len(), 2 + 72, "{found:?}");
-    same(found.into_iter().take(3).collect(), &[open(1), unread(1029, 2), "1030 x Integer(1)".into()]);
+    same(
+        found.into_iter().take(3).collect(),
+        &[open(1), unread(1029, 2), "1030 x Integer(1)".into()],
+    );
 }
 
 /// Text that is nearly CSV: random bytes alone rarely get past the first field.
