@@ -320,7 +320,9 @@ fn put_manifest<T: Storage>(manifest: &Manifest, place: &mut Place<'_, T>) -> Re
     let there = place.read(MANIFEST)?;
     if manifest.generation == 0 {
         // Nothing was settled yet, or the manifest is gone: the copy's is not to go with it.
-        let gone = "is missing, and the copy has one; baro recover reads what is left".to_owned();
+        let gone = "is missing, and the copy has one: the store is older than the copy, or it was removed \
+                    (baro recover reads what is left)"
+            .to_owned();
         let (file, source) = (MANIFEST.to_owned(), Source::Unreadable(gone));
         let damage = Box::new(Damage { file, offset: 0, source, loss: Loss::Manifest });
         return there.map_or(Ok(()), |_| Err(Error::Manifest { damage }));

@@ -485,6 +485,36 @@ fn a_power_cut_while_a_log_that_grows_is_backed_up_leaves_no_hole_in_it() {
     cut_everywhere(&folder);
 }
 
+#[test]
+fn a_segment_that_was_begun_goes_on_in_the_copy_and_a_power_cut_there_is_no_damage() {
+    let folder = Folder::init("backup-goes-on", 6, WhenFull::Recycle);
+    let (path, options) = (Path::new("copy"), BackupOptions::default());
+    let before = SimDisk::new(1);
+    let recorder = Recorder::open(&folder.0, common::options()).unwrap();
+    assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+    let mut producer = recorder.producer().unwrap();
+    // Many blocks, each of which says that those before it are durable.
+    let mut push = |from: i64| {
+        for n in from..from + 12 {
+            producer.push_words(&[n; 2], &[2, 3], &[n, n]).unwrap();
+            let end = producer.push_frame(1, n, &[n as u8; 2000]).unwrap();
+            assert!(recorder.wait_durable(&producer, end, 10_000_000_000));
+        }
+    };
+    push(0);
+    backup_in(&mut Store::open(&folder.0).unwrap(), &before, path, &options, &mut |_| {}).unwrap();
+    let old = contents(&Store::open_in(before.fork(), path, Access::Read).unwrap());
+    push(12);
+    let new = of(&folder.0);
+    assert_eq!((old.samples.len(), new.samples.len()), (24, 48));
+    let after = before.fork();
+    let done = backup_in(&mut Store::open(&folder.0).unwrap(), &after, path, &options, &mut |_| {});
+    let done = done.unwrap();
+    assert!(done.segments == 1 && done.bytes < 200_000, "{done:?}");
+    cut_everywhere_between(&folder, &before, &old, &new);
+    let _ = recorder.close();
+}
+
 fn cut_everywhere(folder: &Folder) {
     record_day(&folder.0, 1);
     settle(&folder.0);
@@ -500,6 +530,12 @@ fn cut_everywhere(folder: &Folder) {
     }
     record_day(&folder.0, 6);
     let new = of(&folder.0);
+    cut_everywhere_between(folder, &before, &old, &new);
+}
+
+/// The copy in `before` has `old`, the store `new`.
+fn cut_everywhere_between(folder: &Folder, before: &SimDisk, old: &Contents, new: &Contents) {
+    let (path, options) = (Path::new("copy"), BackupOptions::default());
     let (mut rng, mut cuts, mut done) = (Rng::new(7), 0, false);
     while !done {
         for mode in [Survival::None, Survival::All, Survival::Torn] {
@@ -518,7 +554,7 @@ fn cut_everywhere(folder: &Folder) {
             let mut store = Store::open(&folder.0).unwrap();
             backup_in(&mut store, &left, path, &options, &mut |_| {}).unwrap();
             let whole = contents(&Store::open_in(left, path, Access::Read).unwrap());
-            assert_eq!(whole, new, "after a cut at {cuts} ({mode:?})");
+            assert_eq!(whole, *new, "after a cut at {cuts} ({mode:?})");
         }
         cuts += 1;
     }

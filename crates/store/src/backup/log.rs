@@ -43,6 +43,8 @@ struct Piece {
     size: u64,
     /// Its samples may be in no run.
     unsettled: bool,
+    /// From here on it is copied; what is before is there, and the same. 0: nothing is.
+    from: u64,
     /// It lies beside its place, whole.
     staged: bool,
 }
@@ -111,13 +113,16 @@ impl Wanted {
             }
             let kept = matches!(segment.file, SegmentFile::Kept(_));
             let complete = kept || epoch < place.mark.complete_below;
-            if place.starts_with(&name, size, &unit)?
-                && (complete || place.is_same(&file, &name, end)?)
-            {
+            let there = place.starts_with(&name, size, &unit)?;
+            if there && (complete || place.is_same(&file, &name, end)?) {
                 place.done.there_bytes += size;
                 continue;
             }
-            pieces.push(Piece { segment: *segment, end, size, unsettled, staged: false });
+            let from = match there && !kept {
+                true => place.same_up_to(&file, segment, end)?,
+                false => 0,
+            };
+            pieces.push(Piece { segment: *segment, end, size, unsettled, from, staged: false });
         }
         place.reaches(store.identity.store, newest_epoch)?;
         place.folder(FOLDER)?;
@@ -183,7 +188,8 @@ impl Wanted {
         place: &mut Place<'_, T>,
     ) -> std::result::Result<(), Outdated> {
         place.remove_parts()?;
-        for piece in self.pieces.iter_mut().rev() {
+        // What has begun there goes on where it is, when its turn comes.
+        for piece in self.pieces.iter_mut().rev().filter(|piece| piece.from == 0) {
             let name = piece.staged();
             piece.staged = copy(store, piece, &name, place)?;
             if piece.staged {
@@ -231,7 +237,20 @@ impl Wanted {
         place: &mut Place<'_, T>,
     ) -> std::result::Result<(), Outdated> {
         self.remove_part(store, place)?;
-        for piece in self.pieces.iter().filter(|piece| piece.staged) {
+        for piece in self.pieces.iter().filter(|piece| piece.staged || piece.from > 0) {
+            if piece.from > 0 {
+                if go_on(store, piece, place)? {
+                    place.done.segments += 1;
+                    continue;
+                }
+                // What was written is of the segment's next use, or in part. All of it goes.
+                self.remove_part(store, place)?;
+                if piece.unsettled && !self.last {
+                    return Err(Outdated::Recycled);
+                }
+                place.done.count_recycled(piece.unsettled);
+                continue;
+            }
             let name = piece.staged();
             place.target.rename(&name, &piece.segment.file.name())?;
             place.done.segments += 1;
@@ -265,6 +284,21 @@ impl<T: Storage> Place<'_, T> {
     /// Whether a file of this size is there that begins with this unit.
     fn starts_with(&self, name: &str, size: u64, unit: &[u8]) -> Result<bool> {
         Ok(self.bytes_of(name)? == Some(size) && self.first_unit(name)? == unit)
+    }
+
+    /// Where the blocks end of a segment that is there, if it is the same up to there and the store's goes
+    /// on behind it; else 0.
+    fn same_up_to<F: StorageFile>(
+        &mut self,
+        file: &F,
+        segment: &SegmentRef,
+        end: u64,
+    ) -> Result<u64> {
+        let name = segment.file.name();
+        let Some(there) = self.there(&name)? else { return Ok(0) };
+        let from = end_of(&there, segment, u64::MAX)?;
+        let goes_on = from > UNIT_BYTES as u64 && from < end && self.is_same(file, &name, from)?;
+        Ok(if goes_on { from } else { 0 })
     }
 
     /// Makes a segment of the log one that was never started.
@@ -323,6 +357,52 @@ fn copy<S: Storage, T: Storage>(
     place.write(&file, name, piece.end, piece.size)?;
     // Whoever reuses it writes its header first.
     Ok(header_of(store, &piece.segment)?.is_some())
+}
+
+/// Brings what is new of a segment that was begun at an earlier backup; false if it was reused meanwhile.
+/// Its blocks prove themselves, so one that is there in part is the end of what counts, as after a crash:
+/// no block is written before all are durable of which it says so.
+fn go_on<S: Storage, T: Storage>(
+    store: &Store<S>,
+    piece: &Piece,
+    place: &mut Place<'_, T>,
+) -> Result<bool> {
+    let Some((_, file)) = header_of(store, &piece.segment)? else { return Ok(false) };
+    let mut from = piece.from;
+    for to in steps(&file, piece)? {
+        place.write_range(&file, &piece.segment.file.name(), from, to)?;
+        from = to;
+    }
+    Ok(header_of(store, &piece.segment)?.is_some())
+}
+
+/// Where the steps end in which a segment's rest is written, each durable before the next is begun.
+fn steps<F: StorageFile>(file: &F, piece: &Piece) -> Result<Vec<u64>> {
+    let mut blocks = Blocks::new()?;
+    let mut walk = blocks.walk(file, piece.segment.header, piece.segment.crc);
+    let (mut ends, mut first) = (Vec::new(), None);
+    loop {
+        let at = walk.scan().offset();
+        // Where something is damaged its claims are too.
+        let FoundHeader::Block(block) = walk.next_header()? else { break };
+        if at >= piece.end {
+            break;
+        }
+        if at < piece.from {
+            continue;
+        }
+        if first.is_some_and(|first| block.durable > first) {
+            ends.push(at);
+            first = None;
+        }
+        first = first.or(Some(block.sequence));
+    }
+    // The last unit says that all of it was durable.
+    let last = piece.size.saturating_sub(UNIT_BYTES as u64);
+    let before = ends.last().copied().unwrap_or(piece.from);
+    ends.extend((piece.end == piece.size && last > before).then_some(last));
+    ends.push(piece.end);
+    Ok(ends)
 }
 
 /// Where the blocks below `sequence` end.

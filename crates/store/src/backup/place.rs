@@ -174,8 +174,37 @@ impl<'a, T: Storage> Place<'a, T> {
     ) -> Result<()> {
         remove_if_there(self.target, name)?;
         let cached = self.target.create(name)?;
+        if self.fill(file, name, &cached, 0, end)? < size {
+            // A hole up to its last byte.
+            cached.write_at(size - 1, &[0])?;
+        }
+        Ok(cached.sync_data()?)
+    }
+
+    /// Writes what `file` has from `from` to `end` into `name`, which is there and has nothing from `from` on.
+    pub(super) fn write_range<F: StorageFile>(
+        &mut self,
+        file: &F,
+        name: &str,
+        from: u64,
+        end: u64,
+    ) -> Result<()> {
+        let cached = self.target.open(name, Access::Write)?;
+        self.fill(file, name, &cached, from, end)?;
+        Ok(cached.sync_data()?)
+    }
+
+    /// Returns where the last byte is that is not zero.
+    fn fill<F: StorageFile>(
+        &mut self,
+        file: &F,
+        name: &str,
+        cached: &T::File,
+        from: u64,
+        end: u64,
+    ) -> Result<u64> {
         let direct = self.target.open(name, Access::WriteDirect).ok();
-        let (mut at, mut unsynced, mut reaches) = (0, 0, 0);
+        let (mut at, mut unsynced, mut reaches) = (from, 0, 0);
         while at < end {
             let Some(data) = file.next_data(at)?.filter(|data| *data < end) else { break };
             at = at.max(data / UNIT_BYTES as u64 * UNIT_BYTES as u64);
@@ -205,11 +234,7 @@ impl<'a, T: Storage> Place<'a, T> {
             }
             (self.tick)(read as u64);
         }
-        if reaches < size {
-            // A hole up to its last byte.
-            cached.write_at(size - 1, &[0])?;
-        }
-        Ok(cached.sync_data()?)
+        Ok(reaches)
     }
 
     /// Makes `name` a file of these bytes.
