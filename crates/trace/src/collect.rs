@@ -171,6 +171,7 @@ impl<W: Write> Recorder<W> {
                     settings.insert(path, text);
                 }
             }
+            writer.fact(groups::HIERARCHIES, groups::hierarchies().as_bytes())?;
             write_state(&mut writer, "", &mut |_| None)?;
         }
         writer.flush()?;

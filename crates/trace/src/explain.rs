@@ -24,6 +24,7 @@ mod index;
 mod io;
 mod json;
 mod limits;
+mod members;
 mod mounts;
 pub mod place;
 mod processor;
@@ -269,7 +270,7 @@ impl Knowledge {
             (index::Index::of(&line, arch.as_deref()), mounts::mounts_by_device(&facts));
         let stands = stands::Stands::of(&facts, &devices, &mounts);
         let held_groups = tasks::held_groups(&facts);
-        let group_limits = group_limits::GroupLimits::of(&facts);
+        let group_limits = group_limits::GroupLimits::of(&facts, &line);
         Self {
             line,
             symbols,

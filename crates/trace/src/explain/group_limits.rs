@@ -11,16 +11,13 @@
 //! `a_limit_explains_only_waits_of_its_group_and_direction`.
 
 use super::chain::{Span, Walk};
+use super::members::{Member, Members};
 use super::stands::{AT_END, device_of};
 use super::{Cause, Knowledge};
 use crate::record::Device;
-use crate::timeline::Wait;
+use crate::timeline::{Timeline, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Facts with the tasks of groups that have a limit: when the recording began, when a ring saw a slow call,
-/// and when it ended.
-const MEMBERS: [&str; 3] = ["limited groups", "limited groups at the trigger", MEMBERS_AT_END];
-const MEMBERS_AT_END: &str = "limited groups at the end";
 /// What a request has if nobody saw one: to compare requests a second with bytes a second.
 const REQUEST_BYTES: u64 = 64 << 10;
 
@@ -39,7 +36,7 @@ pub(super) struct Limit {
     per_s: u64,
     /// Whether it counts requests, and not bytes.
     counts_requests: bool,
-    group: String,
+    pub(super) group: String,
     /// Its file, and the line of it.
     pub(super) file: String,
     pub(super) rule: String,
@@ -51,26 +48,14 @@ pub(super) struct Limit {
 #[derive(Debug, Default)]
 pub(super) struct GroupLimits {
     limits: Vec<Limit>,
-    /// Groups with a limit that a task was seen in; no group of one that was seen elsewhere.
-    groups_of: BTreeMap<i32, BTreeSet<String>>,
+    pub(super) members: Members,
     /// Groups with a limit of memory.
     of_memory: BTreeSet<String>,
 }
 
-/// Whether a task is in a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Member {
-    No,
-    /// Nobody saw where it was.
-    Unknown,
-    /// The task that made it is.
-    ByParent,
-    Yes,
-}
-
 impl GroupLimits {
-    pub(super) fn of(facts: &BTreeMap<String, String>) -> Self {
-        let mut all = Self::default();
+    pub(super) fn of(facts: &BTreeMap<String, String>, line: &Timeline) -> Self {
+        let mut all = Self { members: Members::of(facts, line), ..Self::default() };
         // Broken off, a trace does not say what was set last.
         let has_end = facts.contains_key("hangs at the end");
         for (path, text) in facts.iter().filter(|(path, _)| path.starts_with("/sys/fs/cgroup/")) {
@@ -93,29 +78,7 @@ impl GroupLimits {
                 }
             }
         }
-        for name in MEMBERS {
-            all.add_members(facts.get(name).map_or("", String::as_str));
-        }
         all
-    }
-
-    /// `group FOLDER`, `of TASK TASK ..` for each group that has a limit, then `others TASK TASK ..`.
-    fn add_members(&mut self, text: &str) {
-        let mut group = "";
-        for line in text.lines() {
-            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let tasks = rest.split(' ').filter_map(|task| task.parse::<i32>().ok());
-            match word {
-                "group" => group = rest,
-                "of" => tasks.for_each(|task| {
-                    self.groups_of.entry(task).or_default().insert(group.to_owned());
-                }),
-                "others" => tasks.for_each(|task| {
-                    self.groups_of.entry(task).or_default();
-                }),
-                _ => {}
-            }
-        }
     }
 
     /// The limits for a disk.
@@ -136,7 +99,17 @@ impl Limit {
         self.per_s.saturating_mul(each)
     }
 
-    fn is_of_root(&self) -> bool {
+    /// Whether it holds tasks of a group, where its own group has this path.
+    pub(super) fn holds(&self, own: &str, group: &str) -> bool {
+        let is_below = |rest: &str| own == "/" || rest.starts_with('/');
+        own == group || self.is_v2() && group.strip_prefix(own).is_some_and(is_below)
+    }
+
+    fn is_v2(&self) -> bool {
+        self.file.ends_with("/io.max")
+    }
+
+    pub(super) fn is_of_root(&self) -> bool {
         ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"]
             .contains(&self.group.as_str())
     }
@@ -182,33 +155,10 @@ fn limits_of(file: &str, text: &str) -> Vec<Limit> {
 }
 
 impl Knowledge {
-    fn is_kernels(&self, pid: i32) -> bool {
-        self.line.tasks.get(&pid).is_some_and(super::calls::is_kernel_task)
-    }
-
     /// Whether a task was seen in a group that has a limit of memory.
     pub(super) fn has_memory_limit(&self, pid: i32) -> bool {
-        let GroupLimits { groups_of, of_memory, .. } = &self.group_limits;
-        groups_of.get(&pid).is_some_and(|groups| !groups.is_disjoint(of_memory))
-    }
-
-    fn is_in_group(&self, limit: &Limit, pid: i32) -> Member {
-        let (mut next, mut seen) = (Some(pid), BTreeSet::new());
-        while let Some(task) = next.filter(|task| seen.insert(*task)) {
-            match self.group_limits.groups_of.get(&task) {
-                Some(groups) if groups.contains(&limit.group) && task == pid => return Member::Yes,
-                Some(groups) if groups.contains(&limit.group) => return Member::ByParent,
-                Some(_) if task == pid => return Member::No,
-                // It may have been moved since.
-                Some(_) => return Member::Unknown,
-                None if task == pid && limit.is_of_root() && self.is_kernels(pid) => {
-                    return Member::Yes;
-                }
-                None => {}
-            }
-            next = self.line.tasks.get(&task).and_then(|task| task.parent);
-        }
-        Member::Unknown
+        let GroupLimits { members, of_memory, .. } = &self.group_limits;
+        members.is_in_any(pid, of_memory)
     }
 }
 
@@ -242,7 +192,8 @@ impl<'a> Walk<'a> {
             if way.is_some_and(|way| way != limit.way) {
                 continue;
             }
-            let member = for_whom.iter().map(|task| known.is_in_group(limit, *task)).max();
+            let member =
+                for_whom.iter().map(|task| known.is_in_group(limit, *task, span.begin_ns)).max();
             let member = member.filter(|one| *one != Member::No || !serves_others);
             let member = member.unwrap_or(Member::Unknown);
             is_doubtful |= member == Member::Unknown;
@@ -326,7 +277,7 @@ mod tests {
             ("hangs at the end", "at 5"),
         ];
         let facts = facts.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
-        let all = GroupLimits::of(&facts);
+        let all = GroupLimits::of(&facts, &Timeline::default());
         let of = |minor| {
             let told = all.for_disk(Device::new(7, minor));
             told.map(|one| (one.told(), one.way, one.per_s, one.lasts)).collect::<Vec<_>>()
