@@ -14,6 +14,7 @@ mod choice;
 mod error;
 mod facts;
 mod groups;
+mod limit_watch;
 mod names;
 mod ring;
 mod session;
@@ -98,6 +99,8 @@ pub struct Recorder<W: Write> {
     extra_losses: Vec<CpuLosses>,
     /// Settings of the machine when the recording began.
     settings: BTreeMap<String, String>,
+    /// Limits of control groups, if surroundings are recorded.
+    limits: Option<limit_watch::LimitWatch>,
 }
 
 impl<W: Write> Recorder<W> {
@@ -164,8 +167,12 @@ impl<W: Write> Recorder<W> {
         let tasks = if options.surroundings { names::tasks() } else { BTreeMap::new() };
         writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
         let mut settings = BTreeMap::new();
-        if options.surroundings {
+        let mut limits = options.surroundings.then(limit_watch::LimitWatch::start);
+        if let Some(limits) = &mut limits {
             for (path, text) in facts::of_machine() {
+                if facts::is_limit(&path) {
+                    limits.knows(&path, &text);
+                }
                 writer.fact(&path, text.as_bytes())?;
                 if facts::is_setting(&path) {
                     settings.insert(path, text);
@@ -190,6 +197,7 @@ impl<W: Write> Recorder<W> {
             events,
             extra_losses,
             settings,
+            limits,
         })
     }
 
@@ -258,7 +266,10 @@ impl<W: Write> Recorder<W> {
         &mut self,
         since: &mut dyn FnMut(i32) -> Option<u64>,
     ) -> Result<(), CollectError> {
-        if self.surroundings {
+        if let Some(limits) = &mut self.limits {
+            for (name, text) in limits.end() {
+                self.writer.fact(&name, text.as_bytes())?;
+            }
             write_state(&mut self.writer, state::AT_END, since)?;
         }
         Ok(())
@@ -274,6 +285,17 @@ impl<W: Write> Recorder<W> {
     ) -> Result<(), CollectError> {
         if self.surroundings {
             write_state(&mut self.writer, state::AT_TRIGGER, since)?;
+        }
+        Ok(())
+    }
+
+    /// Notes limits of control groups that have changed since the last time.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn note_limits(&mut self) -> Result<(), CollectError> {
+        for (name, text) in self.limits.as_mut().map_or_else(Vec::new, |limits| limits.look()) {
+            self.writer.fact(&name, text.as_bytes())?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ mod cause;
 mod chain;
 mod drawn;
 mod group_limits;
+mod history;
 mod index;
 mod io;
 mod json;

@@ -34,24 +34,40 @@ pub(super) fn limits() -> Vec<(String, String)> {
     found
 }
 
+/// Calls for each group that can limit I/O.
+pub(super) fn of_io(each: &mut dyn FnMut(&Path)) {
+    for root in ROOTS {
+        let only_here =
+            root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/blkio"));
+        let root = Path::new(root);
+        // Of the second version only if it has the limits, and not the first.
+        let controllers = text(&root.join("cgroup.controllers"));
+        let has_io = controllers.is_none_or(|all| all.split_whitespace().any(|one| one == "io"));
+        if !only_here && has_io && files::exists(root) {
+            groups(root, true, each);
+        }
+    }
+}
+
+/// Files that limit I/O.
+pub(super) const IO_FILES: [&str; 5] = [
+    "io.max",
+    "blkio.throttle.read_bps_device",
+    "blkio.throttle.write_bps_device",
+    "blkio.throttle.read_iops_device",
+    "blkio.throttle.write_iops_device",
+];
+/// Memory of the second version: in the first a group has no limit of dirty data.
+const MEMORY_FILES: [&str; 2] = ["memory.max", "memory.high"];
+
 /// Calls for each limit of I/O or memory: group, file, and text.
 fn limited_groups(each: &mut dyn FnMut(&Path, &str, &str)) {
-    // Memory of the second version: in the first a group has no limit of dirty data.
-    const FILES: [&str; 7] = [
-        "io.max",
-        "blkio.throttle.read_bps_device",
-        "blkio.throttle.write_bps_device",
-        "blkio.throttle.read_iops_device",
-        "blkio.throttle.write_iops_device",
-        "memory.max",
-        "memory.high",
-    ];
     let limits = |text: &String| !matches!(text.trim(), "" | "max");
     for root in ROOTS {
         let only_here =
             root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/blkio"));
         groups(Path::new(root), !only_here, &mut |group| {
-            for file in FILES {
+            for file in IO_FILES.iter().chain(&MEMORY_FILES) {
                 if let Some(text) = text(&group.join(file)).filter(limits) {
                     each(group, file, text.trim());
                 }
@@ -187,7 +203,7 @@ fn quota(group: &Path) -> Option<(u64, u64)> {
 }
 
 /// Calls for a folder of control groups, and for all below it.
-fn groups(root: &Path, below: bool, each: &mut dyn FnMut(&Path)) {
+pub(super) fn groups(root: &Path, below: bool, each: &mut dyn FnMut(&Path)) {
     let mut next: Vec<(PathBuf, usize)> = vec![(root.to_owned(), 0)];
     let mut seen = 0;
     while let Some((group, depth)) = next.pop() {

@@ -7,17 +7,20 @@
 //! A thread of the kernel does I/O for others: what it waits for may be of any group. That is told only of a
 //! group with a task for whose sake the thread works, else it is said that it may be so.
 //!
-//! Invariant: a group's limit explains no wait of a task outside of it, or of the other direction. Held by
-//! `a_limit_explains_only_waits_of_its_group_and_direction`.
+//! Invariant: a group's limit explains no wait of a task outside of it, of the other direction, or of a time in
+//! which it was not set. Held by `a_limit_explains_only_waits_of_its_group_and_direction`,
+//! `a_limit_explains_only_waits_of_its_time`.
 
 use super::chain::{Span, Walk};
 use super::members::{Member, Members};
 use super::stands::{AT_END, device_of};
-use super::{Cause, Knowledge};
+use super::{Cause, Knowledge, history};
 use crate::record::Device;
 use crate::timeline::{Timeline, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Where control groups are.
+pub(super) const GROUPS: &str = "/sys/fs/cgroup/";
 /// What a request has if nobody saw one: to compare requests a second with bytes a second.
 const REQUEST_BYTES: u64 = 64 << 10;
 
@@ -42,6 +45,8 @@ pub(super) struct Limit {
     pub(super) rule: String,
     /// Whether the group had it still when the recording ended, as far as is known.
     pub(super) lasts: bool,
+    /// When the group may have had it.
+    set: Vec<Span>,
 }
 
 /// Limits of all groups, and who is in these.
@@ -56,24 +61,24 @@ pub(super) struct GroupLimits {
 impl GroupLimits {
     pub(super) fn of(facts: &BTreeMap<String, String>, line: &Timeline) -> Self {
         let mut all = Self { members: Members::of(facts, line), ..Self::default() };
-        // Broken off, a trace does not say what was set last.
-        let has_end = facts.contains_key("hangs at the end");
-        for (path, text) in facts.iter().filter(|(path, _)| path.starts_with("/sys/fs/cgroup/")) {
-            let (file, is_last) = match path.strip_suffix(AT_END) {
-                Some(file) => (file, true),
-                None => (path.as_str(), !has_end),
-            };
+        for (path, _) in facts.iter().filter(|(path, _)| path.starts_with(GROUPS)) {
+            let file = path.strip_suffix(AT_END).unwrap_or(path);
             if let Some((group, "memory.max" | "memory.high")) = file.rsplit_once('/') {
                 all.of_memory.insert(group.to_owned());
             }
-            for mut one in limits_of(file, text) {
-                one.lasts = is_last;
-                match all
-                    .limits
-                    .iter_mut()
-                    .find(|same| Limit { lasts: is_last, ..(*same).clone() } == one)
-                {
-                    Some(same) => same.lasts |= is_last,
+        }
+        for text in history::of(facts) {
+            for mut one in limits_of(text.file, text.text) {
+                (one.lasts, one.set) = (text.is_last, vec![text.span]);
+                let is_same = |same: &&mut Limit| {
+                    (&same.file, &same.rule, same.way, same.counts_requests)
+                        == (&one.file, &one.rule, one.way, one.counts_requests)
+                };
+                match all.limits.iter_mut().find(is_same) {
+                    Some(same) => {
+                        same.lasts |= text.is_last;
+                        same.set.push(text.span);
+                    }
                     None => all.limits.push(one),
                 }
             }
@@ -90,7 +95,14 @@ impl GroupLimits {
 impl Limit {
     /// In a sentence.
     pub(super) fn told(&self) -> String {
-        format!("{} has \"{}\"", self.file, self.rule)
+        let has = if self.lasts { "has" } else { "had" };
+        format!("{} {has} \"{}\"", self.file, self.rule)
+    }
+
+    /// Whether the group may have had it at some time within this one.
+    fn is_set_within(&self, span: Span) -> bool {
+        let overlaps = |set: &Span| set.begin_ns <= span.end_ns && set.end_ns >= span.begin_ns;
+        self.set.iter().any(overlaps)
     }
 
     /// Bytes a second that it lets through, of requests as large as these.
@@ -147,8 +159,10 @@ fn limits_of(file: &str, text: &str) -> Vec<Limit> {
                 _ => continue,
             };
             let (group, file, rule) = (group.to_owned(), file.to_owned(), rule.clone());
-            let lasts = false;
-            limits.push(Limit { device, way, per_s, counts_requests, group, file, rule, lasts });
+            let (lasts, set) = (false, Vec::new());
+            let limit =
+                Limit { device, way, per_s, counts_requests, group, file, rule, lasts, set };
+            limits.push(limit);
         }
     }
     limits
@@ -189,7 +203,7 @@ impl<'a> Walk<'a> {
         let bytes = request_bytes.unwrap_or(REQUEST_BYTES);
         for limit in known.group_limits.for_disk(device) {
             self.looked(1);
-            if way.is_some_and(|way| way != limit.way) {
+            if way.is_some_and(|way| way != limit.way) || !limit.is_set_within(span) {
                 continue;
             }
             let member =
@@ -282,15 +296,14 @@ mod tests {
             let told = all.for_disk(Device::new(7, minor));
             told.map(|one| (one.told(), one.way, one.per_s, one.lasts)).collect::<Vec<_>>()
         };
-        let rule = "/sys/fs/cgroup/a/io.max has \"7:0 wbps=1048576 wiops=20\"".to_owned();
+        let rule = "/sys/fs/cgroup/a/io.max had \"7:0 wbps=1048576 wiops=20\"".to_owned();
         assert_eq!(
             of(0),
             [(rule.clone(), Way::Write, 1_048_576, false), (rule, Way::Write, 20, false)]
         );
         assert_eq!(of(1), []);
-        let rule =
-            |rule| format!("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device has \"{rule}\"");
-        assert_eq!(of(2), [(rule("7:2 4096"), Way::Read, 4_096, true)]);
-        assert_eq!(of(3), [(rule("7:3 9"), Way::Read, 9, false)]);
+        let file = "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device";
+        assert_eq!(of(2), [(format!("{file} has \"7:2 4096\""), Way::Read, 4_096, true)]);
+        assert_eq!(of(3), [(format!("{file} had \"7:3 9\""), Way::Read, 9, false)]);
     }
 }

@@ -107,6 +107,53 @@ fn a_task_is_in_the_group_that_it_was_moved_to() {
     assert_eq!(told_of(v2, nowhere, &[(10, 60, 0, Some("/ab"))]), other);
 }
 
+/// A limit that was set and lifted while it was recorded, so that neither its beginning nor its end has it.
+#[test]
+fn a_limit_explains_only_waits_of_its_time() {
+    const FILE: &str = "/sys/fs/cgroup/blkio/db/blkio.throttle.write_bps_device";
+    let told = |changes: &[(u64, u64, &str)], facts: &[(&str, &str)]| {
+        let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
+        scene.request(10, 590, 599, 4096);
+        scene.fact("hangs at the end", "at 9");
+        for (index, (from_ms, at_ms, text)) in changes.iter().enumerate() {
+            let (from_ns, at_ns) = (from_ms * MS, at_ms * MS);
+            let text = format!("{from_ns} {at_ns} {FILE}\n{text}");
+            scene.fact(&format!("limit change {}", index + 1), &text);
+        }
+        let members = "group /sys/fs/cgroup/blkio/db\nof 10\nothers 9";
+        scene.fact("limited groups at change 1", members);
+        for (name, text) in facts {
+            scene.fact(name, text);
+        }
+        let call = scene.told();
+        let link = call.chain.last().unwrap();
+        let is_told = link.evidence.contains(&format!("{FILE} had \"8:0 9\""));
+        assert_eq!(is_told, link.cause == Cause::Throttle);
+        // What was lifted is not to be lifted.
+        assert_eq!(call.advice, []);
+        (link.cause == Cause::Throttle).then_some(call.unexplained_ns / MS)
+    };
+    let (sure, none) = (Some(0), None);
+    assert_eq!(told(&[], &[]), none);
+    assert_eq!(told(&[(50, 60, "8:0 9"), (650, 660, "")], &[]), sure);
+    // Before the wait and behind it; the moments between two looks may be of either.
+    assert_eq!(told(&[(50, 60, "8:0 9"), (70, 90, "")], &[]), none);
+    assert_eq!(told(&[(650, 660, "8:0 9"), (700, 710, "")], &[]), none);
+    assert_eq!(told(&[(50, 60, "8:0 9"), (70, 110, "")], &[]), sure);
+    assert_eq!(told(&[(590, 660, "8:0 9"), (700, 710, "")], &[]), sure);
+    // It was there when the recording began.
+    let at_begin = (FILE, "8:0 9");
+    assert_eq!(told(&[(70, 90, "")], &[at_begin]), none);
+    assert_eq!(told(&[(170, 190, "")], &[at_begin]), sure);
+    // That some changes are missing takes the times from all.
+    let left_out = ("limit changes left out", "1");
+    assert_eq!(told(&[(50, 60, "8:0 9"), (70, 90, "")], &[left_out]), sure);
+    // A limit for another disk, and lists that do not speak of the group.
+    assert_eq!(told(&[(50, 60, "8:16 9")], &[]), none);
+    let no_list = ("limited groups at change 1", "group /sys/fs/cgroup/blkio/a\nof 9\nothers 10");
+    assert_eq!(told(&[(50, 60, "8:0 9"), (650, 660, "")], &[no_list]), Some(500));
+}
+
 /// The journal's thread waits for data of others: of a group with a handle of its transaction, or of any.
 #[test]
 fn a_limit_holds_who_works_for_its_group() {
