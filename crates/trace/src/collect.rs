@@ -51,8 +51,9 @@ const CONFIG_BYTES_MAX: u64 = 2 << 20;
 const CHANGED_MAX: usize = 128;
 
 /// Stacks of all tasks that sleep and that no signal can wake: 2 is the state as the event shows it,
-/// D, also of a sleep that deadly signals end.
-pub const STACKS_OF_ALL: &str = "prev_state == 2";
+/// D, also of a sleep that deadly signals end. And of those that are stopped, by a signal or a debugger (4 and 8):
+/// where they were tells whether that was in a call.
+pub const STACKS_OF_ALL: &str = "prev_state == 2 || prev_state == 4 || prev_state == 8";
 
 /// What is recorded, and with how much memory.
 #[derive(Clone, Debug)]

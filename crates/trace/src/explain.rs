@@ -29,6 +29,7 @@ mod members;
 mod mounts;
 pub mod place;
 mod processor;
+mod returned;
 mod slept;
 mod soft;
 mod stands;
@@ -251,6 +252,10 @@ impl Knowledge {
     ) -> Self {
         tasks::add_parents(&mut line, &facts);
         tasks::add_hangs(&line, &mut symbols);
+        returned::end_calls(&mut line, &|line, stack| {
+            let names = line.stacks.get(stack).iter().filter_map(|one| symbols.name(*one));
+            names.map(str::to_owned).collect()
+        });
         let place = |addresses: &[u64]| Place::of(addresses.iter().map(|one| symbols.name(*one)));
         let places: Vec<Place> =
             line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();

@@ -13,6 +13,9 @@ pub struct Task {
     pub parent: Option<i32>,
     /// System calls that took long enough to be told one by one; see [`super::Limits`].
     pub calls: Vec<Call>,
+    /// Of calls that last longer than until their event of return, as a wait came right behind it: when they began,
+    /// and that event's time. Whether the wait was in the call or in the program's own code no event tells.
+    pub returns: Vec<(u64, u64)>,
     /// All system calls, by number.
     pub call_counts: BTreeMap<i64, CallCount>,
     /// Times when it did not run.
