@@ -17,6 +17,7 @@ pub mod footprint;
 pub mod fork;
 pub mod grace;
 pub mod identity;
+pub mod inotify;
 pub mod kernel_log;
 pub mod lock;
 pub mod memory;

@@ -14,6 +14,7 @@ mod choice;
 mod error;
 mod facts;
 mod groups;
+mod limit_watch;
 mod names;
 mod ring;
 mod session;
@@ -50,8 +51,9 @@ const CONFIG_BYTES_MAX: u64 = 2 << 20;
 const CHANGED_MAX: usize = 128;
 
 /// Stacks of all tasks that sleep and that no signal can wake: 2 is the state as the event shows it,
-/// D, also of a sleep that deadly signals end.
-pub const STACKS_OF_ALL: &str = "prev_state == 2";
+/// D, also of a sleep that deadly signals end. And of those that are stopped, by a signal or a debugger (4 and 8):
+/// where they were tells whether that was in a call.
+pub const STACKS_OF_ALL: &str = "prev_state == 2 || prev_state == 4 || prev_state == 8";
 
 /// What is recorded, and with how much memory.
 #[derive(Clone, Debug)]
@@ -98,6 +100,8 @@ pub struct Recorder<W: Write> {
     extra_losses: Vec<CpuLosses>,
     /// Settings of the machine when the recording began.
     settings: BTreeMap<String, String>,
+    /// Limits of control groups, if surroundings are recorded.
+    limits: Option<limit_watch::LimitWatch>,
 }
 
 impl<W: Write> Recorder<W> {
@@ -164,13 +168,18 @@ impl<W: Write> Recorder<W> {
         let tasks = if options.surroundings { names::tasks() } else { BTreeMap::new() };
         writer.tasks(tasks.iter().map(|(pid, name)| (*pid, name.as_bytes())))?;
         let mut settings = BTreeMap::new();
-        if options.surroundings {
+        let mut limits = options.surroundings.then(limit_watch::LimitWatch::start);
+        if let Some(limits) = &mut limits {
             for (path, text) in facts::of_machine() {
+                if facts::is_limit(&path) {
+                    limits.knows(&path, &text);
+                }
                 writer.fact(&path, text.as_bytes())?;
                 if facts::is_setting(&path) {
                     settings.insert(path, text);
                 }
             }
+            writer.fact(groups::HIERARCHIES, groups::hierarchies().as_bytes())?;
             write_state(&mut writer, "", &mut |_| None)?;
         }
         writer.flush()?;
@@ -189,6 +198,7 @@ impl<W: Write> Recorder<W> {
             events,
             extra_losses,
             settings,
+            limits,
         })
     }
 
@@ -257,7 +267,10 @@ impl<W: Write> Recorder<W> {
         &mut self,
         since: &mut dyn FnMut(i32) -> Option<u64>,
     ) -> Result<(), CollectError> {
-        if self.surroundings {
+        if let Some(limits) = &mut self.limits {
+            for (name, text) in limits.end() {
+                self.writer.fact(&name, text.as_bytes())?;
+            }
             write_state(&mut self.writer, state::AT_END, since)?;
         }
         Ok(())
@@ -273,6 +286,17 @@ impl<W: Write> Recorder<W> {
     ) -> Result<(), CollectError> {
         if self.surroundings {
             write_state(&mut self.writer, state::AT_TRIGGER, since)?;
+        }
+        Ok(())
+    }
+
+    /// Notes limits of control groups that have changed since the last time.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn note_limits(&mut self) -> Result<(), CollectError> {
+        for (name, text) in self.limits.as_mut().map_or_else(Vec::new, |limits| limits.look()) {
+            self.writer.fact(&name, text.as_bytes())?;
         }
         Ok(())
     }

@@ -20,13 +20,16 @@ mod cause;
 mod chain;
 mod drawn;
 mod group_limits;
+mod history;
 mod index;
 mod io;
 mod json;
 mod limits;
+mod members;
 mod mounts;
 pub mod place;
 mod processor;
+mod returned;
 mod slept;
 mod soft;
 mod stands;
@@ -249,6 +252,10 @@ impl Knowledge {
     ) -> Self {
         tasks::add_parents(&mut line, &facts);
         tasks::add_hangs(&line, &mut symbols);
+        returned::end_calls(&mut line, &|line, stack| {
+            let names = line.stacks.get(stack).iter().filter_map(|one| symbols.name(*one));
+            names.map(str::to_owned).collect()
+        });
         let place = |addresses: &[u64]| Place::of(addresses.iter().map(|one| symbols.name(*one)));
         let places: Vec<Place> =
             line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();
@@ -269,7 +276,7 @@ impl Knowledge {
             (index::Index::of(&line, arch.as_deref()), mounts::mounts_by_device(&facts));
         let stands = stands::Stands::of(&facts, &devices, &mounts);
         let held_groups = tasks::held_groups(&facts);
-        let group_limits = group_limits::GroupLimits::of(&facts);
+        let group_limits = group_limits::GroupLimits::of(&facts, &line);
         Self {
             line,
             symbols,

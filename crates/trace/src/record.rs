@@ -13,7 +13,7 @@
 mod tests;
 mod value;
 
-pub use value::{Device, FRAMES_MAX, Frames, Name, Value};
+pub use value::{Device, FRAMES_MAX, Frames, GroupPath, Name, Value};
 
 use crate::error::{Error, Result, quoted};
 use crate::format::{EventFormat, FieldFormat, Shape};

@@ -9,6 +9,7 @@
 //! to exist there. Held by `every_event_of_a_recorded_trace_decodes`.
 
 mod block;
+mod cgroup;
 mod ext4;
 mod ftrace;
 mod fuse;
@@ -20,6 +21,7 @@ mod vmscan;
 mod writeback;
 
 pub use block::{RqComplete, RqInsert, RqIssue, RqRequeue};
+pub use cgroup::{GroupAttach, GroupTransfer};
 pub use ext4::{
     JournalStart, JournalStartInode, JournalStartReserved, JournalStartSb, SyncFileEnter,
     SyncFileExit, WritepagesResult,
@@ -149,6 +151,8 @@ kinds! {
     Wakeup = sched::WakeupSchema,
     Waking = sched::WakingSchema,
     Fork = sched::ForkSchema,
+    GroupAttach = cgroup::GroupAttachSchema,
+    GroupTransfer = cgroup::GroupTransferSchema,
     RqIssue = block::RqIssueSchema,
     RqComplete = block::RqCompleteSchema,
     RqInsert = block::RqInsertSchema,

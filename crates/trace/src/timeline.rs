@@ -29,8 +29,8 @@ pub use journal::{
 };
 pub use stack::{StackId, Stacks, Symbols};
 pub use task::{
-    Ask, Call, CallCount, Context, Handle, Processor, Quota, Sync, Task, Throttle, Wait, WaitKind,
-    Waker,
+    Ask, Call, CallCount, Context, Handle, Move, Processor, Quota, Sync, Task, Throttle, Wait,
+    WaitKind, Waker,
 };
 
 use crate::record::{Device, Name};

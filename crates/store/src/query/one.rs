@@ -281,11 +281,16 @@ impl<'a, F: StorageFile> One<'a, F> {
         }
         for at in 0..self.sources.parts.len() {
             let Some(part) = self.sources.parts.get(at) else { continue };
-            if part.find(series).is_empty() {
+            let touched = |at: &usize| {
+                let piece = part.piece(*at);
+                touches((piece.time_min_ns, piece.time_max_ns), interval)
+            };
+            let mut pieces = part.find(series).filter(touched).peekable();
+            if pieces.peek().is_none() {
                 continue;
             }
             let mut part = part.share();
-            for piece in part.find(series) {
+            for piece in pieces {
                 self.memory.strip.clear();
                 part.decode(piece, &mut self.memory.scratch, &mut self.memory.strip)?;
                 let Columns { series: ids, times_ns, bits } = &self.memory.strip;

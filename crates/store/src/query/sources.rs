@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Pieces of a part of the log that one series costs about as much as.
 const STRIPS_PER_PART: usize = 4;
+/// To decode and merge a strip or page costs so many times as much as to decode it and look for one series.
+const MERGING: usize = 4;
 
 /// See the module. Of several samples of one series and time that of the later source counts, and
 /// the log comes after the runs.
@@ -63,10 +65,13 @@ impl<F: StorageFile> Sources<F> {
         }
     }
 
-    /// Whether to read all there is once costs less than to look for each of so many series.
+    /// Whether to read all there is once costs less than to look for each of so many series: of each part
+    /// of the log that takes a strip for each of them.
     pub(super) fn are_fewer_than(&self, series: usize) -> bool {
         let pages: usize = self.runs.iter().map(|run| run.index.pages().len()).sum();
-        series > pages + self.parts.len() * STRIPS_PER_PART
+        let strips: usize = self.parts.iter().map(LogPart::pieces).sum();
+        let each = series.saturating_mul(self.parts.len());
+        series > pages + self.parts.len() * STRIPS_PER_PART || each > (pages + strips) * MERGING
     }
 
     /// Whether no two sources have times in common, so that what is known of each may be put

@@ -45,8 +45,12 @@ pub(super) fn stretches<F: StorageFile>(
     pieces.sort_unstable();
     let mut stretches: Vec<Span> = Vec::new();
     for (min_ns, max_ns, page) in pieces {
-        // An interval that ends at the last time there is has it within: no cut before that one.
-        match stretches.last_mut().filter(|last| last.1 >= min_ns || last.1 == i64::MAX - 1) {
+        // An interval that ends at the last time there is has it within: no cut before that one. Two that
+        // are read and not asked for aggregates are read together, whatever is between them.
+        let joins = |last: &&mut Span| {
+            last.1 >= min_ns || last.1 == i64::MAX - 1 || (last.2.is_none() && page.is_none())
+        };
+        match stretches.last_mut().filter(joins) {
             Some(last) => (last.1, last.2) = (last.1.max(max_ns), None),
             None => stretches.push((min_ns, max_ns, page)),
         }

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The fact with the tasks of control groups that have a limit of I/O; see `limited`.
 pub(crate) const LIMITED: &str = "limited groups";
+/// The fact with the number and folder of each hierarchy whose groups can have a limit of I/O; see `hierarchies`.
+pub(crate) const HIERARCHIES: &str = "group hierarchies";
 /// The fact with the limits of processors: `quota_ns period_ns throttled_ns path`, and `of task` lines.
 pub(crate) const QUOTAS: &str = "quotas";
 /// Room of the tasks of one control group.
@@ -32,24 +34,40 @@ pub(super) fn limits() -> Vec<(String, String)> {
     found
 }
 
+/// Calls for each group that can limit I/O.
+pub(super) fn of_io(each: &mut dyn FnMut(&Path)) {
+    for root in ROOTS {
+        let only_here =
+            root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/blkio"));
+        let root = Path::new(root);
+        // Of the second version only if it has the limits, and not the first.
+        let controllers = text(&root.join("cgroup.controllers"));
+        let has_io = controllers.is_none_or(|all| all.split_whitespace().any(|one| one == "io"));
+        if !only_here && has_io && files::exists(root) {
+            groups(root, true, each);
+        }
+    }
+}
+
+/// Files that limit I/O.
+pub(super) const IO_FILES: [&str; 5] = [
+    "io.max",
+    "blkio.throttle.read_bps_device",
+    "blkio.throttle.write_bps_device",
+    "blkio.throttle.read_iops_device",
+    "blkio.throttle.write_iops_device",
+];
+/// Memory of the second version: in the first a group has no limit of dirty data.
+const MEMORY_FILES: [&str; 2] = ["memory.max", "memory.high"];
+
 /// Calls for each limit of I/O or memory: group, file, and text.
 fn limited_groups(each: &mut dyn FnMut(&Path, &str, &str)) {
-    // Memory of the second version: in the first a group has no limit of dirty data.
-    const FILES: [&str; 7] = [
-        "io.max",
-        "blkio.throttle.read_bps_device",
-        "blkio.throttle.write_bps_device",
-        "blkio.throttle.read_iops_device",
-        "blkio.throttle.write_iops_device",
-        "memory.max",
-        "memory.high",
-    ];
     let limits = |text: &String| !matches!(text.trim(), "" | "max");
-    for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"] {
+    for root in ROOTS {
         let only_here =
             root == "/sys/fs/cgroup" && files::exists(Path::new("/sys/fs/cgroup/blkio"));
         groups(Path::new(root), !only_here, &mut |group| {
-            for file in FILES {
+            for file in IO_FILES.iter().chain(&MEMORY_FILES) {
                 if let Some(text) = text(&group.join(file)).filter(limits) {
                     each(group, file, text.trim());
                 }
@@ -57,6 +75,48 @@ fn limited_groups(each: &mut dyn FnMut(&Path, &str, &str)) {
         });
     }
 }
+
+/// `NUMBER FOLDER` a line, of hierarchies that can limit I/O: the kernel's events name groups by the number and by
+/// the path from the hierarchy's root on. Empty where that path is another than the one that is seen here: in a
+/// container.
+pub(super) fn hierarchies() -> String {
+    let own = files::link_target(Path::new("/proc/self/ns/cgroup"));
+    if own.is_none_or(|own| own.as_os_str() != FIRST_NAMESPACE) {
+        return String::new();
+    }
+    let of = |path: &str| text(Path::new(path)).unwrap_or_default();
+    hierarchies_of(&of("/proc/self/mountinfo"), &of("/proc/cgroups"))
+}
+
+fn hierarchies_of(mounts: &str, controllers: &str) -> String {
+    let number = controllers.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        words.next().filter(|name| *name == "blkio")?;
+        words.next()?.parse::<i32>().ok()
+    });
+    let mut told = String::new();
+    for line in mounts.lines() {
+        let Some((before, behind)) = line.split_once(" - ") else { continue };
+        let mut before = before.split(' ').skip(3);
+        let (Some("/"), Some(folder)) = (before.next(), before.next()) else { continue };
+        let kind = behind.split(' ').next();
+        let is_for_io =
+            behind.rsplit(' ').next().is_some_and(|of| of.split(',').any(|of| of == "blkio"));
+        let number = match kind {
+            Some("cgroup2") => Some(0),
+            Some("cgroup") if is_for_io => number,
+            _ => None,
+        };
+        if let Some(number) = number.filter(|_| ROOTS.contains(&folder)) {
+            let _ = writeln!(told, "{number} {folder}");
+        }
+    }
+    told
+}
+
+/// The first namespace of control groups (`PROC_CGROUP_INIT_INO` of include/linux/proc_ns.h).
+const FIRST_NAMESPACE: &str = "cgroup:[4026531835]";
+const ROOTS: [&str; 3] = ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"];
 
 /// Tasks that such limits hold: `group FOLDER` and `of TASK TASK ..` for each group that has one, then
 /// `others TASK TASK ..`. Empty if no group has a limit. Of a task that had no room nothing is known.
@@ -143,7 +203,7 @@ fn quota(group: &Path) -> Option<(u64, u64)> {
 }
 
 /// Calls for a folder of control groups, and for all below it.
-fn groups(root: &Path, below: bool, each: &mut dyn FnMut(&Path)) {
+pub(super) fn groups(root: &Path, below: bool, each: &mut dyn FnMut(&Path)) {
     let mut next: Vec<(PathBuf, usize)> = vec![(root.to_owned(), 0)];
     let mut seen = 0;
     while let Some((group, depth)) = next.pop() {
@@ -185,6 +245,23 @@ const FILE_KINDS: [&str; 16] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hierarchies_are_those_that_limit_io() {
+        let controllers = "#subsys_name\thierarchy\tnum\tenabled\ncpu\t1\t1\t1\nblkio\t7\t1\t1\n";
+        let mounts = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+                      32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                      38 31 0:35 / /sys/fs/cgroup/blkio rw shared:9 - cgroup cgroup rw,blkio\n\
+                      41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(
+            hierarchies_of(mounts, controllers),
+            "7 /sys/fs/cgroup/blkio\n0 /sys/fs/cgroup/unified\n"
+        );
+        // What is mounted is a part of it, or a whole elsewhere.
+        let part = "38 31 0:35 /a /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\nx\n";
+        assert_eq!(hierarchies_of(part, controllers), "");
+        assert_eq!(hierarchies_of("41 31 0:38 / /mnt rw - cgroup2 none rw", ""), "");
+    }
 
     #[test]
     fn this_machine_has_groups() {

@@ -143,6 +143,7 @@ impl Session {
         let every_ns = if self.beside.is_some() { DRAIN_RARE_EVERY_NS } else { DRAIN_EVERY_NS };
         self.next_ns = (self.next_ns + every_ns).max(clock::monotonic_ns());
         clock::sleep_until_ns(self.next_ns);
+        self.recorder.note_limits()?;
         let Some(ring) = &mut self.ring else {
             self.recorder.drain()?;
             if let Some(beside) = &mut self.beside {

@@ -55,7 +55,7 @@ impl Steps {
 }
 
 /// A time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,

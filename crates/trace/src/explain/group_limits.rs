@@ -7,20 +7,20 @@
 //! A thread of the kernel does I/O for others: what it waits for may be of any group. That is told only of a
 //! group with a task for whose sake the thread works, else it is said that it may be so.
 //!
-//! Invariant: a group's limit explains no wait of a task outside of it, or of the other direction. Held by
-//! `a_limit_explains_only_waits_of_its_group_and_direction`.
+//! Invariant: a group's limit explains no wait of a task outside of it, of the other direction, or of a time in
+//! which it was not set. Held by `a_limit_explains_only_waits_of_its_group_and_direction`,
+//! `a_limit_explains_only_waits_of_its_time`.
 
 use super::chain::{Span, Walk};
+use super::members::{Member, Members};
 use super::stands::{AT_END, device_of};
-use super::{Cause, Knowledge};
+use super::{Cause, Knowledge, history};
 use crate::record::Device;
-use crate::timeline::Wait;
+use crate::timeline::{Timeline, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Facts with the tasks of groups that have a limit: when the recording began, when a ring saw a slow call,
-/// and when it ended.
-const MEMBERS: [&str; 3] = ["limited groups", "limited groups at the trigger", MEMBERS_AT_END];
-const MEMBERS_AT_END: &str = "limited groups at the end";
+/// Where control groups are.
+pub(super) const GROUPS: &str = "/sys/fs/cgroup/";
 /// What a request has if nobody saw one: to compare requests a second with bytes a second.
 const REQUEST_BYTES: u64 = 64 << 10;
 
@@ -39,83 +39,51 @@ pub(super) struct Limit {
     per_s: u64,
     /// Whether it counts requests, and not bytes.
     counts_requests: bool,
-    group: String,
+    pub(super) group: String,
     /// Its file, and the line of it.
     pub(super) file: String,
     pub(super) rule: String,
     /// Whether the group had it still when the recording ended, as far as is known.
     pub(super) lasts: bool,
+    /// When the group may have had it.
+    set: Vec<Span>,
 }
 
 /// Limits of all groups, and who is in these.
 #[derive(Debug, Default)]
 pub(super) struct GroupLimits {
     limits: Vec<Limit>,
-    /// Groups with a limit that a task was seen in; no group of one that was seen elsewhere.
-    groups_of: BTreeMap<i32, BTreeSet<String>>,
+    pub(super) members: Members,
     /// Groups with a limit of memory.
     of_memory: BTreeSet<String>,
 }
 
-/// Whether a task is in a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Member {
-    No,
-    /// Nobody saw where it was.
-    Unknown,
-    /// The task that made it is.
-    ByParent,
-    Yes,
-}
-
 impl GroupLimits {
-    pub(super) fn of(facts: &BTreeMap<String, String>) -> Self {
-        let mut all = Self::default();
-        // Broken off, a trace does not say what was set last.
-        let has_end = facts.contains_key("hangs at the end");
-        for (path, text) in facts.iter().filter(|(path, _)| path.starts_with("/sys/fs/cgroup/")) {
-            let (file, is_last) = match path.strip_suffix(AT_END) {
-                Some(file) => (file, true),
-                None => (path.as_str(), !has_end),
-            };
+    pub(super) fn of(facts: &BTreeMap<String, String>, line: &Timeline) -> Self {
+        let mut all = Self { members: Members::of(facts, line), ..Self::default() };
+        for (path, _) in facts.iter().filter(|(path, _)| path.starts_with(GROUPS)) {
+            let file = path.strip_suffix(AT_END).unwrap_or(path);
             if let Some((group, "memory.max" | "memory.high")) = file.rsplit_once('/') {
                 all.of_memory.insert(group.to_owned());
             }
-            for mut one in limits_of(file, text) {
-                one.lasts = is_last;
-                match all
-                    .limits
-                    .iter_mut()
-                    .find(|same| Limit { lasts: is_last, ..(*same).clone() } == one)
-                {
-                    Some(same) => same.lasts |= is_last,
+        }
+        for text in history::of(facts) {
+            for mut one in limits_of(text.file, text.text) {
+                (one.lasts, one.set) = (text.is_last, vec![text.span]);
+                let is_same = |same: &&mut Limit| {
+                    (&same.file, &same.rule, same.way, same.counts_requests)
+                        == (&one.file, &one.rule, one.way, one.counts_requests)
+                };
+                match all.limits.iter_mut().find(is_same) {
+                    Some(same) => {
+                        same.lasts |= text.is_last;
+                        same.set.push(text.span);
+                    }
                     None => all.limits.push(one),
                 }
             }
         }
-        for name in MEMBERS {
-            all.add_members(facts.get(name).map_or("", String::as_str));
-        }
         all
-    }
-
-    /// `group FOLDER`, `of TASK TASK ..` for each group that has a limit, then `others TASK TASK ..`.
-    fn add_members(&mut self, text: &str) {
-        let mut group = "";
-        for line in text.lines() {
-            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let tasks = rest.split(' ').filter_map(|task| task.parse::<i32>().ok());
-            match word {
-                "group" => group = rest,
-                "of" => tasks.for_each(|task| {
-                    self.groups_of.entry(task).or_default().insert(group.to_owned());
-                }),
-                "others" => tasks.for_each(|task| {
-                    self.groups_of.entry(task).or_default();
-                }),
-                _ => {}
-            }
-        }
     }
 
     /// The limits for a disk.
@@ -127,7 +95,14 @@ impl GroupLimits {
 impl Limit {
     /// In a sentence.
     pub(super) fn told(&self) -> String {
-        format!("{} has \"{}\"", self.file, self.rule)
+        let has = if self.lasts { "has" } else { "had" };
+        format!("{} {has} \"{}\"", self.file, self.rule)
+    }
+
+    /// Whether the group may have had it at some time within this one.
+    fn is_set_within(&self, span: Span) -> bool {
+        let overlaps = |set: &Span| set.begin_ns <= span.end_ns && set.end_ns >= span.begin_ns;
+        self.set.iter().any(overlaps)
     }
 
     /// Bytes a second that it lets through, of requests as large as these.
@@ -136,7 +111,17 @@ impl Limit {
         self.per_s.saturating_mul(each)
     }
 
-    fn is_of_root(&self) -> bool {
+    /// Whether it holds tasks of a group, where its own group has this path.
+    pub(super) fn holds(&self, own: &str, group: &str) -> bool {
+        let is_below = |rest: &str| own == "/" || rest.starts_with('/');
+        own == group || self.is_v2() && group.strip_prefix(own).is_some_and(is_below)
+    }
+
+    fn is_v2(&self) -> bool {
+        self.file.ends_with("/io.max")
+    }
+
+    pub(super) fn is_of_root(&self) -> bool {
         ["/sys/fs/cgroup", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"]
             .contains(&self.group.as_str())
     }
@@ -174,41 +159,20 @@ fn limits_of(file: &str, text: &str) -> Vec<Limit> {
                 _ => continue,
             };
             let (group, file, rule) = (group.to_owned(), file.to_owned(), rule.clone());
-            let lasts = false;
-            limits.push(Limit { device, way, per_s, counts_requests, group, file, rule, lasts });
+            let (lasts, set) = (false, Vec::new());
+            let limit =
+                Limit { device, way, per_s, counts_requests, group, file, rule, lasts, set };
+            limits.push(limit);
         }
     }
     limits
 }
 
 impl Knowledge {
-    fn is_kernels(&self, pid: i32) -> bool {
-        self.line.tasks.get(&pid).is_some_and(super::calls::is_kernel_task)
-    }
-
     /// Whether a task was seen in a group that has a limit of memory.
     pub(super) fn has_memory_limit(&self, pid: i32) -> bool {
-        let GroupLimits { groups_of, of_memory, .. } = &self.group_limits;
-        groups_of.get(&pid).is_some_and(|groups| !groups.is_disjoint(of_memory))
-    }
-
-    fn is_in_group(&self, limit: &Limit, pid: i32) -> Member {
-        let (mut next, mut seen) = (Some(pid), BTreeSet::new());
-        while let Some(task) = next.filter(|task| seen.insert(*task)) {
-            match self.group_limits.groups_of.get(&task) {
-                Some(groups) if groups.contains(&limit.group) && task == pid => return Member::Yes,
-                Some(groups) if groups.contains(&limit.group) => return Member::ByParent,
-                Some(_) if task == pid => return Member::No,
-                // It may have been moved since.
-                Some(_) => return Member::Unknown,
-                None if task == pid && limit.is_of_root() && self.is_kernels(pid) => {
-                    return Member::Yes;
-                }
-                None => {}
-            }
-            next = self.line.tasks.get(&task).and_then(|task| task.parent);
-        }
-        Member::Unknown
+        let GroupLimits { members, of_memory, .. } = &self.group_limits;
+        members.is_in_any(pid, of_memory)
     }
 }
 
@@ -239,10 +203,11 @@ impl<'a> Walk<'a> {
         let bytes = request_bytes.unwrap_or(REQUEST_BYTES);
         for limit in known.group_limits.for_disk(device) {
             self.looked(1);
-            if way.is_some_and(|way| way != limit.way) {
+            if way.is_some_and(|way| way != limit.way) || !limit.is_set_within(span) {
                 continue;
             }
-            let member = for_whom.iter().map(|task| known.is_in_group(limit, *task)).max();
+            let member =
+                for_whom.iter().map(|task| known.is_in_group(limit, *task, span.begin_ns)).max();
             let member = member.filter(|one| *one != Member::No || !serves_others);
             let member = member.unwrap_or(Member::Unknown);
             is_doubtful |= member == Member::Unknown;
@@ -326,20 +291,19 @@ mod tests {
             ("hangs at the end", "at 5"),
         ];
         let facts = facts.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
-        let all = GroupLimits::of(&facts);
+        let all = GroupLimits::of(&facts, &Timeline::default());
         let of = |minor| {
             let told = all.for_disk(Device::new(7, minor));
             told.map(|one| (one.told(), one.way, one.per_s, one.lasts)).collect::<Vec<_>>()
         };
-        let rule = "/sys/fs/cgroup/a/io.max has \"7:0 wbps=1048576 wiops=20\"".to_owned();
+        let rule = "/sys/fs/cgroup/a/io.max had \"7:0 wbps=1048576 wiops=20\"".to_owned();
         assert_eq!(
             of(0),
             [(rule.clone(), Way::Write, 1_048_576, false), (rule, Way::Write, 20, false)]
         );
         assert_eq!(of(1), []);
-        let rule =
-            |rule| format!("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device has \"{rule}\"");
-        assert_eq!(of(2), [(rule("7:2 4096"), Way::Read, 4_096, true)]);
-        assert_eq!(of(3), [(rule("7:3 9"), Way::Read, 9, false)]);
+        let file = "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device";
+        assert_eq!(of(2), [(format!("{file} has \"7:2 4096\""), Way::Read, 4_096, true)]);
+        assert_eq!(of(3), [(format!("{file} had \"7:3 9\""), Way::Read, 9, false)]);
     }
 }

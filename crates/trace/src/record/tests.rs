@@ -1,6 +1,6 @@
 //! Tests of fields: widths and signs of several kernels, places inside events, hostile events.
 
-use super::{Device, Field, Name, Value};
+use super::{Device, Field, GroupPath, Name, Value};
 use crate::error::Result;
 use crate::format::EventFormat;
 use proptest::prelude::*;
@@ -48,6 +48,9 @@ fn devices_arrays_and_names_are_read() {
     assert_eq!(get::<Name>(comm, b"..ab\0c").unwrap(), Name::new(b"ab"));
     assert_eq!(get::<Name>(comm, b"..abcdef").unwrap().as_bytes(), b"abcd");
     assert!(get::<Name>(comm, b"..abc").is_err());
+    assert_eq!(get::<GroupPath>(comm, b"..ab\0c").unwrap().whole(), Some("ab"));
+    let whole = |bytes: usize| GroupPath::new(&vec![b'/'; bytes]).whole().map(str::len);
+    assert_eq!((whole(254), whole(255)), (Some(254), None));
     assert_eq!(format!("{:?}", Name::new(b"a\"\xff")), "\"a\\\"\\xff\"");
     let rest = "char x[];\toffset:2;\tsize:0;\tsigned:0";
     assert_eq!(get::<Name>(rest, b"..abcdef\0").unwrap().as_bytes(), b"abcdef");

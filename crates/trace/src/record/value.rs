@@ -271,6 +271,59 @@ impl Value for Name {
     }
 }
 
+/// The path of a control group. The kernel writes up to 1,024 bytes; one with more than there is room for here is
+/// told as cut, since its beginning may be another group's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct GroupPath {
+    bytes: [u8; GROUP_PATH_BYTES],
+    length_bytes: u8,
+    is_cut: bool,
+}
+
+/// With it an event is as large as one with a stack. Paths of containers have some 200 bytes.
+const GROUP_PATH_BYTES: usize = 254;
+
+impl GroupPath {
+    /// The path in `bytes`, up to the first zero.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        let bytes = until_zero(bytes);
+        let length = bytes.len().min(GROUP_PATH_BYTES);
+        let mut path = Self {
+            bytes: [0; GROUP_PATH_BYTES],
+            length_bytes: length as u8,
+            is_cut: bytes.len() > GROUP_PATH_BYTES,
+        };
+        path.bytes[..length].copy_from_slice(&bytes[..length]);
+        path
+    }
+
+    /// All of it; None if it was cut, or is no text.
+    #[must_use]
+    pub fn whole(&self) -> Option<&str> {
+        let bytes = self.bytes.get(..usize::from(self.length_bytes)).filter(|_| !self.is_cut)?;
+        std::str::from_utf8(bytes).ok()
+    }
+}
+
+impl fmt::Debug for GroupPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.whole())
+    }
+}
+
+impl Value for GroupPath {
+    const EXPECTED: &'static str = "a text of chars";
+
+    fn fits(place: &Place, type_name: &str) -> bool {
+        Name::fits(place, type_name)
+    }
+
+    fn read(place: Option<&Place>, payload: &[u8]) -> Result<Self> {
+        Ok(Self::new(there(place, Self::EXPECTED)?.bytes(payload)?))
+    }
+}
+
 pub(super) fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or(bytes)
 }

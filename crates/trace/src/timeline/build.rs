@@ -15,7 +15,7 @@ use super::{Context, Disk, Timeline, Wait};
 use crate::error::Result;
 use crate::event_set::EventSet;
 use crate::file::{Item, TraceFile};
-use crate::record::{Device, Name};
+use crate::record::{Device, GroupPath, Name};
 use crate::schema::{KernelEvent, RqComplete, RqInsert, RqIssue, Schemas};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{Read, Seek};
@@ -170,6 +170,12 @@ impl Builder {
                 child.born_ns = Some(at.time_ns);
                 self.now.remove(&event.child_pid);
             }
+            KernelEvent::GroupAttach(event) => {
+                self.moved(at, (event.pid, event.hierarchy), &event.path);
+            }
+            KernelEvent::GroupTransfer(event) => {
+                self.moved(at, (event.pid, event.hierarchy), &event.path);
+            }
             KernelEvent::Wakeup(event) => self.name(event.pid, event.comm),
             KernelEvent::SysEnter(event) => self.enter(at, event),
             KernelEvent::SysExit(event) => self.exit(at, event),
@@ -200,6 +206,15 @@ impl Builder {
     pub fn name(&mut self, pid: i32, name: Name) {
         if pid != 0 {
             self.line.tasks.entry(pid).or_default().name = name;
+        }
+    }
+
+    /// A task came to a control group.
+    fn moved(&mut self, at: At, (pid, hierarchy): (i32, i32), path: &GroupPath) {
+        if self.room() {
+            let group = path.whole().map(str::to_owned);
+            let one = super::Move { at_ns: at.time_ns, hierarchy, group };
+            self.line.tasks.entry(pid).or_default().moves.push(one);
         }
     }
 

@@ -13,6 +13,9 @@ pub struct Task {
     pub parent: Option<i32>,
     /// System calls that took long enough to be told one by one; see [`super::Limits`].
     pub calls: Vec<Call>,
+    /// Of calls that last longer than until their event of return, as a wait came right behind it: when they began,
+    /// and that event's time. Whether the wait was in the call or in the program's own code no event tells.
+    pub returns: Vec<(u64, u64)>,
     /// All system calls, by number.
     pub call_counts: BTreeMap<i64, CallCount>,
     /// Times when it did not run.
@@ -29,12 +32,25 @@ pub struct Task {
     pub asks: Vec<Ask>,
     /// Times in which it was off the processor within one stay in the kernel that was no call.
     pub faults: Vec<(u64, u64)>,
+    /// Control groups that it was moved to.
+    pub moves: Vec<Move>,
     /// Whether where its calls begin and end is known, or sleeps of unknown calls are told one by one.
     pub calls_are_apart: bool,
     /// When it was made, if within the trace.
     pub born_ns: Option<u64>,
     /// When it ended, if within the trace.
     pub ended_ns: Option<u64>,
+}
+
+/// A task came to a control group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// When.
+    pub at_ns: u64,
+    /// The group's hierarchy: 0 is that of the second version.
+    pub hierarchy: i32,
+    /// The group, from the hierarchy's root on; None: its path was too long to be kept.
+    pub group: Option<String>,
 }
 
 /// A request to a program that is a file system (FUSE).

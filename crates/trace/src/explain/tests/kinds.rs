@@ -288,3 +288,28 @@ fn the_disk_of_a_wait_is_the_one_that_ended_a_request_last() {
     // One that lasts: as the wait before it, though nothing of it has come to that disk.
     assert_eq!(places(true), (throttled, "sda".to_owned(), true));
 }
+
+/// A stop that came right behind a call, by an interrupt, is of the program's own code.
+#[test]
+fn a_stop_behind_a_call_is_of_no_call() {
+    let told = |way: &str| {
+        let stack =
+            format!("schedule < do_signal_stop < get_signal < exit_to_user_mode_loop < {way}");
+        let mut scene = Scene::of_victim(&stack, 30);
+        scene.task(30, "shell");
+        scene.line.begin_ns = 50 * MS;
+        let victim = scene.line.tasks.get_mut(&10).unwrap();
+        (victim.calls[0].begin_ns, victim.returns) = (90 * MS, vec![(90 * MS, 100 * MS - 9)]);
+        victim.waits[0].kind = WaitKind::Stopped;
+        // It waited for a processor before.
+        let mut ready = Wait { kind: WaitKind::Runnable, stack: None, ..victim.waits[0] };
+        (ready.begin_ns, ready.end_ns, ready.woken_ns) = (100 * MS - 8, Some(100 * MS - 1), None);
+        victim.waits.insert(0, ready);
+        let call = scene.told();
+        (call.call.clone(), call.cause, call.wait_ns / MS)
+    };
+    let (code, write) = ("its own code".to_owned(), "write".to_owned());
+    let interrupt = "irqentry_exit_to_user_mode < asm_sysvec_reschedule_ipi";
+    assert_eq!(told(interrupt), (code, Cause::Stopped, 500));
+    assert_eq!(told("do_syscall_64 < entry_SYSCALL_64"), (write, Cause::Stopped, 500));
+}

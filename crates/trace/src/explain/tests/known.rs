@@ -1,7 +1,7 @@
 //! What is told must be known: limits of whom, and in which direction; who froze; what has no name.
 
 use super::*;
-use crate::timeline::Quota;
+use crate::timeline::{Move, Quota};
 
 /// A limit explains a wait only of a task in its group, or of one that works for such a task, and only of the
 /// direction that it limits; of several the tightest does.
@@ -50,6 +50,108 @@ fn a_limit_explains_only_waits_of_its_group_and_direction() {
     // Who waits for data of all may wait for any group's.
     let read = "io_schedule < folio_wait_bit_common < filemap_get_pages < filemap_read";
     assert_eq!(told(&[(writes, "8:0 9")], &members("10"), read), unknown);
+}
+
+/// A task that comes to a group while it is recorded, and ends before that does: no list has it.
+#[test]
+fn a_task_is_in_the_group_that_it_was_moved_to() {
+    const V1: &str = "/sys/fs/cgroup/blkio";
+    type Moves<'a> = &'a [(i32, u64, i32, Option<&'a str>)];
+    let told_of = |limit: (&str, &str), lists: [&str; 2], moves: Moves| {
+        let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
+        scene.request(10, 590, 599, 4096);
+        scene.task(9, "shell");
+        let victim = scene.line.tasks.get_mut(&10).unwrap();
+        (victim.parent, victim.born_ns) = (Some(9), Some(50 * MS));
+        scene.fact("group hierarchies", "7 /sys/fs/cgroup/blkio\n0 /sys/fs/cgroup/unified\n");
+        scene.fact(limit.0, limit.1);
+        for (name, text) in [("limited groups", lists[0]), ("limited groups at the end", lists[1])]
+        {
+            scene.fact(name, text);
+        }
+        for (pid, at_ms, hierarchy, group) in moves {
+            let group = group.map(str::to_owned);
+            let one = Move { at_ns: at_ms * MS, hierarchy: *hierarchy, group };
+            scene.line.tasks.get_mut(pid).unwrap().moves.push(one);
+        }
+        let call = scene.told();
+        let cause = call.chain.last().unwrap().cause;
+        (cause == Cause::Throttle).then_some(call.unexplained_ns / MS)
+    };
+    let file = format!("{V1}/db/blkio.throttle.write_bps_device");
+    let told = |lists, moves: Moves| told_of((&file, "8:0 9"), lists, moves);
+    let nowhere = [""; 2];
+    let (sure, may, other) = (Some(0), Some(500), None);
+    assert_eq!(told(nowhere, &[]), may);
+    assert_eq!(told(nowhere, &[(10, 60, 7, Some("/db"))]), sure);
+    // Of another hierarchy, of a group below, which the first version does not hold, and elsewhere since.
+    assert_eq!(told(nowhere, &[(10, 60, 4, Some("/db"))]), may);
+    assert_eq!(told(nowhere, &[(10, 60, 7, Some("/db/below"))]), other);
+    assert_eq!(told(nowhere, &[(10, 60, 7, Some("/db")), (10, 70, 7, Some("/"))]), other);
+    // After the wait, by another task of this number, or to a group whose path was too long.
+    assert_eq!(told(nowhere, &[(10, 700, 7, Some("/db"))]), may);
+    assert_eq!(told(nowhere, &[(10, 40, 7, Some("/db"))]), may);
+    assert_eq!(told(nowhere, &[(10, 60, 7, None)]), may);
+    // Its parent was there when it was born, or came there later: whether with it is not told.
+    assert_eq!(told(nowhere, &[(9, 40, 7, Some("/db"))]), sure);
+    assert_eq!(told(nowhere, &[(9, 60, 7, Some("/db"))]), may);
+    // A list that was made before the move says where it was until then, one that was made later where it is.
+    let members = format!("group {V1}/db\nof 10\nothers 9");
+    assert_eq!(told([&members, ""], &[(10, 60, 7, Some("/"))]), other);
+    assert_eq!(told([&members, ""], &[(10, 110, 7, Some("/"))]), sure);
+    assert_eq!(told(["", &members], &[(10, 110, 7, Some("/db"))]), may);
+    assert_eq!(told(["", &members], &[(9, 60, 7, Some("/db"))]), sure);
+    // The second version holds groups below as well.
+    let v2 = ("/sys/fs/cgroup/unified/a/io.max", "8:0 wbps=4096");
+    assert_eq!(told_of(v2, nowhere, &[(10, 60, 0, Some("/a/b"))]), sure);
+    assert_eq!(told_of(v2, nowhere, &[(10, 60, 0, Some("/ab"))]), other);
+}
+
+/// A limit that was set and lifted while it was recorded, so that neither its beginning nor its end has it.
+#[test]
+fn a_limit_explains_only_waits_of_its_time() {
+    const FILE: &str = "/sys/fs/cgroup/blkio/db/blkio.throttle.write_bps_device";
+    let told = |changes: &[(u64, u64, &str)], facts: &[(&str, &str)]| {
+        let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
+        scene.request(10, 590, 599, 4096);
+        scene.fact("hangs at the end", "at 9");
+        for (index, (from_ms, at_ms, text)) in changes.iter().enumerate() {
+            let (from_ns, at_ns) = (from_ms * MS, at_ms * MS);
+            let text = format!("{from_ns} {at_ns} {FILE}\n{text}");
+            scene.fact(&format!("limit change {}", index + 1), &text);
+        }
+        let members = "group /sys/fs/cgroup/blkio/db\nof 10\nothers 9";
+        scene.fact("limited groups at change 1", members);
+        for (name, text) in facts {
+            scene.fact(name, text);
+        }
+        let call = scene.told();
+        let link = call.chain.last().unwrap();
+        let is_told = link.evidence.contains(&format!("{FILE} had \"8:0 9\""));
+        assert_eq!(is_told, link.cause == Cause::Throttle);
+        // What was lifted is not to be lifted.
+        assert_eq!(call.advice, []);
+        (link.cause == Cause::Throttle).then_some(call.unexplained_ns / MS)
+    };
+    let (sure, none) = (Some(0), None);
+    assert_eq!(told(&[], &[]), none);
+    assert_eq!(told(&[(50, 60, "8:0 9"), (650, 660, "")], &[]), sure);
+    // Before the wait and behind it; the moments between two looks may be of either.
+    assert_eq!(told(&[(50, 60, "8:0 9"), (70, 90, "")], &[]), none);
+    assert_eq!(told(&[(650, 660, "8:0 9"), (700, 710, "")], &[]), none);
+    assert_eq!(told(&[(50, 60, "8:0 9"), (70, 110, "")], &[]), sure);
+    assert_eq!(told(&[(590, 660, "8:0 9"), (700, 710, "")], &[]), sure);
+    // It was there when the recording began.
+    let at_begin = (FILE, "8:0 9");
+    assert_eq!(told(&[(70, 90, "")], &[at_begin]), none);
+    assert_eq!(told(&[(170, 190, "")], &[at_begin]), sure);
+    // That some changes are missing takes the times from all.
+    let left_out = ("limit changes left out", "1");
+    assert_eq!(told(&[(50, 60, "8:0 9"), (70, 90, "")], &[left_out]), sure);
+    // A limit for another disk, and lists that do not speak of the group.
+    assert_eq!(told(&[(50, 60, "8:16 9")], &[]), none);
+    let no_list = ("limited groups at change 1", "group /sys/fs/cgroup/blkio/a\nof 9\nothers 10");
+    assert_eq!(told(&[(50, 60, "8:0 9"), (650, 660, "")], &[no_list]), Some(500));
 }
 
 /// The journal's thread waits for data of others: of a group with a handle of its transaction, or of any.

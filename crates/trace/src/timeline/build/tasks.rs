@@ -99,12 +99,16 @@ impl Builder {
         // A task that is stopped or held for its group's quota returns from its call and is not yet in
         // its own code: for who called the call lasts.
         if let Some(mut call) = now.returned.take() {
-            call.end_ns = Some(at.time_ns);
+            let returned_ns = call.end_ns.replace(at.time_ns).unwrap_or(at.time_ns);
             let (is_long, kept_at) =
                 (wait.duration_ns(0) >= self.limits.min_call_ns, now.returned_at);
             now.returned = Some(call);
             let room = is_long && (kept_at.is_some() || self.room());
             let task = self.line.tasks.entry(pid).or_default();
+            let is_kept = is_long && (kept_at.is_some() || room);
+            if is_kept && task.returns.last().is_none_or(|last| last.0 != call.begin_ns) {
+                task.returns.push((call.begin_ns, returned_ns));
+            }
             match kept_at.and_then(|index| task.calls.get_mut(index)) {
                 Some(kept) if is_long => kept.end_ns = call.end_ns,
                 None if room => {

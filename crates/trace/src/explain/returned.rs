@@ -1,0 +1,52 @@
+//! Whether a task that was stopped right behind a call was in it still.
+//!
+//! A signal that comes within a call stops the task on the way back to the program, behind the event of the call's
+//! return: for who called the call lasts. One that comes a moment later stops it in the program's own code, by an
+//! interrupt. The times are alike; the stack tells them apart.
+//!
+//! Invariant: a stop that came by an interrupt is of no call. Held by `a_stop_behind_a_call_is_of_no_call`.
+
+use crate::timeline::{StackId, Timeline, WaitKind};
+
+/// Functions by which the kernel is entered from a program other than by a call, or beginnings of their names:
+/// x86, arm64, arm.
+const INTERRUPTS: [&str; 7] = [
+    "irqentry_exit",
+    "asm_sysvec_",
+    "asm_common_interrupt",
+    "asm_exc_",
+    "el0t_64_irq",
+    "el0_interrupt",
+    "__irq_usr",
+];
+
+/// Ends calls at their return where the stop behind it was of none.
+pub(super) fn end_calls(
+    line: &mut Timeline,
+    functions: &dyn Fn(&Timeline, StackId) -> Vec<String>,
+) {
+    let mut ends = Vec::new();
+    for (pid, task) in &line.tasks {
+        for (begin_ns, returned_ns) in &task.returns {
+            let call = task.calls.partition_point(|call| call.begin_ns < *begin_ns);
+            let end_ns = task.calls.get(call).and_then(|call| call.end_ns).unwrap_or(*returned_ns);
+            let from = task.waits.partition_point(|wait| wait.begin_ns < *returned_ns);
+            let mut behind = task.waits.iter().skip(from).take_while(|wait| wait.begin_ns < end_ns);
+            // It may have waited for a processor before it was stopped.
+            let stop = behind.find(|wait| wait.kind == WaitKind::Stopped);
+            let stack = stop.and_then(|wait| wait.stack);
+            let names = stack.map_or_else(Vec::new, |stack| functions(line, stack));
+            let is_interrupt = |name: &String| INTERRUPTS.iter().any(|one| name.starts_with(one));
+            if names.iter().any(is_interrupt) {
+                ends.push((*pid, *begin_ns, *returned_ns));
+            }
+        }
+    }
+    for (pid, begin_ns, returned_ns) in ends {
+        let Some(task) = line.tasks.get_mut(&pid) else { continue };
+        let index = task.calls.partition_point(|call| call.begin_ns < begin_ns);
+        if let Some(call) = task.calls.get_mut(index).filter(|call| call.begin_ns == begin_ns) {
+            call.end_ns = Some(returned_ns);
+        }
+    }
+}
