@@ -6,7 +6,7 @@
 
 use crate::known::Met;
 use crate::target::Columns;
-use crate::types::{Fit, fit_exactly};
+use crate::types::{Fit, fit};
 use crate::value::Value;
 
 /// How far a batch goes.
@@ -68,7 +68,7 @@ impl Batch {
 
     /// A value of it. False: its series does not take that, and nothing is added.
     pub fn add(&mut self, met: Met, value: Value<'_>) -> bool {
-        let Ok(fit) = fit_exactly(met.kind, value) else { return false };
+        let Ok(fit) = fit(met.kind, value) else { return false };
         let time_ns = self.time_ns.unwrap_or(0);
         let place = match fit {
             Fit::Word(word) => {

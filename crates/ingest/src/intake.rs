@@ -25,8 +25,7 @@ use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Series};
 use crate::refusal::{Reason, Refusal, Tell};
 use crate::target::{Columns, Target};
-use crate::types::{Fit, Misfit, Word, fit, fit_exactly};
-use crate::value::Value;
+use crate::types::{Fit, Word, fit};
 use baro_log::Declared;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
@@ -264,11 +263,7 @@ impl<'a> Intake<'a> {
         if bytes == 0 {
             return Err(Reason::NoName);
         }
-        self.fits(kind, row.value).map(drop).map_err(Reason::Misfit)
-    }
-
-    fn fits<'v>(&self, kind: Type, value: Value<'v>) -> std::result::Result<Fit<'v>, Misfit<'v>> {
-        if self.manner.exact { fit_exactly(kind, value) } else { fit(kind, value) }
+        fit(kind, row.value).map(drop).map_err(Reason::Misfit)
     }
 
     /// Holds a sample of a series of the type `kind`, if it fits, and says whether.
@@ -279,7 +274,7 @@ impl<'a> Intake<'a> {
         kind: Type,
         tell: &mut Tell<'_>,
     ) -> Result<bool> {
-        let fit = match self.fits(kind, row.value) {
+        let fit = match fit(kind, row.value) {
             Ok(fit) => fit,
             Err(misfit) => {
                 let reason = Reason::Misfit(misfit);

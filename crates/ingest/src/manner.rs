@@ -43,20 +43,18 @@ pub struct Manner {
     pub new_max: usize,
     /// Take nothing more after the first refusal.
     pub strict: bool,
-    /// Refuse an integer that a series of f64 could only take changed, instead of the nearest f64.
-    pub exact: bool,
 }
 
 impl Manner {
     /// Samples as they come, pushed by [`Intake::flush`](crate::Intake::flush) after each read; at most `new_max` new series.
     #[must_use]
     pub fn as_they_come(new_max: usize) -> Self {
-        Manner { gather: Gather::AsTheyCome, new_max, strict: false, exact: false }
+        Manner { gather: Gather::AsTheyCome, new_max, strict: false }
     }
 
     /// Samples together.
     #[must_use]
     pub fn together() -> Self {
-        Manner { gather: Gather::Together, new_max: usize::MAX, strict: false, exact: false }
+        Manner { gather: Gather::Together, new_max: usize::MAX, strict: false }
     }
 }

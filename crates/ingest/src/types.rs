@@ -4,8 +4,8 @@
 //! | value | f64 | i64 | bool | text | channel | new, [`Types::Numbers`] | new, [`Types::Exact`] |
 //! |---|---|---|---|---|---|---|---|
 //! | float | as it is | refused | refused | refused | refused | f64 | f64 |
-//! | integer | the nearest f64 | as it is | refused | refused | refused | f64 | i64 |
-//! | unsigned | the nearest f64 | below 2^63, else refused | refused | refused | refused | f64 | i64, above refused |
+//! | integer | if f64 has it, else refused | as it is | refused | refused | refused | f64 | i64 |
+//! | unsigned | if f64 has it, else refused | below 2^63, else refused | refused | refused | refused | f64 | i64, above refused |
 //! | truth value | refused | refused | as it is | refused | refused | bool | bool |
 //! | text | refused | refused | refused | to 64 KiB, else refused | refused | text | text |
 //! | in quotes | what it says | what it says | what it says | to 64 KiB, else refused | refused | what it says, else text | |
@@ -21,11 +21,9 @@
 //! says how to read it; the recorder takes any. So a `Word` is made here and nowhere else, from
 //! a value and the type that it is read as.
 //!
-//! A door may ask for more ([`Manner::exact`](crate::Manner::exact)): then an integer goes into a series of
-//! f64 only if it is the same number there, and is refused else.
+//! An integer goes into a series of f64 only if it is the same number there: 2^53 + 1 is not.
 //!
-//! Invariant: each value has one answer for each type, and none is changed but an integer into the
-//! f64 nearest to it. Held by `tests::each_value_and_each_type_have_one_answer`.
+//! Invariant: each value has one answer for each type, and none is changed. Held by `tests::each_value_and_each_type_have_one_answer`.
 
 use crate::value::Value;
 use baro_ondisk::Type;
@@ -116,27 +114,28 @@ impl fmt::Display for Misfit<'_> {
                 let bytes = text.len();
                 write!(f, "expected a text of at most {TEXT_BYTES_MAX} bytes, found {bytes} bytes")
             }
+            (Type::F64, Value::Integer(_) | Value::Unsigned(_)) => write!(
+                f,
+                "expected f64, which has each integer up to 2^53, found {}; make its series \
+                 one of i64, or write a point",
+                self.value
+            ),
             (_, value) => write!(f, "expected {kind}, found {value}"),
         }
     }
 }
 
-/// What a series of the type `kind` makes of a value, unless that changes it: 2^53 + 1 is no f64.
-pub(crate) fn fit_exactly(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
-    let integer = match value {
-        Value::Integer(value) => i128::from(value),
-        Value::Unsigned(value) => i128::from(value),
-        _ => return fit(kind, value),
-    };
-    // What is up to 2^64 is exact in i128, whatever the nearest f64 of it is.
-    if kind == Type::F64 && (integer as f64) as i128 != integer {
-        return Err(Misfit { kind, value });
-    }
-    fit(kind, value)
-}
-
 /// What a series of the type `kind` makes of a value; see the table above.
 pub(crate) fn fit(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
+    let integer = match value {
+        Value::Integer(value) => Some(i128::from(value)),
+        Value::Unsigned(value) => Some(i128::from(value)),
+        _ => None,
+    };
+    // What is up to 2^64 is exact in i128, whatever the nearest f64 of it is.
+    if kind == Type::F64 && integer.is_some_and(|integer| (integer as f64) as i128 != integer) {
+        return Err(Misfit { kind, value });
+    }
     Ok(Fit::Word(Word(match (kind, value) {
         (Type::F64, Value::Float(value)) => value.to_bits().cast_signed(),
         (Type::F64, Value::Integer(value)) => (value as f64).to_bits().cast_signed(),
@@ -183,6 +182,12 @@ mod tests {
             let said = kinds.split(' ').map(|kind| format!("expected {kind}, found {found}"));
             said.collect::<Vec<_>>().join(" | ")
         };
+        let no_f64 = |found: &str| {
+            format!(
+                "expected f64, which has each integer up to 2^53, found {found}; make its series one \
+                 of i64, or write a point"
+            )
+        };
         let others = "bool text channel";
         for (value, expected) in [
             (
@@ -196,14 +201,16 @@ mod tests {
             (
                 Value::Integer((1 << 53) + 1),
                 format!(
-                    "9007199254740992.0 | 9007199254740993 | {} | f64 | i64",
+                    "{} | 9007199254740993 | {} | f64 | i64",
+                    no_f64("9007199254740993"),
                     refused(others, "9007199254740993")
                 ),
             ),
             (
                 Value::Unsigned(i64::MAX as u64),
                 format!(
-                    "9.223372036854776e18 | {} | {} | f64 | i64",
+                    "{} | {} | {} | f64 | i64",
+                    no_f64("9223372036854775807"),
                     i64::MAX,
                     refused(others, "9223372036854775807")
                 ),
@@ -262,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_that_f64_does_not_have_is_refused_where_that_is_asked_for() {
+    fn an_integer_that_f64_does_not_have_is_refused() {
         let exact = 1_i64 << 53;
         for (value, fits) in [
             (Value::Integer(exact), true),
@@ -275,9 +282,9 @@ mod tests {
             (Value::Unsigned(1 << 63), true),
             (Value::Float(0.1), true),
         ] {
-            assert_eq!(fit_exactly(Type::F64, value).is_ok(), fits, "{value}");
+            assert_eq!(fit(Type::F64, value).is_ok(), fits, "{value}");
         }
-        assert!(fit_exactly(Type::I64, Value::Integer(exact + 1)).is_ok());
+        assert!(fit(Type::I64, Value::Integer(exact + 1)).is_ok());
     }
 
     #[test]
