@@ -164,6 +164,7 @@ fn run<S: Storage>(
     loop {
         let (tells, found) = beside.0.look(clock::monotonic_ns(), || keeper.holds());
         tells.into_iter().for_each(|what| link.tell(what));
+        beside.0.take_doubted().into_iter().for_each(|epoch| keeper.doubt_copy(epoch));
         if found {
             publish(&keeper, &beside, shared);
         }
@@ -172,6 +173,8 @@ fn run<S: Storage>(
             let growth = keeper.growth().clone();
             let work = keeper.work(now(), &mut link);
             let took_ns = clock::monotonic_ns() - begun_ns;
+            // Before the next look, which would take what was made anew for another's file.
+            beside.0.take_mended(keeper.take_remade(), keeper.take_said());
             let hurry = !keeper.growth().complete() && link.view().blank == 0;
             due_ns = clock::monotonic_ns()
                 + match work {

@@ -10,6 +10,7 @@ mod earlier;
 mod failing;
 mod ledger;
 mod making;
+mod mending;
 mod pinned_failing;
 mod pinning;
 mod reading;

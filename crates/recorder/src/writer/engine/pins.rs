@@ -36,6 +36,11 @@ pub enum Event {
         /// Blocks of this sequence and later ones in it are dead.
         dead_from: u64,
     },
+    /// The log does not have this segment any more, whose copy was to be made again.
+    NotInLog {
+        /// Its epoch.
+        epoch: u64,
+    },
     /// A segment has been started, durably.
     Started {
         /// Its file.
@@ -185,8 +190,15 @@ impl Engine {
                 self.copying = None;
                 self.offer_copy();
             }
+            Tell::CopyAgain(epoch) => {
+                if self.choice.copy_again(epoch) {
+                    self.offer_copy();
+                } else {
+                    self.events.push(Event::NotInLog { epoch });
+                }
+            }
             Tell::CopyDropped => {
-                self.copying = None;
+                self.copying.take().into_iter().for_each(|epoch| self.choice.not_again(epoch));
                 self.offer_copy();
             }
             Tell::ForgetCopy(epoch) => self.choice.forget_copy(epoch),
@@ -209,7 +221,11 @@ impl Engine {
                 // Of an earlier session: what has been recovered of it is durable.
                 self.note_stored(epoch, index, held, u64::MAX);
             }
-            Tell::Lost { index, why } => self.lose_segment(index, &why),
+            Tell::Lost { index, why } => {
+                self.lose_segment(index, &why);
+                let lost = self.choice.again_lost();
+                self.events.extend(lost.map(|epoch| Event::NotInLog { epoch }));
+            }
             Tell::Stop(why) => self.stop(&why),
             Tell::Watch(number, trigger) => self.watches.push(Watch::new(number, trigger)),
         }
