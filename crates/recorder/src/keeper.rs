@@ -312,10 +312,7 @@ impl<S: Storage> Keeper<S> {
 
     /// One small step of what is to be done. Blocks for the device.
     pub fn work(&mut self, now: Now, log: &mut impl Log) -> Work {
-        if now.monotonic_ns >= self.asks_at_ns {
-            self.asks_at_ns = now.monotonic_ns + ASKS_NS;
-            self.take_asks(now, log);
-        }
+        self.look_for_asks(now, log);
         self.look_for_settled(now.monotonic_ns, log);
         if self.making.is_none() {
             self.start_copy(now.monotonic_ns, log);
@@ -364,6 +361,3 @@ impl<S: Storage> Keeper<S> {
         }
     }
 }
-
-/// Requests of other processes are looked for this often.
-const ASKS_NS: u64 = 100_000_000;

@@ -93,6 +93,19 @@ impl<S: Storage> Keeper<S> {
         moment: Moment,
         log: &mut impl Log,
     ) -> Result<Pin> {
+        let pin = self.hold(id, request, moment, log)?;
+        self.make_durable(pin, log)
+    }
+
+    /// Has the log hold what a pin asks for, without a look at the device. From now on nothing of it is
+    /// recycled; but a crash ends that.
+    pub(super) fn hold(
+        &self,
+        id: u64,
+        request: &PinRequest,
+        moment: Moment,
+        log: &mut impl Log,
+    ) -> Result<Pin> {
         request.check()?;
         let start = log.pin(id, moment.boottime_ns, request.before_ns, request.after_ns)?;
         let mut pin = Pin {
@@ -113,6 +126,12 @@ impl<S: Storage> Keeper<S> {
         if start.missing_ns > 0 {
             add_reason(&mut pin, &missing(start.missing_ns));
         }
+        Ok(pin)
+    }
+
+    /// Makes a pin durable whose window is held; if that fails it is not held any more.
+    pub(super) fn make_durable(&mut self, pin: Pin, log: &mut impl Log) -> Result<Pin> {
+        let id = pin.id;
         let written = if self.pins.pins.len() >= PINS_MAX {
             Err(Error::Pin(PinRefusal::TooMany))
         } else {

@@ -168,6 +168,10 @@ fn run<S: Storage>(
         if found {
             publish(&keeper, &beside, shared);
         }
+        // Also while it rests between two steps.
+        if keeper.look_for_asks(now(), &mut link) {
+            publish(&keeper, &beside, shared);
+        }
         if clock::monotonic_ns() >= due_ns {
             let begun_ns = clock::monotonic_ns();
             let growth = keeper.growth().clone();
@@ -190,7 +194,8 @@ fn run<S: Storage>(
         if beside.1.look(clock::monotonic_ns()) {
             publish(&keeper, &beside, shared);
         }
-        let due_next_ns = due_ns.min(beside.0.due_ns()).min(beside.1.due_ns());
+        let looks_ns = beside.0.due_ns().min(beside.1.due_ns()).min(keeper.asks_at_ns());
+        let due_next_ns = due_ns.min(looks_ns);
         let wait_ns = due_next_ns.saturating_sub(clock::monotonic_ns());
         match queue.recv_timeout(Duration::from_nanos(wait_ns)) {
             Ok(KeeperCommand::Event(event)) => {

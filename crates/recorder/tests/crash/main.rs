@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub, reason = "a test")]
 
+mod asking;
 mod device;
 mod earlier;
 mod failing;
