@@ -6,8 +6,8 @@ use std::cell::RefCell;
 
 pub(crate) const ZONE: Target = Target { name: "zone", fuzz_one: zone, seeds, fix_up: |_| {} };
 
-/// Moments at which a rule is asked.
-const MOMENTS_S: [i64; 6] = [i64::MIN / 4, -1, 0, 1_700_000_000, 4_000_000_000, i64::MAX / 4];
+/// Moments at which a rule is asked: to the ends of what a time of a record can be.
+const MOMENTS_S: [i64; 6] = [-9_223_372_036, -1, 0, 1_700_000_000, 4_000_000_000, 9_223_372_036];
 /// Rules live as long as the program, so only so many are asked in a thread.
 const ASKED_MAX: usize = 2_000;
 

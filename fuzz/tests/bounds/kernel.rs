@@ -154,26 +154,34 @@ fn recordings_of_block_devices_of_any_shape_are_read_in_proportion() {
         ("one line", |size| repeated("a", size)),
         ("words", |size| repeated("a ", size)),
         ("issued at one place", |size| {
-            numbered(size, |at| format!("8,0 0 {at} {at}.0 7 D W 8 + 8 [a]\n"))
+            numbered(size, |at| format!("8,0 0 {at} {at}.000000000 7 D W 8 + 8 [a]\n"))
         }),
         ("issued everywhere", |size| {
-            numbered(size, |at| format!("8,0 0 {at} {at}.0 7 D W {at} + 8 [a]\n"))
+            numbered(size, |at| format!("8,0 0 {at} {at}.000000000 7 D W {at} + 8 [a]\n"))
         }),
         ("of many processes", |size| {
-            numbered(size, |at| format!("8,0 0 {at} {at}.0 {at} D W 8 + 8 [a{at}]\n"))
+            numbered(size, |at| format!("8,0 0 {at} {at}.000000000 {at} D W 8 + 8 [a{at}]\n"))
         }),
         ("of many devices", |size| {
-            numbered(size, |at| format!("{},{} 0 1 1.0 7 D W 8 + 8 [a]\n", at / 256, at % 256))
+            numbered(size, |at| {
+                format!("{},{} 0 1 1.000000000 7 D W 8 + 8 [a]\n", at / 256, at % 256)
+            })
         }),
-        ("brackets", |size| repeated("8,0 0 1 1.0 7 D W 8 + 8 [[[[", size)),
+        ("brackets", |size| repeated("8,0 0 1 1.000000000 7 D W 8 + 8 [[[[", size)),
         ("printed", |size| {
-            repeated("a-7 [000] .... 1.0: block_rq_issue: 8,0 W 4096 () 8 + 8 [a]\n", size)
+            repeated(
+                "a-7 [000] ..... 1.000000: block_rq_issue: 8,0 W 4096 () 8 + 8 be,0,4 [a]\n",
+                size,
+            )
         }),
     ];
     for (name, input) in texts {
         check(&format!("blkparse, {name}"), input, |bytes| {
             let mut accounting = Accounting::default();
-            let _ = black_box(blkparse::read(bytes, &mut accounting).unwrap());
+            let counts = blkparse::read(bytes, &mut accounting).unwrap();
+            let is_of_events =
+                ["issued", "of many", "printed"].iter().any(|one| name.starts_with(one));
+            assert_eq!(is_of_events, counts.events > 0, "{name}: {counts:?}");
             for device in accounting.by_device().keys().take(3) {
                 black_box(accounting.by_process(*device));
             }
