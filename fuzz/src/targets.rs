@@ -1,5 +1,6 @@
 //! The registry: one row per decoder, a module per family of them.
 
+mod backup;
 mod blk;
 mod dictionary;
 mod folder;
@@ -18,7 +19,9 @@ mod segment;
 mod selector;
 mod settings;
 mod store;
+mod table;
 mod trace;
+mod zone;
 
 use crate::Target;
 
@@ -49,6 +52,8 @@ pub const TARGETS: &[Target] = &[
     input::UDP,
     network::HTTP,
     network::REMOTE_WRITE,
+    network::SNAPPY,
+    network::TOKENS,
     trace::FORMAT,
     trace::RING_PAGE,
     trace::FILE,
@@ -65,4 +70,8 @@ pub const TARGETS: &[Target] = &[
     registry::REGISTRY,
     settings::SETTINGS,
     settings::PROFILE,
+    table::HANDOVER,
+    table::VERSION,
+    backup::MARK,
+    zone::ZONE,
 ];

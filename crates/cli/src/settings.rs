@@ -20,8 +20,9 @@ use std::path::{Path, PathBuf};
 const VERB: &str = "record";
 /// Not settings themselves.
 const NO_SETTINGS: [&str; 5] = ["help", "version", "config", "format", "check"];
-/// Far more than anybody writes by hand.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Far more than anybody writes by hand. A file of mistakes alone takes four hundred times its bytes while it is
+/// read, which is to be less than what any input may take (docs/limits.md).
+const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// An option as a setting.
 #[derive(Debug)]

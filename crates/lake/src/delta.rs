@@ -5,6 +5,7 @@
 //! passes over the rest. It does not read checkpoints: a table whose first versions are gone is refused.
 //! <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>
 
+mod line;
 mod log;
 mod schema;
 mod write;

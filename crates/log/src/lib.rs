@@ -55,7 +55,9 @@ pub use names::{
     CATALOG, CATALOG_NEW, DICTIONARY, DICTIONARY_NEW, FOLDER, GROW, IDENTITY, KEPT, LOCK, MANIFEST,
     PINS, RUNS, RUNS_LOCK, kept_name, numbered, pin_name, run_name, segment_name,
 };
-pub use pins::{Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin};
+pub use pins::{
+    Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin, write_request,
+};
 pub use rebuilt::{Rebuilt, rebuild};
 pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub use running::{Span, spans};

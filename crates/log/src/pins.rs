@@ -105,14 +105,33 @@ pub fn read_message<S: Storage>(
 pub fn write_pin<S: Storage>(storage: &S, pin: &Pin, ending: &str) -> Result<()> {
     storage.create_folder(PINS)?;
     storage.sync_folder("")?;
+    put(storage, pin, ending, StorageFile::sync_data)?;
+    Ok(storage.sync_folder(PINS)?)
+}
+
+/// Hands in a request for a pin: seen by the recorder when this returns, and not durable. Who asks waits for
+/// the answer, and after a crash nobody does; so a busy device does not hold it up.
+///
+/// # Errors
+/// The file system is full, or refuses.
+pub fn write_request<S: Storage>(storage: &S, pin: &Pin) -> Result<()> {
+    storage.create_folder(PINS)?;
+    put(storage, pin, "ask", |_| Ok(()))
+}
+
+fn put<S: Storage>(
+    storage: &S,
+    pin: &Pin,
+    ending: &str,
+    sync: impl FnOnce(&S::File) -> baro_sys::Result<()>,
+) -> Result<()> {
     // Named by the ending too: the recorder and another process may write at the same time.
     let new = pin_name(pin.id, &format!("{ending}.new"));
     remove_if_there(storage, &new)?;
     let file = storage.create(&new)?;
     file.write_at(0, &pin.encode())?;
-    file.sync_data()?;
-    storage.rename(&new, &pin_name(pin.id, ending))?;
-    Ok(storage.sync_folder(PINS)?)
+    sync(&file)?;
+    Ok(storage.rename(&new, &pin_name(pin.id, ending))?)
 }
 
 /// Removes a file that may not be there; not durable before the folder is synced.

@@ -73,7 +73,16 @@ impl Blocks {
         header: SegmentHeader,
         crc: u32,
     ) -> Walk<'a, F> {
-        let scan = Scan::new(header, crc);
+        self.go_on(file, Scan::new(header, crc), crc)
+    }
+
+    /// A walk that goes on where another one was; `crc` is that of the segment's header.
+    pub fn go_on<'a, F: StorageFile>(
+        &'a mut self,
+        file: &'a F,
+        scan: Scan,
+        crc: u32,
+    ) -> Walk<'a, F> {
         let (start, buffer, at_once) = (scan.offset(), &mut self.buffer, READ_BYTES);
         Walk { file, start, buffer, scan, first_crc: crc, filled: 0, large: false, at_once }
     }

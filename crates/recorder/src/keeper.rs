@@ -11,6 +11,7 @@ mod asking;
 mod growth;
 mod guard;
 mod holding;
+mod mending;
 mod pinning;
 mod requests;
 mod settled;
@@ -20,6 +21,7 @@ mod thread;
 pub use asking::{pin_in_store, release_in_store};
 pub use growth::Growth;
 pub(crate) use guard::{Findings, Guard};
+use mending::Mending;
 pub use pinning::{Moment, PinRequest};
 pub(crate) use requests::{ANSWER, MODE as REQUEST_MODE, REQUEST, Requests, request_name};
 pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
@@ -61,6 +63,8 @@ pub enum Tell {
     CopyDropped,
     /// The copy of this epoch is about to be removed.
     ForgetCopy(u64),
+    /// The copy of this epoch is to be made again, if the log has its segment.
+    CopyAgain(u64),
     /// A segment has been added to the log.
     AddSegment(u32),
     /// So many segments are still to be added.
@@ -182,6 +186,7 @@ pub struct Keeper<S: Storage> {
     uncounted: Vec<(SegmentHeader, u32)>,
     /// The last pin of a trigger that was refused, and why.
     refused: Option<String>,
+    mending: Mending<S::File>,
 }
 
 /// Names in the store that are there because of pins.
@@ -209,6 +214,7 @@ impl<S: Storage> Keeper<S> {
         let identity = recovery.identity;
         let pins = Pins::read(&storage, identity.store)?;
         let growth = Growth::new(recovery, &retention);
+        let mending = Mending::new(recovery, &pins.kept);
         let mut keeper = Keeper {
             storage,
             identity,
@@ -231,6 +237,7 @@ impl<S: Storage> Keeper<S> {
             failures: 0,
             uncounted: Self::to_count(recovery, retention.keep_unsettled),
             refused: None,
+            mending,
         };
         keeper.resume(recovery.last_epoch, log);
         keeper.look_for_settled(0, log);
@@ -246,7 +253,9 @@ impl<S: Storage> Keeper<S> {
     pub(crate) fn holds(&self) -> Holds {
         let pins = self.pins.pins.keys().copied().collect();
         let made = |epoch: &u64| (*epoch, self.copied.get(epoch).copied().unwrap_or(0));
-        Holds { pins, kept: self.pins.kept.iter().map(made).collect() }
+        // What is made anew is another file in a moment.
+        let kept = self.pins.kept.iter().filter(|epoch| self.mending.remaking() != Some(**epoch));
+        Holds { pins, kept: kept.map(made).collect() }
     }
 
     /// Pin files that are damaged, and why.
@@ -293,6 +302,7 @@ impl<S: Storage> Keeper<S> {
             Event::CopyOut { epoch, index, dead_from } => {
                 self.copy = Some(CopyJob { epoch, index, dead_from });
             }
+            Event::NotInLog { epoch } => self.segment_gone(epoch),
             Event::Started { .. } => {}
             Event::Fired { trigger, realtime_ns, boottime_ns } => {
                 self.fired(trigger, Moment { realtime_ns, boottime_ns }, log);
@@ -302,10 +312,7 @@ impl<S: Storage> Keeper<S> {
 
     /// One small step of what is to be done. Blocks for the device.
     pub fn work(&mut self, now: Now, log: &mut impl Log) -> Work {
-        if now.monotonic_ns >= self.asks_at_ns {
-            self.asks_at_ns = now.monotonic_ns + ASKS_NS;
-            self.take_asks(now, log);
-        }
+        self.look_for_asks(now, log);
         self.look_for_settled(now.monotonic_ns, log);
         if self.making.is_none() {
             self.start_copy(now.monotonic_ns, log);
@@ -314,7 +321,8 @@ impl<S: Storage> Keeper<S> {
             self.start_growing(now.monotonic_ns, log);
         }
         if self.making.is_none() {
-            return if self.count_one(log) { Work::More } else { Work::Idle };
+            let more = self.count_one(log) || self.mend(now.monotonic_ns, log);
+            return if more { Work::More } else { Work::Idle };
         }
         self.step(now.monotonic_ns, log);
         Work::More
@@ -344,7 +352,7 @@ impl<S: Storage> Keeper<S> {
             Err(error) => {
                 self.making = None;
                 if copy {
-                    self.copy_failed(now_ns, error.to_string());
+                    self.copy_failed(now_ns, error.to_string(), log);
                 } else {
                     self.failures += 1;
                     self.growth_failed(now_ns, error.to_string(), log);
@@ -353,6 +361,3 @@ impl<S: Storage> Keeper<S> {
         }
     }
 }
-
-/// Requests of other processes are looked for this often.
-const ASKS_NS: u64 = 100_000_000;

@@ -336,10 +336,22 @@ impl Recorder {
     /// Pins would hold more than half the log, the log is full, or the device fails; recording
     /// goes on.
     pub fn pin(&self, request: &PinRequest) -> Result<Pin> {
-        let id = identity::random_u64()?.max(1);
+        request.check()?;
+        let (id, moment) = (identity::random_u64()?.max(1), Moment::now());
+        let PinRequest { before_ns, after_ns, .. } = *request;
+        // Held at once: the keeper, which makes it durable, may be waiting for the device.
         let (reply, answer) = channel();
-        self.keeper.send(KeeperCommand::Pin(id, request.clone(), Moment::now(), reply))?;
-        answer.recv().map_err(|_| Error::WriterGone)?
+        let moment_ns = moment.boottime_ns;
+        let hold = Command::Hold { id, moment_ns, before_ns, after_ns, reply };
+        self.commands.send(hold).map_err(|_| Error::WriterGone)?;
+        answer.recv().map_err(|_| Error::WriterGone)?.map_err(Error::Pin)?;
+        let (reply, answer) = channel();
+        let asked = self.keeper.send(KeeperCommand::Pin(id, request.clone(), moment, reply));
+        let granted = asked.and_then(|()| answer.recv().map_err(|_| Error::WriterGone)?);
+        if granted.is_err() {
+            let _ = self.commands.send(Command::Tell(crate::keeper::Tell::Unpin(id)));
+        }
+        granted
     }
 
     /// All pins of the store, as they stand.

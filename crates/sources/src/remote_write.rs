@@ -8,7 +8,9 @@
 
 mod wire;
 
+use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_ondisk::write_name;
+use std::cell::Cell;
 pub use wire::Malformed;
 use wire::{Fields, Value};
 
@@ -16,6 +18,10 @@ use wire::{Fields, Value};
 const SYMBOLS_MAX: usize = 1 << 20;
 /// Labels of a series.
 const LABELS_MAX: usize = 256;
+/// Bytes of a series' labels: four times what the longest name has. In version 2 many series may refer to
+/// one long text, so that their names together would be longer than any message.
+const LABEL_BYTES_MAX: usize = 4 * NAME_BYTES_MAX;
+const TOO_LONG: &str = "expected a name of at most 1024 bytes, found a longer one";
 /// The field of samples, in both versions.
 const SAMPLES: u64 = 2;
 
@@ -184,6 +190,11 @@ fn fill<'m>(
 
 /// The canonical name of labels, one of which is the metric.
 fn name(labels: &mut [(&str, &str)], out: &mut String) -> Result<(), &'static str> {
+    if labels.iter().map(|(label, value)| label.len() + value.len()).sum::<usize>()
+        > LABEL_BYTES_MAX
+    {
+        return Err(TOO_LONG);
+    }
     labels.sort_unstable();
     if labels.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
         return Err("expected each label once, found one of them twice");
@@ -222,16 +233,21 @@ fn referred<'a>(
         return Ok(Err("expected labels as a packed list, found single numbers"));
     };
     let mut list = Fields::of(list);
+    let is_long = Cell::new(false);
     let symbol = |place: u64| {
-        let found = usize::try_from(place).ok().and_then(|place| symbols.get(place).copied());
-        found.and_then(|bytes| str::from_utf8(bytes).ok())
+        let found = usize::try_from(place).ok().and_then(|place| symbols.get(place).copied())?;
+        // A long one is not looked through once for each series that refers to it.
+        is_long.set(is_long.get() || found.len() > LABEL_BYTES_MAX);
+        if is_long.get() { None } else { str::from_utf8(found).ok() }
     };
     while let Some(first) = list.packed() {
         let second = list.packed();
         let Some(second) = second else {
             return Ok(Err("expected pairs of labels, found half of one"));
         };
-        match symbol(first?).zip(symbol(second?)) {
+        let (first, second) = (symbol(first?), symbol(second?));
+        match first.zip(second) {
+            None if is_long.get() => return Ok(Err(TOO_LONG)),
             Some(_) if labels.len() > LABELS_MAX => return Ok(Ok(())),
             Some(label) => labels.push(label),
             None => return Ok(Err("expected labels among the symbols, found a place without one")),

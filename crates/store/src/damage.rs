@@ -27,6 +27,8 @@ pub enum Loss {
     /// So many copies of segments that a pin holds, which are not in the log any more; 0 if they are there
     /// and shorter than they were.
     Copies(u64),
+    /// So many blocks of a copy of a segment that the log still has; 0 if it is its header alone.
+    Copied(u64),
     /// What has been handed over to a table: runs are neither merged nor dropped meanwhile.
     Handover,
     /// The identity: everything else may still be readable.
@@ -135,6 +137,10 @@ impl Damage {
                 "put the files of kept/ back if there is a copy of them (baro backup); this stays told \
                  until the pin is released: baro pin STORE --release ID"
             }
+            Loss::Copied(_) => {
+                "a recorder makes the copy again within minutes (baro record), as long as the log has \
+                 the segment; check the device (smartctl, dmesg)"
+            }
             Loss::Identity => "copy what is readable into a new store: baro recover STORE NEW",
             _ => {
                 "check the device (smartctl, dmesg); copy what is readable: baro recover STORE NEW"
@@ -191,6 +197,10 @@ impl fmt::Display for Damage {
             Loss::Pin => f.write_str("; what it keeps may be recycled"),
             Loss::Copies(0) => f.write_str("; part of what it keeps is lost"),
             Loss::Copies(count) => write!(f, "; {count} segments that it keeps are lost"),
+            Loss::Copied(0) => f.write_str("; the copy has no valid header"),
+            Loss::Copied(count) => {
+                write!(f, "; {count} blocks of this copy are lost, the log still has the segment")
+            }
             Loss::Manifest => f.write_str("; the samples of the runs are not read"),
             Loss::Declarations => f.write_str("; declarations may be missing"),
             Loss::Identity => f.write_str("; the identity is lost"),

@@ -4,6 +4,7 @@
 //! Speed: one pass over the bytes for the payload's CRC, and one over record heads; measured by
 //! `examples/verify_speed.rs`.
 
+mod copies;
 pub(crate) mod runs;
 mod sessions;
 mod summaries;
@@ -69,6 +70,8 @@ pub struct VerifyReport {
     /// Files that no manifest names: what a killed settling has left. Normal; the next one removes
     /// them.
     pub runs_unnamed: Vec<String>,
+    /// Copies of segments that the log still has: read in full, beside their segments.
+    pub copies: u64,
     /// Live blocks and segments that a writer recycled while this was reading.
     pub recycled_while_reading: u64,
 }
@@ -129,7 +132,15 @@ pub fn verify<S: Storage>(
     })?;
     pass.report.damage.extend(summaries::wrong(store, access, &pass.summaries)?);
     runs::check(store, &mut pass, |done| progress(log_bytes + done, total))?;
+    let mut done = total;
+    let copies = copies::check(store, access, |bytes| {
+        // Paced as all reading is.
+        done += bytes;
+        progress(done, done);
+    })?;
     let mut report = pass.report;
+    report.copies = copies.copies;
+    report.damage.extend(copies.damage);
     report.recycled_while_reading += notes.blocks_recycled;
     report.damage.extend(notes.damage);
     report.producers = pass.producers.len() as u64;

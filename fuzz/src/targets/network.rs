@@ -1,9 +1,15 @@
-//! What comes over the network: requests of HTTP with chunked bodies, and messages of remote write.
+//! What comes over the network: requests of HTTP with chunked bodies, messages of remote write and the
+//! blocks in which they are packed; and the file that says who may send them.
 
 use crate::Target;
 use baro_net::chunked::{Chunks, Next};
 use baro_net::head;
+use baro_net::tokens::{Access, Tokens};
 use baro_sources::remote_write::{Series, Version, read};
+
+#[allow(dead_code, reason = "the listener uses all of it")]
+#[path = "../../../crates/listen/src/prometheus/unpack.rs"]
+mod unpack;
 
 pub(crate) const HTTP: Target = Target {
     name: "http",
@@ -25,6 +31,34 @@ pub(crate) const REMOTE_WRITE: Target = Target {
     seeds: || vec![ONE_SEED.to_vec(), TWO_SEED.to_vec()],
     fix_up: |_| {},
 };
+
+pub(crate) const SNAPPY: Target = Target {
+    name: "snappy",
+    fuzz_one: snappy,
+    seeds: || {
+        let long = b"abcd".repeat(500);
+        [ONE_SEED, &long]
+            .map(|bytes| snap::raw::Encoder::new().compress_vec(bytes).unwrap_or_default())
+            .to_vec()
+    },
+    fix_up: |_| {},
+};
+
+pub(crate) const TOKENS: Target = Target {
+    name: "tokens",
+    fuzz_one: tokens,
+    seeds: || {
+        let mut tokens = Tokens::default();
+        for (number, access) in Access::ALL.into_iter().enumerate() {
+            tokens.add([number as u8; 32], access, ("site_", "a name"), 1_700_000_000);
+        }
+        vec![tokens.text().into_bytes(), b"# none\n\n".to_vec()]
+    },
+    fix_up: |_| {},
+};
+
+/// Bytes that a block may have unpacked.
+const UNPACKED_BYTES_MAX: usize = 4 << 20;
 
 /// `up{job="a"}` with one sample.
 const ONE_SEED: &[u8] = b"\x0a\x2b\x0a\x0e\x0a\x08__name__\x12\x02up\x0a\x08\x0a\x03job\x12\x01a\
@@ -68,6 +102,28 @@ fn chunked(pieces: &[&[u8]]) -> Result<(Vec<u8>, bool), &'static str> {
         }
     }
     Ok((body, false))
+}
+
+/// What is unpacked is as long as was said.
+fn snappy(bytes: &[u8]) {
+    let Ok(said) = unpack::unpacked_bytes(bytes, UNPACKED_BYTES_MAX) else { return };
+    assert!(said <= UNPACKED_BYTES_MAX && said <= bytes.len() * 32);
+    assert!(
+        unpack::unpack(bytes).is_ok_and(|found| found.len() == said)
+            || unpack::unpack(bytes).is_err()
+    );
+}
+
+/// A file that is taken reads back as it was.
+fn tokens(bytes: &[u8]) {
+    match Tokens::parse(&String::from_utf8_lossy(bytes)) {
+        Ok(tokens) => {
+            let again = Tokens::parse(&tokens.text());
+            assert!(again.is_ok_and(|again| again == tokens), "it reads back");
+            assert!(tokens.find("baro_0").is_none(), "nobody has this secret");
+        }
+        Err(fault) => assert!(fault.line > 0 && !fault.to_string().is_empty()),
+    }
 }
 
 /// Both versions; names are canonical.

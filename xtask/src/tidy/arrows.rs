@@ -175,6 +175,8 @@ const TABLE: &[Row] = &[
                      "baro-promql"],
           in_house_tests: &[],
           third_party: &[("serde", "profiles are parsed into a struct, in a file of the command line"),
+                         ("serde_json", "versions of a table's log, in a file of baro-lake"),
+                         ("snap", "blocks of remote write, in a file of baro-listen"),
                          ("toml", "settings and profiles, which that file parses")] },
     Row { package: "baro-lab",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-store", "baro-sources",

@@ -10,13 +10,13 @@
 //! Invariant: of any log there is one reading or a refusal that names the file. Held by
 //! `a_log_of_anything_is_read_or_refused_by_name`.
 
+use super::line::{self, Metadata, id_of};
 use super::{READER_VERSION, WRITER_VERSION, schema};
 use crate::error::{Error, Result};
 use crate::place::{LOG, Place};
 use baro_ondisk::crc32c;
 use baro_sys::clock;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Most bytes of one version.
@@ -48,48 +48,8 @@ pub(crate) struct Log {
     newest: Option<(u64, u32)>,
 }
 
-/// A line of a version, as far as it concerns us.
-#[derive(Deserialize)]
-struct Line {
-    protocol: Option<Protocol>,
-    #[serde(rename = "metaData")]
-    metadata: Option<Metadata>,
-    txn: Option<Txn>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Protocol {
-    min_reader_version: u32,
-    min_writer_version: u32,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    id: String,
-    format: Option<Format>,
-    schema_string: String,
-    #[serde(default)]
-    partition_columns: Vec<String>,
-    #[serde(default)]
-    configuration: Map<String, Value>,
-}
-
 /// The property of a table that keeps other programs from removing its first versions.
 pub(super) const CLEANUP: &str = "delta.enableExpiredLogCleanup";
-
-#[derive(Deserialize)]
-struct Format {
-    provider: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Txn {
-    app_id: String,
-    version: i64,
-}
 
 fn wrong(file: &str, what: &'static str, expected: &str, found: impl Into<String>) -> Error {
     let (file, expected, found) = (file.to_owned(), expected.to_owned(), found.into());
@@ -182,19 +142,14 @@ impl Log {
 
     /// Takes in one version.
     fn read(&mut self, name: &str, bytes: &[u8], app: &str) -> Result<()> {
-        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
+        let failed = |line: usize, error: String| {
+            let found = format!("line {line}: {error}");
+            wrong(name, "actions", "an action of Delta in JSON on each line", found)
+        };
         let mut actions = 0;
-        for (at, line) in lines.filter(|(_, line)| !line.is_empty()) {
+        for line in line::all(bytes) {
+            let line = line.map_err(|(at, error)| failed(at, error))?;
             actions += 1;
-            let failed = |error: String| {
-                let found = format!("line {}: {error}", at + 1);
-                wrong(name, "actions", "an action of Delta in JSON on each line", found)
-            };
-            if line.first() != Some(&b'{') {
-                return Err(failed("it is no object".to_owned()));
-            }
-            let line: Line =
-                serde_json::from_slice(line).map_err(|error| failed(error.to_string()))?;
             if let Some(protocol) = line.protocol {
                 self.has_protocol = true;
                 let (reader, writer) = (protocol.min_reader_version, protocol.min_writer_version);
@@ -274,13 +229,6 @@ fn version_of(name: &str) -> Option<u64> {
 fn digits(text: &str) -> Option<u64> {
     let all = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
     all.then(|| text.parse().ok())?
-}
-
-/// The bytes of a UUID.
-fn id_of(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.chars().filter(|letter| *letter != '-').collect();
-    let all = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    all.then(|| u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes))?
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! counted and refused. A time is milliseconds, a value keeps its bits, the marker of staleness too.
 
 use super::making::{MADE_BYTES, Making};
+use super::unpack;
 use crate::routes::App;
 use crate::sink::{Overload, Sink};
 use baro_net::{Body, Encoding, Pass, Request, Response};
@@ -146,19 +147,16 @@ fn take(
         Ok(packed) => packed,
         Err(error) => return Err(Ended::Refused(error.status(), error.to_string())),
     };
-    let no_snappy =
-        || Ended::Refused(400, "expected one block of snappy, found other bytes".to_owned());
-    let length = snap::raw::decompress_len(&packed).map_err(|_| no_snappy())?;
-    if length > UNPACKED_BYTES_MAX {
-        return Err(too_large(UNPACKED_BYTES_MAX));
-    }
-    // What is said is taken only as far as a block of this size can unpack: 64 bytes of three.
-    if length > packed.len().saturating_mul(32) {
-        return Err(no_snappy());
-    }
+    let refused = |why| match why {
+        unpack::Refused::TooLarge => too_large(UNPACKED_BYTES_MAX),
+        unpack::Refused::NoSnappy => {
+            Ended::Refused(400, "expected one block of snappy, found other bytes".to_owned())
+        }
+    };
+    let length = unpack::unpacked_bytes(&packed, UNPACKED_BYTES_MAX).map_err(refused)?;
     let held = packed.len() as u64 + length as u64 * HELD_FACTOR + MADE_BYTES as u64;
     share.grow_to(held).map_err(Overload::from)?;
-    let message = snap::raw::Decoder::new().decompress_vec(&packed).map_err(|_| no_snappy())?;
+    let message = unpack::unpack(&packed).map_err(refused)?;
     drop(packed);
     let mut making = Making::new(sink, pass, counts)?;
     match remote_write::read(&message, version, |number, series| making.take(number, series)) {

@@ -1,6 +1,10 @@
 //! Pins asked for by other processes, through small files in the store (`docs/format.md`, "Pins"):
 //! they need no socket, work across containers, and survive whoever asks. Both sides are here.
 //!
+//! A request is a matter of moments: whoever asks does not wait until the device has it. The keeper has
+//! the log hold the windows of all that it finds, and makes them durable then. Held by
+//! `a_window_is_held_from_the_moment_its_request_is_seen` (`tests/crash`).
+//!
 //! Requests are hostile until decoded: held by the fuzz target `pin` and
 //! `requests_of_other_processes_are_granted_refused_and_survive_garbage` (`tests/crash`).
 
@@ -9,13 +13,14 @@ use crate::writer::{Engine, Now, PinRefusal, PinStart, Retention, Start};
 use crate::{Error, Result};
 use baro_log::{
     PINS, Pins, Recovery, Role, StoreLock, list_folder, numbered, open_folder, pin_name,
-    read_identity, read_message, recover, remove_if_there, write_pin,
+    read_identity, read_message, recover, remove_if_there, write_pin, write_request,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Pin, PinState};
 use baro_sys::disk::Disk;
 use baro_sys::storage::Storage;
 use baro_sys::{clock, identity};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Requests taken at once; the rest has to wait for the next look.
@@ -26,17 +31,38 @@ const STUCK_MAX: usize = 1024;
 const ANSWER_NS: u64 = 20_000_000_000;
 
 impl<S: Storage> Keeper<S> {
-    /// Grants or refuses what other processes ask for.
-    pub(super) fn take_asks(&mut self, now: Now, log: &mut impl Log) {
-        let Ok(names) = list_folder(&self.storage, PINS) else { return };
+    /// When requests of other processes are looked for next.
+    pub(super) fn asks_at_ns(&self) -> u64 {
+        self.asks_at_ns
+    }
+
+    /// Grants or refuses what other processes ask for, if it is time to look; true if somebody did.
+    pub(super) fn look_for_asks(&mut self, now: Now, log: &mut impl Log) -> bool {
+        if now.monotonic_ns < self.asks_at_ns {
+            return false;
+        }
+        self.asks_at_ns = now.monotonic_ns + ASKS_NS;
+        self.take_asks(now, log)
+    }
+
+    fn take_asks(&mut self, now: Now, log: &mut impl Log) -> bool {
+        let Ok(names) = list_folder(&self.storage, PINS) else { return false };
         let asked = names.iter().filter_map(|name| numbered(name));
         let asked = asked.filter(|(_, ending)| matches!(*ending, "ask" | "release"));
         // One that cannot be removed, as a folder, is taken once: others want their turn.
         let asked = asked.filter(|(id, ending)| !self.stuck.contains(&pin_name(*id, ending)));
         let asked: Vec<_> = asked.take(ASKS_MAX).collect();
-        for (id, ending) in asked {
+        // All windows are held before the first of them is made durable: the device may be busy.
+        let asks = asked.iter().filter(|(_, ending)| *ending == "ask");
+        let mut held: BTreeMap<u64, Asked> =
+            asks.filter_map(|(id, _)| Some((*id, self.hold_asked(*id, now, log)?))).collect();
+        for (id, ending) in &asked {
+            let (id, ending) = (*id, *ending);
             let done = match ending {
-                "ask" => self.take_ask(id, now, log),
+                "ask" => match held.remove(&id) {
+                    Some((name, granted)) => self.answer(id, name, granted, log),
+                    None => Ok(()),
+                },
                 // One that is not there is released.
                 _ => match self.release(id, log) {
                     Err(Error::NoPin { .. }) | Ok(()) => Ok(()),
@@ -50,16 +76,18 @@ impl<S: Storage> Keeper<S> {
                 self.stuck.insert(pin_name(id, ending));
             }
         }
+        !asked.is_empty()
     }
 
-    fn take_ask(&mut self, id: u64, now: Now, log: &mut impl Log) -> Result<()> {
-        let Some(asked) = read_message(&self.storage, id, "ask") else { return Ok(()) };
+    /// Has the log hold what is asked for; `None` if nothing is to be answered.
+    fn hold_asked(&self, id: u64, now: Now, log: &mut impl Log) -> Option<Asked> {
+        let asked = read_message(&self.storage, id, "ask")?;
         // Granted, and then the recorder was killed.
         if self.pins.pins.contains_key(&id) {
-            return Ok(());
+            return None;
         }
         let invalid = |why: &str| Error::Pin(PinRefusal::Invalid { why: why.to_owned() });
-        let (name, granted) = match asked {
+        Some(match asked {
             Ok(asked) if asked.id != id || asked.store != self.identity.store => {
                 (asked.name, Err(invalid("of another store, or under another name")))
             }
@@ -77,17 +105,32 @@ impl<S: Storage> Keeper<S> {
                     before_ns: asked.before_ns,
                     after_ns: asked.after_ns,
                 };
-                (asked.name, self.pin(id, &request, moment, log))
+                (asked.name, self.hold(id, &request, moment, log))
             }
             Err(why) => (String::new(), Err(invalid(&why))),
-        };
-        let Err(refused) = granted else { return Ok(()) };
+        })
+    }
+
+    /// Makes what was held durable, or says why it was refused.
+    fn answer(
+        &mut self,
+        id: u64,
+        name: String,
+        held: Result<Pin>,
+        log: &mut impl Log,
+    ) -> Result<()> {
+        let Err(refused) = held.and_then(|pin| self.make_durable(pin, log)) else { return Ok(()) };
         let (store, state, reason) = (self.identity.store, PinState::Refused, refused.to_string());
         let answer = Pin { store, id: id.max(1), state, name, reason, ..Pin::default() };
         Ok(write_pin(&self.storage, &answer, "no")?)
     }
 }
 
+/// What a request calls its pin, and what is held for it or why nothing is.
+type Asked = (String, Result<Pin>);
+
+/// Between two looks for requests.
+const ASKS_NS: u64 = 100_000_000;
 /// A request that has waited longer (for a recorder to be started) is of now.
 const ASKED_AGO_NS: i64 = 3_600_000_000_000;
 
@@ -117,7 +160,7 @@ pub fn pin_in_store(path: &Path, request: &PinRequest) -> Result<Pin> {
         Ok(_lock) => return pin_at_rest(&disk, path, id, request),
         Err(holder) => holder,
     };
-    write_pin(&disk, &asked, "ask")?;
+    write_request(&disk, &asked)?;
     let give_up_ns = clock::monotonic_ns() + ANSWER_NS;
     loop {
         if let Some(Ok(pin)) = read_message(&disk, id, "pin") {

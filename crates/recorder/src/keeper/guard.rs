@@ -114,6 +114,17 @@ impl Guard {
         self.due_ns
     }
 
+    /// Copies to which something has happened since the last call.
+    pub(crate) fn take_doubted(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.names.copies.doubted)
+    }
+
+    /// These copies were made anew, and this is to be said of copies.
+    pub(crate) fn take_mended(&mut self, remade: Vec<u64>, said: Vec<String>) {
+        remade.into_iter().for_each(|epoch| self.names.copies.remade(epoch));
+        said.into_iter().for_each(|what| self.say(what));
+    }
+
     /// The last look, when all is written: at every name.
     pub(crate) fn last_look(&mut self, holds: &Holds) {
         self.look_now(holds, true);

@@ -93,6 +93,19 @@ impl<S: Storage> Keeper<S> {
         moment: Moment,
         log: &mut impl Log,
     ) -> Result<Pin> {
+        let pin = self.hold(id, request, moment, log)?;
+        self.make_durable(pin, log)
+    }
+
+    /// Has the log hold what a pin asks for, without a look at the device. From now on nothing of it is
+    /// recycled; but a crash ends that.
+    pub(super) fn hold(
+        &self,
+        id: u64,
+        request: &PinRequest,
+        moment: Moment,
+        log: &mut impl Log,
+    ) -> Result<Pin> {
         request.check()?;
         let start = log.pin(id, moment.boottime_ns, request.before_ns, request.after_ns)?;
         let mut pin = Pin {
@@ -113,6 +126,12 @@ impl<S: Storage> Keeper<S> {
         if start.missing_ns > 0 {
             add_reason(&mut pin, &missing(start.missing_ns));
         }
+        Ok(pin)
+    }
+
+    /// Makes a pin durable whose window is held; if that fails it is not held any more.
+    pub(super) fn make_durable(&mut self, pin: Pin, log: &mut impl Log) -> Result<Pin> {
+        let id = pin.id;
         let written = if self.pins.pins.len() >= PINS_MAX {
             Err(Error::Pin(PinRefusal::TooMany))
         } else {
@@ -206,6 +225,7 @@ impl<S: Storage> Keeper<S> {
             kept.filter(|epoch| !self.pins.covers(*epoch) && !waits(*epoch)).collect();
         for epoch in unused {
             log.tell(Tell::ForgetCopy(epoch));
+            self.mending.forget(epoch);
             self.pins.kept.remove(&epoch);
             self.copied.remove(&epoch);
             self.failures += u64::from(remove_if_there(&self.storage, &kept_name(epoch)).is_err());
@@ -224,6 +244,7 @@ impl<S: Storage> Keeper<S> {
         let Some(job) = self.copy.filter(|_| now_ns >= self.copy_retry_ns) else { return };
         if !self.pins.covers(job.epoch) {
             self.copy = None;
+            self.mending.forget(job.epoch);
             log.tell(Tell::CopyDropped);
             return;
         }
@@ -236,21 +257,23 @@ impl<S: Storage> Keeper<S> {
             // Nothing in it counts, so nothing is to be kept.
             Ok(None) => {
                 self.copy = None;
+                self.mending.forget(job.epoch);
                 log.tell(Tell::CopiedOut(job.epoch));
             }
             Ok(making) => {
                 self.making = making;
                 self.copy_stopped = None;
             }
-            Err(why) => self.copy_failed(now_ns, why),
+            Err(why) => self.copy_failed(now_ns, why, log),
         }
     }
 
     /// The copy in the making is there.
     pub(super) fn copy_done(&mut self, bytes: u64, log: &mut impl Log) {
-        let Some(CopyJob { epoch, .. }) = self.copy.take() else { return };
+        let Some(CopyJob { epoch, index, dead_from }) = self.copy.take() else { return };
         self.pins.kept.insert(epoch);
         self.copied.insert(epoch, bytes);
+        self.note_copy(epoch, index, dead_from);
         // They are made by rising epoch. One that somebody removed while its segment was in the log is made
         // again, and is counted already.
         let wants = |pin: &&mut Pin| pin.epochs().contains(&epoch) && epoch > pin.copies.last_epoch;
@@ -278,8 +301,15 @@ impl<S: Storage> Keeper<S> {
     }
 
     /// The copy is tried again later.
-    pub(super) fn copy_failed(&mut self, now_ns: u64, why: String) {
+    pub(super) fn copy_failed(&mut self, now_ns: u64, why: String, log: &mut impl Log) {
         self.failures += 1;
+        let again = self.copy.take_if(|job| self.mending.remaking() == Some(job.epoch));
+        if let Some(job) = again {
+            // Recording goes on: the engine need not hold the segment until this works.
+            self.not_again(job.epoch, now_ns);
+            log.tell(Tell::CopyDropped);
+            return;
+        }
         self.copy_retry_ns = now_ns + RETRY_NS;
         self.copy_stopped = Some(why);
     }

@@ -164,7 +164,12 @@ fn run<S: Storage>(
     loop {
         let (tells, found) = beside.0.look(clock::monotonic_ns(), || keeper.holds());
         tells.into_iter().for_each(|what| link.tell(what));
+        beside.0.take_doubted().into_iter().for_each(|epoch| keeper.doubt_copy(epoch));
         if found {
+            publish(&keeper, &beside, shared);
+        }
+        // Also while it rests between two steps.
+        if keeper.look_for_asks(now(), &mut link) {
             publish(&keeper, &beside, shared);
         }
         if clock::monotonic_ns() >= due_ns {
@@ -172,6 +177,8 @@ fn run<S: Storage>(
             let growth = keeper.growth().clone();
             let work = keeper.work(now(), &mut link);
             let took_ns = clock::monotonic_ns() - begun_ns;
+            // Before the next look, which would take what was made anew for another's file.
+            beside.0.take_mended(keeper.take_remade(), keeper.take_said());
             let hurry = !keeper.growth().complete() && link.view().blank == 0;
             due_ns = clock::monotonic_ns()
                 + match work {
@@ -187,7 +194,8 @@ fn run<S: Storage>(
         if beside.1.look(clock::monotonic_ns()) {
             publish(&keeper, &beside, shared);
         }
-        let due_next_ns = due_ns.min(beside.0.due_ns()).min(beside.1.due_ns());
+        let looks_ns = beside.0.due_ns().min(beside.1.due_ns()).min(keeper.asks_at_ns());
+        let due_next_ns = due_ns.min(looks_ns);
         let wait_ns = due_next_ns.saturating_sub(clock::monotonic_ns());
         match queue.recv_timeout(Duration::from_nanos(wait_ns)) {
             Ok(KeeperCommand::Event(event)) => {

@@ -85,6 +85,8 @@ pub(crate) struct Choice {
     lost_unsettled: u32,
     /// Epochs of which there is a durable copy outside the log.
     copied: BTreeMap<u64, Copied>,
+    /// The segment of this epoch stays until its copy has been made again.
+    again: Option<u64>,
 }
 
 /// A copy of a segment outside the log.
@@ -153,6 +155,7 @@ impl Choice {
             settled: retention.keep_unsettled.then(Settled::default),
             lost_unsettled: 0,
             copied: BTreeMap::new(),
+            again: None,
         };
         (choice, base_ns)
     }
@@ -252,6 +255,7 @@ impl Choice {
     fn reusable(&self, busy: &[u32], running_ns: i64, unsettled: bool) -> Option<usize> {
         self.started.iter().position(|segment| {
             !busy.contains(&segment.index)
+                && self.again != Some(segment.epoch)
                 && !self.holds(segment.epoch)
                 && self.old_enough(segment, running_ns)
                 && (unsettled || self.may_yield(segment))
@@ -457,6 +461,9 @@ impl Choice {
     /// The oldest held segment, if pins hold more than a quarter of the log, so that it should be
     /// copied out; of an epoch below `complete_below`.
     pub(crate) fn to_copy(&self, complete_below: u64) -> Option<(u64, u32)> {
+        if let Some(again) = self.started.iter().find(|one| Some(one.epoch) == self.again) {
+            return Some((again.epoch, again.index));
+        }
         self.held_max()?;
         if self.held() <= (self.usable() / 4).max(1) {
             return None;
@@ -479,10 +486,34 @@ impl Choice {
         };
         let samples = segment.is_none_or(|segment| segment.samples);
         self.copied.insert(epoch, Copied { span, samples });
+        self.not_again(epoch);
+    }
+
+    /// Keeps the segment of this epoch until its copy has been made again; false if it is not in the log
+    /// any more. Of one at a time: pins, which hold half the log, and this leave room to record.
+    pub(crate) fn copy_again(&mut self, epoch: u64) -> bool {
+        let there = self.started.iter().any(|segment| segment.epoch == epoch);
+        let again = there && self.copied.contains_key(&epoch);
+        self.again = again.then_some(epoch);
+        again
+    }
+
+    /// The one that was to be made again, if its segment has been taken away since.
+    pub(crate) fn again_lost(&mut self) -> Option<u64> {
+        let there = |epoch: &u64| self.started.iter().any(|segment| segment.epoch == *epoch);
+        let lost = self.again.filter(|epoch| !there(epoch))?;
+        self.again = None;
+        Some(lost)
+    }
+
+    /// The copy of this epoch is not made again, or is made.
+    pub(crate) fn not_again(&mut self, epoch: u64) {
+        self.again.take_if(|again| *again == epoch);
     }
 
     /// There is none any more.
     pub(crate) fn forget_copy(&mut self, epoch: u64) {
         self.copied.remove(&epoch);
+        self.not_again(epoch);
     }
 }

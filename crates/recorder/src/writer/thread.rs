@@ -20,6 +20,14 @@ pub(crate) enum Command {
     Done(Completion),
     /// Read from this ring too.
     AddRing(Box<RingReader>),
+    /// Hold a window for a pin, which the keeper is to learn of.
+    Hold {
+        id: u64,
+        moment_ns: i64,
+        before_ns: u64,
+        after_ns: u64,
+        reply: Sender<Result<PinStart, PinRefusal>>,
+    },
     /// Hold a window for a pin.
     Pin {
         id: u64,
@@ -142,6 +150,10 @@ fn run(
                 Command::Pin { id, moment_ns, before_ns, after_ns, reply } => {
                     engine.look_at_clock(now());
                     let _ = reply.send(engine.pin(id, moment_ns, before_ns, after_ns));
+                }
+                Command::Hold { id, moment_ns, before_ns, after_ns, reply } => {
+                    engine.look_at_clock(now());
+                    let _ = reply.send(engine.hold(id, moment_ns, before_ns, after_ns));
                 }
                 Command::Tell(what) => engine.tell(what),
                 Command::Flush(until_ns, reply) => flushes.ask(&mut engine, until_ns, reply),

@@ -5,11 +5,13 @@
 
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub, reason = "a test")]
 
+mod asking;
 mod device;
 mod earlier;
 mod failing;
 mod ledger;
 mod making;
+mod mending;
 mod pinned_failing;
 mod pinning;
 mod reading;

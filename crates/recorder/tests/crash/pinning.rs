@@ -33,7 +33,7 @@ pub struct Kept {
 }
 
 /// The engine, without a thread between.
-struct Direct<'a>(&'a mut Engine);
+pub struct Direct<'a>(pub &'a mut Engine);
 
 impl Log for Direct<'_> {
     fn pin(
@@ -292,7 +292,7 @@ impl Kept {
 }
 
 /// Without pushes.
-fn run_for(world: &mut World, ns: u64) {
+pub fn run_for(world: &mut World, ns: u64) {
     let until_ns = world.now_ns + ns;
     while world.now_ns < until_ns {
         world.run(1, false).unwrap();

@@ -11,40 +11,12 @@ pub(super) const MARK: &str = "backup";
 /// The same while it is made, and any file at the top of the folder.
 pub(super) const NEW: &str = "backup.new";
 
-const BYTES: usize = 160;
+mod text;
 
-/// See the module.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mark {
-    /// The copy has all of the segments of lower epochs that it has.
-    pub(super) complete_below: u64,
-    /// No backup has brought a segment of a higher epoch.
-    pub(super) reaches: u64,
-}
+use text::BYTES;
+pub(super) use text::Mark;
 
 impl Mark {
-    fn encode(self, store: StoreId) -> [u8; BYTES] {
-        let Mark { complete_below, reaches } = self;
-        let text = format!(
-            "barograph backup 1\nstore {store}\ncomplete-below {complete_below}\nreaches {reaches}\n"
-        );
-        let mut bytes = [b' '; BYTES];
-        let (at, end) = (text.len().min(BYTES - 1), BYTES - 1);
-        bytes[..at].copy_from_slice(&text.as_bytes()[..at]);
-        bytes[end] = b'\n';
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> Option<(&str, Self)> {
-        let text = std::str::from_utf8(bytes).ok()?;
-        let mut lines = text.lines();
-        lines.next().filter(|line| *line == "barograph backup 1")?;
-        let store = lines.next()?.strip_prefix("store ")?;
-        let mut number = |name: &str| lines.next()?.strip_prefix(name)?.parse().ok();
-        let (complete_below, reaches) = (number("complete-below ")?, number("reaches ")?);
-        Some((store, Mark { complete_below, reaches }))
-    }
-
     pub(super) fn read<T: Storage>(target: &T) -> Result<Option<(String, Self)>> {
         let file = match target.open(MARK, Access::Read) {
             Err(error) if error.is_missing() => return Ok(None),

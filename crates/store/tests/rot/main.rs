@@ -10,6 +10,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod copies;
 mod lives;
 mod memory;
 mod pairs;

@@ -48,6 +48,17 @@ impl Memory {
         bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
     }
 
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        self.0[name].0.read().unwrap().clone()
+    }
+
+    /// The same files and one more.
+    pub fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
+        let mut files = (*self.0).clone();
+        files.insert(name.to_owned(), MemoryFile(Arc::new(RwLock::new(bytes))));
+        Memory(Arc::new(files))
+    }
+
     pub fn flip(&self, name: &str, at: u64, bit: u32) {
         self.0[name].0.write().unwrap()[at as usize] ^= 1 << bit;
     }

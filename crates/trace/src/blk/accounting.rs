@@ -24,8 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Devices that are told apart.
 pub const DEVICES_MAX: usize = 4_096;
-/// Rows of device, process and class, beside those of `(others)`.
-pub const ROWS_MAX: usize = 1 << 18;
+/// Rows of device, process and class, beside those of `(others)`: a process takes some 1.6 KB with what is
+/// made of it, so all of them less than any input may take.
+pub const ROWS_MAX: usize = 1 << 15;
 /// Who queued a request is forgotten when it was not issued for so long: it was merged into another.
 const QUEUED_NS_MAX: u64 = 60_000_000_000;
 

@@ -13,7 +13,7 @@ mod prefix;
 
 use super::{FRAMES_MAX, HeldLock, Owner, Task, When, Who, kept};
 use head::Head;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 
 /// Tasks that are kept; of more it is counted how many.
@@ -55,6 +55,8 @@ pub struct LogReader {
     start: u64,
     last_us: u64,
     owners: HashMap<(u64, i32), Owner>,
+    /// Numbers of tasks that were named as owners.
+    owning: HashSet<i32>,
     /// Whose locks are listed now.
     holder: Option<Who>,
     locks: HashMap<(u64, i32), Vec<HeldLock>>,
@@ -183,6 +185,7 @@ impl LogReader {
             Head::Owned { pid, owner } => {
                 self.end_task();
                 if self.owners.len() < TASKS_MAX {
+                    self.owning.extend(owner.who.as_ref().map(|who| who.pid));
                     self.owners.insert((self.start, pid), owner);
                 }
             }
@@ -231,11 +234,7 @@ impl LogReader {
         }
         if !task.is_stuck() {
             // It may be the holder of a lock, whom the kernel adds to a report.
-            let is_owner = self
-                .owners
-                .values()
-                .any(|owner| owner.who.as_ref().is_some_and(|who| who.pid == task.who.pid));
-            if !is_owner || task.frames.is_empty() {
+            if !self.owning.contains(&task.who.pid) || task.frames.is_empty() {
                 self.log.others += 1;
                 return;
             }

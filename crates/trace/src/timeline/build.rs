@@ -218,6 +218,15 @@ impl Builder {
         }
     }
 
+    /// Names a task that was met, and whose events did not say how it is called.
+    fn name_if_met(&mut self, pid: i32, name: Name) {
+        if let Some(task) =
+            self.line.tasks.get_mut(&pid).filter(|task| task.name == Name::default())
+        {
+            task.name = name;
+        }
+    }
+
     /// Events were lost here.
     pub fn lost(&mut self, events: Option<u64>) {
         self.line.lost_events = self.line.lost_events.saturating_add(events.unwrap_or(0));
@@ -309,6 +318,10 @@ impl Builder {
     }
 }
 
+/// Names of a trace that are taken before its events are read: as many tasks as most machines have at once.
+/// Of more only those that the events meet: a name takes six bytes of a file, and a task in memory some 700.
+const NAMES_MAX: usize = 1 << 15;
+
 /// Requests that are in the queues and drivers of a machine at once, at most.
 const REQUESTS_MAX: usize = 1 << 20;
 
@@ -339,7 +352,7 @@ impl Timeline {
         let set = trace.events().clone();
         let schemas = Schemas::resolve(&set)?;
         let mut builder = Builder::new(limits).of_arch(trace.machine().arch.as_deref());
-        for (pid, name) in trace.tasks() {
+        for (pid, name) in trace.tasks().iter().take(NAMES_MAX) {
             builder.name(*pid, *name);
         }
         builder.hangs_at_begin(trace.facts());
@@ -353,6 +366,9 @@ impl Timeline {
                 Item::Lost { events, .. } => builder.lost(events),
                 Item::Damaged { .. } => builder.line.damaged_pages += 1,
             }
+        }
+        for (pid, name) in trace.tasks().iter().skip(NAMES_MAX) {
+            builder.name_if_met(*pid, *name);
         }
         Ok(builder.finish())
     }

@@ -19,6 +19,8 @@ pub(super) struct Copies {
     known: BTreeMap<u64, Option<Found>>,
     /// Where the next look begins if there are more than [`NAMES_MAX`].
     from: u64,
+    /// Those to which something has happened; the keeper takes them.
+    pub(super) doubted: Vec<u64>,
 }
 
 /// What pins miss of their copies when a recorder begins, which only they themselves can tell then: a
@@ -58,7 +60,10 @@ impl Copies {
         for (epoch, bytes) in behind.iter().chain(before).take(most).copied() {
             self.from = epoch + 1;
             let deed = self.look_at(disk, epoch, bytes).and_then(|deed| found.get_mut(deed));
-            deed.into_iter().for_each(|epochs| epochs.push(epoch));
+            if let Some(epochs) = deed {
+                epochs.push(epoch);
+                self.doubted.push(epoch);
+            }
         }
         let said = |(deed, epochs): (&str, &Vec<u64>)| {
             let first = kept_name(*epochs.first()?);
@@ -74,6 +79,11 @@ impl Copies {
             ))
         };
         DEEDS.into_iter().zip(&found).filter_map(said).collect()
+    }
+
+    /// This copy was made anew.
+    pub(super) fn remade(&mut self, epoch: u64) {
+        self.known.remove(&epoch);
     }
 
     /// The number of what has happened to this one, which was made with so many bytes, if anything.

@@ -32,7 +32,7 @@ pub(super) struct Names {
     runs: Vec<(u64, u64)>,
     /// Where the next look begins if there are more runs than [`NAMES_MAX`].
     from_run: usize,
-    copies: Copies,
+    pub(super) copies: Copies,
     /// What was said of pins and runs.
     said: BTreeSet<String>,
 }

@@ -36,6 +36,11 @@ pub enum Event {
         /// Blocks of this sequence and later ones in it are dead.
         dead_from: u64,
     },
+    /// The log does not have this segment any more, whose copy was to be made again.
+    NotInLog {
+        /// Its epoch.
+        epoch: u64,
+    },
     /// A segment has been started, durably.
     Started {
         /// Its file.
@@ -55,7 +60,7 @@ pub enum Event {
 }
 
 /// What a pin that was granted begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PinStart {
     /// First epoch.
     pub first_epoch: u64,
@@ -117,6 +122,11 @@ pub(super) struct OpenPin {
     until_ns: i64,
     /// Once that is reached: sequences that each ring had offered by then.
     marks: Option<Vec<u64>>,
+    missing_ns: u64,
+    /// The keeper knows of it: before that nobody would hear of its end.
+    known: bool,
+    /// It has ended, which the keeper hears of when it asks for it: last epoch, end, whether it was cut.
+    ended: Option<(u64, i64, bool)>,
 }
 
 impl Engine {
@@ -126,6 +136,40 @@ impl Engine {
     /// # Errors
     /// Pins would hold more than half the log, or it is full.
     pub fn pin(
+        &mut self,
+        id: u64,
+        moment_ns: i64,
+        before_ns: u64,
+        after_ns: u64,
+    ) -> Result<PinStart, PinRefusal> {
+        if let Some(at) = self.open_pins.iter().position(|pin| pin.id == id) {
+            return Ok(self.note_known(at));
+        }
+        let held = self.hold(id, moment_ns, before_ns, after_ns);
+        match &held {
+            Ok(_) => self.open_pins.last_mut().into_iter().for_each(|pin| pin.known = true),
+            // What was held for it before.
+            Err(_) => self.choice.release(id),
+        }
+        held
+    }
+
+    fn note_known(&mut self, at: usize) -> PinStart {
+        let Some(pin) = self.open_pins.get_mut(at) else { return PinStart::default() };
+        let start = PinStart { first_epoch: pin.first, missing_ns: pin.missing_ns };
+        pin.known = true;
+        if let Some((last_epoch, until_ns, cut)) = pin.ended {
+            self.events.push(Event::PinEnded { id: pin.id, last_epoch, until_ns, cut });
+            self.open_pins.remove(at);
+        }
+        start
+    }
+
+    /// The same for one that the keeper is still to learn of, which then asks for it by [`Engine::pin`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn hold(
         &mut self,
         id: u64,
         moment_ns: i64,
@@ -148,9 +192,11 @@ impl Engine {
         }
         self.choice.hold(id, reach.first, u64::MAX);
         let until_ns = moment_ns.saturating_add_unsigned(after_ns);
-        self.open_pins.push(OpenPin { id, first: reach.first, until_ns, marks: None });
+        let (first, missing_ns) = (reach.first, reach.missing_ns);
+        let (marks, known, ended) = (None, false, None);
+        self.open_pins.push(OpenPin { id, first, until_ns, marks, missing_ns, known, ended });
         self.offer_copy();
-        Ok(PinStart { first_epoch: reach.first, missing_ns: reach.missing_ns })
+        Ok(PinStart { first_epoch: first, missing_ns })
     }
 
     /// The clocks have moved on; for what happens between two steps.
@@ -163,7 +209,15 @@ impl Engine {
         match what {
             Tell::ResumePin { id, first, last, until_ns } => {
                 self.choice.hold(id, first, last);
-                let open = |until_ns| OpenPin { id, first, until_ns, marks: None };
+                let open = |until_ns| OpenPin {
+                    id,
+                    first,
+                    until_ns,
+                    marks: None,
+                    missing_ns: 0,
+                    known: true,
+                    ended: None,
+                };
                 self.open_pins.extend(until_ns.map(open));
                 self.limit_resumed();
                 self.offer_copy();
@@ -185,8 +239,15 @@ impl Engine {
                 self.copying = None;
                 self.offer_copy();
             }
+            Tell::CopyAgain(epoch) => {
+                if self.choice.copy_again(epoch) {
+                    self.offer_copy();
+                } else {
+                    self.events.push(Event::NotInLog { epoch });
+                }
+            }
             Tell::CopyDropped => {
-                self.copying = None;
+                self.copying.take().into_iter().for_each(|epoch| self.choice.not_again(epoch));
                 self.offer_copy();
             }
             Tell::ForgetCopy(epoch) => self.choice.forget_copy(epoch),
@@ -209,7 +270,11 @@ impl Engine {
                 // Of an earlier session: what has been recovered of it is durable.
                 self.note_stored(epoch, index, held, u64::MAX);
             }
-            Tell::Lost { index, why } => self.lose_segment(index, &why),
+            Tell::Lost { index, why } => {
+                self.lose_segment(index, &why);
+                let lost = self.choice.again_lost();
+                self.events.extend(lost.map(|epoch| Event::NotInLog { epoch }));
+            }
             Tell::Stop(why) => self.stop(&why),
             Tell::Watch(number, trigger) => self.watches.push(Watch::new(number, trigger)),
         }
@@ -225,7 +290,7 @@ impl Engine {
         let now_ns = self.now.boottime_ns;
         let Engine { open_pins, rings, choice, events, durable_epoch, .. } = self;
         open_pins.retain_mut(|pin| {
-            if now_ns < pin.until_ns {
+            if now_ns < pin.until_ns || pin.ended.is_some() {
                 return true;
             }
             let offered = |ring: &RingReader| ring.report().offered;
@@ -238,6 +303,10 @@ impl Engine {
             let last_epoch = (*durable_epoch).max(pin.first);
             choice.hold(pin.id, pin.first, last_epoch);
             let until_ns = pin.until_ns;
+            if !pin.known {
+                pin.ended = Some((last_epoch, until_ns, false));
+                return true;
+            }
             events.push(Event::PinEnded { id: pin.id, last_epoch, until_ns, cut: false });
             false
         });
@@ -253,10 +322,19 @@ impl Engine {
             return;
         }
         let last_epoch = self.epoch;
-        for pin in std::mem::take(&mut self.open_pins) {
+        for mut pin in std::mem::take(&mut self.open_pins) {
+            if pin.ended.is_some() {
+                self.open_pins.push(pin);
+                continue;
+            }
             let last_epoch = last_epoch.max(pin.first);
             self.choice.hold(pin.id, pin.first, last_epoch);
             let until_ns = self.now.boottime_ns.min(pin.until_ns);
+            if !pin.known {
+                pin.ended = Some((last_epoch, until_ns, true));
+                self.open_pins.push(pin);
+                continue;
+            }
             self.events.push(Event::PinEnded { id: pin.id, last_epoch, until_ns, cut: true });
         }
     }

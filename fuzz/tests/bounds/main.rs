@@ -1,8 +1,12 @@
 //! Readers of foreign text and bytes take memory and steps in proportion to their input, whatever shape
 //! it has: counted in bytes and allocations, never in time. docs/limits.md has the bounds; Parquet
-//! files, traces and stores have tests of their own beside their readers.
+//! files, timelines of traces and stores have tests of their own beside their readers.
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "a test reads its fixtures")]
+
+mod kernel;
+mod network;
+mod settings;
 
 use baro_ondisk::NameParser;
 use baro_sources::csv::CsvParser;
@@ -10,6 +14,7 @@ use baro_sources::datagram;
 use baro_sources::frames::LengthFramer;
 use baro_sources::influx::InfluxParser;
 use baro_sources::json::JsonParser;
+use baro_sources::prometheus::PrometheusParser;
 use baro_store::Selector;
 use baro_sys::counters::{MeasuringAllocator, Memory, measured};
 use std::hint::black_box;
@@ -29,12 +34,26 @@ const PIECE_BYTES: usize = 256 << 10;
 const STEPS_MIN: i64 = 1_000;
 const BYTES_MIN: i64 = 4 << 20;
 
+/// Memory beside [`BASE_BYTES`], in bytes for each of the input.
+const TIMES: i64 = 4;
+const BASE_BYTES: i64 = 64 << 20;
+
 fn check(what: &str, input: impl Fn(usize) -> Vec<u8>, read: impl Fn(&[u8])) {
+    check_within(TIMES, what, input, read);
+}
+
+fn check_within(
+    memory_times: i64,
+    what: &str,
+    input: impl Fn(usize) -> Vec<u8>,
+    read: impl Fn(&[u8]),
+) {
     let mut first: Option<(usize, Memory)> = None;
     for size in sizes() {
         let input = input(*size);
         let ((), took) = measured(|| read(&input));
-        let bound = (64 << 20) + 4 * input.len() as i64;
+        tell(what, first, (input.len(), took));
+        let bound = BASE_BYTES + memory_times * input.len() as i64;
         assert!(took.peak_bytes <= bound, "{what}: {took:?} for {} bytes", input.len());
         let (least_size, least) = *first.get_or_insert((input.len(), took));
         let times = input.len() as f64 / least_size as f64 * 2.0;
@@ -45,6 +64,28 @@ fn check(what: &str, input: impl Fn(usize) -> Vec<u8>, read: impl Fn(&[u8])) {
             "{what}: {took:?} after {least:?}"
         );
     }
+}
+
+/// One row for who looks (`--nocapture`): memory by bytes of input, and steps by those of the smallest, by size.
+fn tell(what: &str, first: Option<(usize, Memory)>, (size, took): (usize, Memory)) {
+    let (least_size, least) = first.unwrap_or((size, took));
+    let times = size as f64 / least_size.max(1) as f64;
+    let by = |now: i64, least: i64, from: i64| now as f64 / (least.max(from) as f64 * times);
+    println!(
+        "{what}\t{size}\t{}\t{:.3}\t{:.3}\t{:.3}",
+        took.peak_bytes,
+        took.peak_bytes as f64 / size.max(1) as f64,
+        by(took.count, least.count, STEPS_MIN),
+        by(took.sum_bytes, least.sum_bytes, BYTES_MIN)
+    );
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+fn repeated_text(piece: &str, size: usize) -> String {
+    piece.repeat(size.div_ceil(piece.len()))
 }
 
 fn repeated(piece: &str, size: usize) -> Vec<u8> {
@@ -102,6 +143,22 @@ fn shapes() -> Vec<Shape> {
             repeated(&format!("m{tags} {fields}x=1 5\n"), size)
         }),
         ("line protocol", |size| numbered(size, |at| format!("m,a=b f=1,g=\"t\" {at}\n"))),
+        ("prometheus", |size| numbered(size, |at| format!("m{{a=\"{at}\"}} {at} {at}000\n"))),
+        ("prometheus of many labels", |size| {
+            format!("m{{{}}} 1\n", text(numbered(size, |at| format!("l{at}=\"v\",")))).into_bytes()
+        }),
+        ("prometheus of labels before the metric", |size| {
+            let labels = text(numbered(size.min(1_000_000), |at| format!("l{at}=\"v\",")));
+            repeated(&format!("{{{labels}__name__=\"m\"}} 1\n"), size)
+        }),
+        ("prometheus of metrics again and again", |size| {
+            format!("{{{}}} 1\n", repeated_text("__name__=\"m\",", size.min(1_000_000)))
+                .into_bytes()
+        }),
+        ("prometheus of escapes", |size| repeated("m{a=\"\\\\\\n\\\"\"} 1\n", size)),
+        ("prometheus of braces that do not end", |size| repeated("m{a=\"}\n", size)),
+        ("prometheus of exemplars", |size| repeated("m 1 1 # {a=\"b\"} 1 1\n", size)),
+        ("prometheus of comments", |size| repeated("# TYPE m gauge\n", size)),
         ("frames of nothing", |size| vec![0; size]),
         ("frames that lie", |size| repeated("\u{7f}\u{7f}\u{7f}\u{7f}", size)),
     ]
@@ -134,6 +191,17 @@ fn texts_of_any_shape_are_read_in_proportion() {
         });
         check(&format!("influx, {name}"), input, |bytes| {
             let mut parser = InfluxParser::new(1_000);
+            bytes.chunks(PIECE_BYTES).for_each(|piece| {
+                parser.feed(piece, |item| {
+                    let _ = black_box(item);
+                })
+            });
+            parser.finish(|item| {
+                let _ = black_box(item);
+            });
+        });
+        check(&format!("prometheus, {name}"), input, |bytes| {
+            let mut parser = PrometheusParser::default();
             bytes.chunks(PIECE_BYTES).for_each(|piece| {
                 parser.feed(piece, |item| {
                     let _ = black_box(item);
