@@ -176,7 +176,8 @@ impl Life {
         }
         drop(producer);
         let closed = recorder.close();
-        assert_eq!((closed.left, closed.status.lost), (0, 0), "{}", self.did);
+        let status = &closed.status;
+        assert_eq!((closed.left, status.lost), (0, 0), "{}: {status:?}", self.did);
         if let Some(backup) = backup {
             let done = backup.wait_with_output().unwrap();
             assert_eq!(done.status.code(), Some(0), "{} {}", self.did, stderr(&done));
