@@ -42,6 +42,7 @@ fn main() -> ExitCode {
             before(panic);
         }
     }));
+    baro_sys::termination::survive_file_limits();
     let typed: Vec<_> = std::env::args_os().collect();
     // What we fail at must not be taken for how the command ended.
     let failed = if commands::wraps(&typed) { WRAPPER_FAILED } else { FAILED };

@@ -117,3 +117,23 @@ fn no_verb_is_forgotten() {
         |verb: &&&str| !tried.contains(&format!("\"{verb}\"")) && !ELSEWHERE.contains(verb);
     assert_eq!(verbs.iter().filter(missing).collect::<Vec<_>>(), [&""; 0]);
 }
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_as_a_full_disk_is() {
+    let folder = Folder::new("output-limit");
+    let (store, out) = (folder.path("s"), folder.path("a.csv"));
+    let lines: String = (0..2000).map(|n| format!("17000000000000{n:05},a,{n}\n")).collect();
+    std::fs::write(folder.path("in.csv"), lines).unwrap();
+    assert_eq!(run(&["init", &store, "--size", "8M"]).status.code(), Some(0));
+    assert_eq!(run(&["import", &store, &folder.path("in.csv")]).status.code(), Some(0));
+    let program = env!("CARGO_BIN_EXE_baro");
+    let limited = format!("ulimit -f 8; exec {program} query {store} a -o {out}");
+    let output = Command::new("sh").args(["-c", &limited]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("File too large") && said.contains("a.csv"), "{said}");
+    let names = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["in.csv", "s"], "nothing is left of it");
+}

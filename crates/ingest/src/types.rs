@@ -21,7 +21,9 @@
 //! says how to read it; the recorder takes any. So a `Word` is made here and nowhere else, from
 //! a value and the type that it is read as.
 //!
-//! An integer goes into a series of f64 only if it is the same number there: 2^53 + 1 is not.
+//! An integer goes into a series of f64 only if it is the same number there, or is how that number is
+//! written: 2^53 + 1 is neither. 189711445343616540 is not an f64 either, but what is written for the one
+//! next to it.
 //!
 //! Invariant: each value has one answer for each type, and none is changed. Held by `tests::each_value_and_each_type_have_one_answer`.
 
@@ -125,6 +127,13 @@ impl fmt::Display for Misfit<'_> {
     }
 }
 
+/// Whether an f64 is this integer, or is written so.
+fn has_f64(integer: i128) -> bool {
+    let nearest = integer as f64;
+    // What is up to 2^64 is exact in i128, whatever the nearest f64 of it is.
+    nearest as i128 == integer || nearest.to_string() == integer.to_string()
+}
+
 /// What a series of the type `kind` makes of a value; see the table above.
 pub(crate) fn fit(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
     let integer = match value {
@@ -132,8 +141,7 @@ pub(crate) fn fit(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
         Value::Unsigned(value) => Some(i128::from(value)),
         _ => None,
     };
-    // What is up to 2^64 is exact in i128, whatever the nearest f64 of it is.
-    if kind == Type::F64 && integer.is_some_and(|integer| (integer as f64) as i128 != integer) {
+    if kind == Type::F64 && integer.is_some_and(|integer| !has_f64(integer)) {
         return Err(Misfit { kind, value });
     }
     Ok(Fit::Word(Word(match (kind, value) {
@@ -277,6 +285,8 @@ mod tests {
             (Value::Integer(-exact - 1), false),
             (Value::Integer(exact + 2), true),
             (Value::Integer(i64::MIN), true),
+            (Value::Integer(-189_711_445_343_616_540), true),
+            (Value::Integer(-189_711_445_343_616_541), false),
             (Value::Integer(i64::MAX), false),
             (Value::Unsigned(u64::MAX), false),
             (Value::Unsigned(1 << 63), true),

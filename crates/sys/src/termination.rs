@@ -46,6 +46,20 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
+extern "C" fn pass(_: libc::c_int) {}
+
+/// From now on a write beyond the largest size that a file may have (`ulimit -f`) fails with EFBIG, as on a
+/// full disk, instead of ending the process. Programs started later get the default behaviour again.
+pub fn survive_file_limits() {
+    // SAFETY: all zeroes is a valid sigaction; the handler does nothing. Known signal, valid pointers.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = pass as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGXFSZ, &raw const action, std::ptr::null_mut());
+    }
+}
+
 /// From now on this process gets SIGINT when the thread that started it ends, by being killed too.
 ///
 /// # Errors

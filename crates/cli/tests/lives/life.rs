@@ -102,10 +102,12 @@ impl Life {
         self.path.to_str().unwrap()
     }
 
-    /// Each session begins a segment, and what is in no run must not be recycled.
+    /// Each session begins a segment, and what is in no run must not be recycled; nor what pins hold, which
+    /// may be half of the log.
     fn make_room(&mut self) {
         let info = Store::open(&self.path).unwrap().info().unwrap();
-        if info.segments_unsettled > SPARE {
+        let most = if self.pins.is_empty() { SPARE } else { 1 };
+        if info.segments_unsettled > most {
             self.settle_all();
         }
     }
@@ -172,6 +174,7 @@ impl Life {
         if pin {
             let before_ns = self.random.below(4_000_000_000);
             let pinned = recorder.pin(&PinRequest { before_ns, ..<_>::default() });
+            let _ = write!(self.did, " pin {before_ns}");
             self.pins.extend(pinned.ok().map(|pin| pin.id));
         }
         drop(producer);
