@@ -17,7 +17,7 @@ mod pages;
 mod settings;
 mod time;
 
-use baro_command::failure::{FAILED, NotStarted, USAGE, WRAPPER_FAILED};
+use baro_command::failure::{FAILED, Mistake, NotStarted, USAGE, WRAPPER_FAILED};
 use baro_command::{failure, size};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
@@ -81,6 +81,9 @@ fn main() -> ExitCode {
                 return ExitCode::from(USAGE);
             }
             say!("baro: {failure}{}", advice::of(&failure, &typed));
+            if failure.cause::<Mistake>().is_some() {
+                return ExitCode::from(USAGE);
+            }
             ExitCode::from(failure.cause().map_or(failed, NotStarted::code))
         }
     }

@@ -11,6 +11,7 @@ use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
 use baro_sys::storage::Access;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::io::BufWriter;
@@ -60,7 +61,7 @@ pub(crate) struct Arguments {
     /// The window of this pin instead: its name or id
     ///
     /// `baro pin STORE --list` shows both.
-    #[arg(long, value_name = "PIN", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_name = "PIN", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["from", "to"])]
     pin: Option<String>,
     /// Only this: a name, 'cpu_*', CHANNEL.FIELD, 'temp{site="a"}'
     ///
