@@ -16,6 +16,7 @@ mod nearest;
 mod pages;
 mod settings;
 mod time;
+mod typed;
 
 use baro_command::failure::{FAILED, Mistake, NotStarted, USAGE, WRAPPER_FAILED};
 use baro_command::{failure, size};
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
             before(panic);
         }
     }));
-    let typed: Vec<_> = std::env::args_os().collect();
+    let typed = typed::with_negative_values(std::env::args_os().collect());
     // What we fail at must not be taken for how the command ended.
     let failed = if commands::wraps(&typed) { WRAPPER_FAILED } else { FAILED };
     let program = commands::help::arranged(Arguments::command(), &typed);
@@ -57,7 +58,8 @@ fn main() -> ExitCode {
     let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         // It quotes what was given, in a file of settings too.
-        Err(error) if error.use_stderr() => {
+        Err(mut error) if error.use_stderr() => {
+            advice::suggest(&mut error);
             say_mistake(&error, &typed);
             return ExitCode::from(USAGE);
         }
@@ -93,6 +95,6 @@ fn main() -> ExitCode {
 fn say_mistake(mistake: &clap::Error, typed: &[std::ffi::OsString]) {
     let text = mistake.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let advice = advice::of_mistake(mistake.kind(), typed);
+    let advice = advice::of_mistake(mistake, typed);
     baro_command::say_lines(&format!("baro: {text}{advice}"));
 }

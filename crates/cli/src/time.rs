@@ -4,8 +4,10 @@
 //! Invariant: what is shown reads back; a text that could mean two times is refused with how to write
 //! either. Held by the tests below.
 
+use baro_command::failure::Mistake;
 pub(crate) use baro_show::rfc3339 as show;
 use baro_sources::{TimeFault, Times, Zone};
+use baro_store::Interval;
 use baro_sys::clock;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -44,6 +46,16 @@ impl Moment {
             Some(zone) => read(&self.text, self.read_ns, zone),
         }
     }
+}
+
+/// From one time up to another, which has to be behind it.
+pub(crate) fn interval(from_ns: Option<i64>, to_ns: Option<i64>) -> Result<Interval, Mistake> {
+    let (from_ns, to_ns) = (from_ns.unwrap_or(i64::MIN), to_ns.unwrap_or(i64::MAX));
+    if from_ns < to_ns {
+        return Ok(Interval { from_ns, to_ns });
+    }
+    let (from, to) = (show(from_ns), show(to_ns));
+    Err(Mistake::new(format!("expected --to behind --from, found {from} to {to}")))
 }
 
 fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {

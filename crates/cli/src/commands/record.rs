@@ -18,7 +18,7 @@ use super::listen::Http;
 use super::queue::ShortQueue;
 use super::text_form::TextArguments;
 use super::{Format, init};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
 use baro_ondisk::limits::RECORD_BYTES_MAX;
@@ -214,12 +214,12 @@ pub(crate) struct Tuning {
     #[arg(long, hide_short_help = true)]
     buffered: bool,
     /// Processor of the writer's threads
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = size::count::<usize>)]
     cpu: Option<usize>,
     /// SCHED_FIFO priority of writer and sources
     ///
     /// 1 to 99, if the kernel grants it.
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u8).range(1..=99))]
     fifo: Option<u8>,
 }
 
@@ -253,7 +253,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let feeds = chosen(arguments)?;
     if let Some(said) = arguments.http.fault() {
-        return Err(format!("--http {said}").into());
+        return Err(Mistake::new(format!("--http {said}")).into());
+    }
+    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
+    if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
+        return Err(Mistake::new(format!("--{option}: {said}")).into());
+    }
+    if let Some(said) = declare::fault(arguments) {
+        return Err(Mistake::new(format!("--layout {said}")).into());
     }
     termination::watch()?;
     let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));
@@ -265,7 +272,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let recycle = arguments.recycle;
         init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
     }
-    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     // Frames on stdin come in any size; nobody says theirs before.
     let record_bytes = match arguments.stdin {
         Some(Input::Frames) => frame_bytes::largest_of(&arguments.store),
@@ -303,7 +309,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         |recorder, elapsed_ns| {
             watching.look(recorder);
             settles.look(recorder);
-            losing.look(recorder);
+            losing.look(recorder, &arguments.store);
             let unsettled = settles.complaint();
             report::complain(recorder, unsettled.as_ref(), &mut complaints);
             queue.look();
@@ -329,7 +335,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let settled = settles.end();
     let settled = report::Settled { status: settled, complaint };
     let settling_damaged = settled.damage().any(Damage::is_loss);
-    report::print(arguments.format, &opening, memory_bytes, &recording, &settled)?;
+    report::print(
+        arguments.format,
+        &opening,
+        memory_bytes,
+        &recording,
+        &settled,
+        &arguments.store,
+    )?;
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     let unsettled = recording.closed.status.segments_lost_unsettled > 0;
     let damaged = !recording.closed.damage.is_empty() || settling_damaged;

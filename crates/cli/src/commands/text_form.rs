@@ -1,6 +1,6 @@
 //! What is said on the command line about an input of text, the same for files, stdin and datagrams.
 
-use crate::failure::Result;
+use crate::failure::{Mistake, Result};
 use baro_export::parquet::{self, TimeUnit};
 use baro_sources::{Role, Rules, TextForm, Times, Zone, zone_s};
 use baro_sys::files;
@@ -88,8 +88,9 @@ impl TextArguments {
 
     fn roles<R>(&self, form: &str, of: fn(&ColumnRole) -> Option<R>) -> Result<Vec<(String, R)>> {
         let role = |(name, role): &(String, ColumnRole)| {
-            let role =
-                of(role).ok_or_else(|| format!("--columns {name}: no column of {form} is that"))?;
+            let role = of(role).ok_or_else(|| {
+                Mistake::new(format!("--columns {name}: no column of {form} is that"))
+            })?;
             Ok((name.clone(), role))
         };
         self.columns.iter().map(role).collect()
