@@ -34,9 +34,6 @@ pub(crate) fn of(failure: &Failure, typed: &[OsString]) -> String {
         ErrorKind::PermissionDenied if !said.contains("root") => whose(&error.path),
         ErrorKind::NotFound => missing(&error.path, typed),
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => in_the_way(&error.path),
-        ErrorKind::IsADirectory if is_store(&error.path) => {
-            format!("; {} is a store: STORE comes first", error.path.display())
-        }
         _ => String::new(),
     }
 }

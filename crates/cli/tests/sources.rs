@@ -361,7 +361,7 @@ fn the_network_is_listened_to_only_when_asked() {
     let store = folder.path("store");
     text(&run(&["init", &store, "--size", "8M"]), 0);
     let output = run(&["record", &store, "--udp", "0.0.0.0:0", "--for", "100ms"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("allow it with --udp-network"), "{}", stderr(&output));
     let allowed = ["record", &store, "--udp", "0.0.0.0:0", "--udp-network", "--for", "100ms"];
     text(&run(&allowed), 0);

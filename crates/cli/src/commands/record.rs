@@ -13,6 +13,7 @@ mod service;
 mod settling;
 pub(crate) mod stdin;
 mod udp;
+mod unused;
 
 use super::listen::Http;
 use super::queue::ShortQueue;
@@ -43,6 +44,9 @@ const LAYOUT_HELP: &str = "Fields of a channel's frames, read back as series CHA
     [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of \
     --channel";
 
+/// Of frames on stdin, if nothing else is said.
+const CHANNEL: &str = "frames";
+const FRAME_BYTES: &str = "16K";
 /// Of a ring, if nothing else is said.
 const RING_BYTES: usize = 16 << 20;
 
@@ -100,7 +104,7 @@ pub(crate) struct Arguments {
     proc: bool,
     /// Time between two readings of the kernel's counters
     #[arg(long, value_parser = size::nanoseconds, default_value = "10ms", value_name = "TIME",
-          hide_short_help = true)]
+          requires = "proc", hide_short_help = true)]
     proc_interval: u64,
     /// Record what comes on stdin
     ///
@@ -122,14 +126,14 @@ pub(crate) struct Arguments {
     generate: bool,
     /// Time between two generated frames
     #[arg(long, value_parser = size::nanoseconds, default_value = "5ms", value_name = "TIME",
-          hide_short_help = true)]
+          requires = "generate", hide_short_help = true)]
     interval: u64,
     /// Size of generated frames, and of raw frames on stdin
-    #[arg(long, value_parser = size::bytes, default_value = "16K", value_name = "SIZE",
+    #[arg(long, value_parser = size::bytes, default_value = FRAME_BYTES, value_name = "SIZE",
           hide_short_help = true)]
     frame_bytes: u64,
     /// Channel of frames on stdin
-    #[arg(long, default_value = "frames", hide_short_help = true)]
+    #[arg(long, default_value = CHANNEL, hide_short_help = true)]
     channel: String,
     /// Record datagrams to this address and port: JSON or CSV
     ///
@@ -155,7 +159,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "udp", conflicts_with = "udp_series", hide_short_help = true)]
     udp_declared_only: bool,
     /// The kernel's buffer of each address
-    #[arg(long, default_value = "4M", value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
+    #[arg(long, default_value = "4M", requires = "udp", value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
     udp_buffer: u64,
     #[command(flatten)]
     http: Http,
@@ -258,6 +262,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
         return Err(Mistake::new(format!("--{option}: {said}")).into());
+    }
+    if let Some((option, wanted)) = unused::fault(arguments) {
+        return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());
     }
     if let Some(said) = declare::fault(arguments) {
         return Err(Mistake::new(format!("--layout {said}")).into());

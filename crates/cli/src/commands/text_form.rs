@@ -61,6 +61,17 @@ struct ColumnRole {
 }
 
 impl TextArguments {
+    /// An option of them that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("precision", self.precision.is_some()),
+            ("zone", self.zone.is_some()),
+            ("decimal-comma", self.decimal_comma),
+            ("columns", !self.columns.is_empty()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(name, _)| *name)
+    }
+
     /// What the parsers need of it.
     ///
     /// # Errors

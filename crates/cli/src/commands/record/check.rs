@@ -5,7 +5,7 @@
 //! what only the store, the recorder and the sources know. Held by
 //! `a_check_names_every_mistake_and_touches_nothing`.
 
-use super::{Arguments, Input, declare, frame_bytes, udp};
+use super::{Arguments, Input, declare, frame_bytes, udp, unused};
 use crate::failure::{Outcome, Result};
 use crate::settings::line_of;
 use crate::size::{show_bytes, show_ns};
@@ -85,6 +85,8 @@ fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
         let said = udp::is_open(*address, arguments.udp_network);
         found.extend(said.map(|said| ("udp", format!("{address}: {said}"))));
     }
+    let unused = unused::fault(arguments);
+    found.extend(unused.map(|(option, wanted)| (option, format!("expected {wanted}, found none"))));
     found.extend(declare::fault(arguments).map(|said| ("layout", said)));
     found.extend(arguments.http.fault().map(|said| ("http", said)));
     found

@@ -72,9 +72,8 @@ fn condition(text: &str) -> std::result::Result<Condition, String> {
     let series = series.trim();
     // A second comparison would wait for ever for a series of that name.
     let doubled = series.ends_with(['<', '>', '=', '!']);
-    let chained = series.rfind(['<', '>']).and_then(|at| series.get(at + 1..));
-    let chained =
-        chained.is_some_and(|rest| rest.trim_start_matches('=').trim().parse::<f64>().is_ok());
+    let is_number = |part: &str| part.trim_start_matches('=').trim().parse::<f64>().is_ok();
+    let chained = series.contains(['<', '>']) && series.split(['<', '>']).any(is_number);
     if series.is_empty() || doubled || chained {
         return Err(wanted());
     }
