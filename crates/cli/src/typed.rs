@@ -9,7 +9,7 @@ use std::ffi::OsString;
 pub(crate) fn with_negative_values(typed: Vec<OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::with_capacity(typed.len());
     let mut words = typed.into_iter();
-    while let Some(word) = words.next() {
+    for word in words.by_ref() {
         if word == "--" {
             joined.push(word);
             break;

@@ -259,16 +259,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(said) = arguments.http.fault() {
         return Err(Mistake::new(format!("--http {said}")).into());
     }
+    refuse_mistakes(arguments)?;
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
-    if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
-        return Err(Mistake::new(format!("--{option}: {said}")).into());
-    }
-    if let Some((option, wanted)) = unused::fault(arguments) {
-        return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());
-    }
-    if let Some(said) = declare::fault(arguments) {
-        return Err(Mistake::new(format!("--layout {said}")).into());
-    }
     termination::watch()?;
     let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));
     let folder = folder.unwrap_or(std::path::Path::new("."));
@@ -355,6 +347,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let damaged = !recording.closed.damage.is_empty() || settling_damaged;
     let lost = recording.lost() > 0 || recording.closed.refused_before > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
+}
+
+/// What is wrong with what was typed, before anything is made.
+fn refuse_mistakes(arguments: &Arguments) -> Result<()> {
+    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
+    if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
+        return Err(Mistake::new(format!("--{option}: {said}")).into());
+    }
+    if let Some((option, wanted)) = unused::fault(arguments) {
+        return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());
+    }
+    if let Some(said) = declare::fault(arguments) {
+        return Err(Mistake::new(format!("--layout {said}")).into());
+    }
+    Ok(())
 }
 
 /// Rings for other processes: their paths are told, if somebody else is to find them, and their producers'
