@@ -434,7 +434,7 @@ fn a_range_is_exported_beside_a_running_recorder() {
         format!("time,series,value,value_type\n{},generated.n,0,u64\n", times[0])
     );
     for wrong in [&["export", &store, "-", "--output", "mcap"][..], &["export", &store, "name"]] {
-        assert_eq!(run(wrong).status.code(), Some(1));
+        assert_eq!(run(wrong).status.code(), Some(2));
     }
     signal(&child, "-TERM");
     let report = json(&child.wait_with_output().unwrap(), 0);
