@@ -16,8 +16,9 @@ mod nearest;
 mod pages;
 mod settings;
 mod time;
+mod typed;
 
-use baro_command::failure::{FAILED, NotStarted, USAGE, WRAPPER_FAILED};
+use baro_command::failure::{FAILED, Mistake, NotStarted, USAGE, WRAPPER_FAILED};
 use baro_command::{failure, size};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
         }
     }));
     baro_sys::termination::survive_file_limits();
-    let typed: Vec<_> = std::env::args_os().collect();
+    let typed = typed::with_negative_values(std::env::args_os().collect());
     // What we fail at must not be taken for how the command ended.
     let failed = if commands::wraps(&typed) { WRAPPER_FAILED } else { FAILED };
     let program = commands::help::arranged(Arguments::command(), &typed);
@@ -58,7 +59,8 @@ fn main() -> ExitCode {
     let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         // It quotes what was given, in a file of settings too.
-        Err(error) if error.use_stderr() => {
+        Err(mut error) if error.use_stderr() => {
+            advice::suggest(&mut error);
             say_mistake(&error, &typed);
             return ExitCode::from(USAGE);
         }
@@ -82,6 +84,9 @@ fn main() -> ExitCode {
                 return ExitCode::from(USAGE);
             }
             say!("baro: {failure}{}", advice::of(&failure, &typed));
+            if failure.cause::<Mistake>().is_some() {
+                return ExitCode::from(USAGE);
+            }
             ExitCode::from(failure.cause().map_or(failed, NotStarted::code))
         }
     }
@@ -91,6 +96,6 @@ fn main() -> ExitCode {
 fn say_mistake(mistake: &clap::Error, typed: &[std::ffi::OsString]) {
     let text = mistake.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let advice = advice::of_mistake(mistake.kind(), typed);
+    let advice = advice::of_mistake(mistake, typed);
     baro_command::say_lines(&format!("baro: {text}{advice}"));
 }

@@ -108,7 +108,8 @@ fn merge_with(
             && given.value_source(id) == Some(ValueSource::CommandLine)
     };
     let config = given.get_one::<PathBuf>("config").cloned();
-    let config = config.or_else(|| variable("BARO_CONFIG").map(PathBuf::from));
+    let config = config
+        .or_else(|| variable("BARO_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from));
     let (entries, mut faults) = match &config {
         Some(path) => file::read(VERB, &read(path)?),
         None => Default::default(),

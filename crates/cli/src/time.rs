@@ -4,8 +4,10 @@
 //! Invariant: what is shown reads back; a text that could mean two times is refused with how to write
 //! either. Held by the tests below.
 
+use baro_command::failure::Mistake;
 pub(crate) use baro_show::rfc3339 as show;
 use baro_sources::{TimeFault, Times, Zone};
+use baro_store::Interval;
 use baro_sys::clock;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -46,6 +48,16 @@ impl Moment {
     }
 }
 
+/// From one time up to another, which has to be behind it.
+pub(crate) fn interval(from_ns: Option<i64>, to_ns: Option<i64>) -> Result<Interval, Mistake> {
+    let (from_ns, to_ns) = (from_ns.unwrap_or(i64::MIN), to_ns.unwrap_or(i64::MAX));
+    if from_ns < to_ns {
+        return Ok(Interval { from_ns, to_ns });
+    }
+    let (from, to) = (show(from_ns), show(to_ns));
+    Err(Mistake::new(format!("expected --to behind --from, found {from} to {to}")))
+}
+
 fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
     let text = text.trim();
     if text == "now" {
@@ -54,6 +66,15 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
     let ago = text.strip_prefix('-').or(text.strip_suffix(" ago")).unwrap_or(text);
     if let Ok(ago_ns) = crate::size::nanoseconds(ago) {
         return Ok(now_ns.saturating_sub_unsigned(ago_ns));
+    }
+    if let Some(year) = year(text) {
+        let number = match Times::default().read(text) {
+            Ok(ns) => format!("; that much since 1970 is {}", show(ns)),
+            Err(_) => String::new(),
+        };
+        return Err(format!(
+            "expected a date or a time of day, found {text}, which may be a year: {year}-01-01{number}"
+        ));
     }
     let now_s = now_ns.div_euclid(SECOND_NS);
     let clock_ns = now_ns.saturating_add(zone.ahead_s(now_s).saturating_mul(SECOND_NS));
@@ -72,7 +93,14 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
     // A date without a time of day begins then; seconds may be left out.
     let minutes = text.len() == 16 && text.get(11..).is_some_and(is_time_of_day);
     let whole = if minutes { format!("{text}:00") } else { text.clone() };
+    let of_day = text.split_once([' ', 'T']).map_or(&*text, |(_, of_day)| of_day);
     Times::checked().in_zone(zone).read(&whole).map_err(|fault| match fault {
+        TimeFault::Range => {
+            format!("expected a time from 1677-09-21 to 2262-04-11, found {text:?}")
+        }
+        TimeFault::Form if has_digits_of_time(of_day) => {
+            format!("expected a time of day from 00:00 to 23:59:59, found {text:?}")
+        }
         TimeFault::Unit { unit } => {
             let hint = if unit == "s" { format!("; of seconds: {text}.0") } else { String::new() };
             format!("expected nanoseconds from 1980 on, found {text}, which may be {unit}{hint}")
@@ -82,6 +110,23 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
         TimeFault::Skipped | TimeFault::Twice => format!("expected {fault}, found {text:?}"),
         _ => format!("expected {EXPECTED}, found {text:?}"),
     })
+}
+
+/// A bare number that is rather a year than that many nanoseconds or seconds since 1970.
+fn year(text: &str) -> Option<&str> {
+    let number = text.trim_start_matches(['-', '+']);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (whole.len() == 4 && !whole.starts_with('0') && digits(whole) && digits(fraction))
+        .then_some(whole)
+}
+
+/// Whether it is written as a time of day is, whether there is such a time or not.
+fn has_digits_of_time(text: &str) -> bool {
+    let is_part = |part: &str| {
+        (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    (2..=3).contains(&text.split(':').count()) && text.split(':').all(is_part)
 }
 
 /// `13:00` or `13:00:05`.
@@ -176,10 +221,20 @@ mod tests {
         for (text, said) in [
             ("1700000000", "which may be s; of seconds: 1700000000.0"),
             ("1700000000000", "which may be ms"),
-            ("25:00", "found \"25:00\""),
-            ("24:00:00", "found \"24:00:00\""),
+            ("25:00", "from 00:00 to 23:59:59, found \"25:00\""),
+            ("24:00:00", "from 00:00 to 23:59:59, found \"24:00:00\""),
+            ("13:60", "from 00:00 to 23:59:59"),
+            ("9:15", "from 00:00 to 23:59:59, found \"9:15\""),
+            ("yesterday 25:00", "from 00:00 to 23:59:59"),
+            ("2026", "2026-01-01; that much since 1970 is 1970-01-01T00:00:00.000002026Z"),
+            ("2026.0", "2026-01-01; that much since 1970 is 1970-01-01T00:33:46.000000000Z"),
+            ("1700", "may be a year: 1700-01-01"),
+            ("-2026", "may be a year: 2026-01-01"),
+            ("9999-12-31", "from 1677-09-21 to 2262-04-11, found \"9999-12-31\""),
+            ("0001-01-01", "from 1677-09-21 to 2262-04-11"),
+            ("2262-04-12", "from 1677-09-21 to 2262-04-11"),
             ("2026-02-30", "that exist, found \"2026-02-30\""),
-            ("2026-11-25 25:00", "2026-11-25 25:00"),
+            ("2026-11-25 25:00", "from 00:00 to 23:59:59, found \"2026-11-25 25:00\""),
             ("tomorrow", "such as 2026-11-21"),
             ("", "such as 2026-11-21"),
             ("1é:00", "such as 2026-11-21"),

@@ -88,7 +88,7 @@ fn what_cannot_be_deleted_is_refused_and_nothing_changes() {
     let code = |arguments: &[&str]| run(arguments).status.code();
     assert_eq!(code(&["delete", store]), Some(2));
     assert_eq!(code(&["delete", store, "nothing"]), Some(1));
-    assert_eq!(code(&["delete", store, "a", "--from", "20", "--to", "10"]), Some(1));
+    assert_eq!(code(&["delete", store, "a", "--from", "20", "--to", "10"]), Some(2));
     assert!(!std::path::Path::new(store).join("runs/manifest").exists());
     assert_eq!(
         json(&run(&["delete", store, "a", "--dry-run", "--format", "json"]), 0)["samples"],

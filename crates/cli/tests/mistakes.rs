@@ -56,6 +56,10 @@ fn furnished() -> Folder {
         "baro query s -o hour.parquet",
         "baro record ch --init 4M --generate --interval 1ms --for 10ms",
         "baro init f --size 2M",
+        "baro pin s --before 1s --name dup",
+        "baro pin s --before 1s --name dup",
+        "mkdir kept; echo kept > kept/notes",
+        "cp -r f hurt; printf words | dd of=hurt/store conv=notrunc",
     ];
     for line in made {
         let output = typed(&folder, "-", line).output().unwrap();

@@ -84,14 +84,14 @@ fn what_is_not_enough_is_told_with_what_would_be() {
 fn what_no_recording_can_have_is_refused_by_name() {
     let base = ["--sensors", "10", "--rate", "1"];
     for (wrong, code, said) in [
-        (vec!["--sensors", "0", "--rate", "1"], 1, "--sensors: expected 1 to"),
+        (vec!["--sensors", "0", "--rate", "1"], 2, "--sensors: expected 1 to"),
         (vec!["--sensors", "nan", "--rate", "1"], 2, "expected a number"),
-        (vec!["--sensors", "1e300", "--rate", "1"], 1, "--sensors: expected 1 to"),
+        (vec!["--sensors", "1e300", "--rate", "1"], 2, "--sensors: expected 1 to"),
         (vec!["--sensors", "1", "--rate", "1/0s"], 2, "expected samples a second"),
         (vec!["--sensors", "1", "--rate", "-5"], 2, "--rate"),
-        ([&base[..], &["--durable-within", "2h"]].concat(), 1, "--durable-within: expected"),
-        ([&base[..], &["--value-bits", "65"]].concat(), 1, "--value-bits: expected 0 to 64 bits"),
-        ([&base[..], &["--frame", "8M"]].concat(), 1, "--frame: expected"),
+        ([&base[..], &["--durable-within", "2h"]].concat(), 2, "--durable-within: expected"),
+        ([&base[..], &["--value-bits", "65"]].concat(), 2, "--value-bits: expected 0 to 64 bits"),
+        ([&base[..], &["--frame", "8M"]].concat(), 2, "--frame: expected"),
     ] {
         let output = run(&[&["plan"], &wrong[..]].concat());
         let err = stderr(&output);

@@ -235,14 +235,14 @@ fn steps_of_a_zone_are_those_of_its_calendar() {
         assert_eq!(short.iter().map(|row| row.1).sum::<i64>(), 6);
     }
     for (wrong, code, said) in [
-        (&["--every", "1h", "--zone", "Europe/Berlin"][..], 1, "expected a step of days"),
+        (&["--every", "1h", "--zone", "Europe/Berlin"][..], 2, "expected a step of days"),
         (&["--every", "1.5mo"], 2, "such as 1d, 1w, 3mo or 1y"),
         (&["--every", "30m1h"], 2, "1h30m"),
-        (&["--every", "1d", "--offset", "25h"], 1, "--offset: expected less than"),
+        (&["--every", "1d", "--offset", "25h"], 2, "--offset: expected less than"),
         (&["--offset", "1h"], 2, "--every"),
         (
             &["--from", "2026-03-29 02:30", "--zone", "Europe/Berlin"],
-            1,
+            2,
             "--from: expected a time that clocks",
         ),
     ] {
@@ -256,7 +256,7 @@ fn mistakes_are_told() {
     let folder = Folder::new("mistakes");
     let store = small(&folder);
     assert!(fails(&["query", &store, "nosuch"], 1).contains("nosuch: no such series"));
-    let backwards = fails(&["query", &store, "--from", "5", "--to", "3"], 1);
+    let backwards = fails(&["query", &store, "--from", "5", "--to", "3"], 2);
     assert!(backwards.contains("expected --to behind --from"), "{backwards}");
     for usage in [
         &["--every", "0s", "--agg", "mean"][..],
@@ -271,7 +271,7 @@ fn mistakes_are_told() {
     ] {
         fails(&[&["query", &store], usage].concat(), 2);
     }
-    let file = fails(&["query", &store, "-o", &folder.path("rows.xyz")], 1);
+    let file = fails(&["query", &store, "-o", &folder.path("rows.xyz")], 2);
     assert!(file.contains("expected a name in .csv"), "{file}");
     assert!(!folder.0.join("rows.xyz").exists());
     let none = folder.path("none");
@@ -416,7 +416,7 @@ fn a_partitioned_export_has_a_file_for_each_day_with_samples() {
     assert_eq!(ok(&["query", &back, "--format", "csv"]), ok(&csv));
     let csv =
         ["export", &store, &folder.path("x.csv"), "--partition-by", "date", "--output", "csv"];
-    assert!(fails(&csv, 1).contains("expected Parquet"));
+    assert!(fails(&csv, 2).contains("expected Parquet"));
 }
 
 #[test]
@@ -644,7 +644,7 @@ fn counters_levels_and_empty_steps_come_to_what_the_page_says() {
     assert_eq!(held.lines().nth(1), Some(format!("{from},level,4").as_str()));
     let said = fails(&["query", &store, "level", "--agg", "p101"], 2);
     assert!(said.contains("'p101'") && said.contains("time-mean"), "{said}");
-    let said = fails(&["query", &store, "level", "--fill", "zero"], 1);
+    let said = fails(&["query", &store, "level", "--fill", "zero"], 2);
     assert!(said.contains("--every or --agg"), "{said}");
     let said = fails(&["query", &store, "level", "--every", "1ns", "--fill", "zero"], 1);
     assert!(said.contains("16777216") && said.contains("longer steps"), "{said}");

@@ -61,7 +61,7 @@ fn a_store_that_is_full_is_switched_and_goes_on() {
     let full = run(&generate);
     let said = stderr(&full);
     assert_eq!(full.status.code(), Some(3), "{said}");
-    assert!(said.contains("baro init STORE --when-full recycle"), "{said}");
+    assert!(said.contains(&format!("baro init {store} --when-full recycle")), "{said}");
     let switch = ["init", &store, "--when-full", "recycle", "--format", "json"];
     assert_eq!(json(&run(&switch), 0)["when_full"], "recycle");
     let said = text(&run(&["init", &store, "--when-full", "recycle"]), 0);
@@ -90,7 +90,7 @@ fn a_switch_is_of_a_store_that_is_there_and_that_nobody_records_into() {
     assert_eq!(run(&[&switch[..], &["--size", "2M"]].concat()).status.code(), Some(2));
     text(&run(&["init", &store, "--size", "2M"]), 0);
     let refused = stderr(&run(&["init", &store, "--size", "2M", "--recycle"]));
-    assert!(refused.contains("baro init STORE --when-full recycle"), "{refused}");
+    assert!(refused.contains(&format!("baro init {store} --when-full recycle")), "{refused}");
     let before = std::fs::read(folder.path("store/store")).unwrap();
     let mut child = calls::baro(&["record", &store, "--generate", "--interval", "100ms"])
         .stdout(std::process::Stdio::null())

@@ -361,7 +361,7 @@ fn the_network_is_listened_to_only_when_asked() {
     let store = folder.path("store");
     text(&run(&["init", &store, "--size", "8M"]), 0);
     let output = run(&["record", &store, "--udp", "0.0.0.0:0", "--for", "100ms"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("allow it with --udp-network"), "{}", stderr(&output));
     let allowed = ["record", &store, "--udp", "0.0.0.0:0", "--udp-network", "--for", "100ms"];
     text(&run(&allowed), 0);
@@ -434,7 +434,7 @@ fn a_range_is_exported_beside_a_running_recorder() {
         format!("time,series,value,value_type\n{},generated.n,0,u64\n", times[0])
     );
     for wrong in [&["export", &store, "-", "--output", "mcap"][..], &["export", &store, "name"]] {
-        assert_eq!(run(wrong).status.code(), Some(1));
+        assert_eq!(run(wrong).status.code(), Some(2));
     }
     signal(&child, "-TERM");
     let report = json(&child.wait_with_output().unwrap(), 0);

@@ -90,6 +90,26 @@ impl Failure {
     }
 }
 
+/// What was typed cannot be meant, whatever is on the disk: the command line is wrong.
+#[derive(Debug)]
+pub struct Mistake(String);
+
+impl Mistake {
+    /// With what is wrong, and what was expected.
+    #[must_use]
+    pub fn new(said: impl Into<String>) -> Self {
+        Mistake(said.into())
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
 /// A command that could not be started.
 #[derive(Debug)]
 pub struct NotStarted {

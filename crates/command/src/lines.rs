@@ -40,11 +40,20 @@ pub struct Stdout(io::Stdout);
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).inspect_err(note)
+        self.0.write(bytes).map_err(of_stdout)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().inspect_err(note)
+        self.0.flush().map_err(of_stdout)
+    }
+}
+
+/// Notes the error, and says whose it is: on its way up nobody knows.
+fn of_stdout(error: io::Error) -> io::Error {
+    note(&error);
+    match error.kind() {
+        ErrorKind::BrokenPipe | ErrorKind::Interrupted | ErrorKind::WouldBlock => error,
+        kind => io::Error::new(kind, unprinted(&error).to_string()),
     }
 }
 

@@ -13,6 +13,16 @@ pub fn rate(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A whole number.
+///
+/// # Errors
+/// None, or one that is too large.
+pub fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let found = text.parse::<u64>().ok().and_then(|number| N::try_from(number).ok());
+    let most = u64::MAX >> (64 - 8 * size_of::<N>().min(8) as u32);
+    found.ok_or_else(|| format!("expected a whole number from 0 to {most}, found {text}"))
+}
+
 /// Bytes: a number with K, M, G, T (powers of 1024, `KiB` and so on too), or kB, MB, GB, TB
 /// (powers of 1000).
 ///

@@ -91,7 +91,8 @@ impl fmt::Display for Error {
             Error::Exists { path } => write!(
                 f,
                 "{}: holds a store already; record into it, or choose another folder (what happens when its \
-                 log is full is changed with: baro init STORE --when-full recycle)",
+                 log is full is changed with: baro init {} --when-full recycle)",
+                path.display(),
                 path.display()
             ),
             Error::Setting { name, expected, found } => {

@@ -33,7 +33,7 @@ use baro_sys::storage::{Access, Storage, StorageFile};
 use log::Outdated;
 use mark::MARK;
 use place::Place;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a backup keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,13 +100,12 @@ pub fn backup(
     tick: &mut dyn FnMut(u64),
 ) -> Result<BackedUp> {
     let mut store = Store::open(from)?;
-    let target = Disk::create(to)?;
     let refused = |why: String| Error::NotABackup { path: to.to_owned(), why };
-    let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (here, there) = (place(from), place(to));
+    let (here, there) = (place_of(from), place_of(to));
     if here.starts_with(&there) || there.starts_with(&here) {
         return Err(refused("one of the two folders lies in the other".to_owned()));
     }
+    let target = Disk::create(to)?;
     mark::prepare(&target, to, store.identity.store)?;
     let Some(_only) = target.lock_part(MARK, 0)? else {
         return Err(refused("another process writes a backup there".to_owned()));
@@ -119,6 +118,17 @@ pub fn backup(
         false => None,
     };
     backup_in(&mut store, &target, to, options, tick)
+}
+
+/// Where a folder is, with links followed as far as it is there: what is not made yet has no other name.
+pub(crate) fn place_of(path: &Path) -> PathBuf {
+    for there in path.ancestors() {
+        let here = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+        if let (Ok(place), Ok(rest)) = (here.canonicalize(), path.strip_prefix(there)) {
+            return if rest.as_os_str().is_empty() { place } else { place.join(rest) };
+        }
+    }
+    path.to_owned()
 }
 
 /// As [`backup`], between any two storages; `path` names the copy in errors. Nobody else is to write

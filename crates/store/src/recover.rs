@@ -10,6 +10,7 @@
 mod copy;
 mod runs;
 
+use crate::backup::place_of;
 use crate::damage::Damage;
 use crate::read::LiveBlock;
 use crate::store::{Store, for_each_stored, unfold};
@@ -60,6 +61,14 @@ impl Recovered {
 /// Nothing tells the old store's geometry, `to` holds something, or the device fails.
 pub fn recover(from: &Path, to: &Path, progress: impl FnMut(u64, u64)) -> Result<Recovered> {
     let store = Store::salvage(from)?;
+    let (here, there) = (place_of(from), place_of(to));
+    if there.starts_with(&here) && there != here {
+        return Err(Error::Store(baro_log::Error::Setting {
+            name: "folder of the new store",
+            expected: "one outside of the store that is read".to_owned(),
+            found: to.display().to_string(),
+        }));
+    }
     let target = Disk::create(to)?;
     recover_in(&store, target, to, progress)
 }

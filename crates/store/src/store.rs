@@ -289,13 +289,14 @@ impl<S: Storage> Store<S> {
         &self.pins.damaged
     }
 
-    /// The pin of this id (hexadecimal), or the newest one of this name.
+    /// The pin of this id (hexadecimal), or all of this name, which several may have.
     #[must_use]
-    pub fn pin(&self, id_or_name: &str) -> Option<&Pin> {
+    pub fn pins_of(&self, id_or_name: &str) -> Vec<&Pin> {
         let id = u64::from_str_radix(id_or_name, 16).ok();
-        let by_id = id.and_then(|id| self.pins.pins.get(&id));
-        let named = self.pins().filter(|pin| pin.name == id_or_name);
-        by_id.or_else(|| named.max_by_key(|pin| pin.realtime_ns))
+        match id.and_then(|id| self.pins.pins.get(&id)) {
+            Some(pin) => vec![pin],
+            None => self.pins().filter(|pin| pin.name == id_or_name).collect(),
+        }
     }
 
     /// Ends of sessions that a crash seems to have torn: normal, and told for those who look.

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
     /// Only the last N rows of each of the series named
-    #[arg(long, value_name = "N", requires = "series", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_name = "N", value_parser = baro_command::size::count::<usize>, requires = "series", conflicts_with_all = ["from", "to"])]
     last: Option<usize>,
     /// Go on with what is recorded from now on, until Ctrl-C
     ///
@@ -93,10 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         printer.tell();
         return Ok(told(&store, &damage, 0));
     }
-    let interval = Interval {
-        from_ns: arguments.from.unwrap_or(i64::MIN),
-        to_ns: arguments.to.unwrap_or(i64::MAX),
-    };
+    let interval = time::interval(arguments.from, arguments.to)?;
     let (mut failed, selection) = (None, printer.selection.clone());
     let mut take = |moment: &Moment<'_>| match printer.moment(moment) {
         Ok(()) => ControlFlow::Continue(()),

@@ -43,13 +43,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut store = Store::open(&arguments.store)?;
-    let interval = Interval {
-        from_ns: arguments.from.unwrap_or(i64::MIN),
-        to_ns: arguments.to.unwrap_or(i64::MAX),
-    };
-    if interval.from_ns >= interval.to_ns {
-        return Err("expected --from before --to, found nothing between them".into());
-    }
+    let interval = time::interval(arguments.from, arguments.to)?;
     let ids = ids(&store, &arguments.series)?;
     let deleted = match arguments.dry_run {
         true => store.count_rows(&ids, interval)?,

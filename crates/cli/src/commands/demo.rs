@@ -182,7 +182,14 @@ fn show(
     out!("picture: {}", arguments.svg.display());
     out!();
     let none = report::Settled::default();
-    report::print(super::Format::Text, &baro_recorder::Opening::default(), 0, recording, &none)?;
+    report::print(
+        super::Format::Text,
+        &baro_recorder::Opening::default(),
+        0,
+        recording,
+        &none,
+        Path::new("STORE"),
+    )?;
     out!();
     let store = Store::open(store)?;
     let verified = super::verify::verify_and_print(

@@ -2,15 +2,16 @@
 
 mod columns;
 
-use super::making::NewFile;
+use super::making::{NewFile, ordinary};
 use super::query::tell_nothing;
 use super::{Format, RATE_BESIDE_RECORDER, damaged, is_recorded, pin, print_json, selection};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Mistake, Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
 use baro_sys::storage::Access;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::io::BufWriter;
@@ -60,7 +61,7 @@ pub(crate) struct Arguments {
     /// The window of this pin instead: its name or id
     ///
     /// `baro pin STORE --list` shows both.
-    #[arg(long, value_name = "PIN", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_name = "PIN", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["from", "to"])]
     pin: Option<String>,
     /// Only this: a name, 'cpu_*', CHANNEL.FIELD, 'temp{site="a"}'
     ///
@@ -91,6 +92,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.file != Path::new("-") && arguments.partition_by.is_none() {
+        ordinary(&arguments.file)?;
+    }
     let output = form(arguments)?;
     let beside = is_recorded(&arguments.store)?;
     let access = if beside { Access::ReadDirect } else { Access::Read };
@@ -142,10 +146,7 @@ fn tell_pin(arguments: &Arguments, interval: Interval, rows: u64) {
 /// The times asked for. Whatever else can name a window of time joins here.
 fn window(arguments: &Arguments, store: &Store) -> Result<Interval> {
     let Some(wanted) = &arguments.pin else {
-        return Ok(Interval {
-            from_ns: arguments.from.unwrap_or(i64::MIN),
-            to_ns: arguments.to.unwrap_or(i64::MAX),
-        });
+        return Ok(time::interval(arguments.from, arguments.to)?);
     };
     let pin = pin::find(store, wanted)?;
     if !pin.reason.is_empty() {
@@ -161,12 +162,12 @@ fn form(arguments: &Arguments) -> Result<Output> {
     let ending = arguments.file.extension().and_then(|ending| ending.to_str());
     match (arguments.output, ending) {
         (Some(Output::Mcap), _) if stdout => {
-            Err("MCAP needs a file: expected a name, found - (stdout)".into())
+            Err(Mistake::new("MCAP needs a file: expected a name, found - (stdout)").into())
         }
         (Some(Output::Csv | Output::Mcap | Output::Arrow), _)
             if arguments.partition_by.is_some() =>
         {
-            Err("--partition-by: expected Parquet, found another form".into())
+            Err(Mistake::new("--partition-by: expected Parquet, found another form").into())
         }
         (Some(output), _) => Ok(output),
         (None, _) if arguments.partition_by.is_some() => Ok(Output::Parquet),
@@ -177,8 +178,8 @@ fn form(arguments: &Arguments) -> Result<Output> {
         (None, _) if stdout => Ok(Output::Csv),
         (None, _) => {
             let file = arguments.file.display();
-            Err(format!("{file}: expected a name in .csv, .mcap, .parquet or .arrow, or --output")
-                .into())
+            let text = "expected a name in .csv, .mcap, .parquet or .arrow, or --output";
+            Err(Mistake::new(format!("{file}: {text}")).into())
         }
     }
 }

@@ -111,6 +111,13 @@ impl Arguments {
     }
 
     fn input_of(&self, file: &Path, begun: &mut Option<Box<dyn Read>>) -> Result<Input> {
+        if files::exists(&file.join(baro_log::IDENTITY)) {
+            let file = file.display();
+            return Err(format!(
+                "{file}: expected a file of samples, found a folder; {file} is a store: STORE comes first"
+            )
+            .into());
+        }
         let by_format = match self.format {
             ImportFormat::Csv => Some(Input::Csv),
             ImportFormat::Parquet => Some(Input::Parquet),

@@ -1,7 +1,7 @@
 //! `baro init`: makes a store.
 
 use super::{Format, print_json, promises};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_log::{
     Geometry, Role, StoreLock, init_growing, open_folder, read_identity, segment_name,
@@ -161,11 +161,19 @@ pub(crate) struct How {
     pub(crate) grow: bool,
 }
 
+/// Files and folders that are there already; a file system of its own has the one of its repair.
+fn others_in(folder: &Path) -> u64 {
+    let there = baro_sys::files::list(folder).unwrap_or_default();
+    there.iter().filter(|name| *name != "lost+found").count() as u64
+}
+
 /// Makes a store; shows progress on a terminal unless `quiet`.
 pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result<Identity> {
     let quiet = quiet || !baro_command::status_on_terminal();
     let when_full = if how.recycle { WhenFull::Recycle } else { WhenFull::Stop };
-    let geometry = Geometry::for_log(log_bytes, when_full)?;
+    let geometry =
+        Geometry::for_log(log_bytes, when_full).map_err(|error| Mistake::new(error.to_string()))?;
+    let others = others_in(path);
     let disk = Disk::create(path)?;
     let geometry = geometry.fitted_to(&disk);
     let mut id = StoreId::default();
@@ -188,6 +196,10 @@ pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result
         init_growing(&disk, path, id, clock::realtime_ns(), &geometry, segments as u32, progress);
     if !quiet {
         baro_command::end_status();
+    }
+    if made.is_ok() && others > 0 {
+        let (path, files) = (path.display(), baro_show::plural(others, "other file"));
+        say!("note: {path} holds {files} beside the store: removing the folder removes them too");
     }
     made.map_err(|error| {
         let failure = crate::failure::Failure::from(error);

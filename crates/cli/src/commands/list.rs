@@ -61,6 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(error) = failed {
         return Err(error.into());
     }
+    if listed == 0 && !arguments.series.is_empty() {
+        selection::named(&store, &arguments.series)?;
+    }
     if json {
         writeln!(out.exact(), "{}]", if listed > 0 { "\n" } else { "" })?;
     }
@@ -86,6 +89,10 @@ fn told(store: &Store, met: &Notes) -> Outcome {
 fn selectors(arguments: &Arguments, store: &Store) -> Result<Option<Vec<Selector>>> {
     let mut selectors = Vec::new();
     for text in &arguments.series {
+        // A name of nothing is a mistake, here as in every verb.
+        if !text.contains(['{', '*', '?']) && store.catalog().lookup(text)?.is_none() {
+            selection::named(store, std::slice::from_ref(text))?;
+        }
         selectors.push(selection::selector(store, text)?);
     }
     Ok((!selectors.is_empty()).then_some(selectors))

@@ -142,6 +142,15 @@ fn end_status() {
     }
 }
 
+/// Refuses a device, a pipe or a socket, whatever form its name has.
+pub(crate) fn ordinary(path: &Path) -> Result<()> {
+    if path.exists() && !path.is_dir() && !files::is_regular(path) {
+        let path = path.display();
+        return Err(format!("{path}: it is no ordinary file; name another").into());
+    }
+    Ok(())
+}
+
 fn taken(path: &Path) -> String {
     format!("{}: is there already; name another file, or replace it: --force", path.display())
 }

@@ -9,6 +9,7 @@ use baro_recorder::PinRequest;
 use baro_recorder::inspect::{pin_in_store, release_in_store};
 use baro_store::{Damage, Loss, Store};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["before", "after", "name", "release"])]
     list: bool,
     /// Release the pin of this id or name instead
-    #[arg(long, value_name = "ID", conflicts_with_all = ["before", "after", "name"])]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["before", "after", "name"])]
     release: Option<String>,
     /// text or json
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
@@ -98,10 +99,21 @@ fn release(arguments: &Arguments, wanted: &str) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The pin of this id or name.
+/// The pin of this id or name. Which of several is meant nobody can know.
 pub(crate) fn find<'a>(store: &'a Store, wanted: &str) -> Result<&'a Pin> {
-    let none = || format!("no pin {wanted}; baro pin STORE --list tells which there are").into();
-    store.pin(wanted).ok_or_else(none)
+    match store.pins_of(wanted).as_slice() {
+        [pin] => Ok(pin),
+        [] => Err(format!("no pin {wanted}; baro pin STORE --list tells which there are").into()),
+        several => {
+            let ids: Vec<_> = several.iter().map(|pin| format!("{:016x}", pin.id)).collect();
+            Err(format!(
+                "pin {wanted}: expected a name that one pin has, found {}: give the id of one: {}",
+                several.len(),
+                ids.join(", ")
+            )
+            .into())
+        }
+    }
 }
 
 fn print(pin: &Pin) {

@@ -5,7 +5,7 @@ mod told;
 
 use super::making::NewFile;
 use super::{Format, print_json};
-use crate::failure::{Failure, Outcome, Result};
+use crate::failure::{Mistake, Outcome, Result};
 use baro_plan::{needs, numbers, picture};
 use clap::{Args, ValueEnum};
 use std::io::Write;
@@ -121,7 +121,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let inputs = arguments.inputs();
-    inputs.check().map_err(|error| Failure::from(error.to_string()))?;
+    inputs.check().map_err(|error| Mistake::new(error.to_string()))?;
     let all = numbers(&inputs);
     let lacking = needs(&inputs, &all);
     if let Some(path) = &arguments.svg {

@@ -7,7 +7,7 @@ mod table;
 mod text;
 
 use super::{damaged, selection, text_form};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use crate::time::{self, Moment};
 use baro_export::rows::{self, Rows, Told};
@@ -88,10 +88,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WITH", hide_short_help = true)]
     fill: Option<Empty>,
     /// Only the last N rows of each series
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1")]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", value_parser = rows_after_last)]
     last: Option<usize>,
     /// At most N rows in all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = size::count::<u64>)]
     limit: Option<u64>,
     /// Form of the rows
     ///
@@ -104,6 +104,16 @@ pub(crate) struct Arguments {
     /// Replace the file if it is there
     #[arg(long, requires = "output")]
     force: bool,
+}
+
+/// A number of rows; a series behind --last would be taken for it.
+fn rows_after_last(text: &str) -> std::result::Result<usize, String> {
+    if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+        return size::count(text);
+    }
+    Err(format!(
+        "expected a number of rows after --last, found {text}; put the series before --last"
+    ))
 }
 
 /// What a step without a sample has.
@@ -127,23 +137,20 @@ impl From<Empty> for Fill {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let bound = |option: &str, moment: &Option<Moment>| {
         let ns = moment.as_ref().map(|moment| moment.ns(arguments.zone)).transpose();
-        ns.map_err(|error| format!("{option}: {error}"))
+        ns.map_err(|error| Mistake::new(format!("{option}: {error}")))
     };
-    let interval = Interval {
-        from_ns: bound("--from", &arguments.from)?.unwrap_or(i64::MIN),
-        to_ns: bound("--to", &arguments.to)?.unwrap_or(i64::MAX),
-    };
-    if interval.from_ns >= interval.to_ns {
-        let (from, to) = (time::show(interval.from_ns), time::show(interval.to_ns));
-        return Err(format!("expected --to behind --from, found {from} to {to}").into());
-    }
+    let from_ns = bound("--from", &arguments.from)?;
+    let interval = time::interval(from_ns, bound("--to", &arguments.to)?)?;
     // Of a step most want its mean.
     let agg = arguments.agg.or(arguments.every.map(|_| Aggregate::Mean));
     if arguments.fill.is_some() && agg.is_none() {
-        return Err("--fill: expected --every or --agg beside it, which make steps".into());
+        let text = "--fill: expected --every or --agg beside it, which make steps";
+        return Err(Mistake::new(text).into());
     }
     let (step_ns, steps) = match arguments.every {
-        Some(length) => length.steps(arguments.zone, arguments.offset.unwrap_or(0))?,
+        Some(length) => {
+            length.steps(arguments.zone, arguments.offset.unwrap_or(0)).map_err(Mistake::new)?
+        }
         None => (0, None),
     };
     let every = agg.map(|agg| Every { step_ns, aggregate: agg });

@@ -13,12 +13,13 @@ mod service;
 mod settling;
 pub(crate) mod stdin;
 mod udp;
+mod unused;
 
 use super::listen::Http;
 use super::queue::ShortQueue;
 use super::text_form::TextArguments;
 use super::{Format, init};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
 use baro_ondisk::limits::RECORD_BYTES_MAX;
@@ -43,6 +44,9 @@ const LAYOUT_HELP: &str = "Fields of a channel's frames, read back as series CHA
     [CHANNEL=]NAME:TYPE[be][[N]][@OFFSET][*SCALE][+BIAS][(UNIT)],...; without CHANNEL those of \
     --channel";
 
+/// Of frames on stdin, if nothing else is said.
+const CHANNEL: &str = "frames";
+const FRAME_BYTES: &str = "16K";
 /// Of a ring, if nothing else is said.
 const RING_BYTES: usize = 16 << 20;
 
@@ -100,7 +104,7 @@ pub(crate) struct Arguments {
     proc: bool,
     /// Time between two readings of the kernel's counters
     #[arg(long, value_parser = size::nanoseconds, default_value = "10ms", value_name = "TIME",
-          hide_short_help = true)]
+          requires = "proc", hide_short_help = true)]
     proc_interval: u64,
     /// Record what comes on stdin
     ///
@@ -122,14 +126,14 @@ pub(crate) struct Arguments {
     generate: bool,
     /// Time between two generated frames
     #[arg(long, value_parser = size::nanoseconds, default_value = "5ms", value_name = "TIME",
-          hide_short_help = true)]
+          requires = "generate", hide_short_help = true)]
     interval: u64,
     /// Size of generated frames, and of raw frames on stdin
-    #[arg(long, value_parser = size::bytes, default_value = "16K", value_name = "SIZE",
+    #[arg(long, value_parser = size::bytes, default_value = FRAME_BYTES, value_name = "SIZE",
           hide_short_help = true)]
     frame_bytes: u64,
     /// Channel of frames on stdin
-    #[arg(long, default_value = "frames", hide_short_help = true)]
+    #[arg(long, default_value = CHANNEL, hide_short_help = true)]
     channel: String,
     /// Record datagrams to this address and port: JSON or CSV
     ///
@@ -155,7 +159,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "udp", conflicts_with = "udp_series", hide_short_help = true)]
     udp_declared_only: bool,
     /// The kernel's buffer of each address
-    #[arg(long, default_value = "4M", value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
+    #[arg(long, default_value = "4M", requires = "udp", value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
     udp_buffer: u64,
     #[command(flatten)]
     http: Http,
@@ -214,12 +218,12 @@ pub(crate) struct Tuning {
     #[arg(long, hide_short_help = true)]
     buffered: bool,
     /// Processor of the writer's threads
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = size::count::<usize>)]
     cpu: Option<usize>,
     /// SCHED_FIFO priority of writer and sources
     ///
     /// 1 to 99, if the kernel grants it.
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u8).range(1..=99))]
     fifo: Option<u8>,
 }
 
@@ -253,8 +257,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let feeds = chosen(arguments)?;
     if let Some(said) = arguments.http.fault() {
-        return Err(format!("--http {said}").into());
+        return Err(Mistake::new(format!("--http {said}")).into());
     }
+    refuse_mistakes(arguments)?;
+    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     termination::watch()?;
     let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));
     let folder = folder.unwrap_or(std::path::Path::new("."));
@@ -265,7 +271,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let recycle = arguments.recycle;
         init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
     }
-    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     // Frames on stdin come in any size; nobody says theirs before.
     let record_bytes = match arguments.stdin {
         Some(Input::Frames) => frame_bytes::largest_of(&arguments.store),
@@ -303,7 +308,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         |recorder, elapsed_ns| {
             watching.look(recorder);
             settles.look(recorder);
-            losing.look(recorder);
+            losing.look(recorder, &arguments.store);
             let unsettled = settles.complaint();
             report::complain(recorder, unsettled.as_ref(), &mut complaints);
             queue.look();
@@ -329,12 +334,34 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let settled = settles.end();
     let settled = report::Settled { status: settled, complaint };
     let settling_damaged = settled.damage().any(Damage::is_loss);
-    report::print(arguments.format, &opening, memory_bytes, &recording, &settled)?;
+    report::print(
+        arguments.format,
+        &opening,
+        memory_bytes,
+        &recording,
+        &settled,
+        &arguments.store,
+    )?;
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     let unsettled = recording.closed.status.segments_lost_unsettled > 0;
     let damaged = !recording.closed.damage.is_empty() || settling_damaged;
     let lost = recording.lost() > 0 || recording.closed.refused_before > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
+}
+
+/// What is wrong with what was typed, before anything is made.
+fn refuse_mistakes(arguments: &Arguments) -> Result<()> {
+    let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
+    if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
+        return Err(Mistake::new(format!("--{option}: {said}")).into());
+    }
+    if let Some((option, wanted)) = unused::fault(arguments) {
+        return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());
+    }
+    if let Some(said) = declare::fault(arguments) {
+        return Err(Mistake::new(format!("--layout {said}")).into());
+    }
+    Ok(())
 }
 
 /// Rings for other processes: their paths are told, if somebody else is to find them, and their producers'

@@ -1,6 +1,6 @@
 //! What is said on the command line about an input of text, the same for files, stdin and datagrams.
 
-use crate::failure::Result;
+use crate::failure::{Mistake, Result};
 use baro_export::parquet::{self, TimeUnit};
 use baro_sources::{Role, Rules, TextForm, Times, Zone, zone_s};
 use baro_sys::files;
@@ -61,6 +61,17 @@ struct ColumnRole {
 }
 
 impl TextArguments {
+    /// An option of them that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("precision", self.precision.is_some()),
+            ("zone", self.zone.is_some()),
+            ("decimal-comma", self.decimal_comma),
+            ("columns", !self.columns.is_empty()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(name, _)| *name)
+    }
+
     /// What the parsers need of it.
     ///
     /// # Errors
@@ -88,8 +99,9 @@ impl TextArguments {
 
     fn roles<R>(&self, form: &str, of: fn(&ColumnRole) -> Option<R>) -> Result<Vec<(String, R)>> {
         let role = |(name, role): &(String, ColumnRole)| {
-            let role =
-                of(role).ok_or_else(|| format!("--columns {name}: no column of {form} is that"))?;
+            let role = of(role).ok_or_else(|| {
+                Mistake::new(format!("--columns {name}: no column of {form} is that"))
+            })?;
             Ok((name.clone(), role))
         };
         self.columns.iter().map(role).collect()

@@ -43,13 +43,13 @@ pub(crate) struct Arguments {
     /// Only these: names, 'cpu_*', CHANNEL.FIELD, 'temp{site="a"}'
     series: Vec<String>,
     /// Between two looks
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = baro_command::size::nanoseconds)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = baro_command::size::nanoseconds_above_0)]
     every: u64,
     /// Which series come first: rate, unless some are named
     #[arg(long, value_enum)]
     by: Option<By>,
     /// End after so many looks
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = baro_command::size::count::<u64>)]
     count: Option<u64>,
     /// text or json, where it goes into a file or a pipe
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
@@ -131,7 +131,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let page = Page { head: &head, seen: &seen, selection: &selection, shown: &shown };
         match (&screen, arguments.format) {
             (Some(_), _) => write(&page.drawn(columns, lines)),
-            (None, Format::Text) => text(&mut out, &page)?,
+            (None, Format::Text) => {
+                let nothing = page.lines().all(|line| line.rate <= 0.0);
+                if looks == 0 && nothing {
+                    // Else a pipe from an idle store would look like a program that hangs.
+                    let nobody = match head.recorder {
+                        Some(_) => "",
+                        None => ", and nobody records into this store",
+                    };
+                    say!("note: waits for samples: none has come yet{nobody}");
+                }
+                text(&mut out, &page)?;
+            }
             (None, Format::Json) => {
                 writeln!(out.exact(), "{}", json_line(&page.json()))?;
                 out.flush()?;

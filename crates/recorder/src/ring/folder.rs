@@ -89,11 +89,14 @@ impl RingFolder {
         let mut found = RingFolder::none(home);
         let store = found.home.store;
         if let Some(path) = wanted {
-            let base = StateFolder::make_all(path, FOLDER_MODE)?;
-            if FileSystem::of(path)?.name() != "tmpfs" {
+            // Before anything is made: what is refused leaves no folders.
+            let there = path.ancestors().find(|there| baro_sys::files::exists(there));
+            let there = there.unwrap_or(Path::new("."));
+            if FileSystem::of(there)?.name() != "tmpfs" {
                 let reason = std::io::Error::other("expected a tmpfs: shared memory is needed");
                 return Err(baro_sys::Error::new("use as ring folder", path, reason).into());
             }
+            let base = StateFolder::make_all(path, FOLDER_MODE)?;
             found.place = Some(Place::make(base, store)?);
             return Ok(found);
         }

@@ -56,7 +56,10 @@ impl TypedValueParser for Parser {
                 error.insert(ContextKind::InvalidArg, argument);
             }
             error.insert(ContextKind::InvalidValue, ContextValue::String(name));
-            let names = NAMES.iter().map(|(aggregate, _)| aggregate.name().into_owned());
+            let names = NAMES.iter().map(|(aggregate, _)| match aggregate.name() {
+                Cow::Borrowed(name) => name.to_owned(),
+                Cow::Owned(_) => "p0 to p100".to_owned(),
+            });
             error.insert(ContextKind::ValidValue, ContextValue::Strings(names.collect()));
             error
         })

@@ -3,8 +3,8 @@
 use super::RowsFormat;
 use super::table::Table;
 use super::text::Text;
-use crate::commands::making::NewFile;
-use crate::failure::Result;
+use crate::commands::making::{NewFile, ordinary};
+use crate::failure::{Mistake, Result};
 use baro_export::rows::{Rows, Told};
 use baro_export::{Arrow, Csv, Json, Parquet, csv};
 use baro_store::{Every, Selection};
@@ -43,6 +43,7 @@ impl Output {
         force: bool,
     ) -> Result<Self> {
         let file = file.filter(|file| *file != Path::new("-"));
+        file.map_or(Ok(()), ordinary)?;
         let named = match file {
             Some(file) => by_name(file),
             None => Some(RowsFormat::Table),
@@ -51,7 +52,7 @@ impl Output {
             let file = file.unwrap_or(Path::new("")).display();
             let text = "expected a name in .csv, .json, .ndjson, .arrow, .parquet or .txt, or \
                         --format";
-            return Err(format!("{file}: {text}").into());
+            return Err(Mistake::new(format!("{file}: {text}")).into());
         };
         let binary = matches!(format, RowsFormat::Arrow | RowsFormat::Parquet);
         if binary && file.is_none() && baro_command::on_terminal() {

@@ -5,12 +5,13 @@
 //! what only the store, the recorder and the sources know. Held by
 //! `a_check_names_every_mistake_and_touches_nothing`.
 
-use super::{Arguments, Input, frame_bytes, udp};
+use super::{Arguments, Input, declare, frame_bytes, udp, unused};
 use crate::failure::{Outcome, Result};
 use crate::settings::line_of;
+use crate::size::{show_bytes, show_ns};
 use baro_log::Geometry;
 use baro_ondisk::WhenFull;
-use baro_recorder::Error;
+use baro_recorder::{Error, Options};
 use clap::error::ErrorKind;
 use std::path::PathBuf;
 
@@ -21,7 +22,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Ok(Outcome::lost_if(false));
     }
     let file = arguments.config.clone();
-    let file = file.or_else(|| std::env::var_os("BARO_CONFIG").map(PathBuf::from));
+    let file = file.or_else(|| {
+        std::env::var_os("BARO_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from)
+    });
     let said = faults.iter().map(|(key, said)| {
         let line = file.as_ref().and_then(|file| Some((file, line_of(file, key)?)));
         let said = match line {
@@ -33,6 +36,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     });
     let said = said.collect::<Vec<_>>().join("\n");
     Err(clap::Error::raw(ErrorKind::ValueValidation, said).into())
+}
+
+/// What is outside of its limits, by the name of its setting and in the units in which people write it.
+pub(super) fn option_fault(options: &Options) -> Option<(&'static str, String)> {
+    let error = options.check().err()?;
+    let Error::Setting { name, expected, .. } = &error else {
+        return Some(("frame-bytes", error.to_string()));
+    };
+    Some(match name.split([' ', '_']).next() {
+        Some("ring") => {
+            let found = show_bytes(options.ring_bytes as u64);
+            ("ring", format!("expected 64K to 1T, found {found}"))
+        }
+        Some("durable") => {
+            let found = show_ns(options.durable_within_ns);
+            ("durable-within", format!("expected 1ms to 1h, found {found}"))
+        }
+        Some("priority") => ("fifo", format!("expected {expected}")),
+        _ => ("frame-bytes", error.to_string()),
+    })
 }
 
 /// By the name of the setting.
@@ -56,20 +79,15 @@ fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
         Some(Input::Frames) if is_there => frame_bytes::largest_of(store),
         _ => frame_bytes,
     };
-    if let Err(error) = arguments.tuning.options(record_bytes).check() {
-        let key = match &error {
-            Error::Setting { name, .. } if name.starts_with("ring") => "ring",
-            Error::Setting { name, .. } if name.starts_with("durable") => "durable-within",
-            Error::Setting { name, .. } if name.starts_with("priority") => "fifo",
-            _ => "frame-bytes",
-        };
-        found.push((key, error.to_string()));
-    }
+    found.extend(option_fault(&arguments.tuning.options(record_bytes)));
     found.extend(arguments.text.form().err().map(|error| ("columns", error.to_string())));
     for address in &arguments.udp {
         let said = udp::is_open(*address, arguments.udp_network);
         found.extend(said.map(|said| ("udp", format!("{address}: {said}"))));
     }
+    let unused = unused::fault(arguments);
+    found.extend(unused.map(|(option, wanted)| (option, format!("expected {wanted}, found none"))));
+    found.extend(declare::fault(arguments).map(|said| ("layout", said)));
     found.extend(arguments.http.fault().map(|said| ("http", said)));
     found
 }

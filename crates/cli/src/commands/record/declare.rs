@@ -54,6 +54,29 @@ pub(crate) fn layout(text: &str) -> std::result::Result<ChannelLayout, String> {
     Ok(ChannelLayout { channel, layout })
 }
 
+/// Which layout is one of no channel that this recording can have. Other programs bring any (--attach).
+pub(super) fn fault(arguments: &Arguments) -> Option<String> {
+    if arguments.attach.is_some() {
+        return None;
+    }
+    let framed = matches!(arguments.stdin, Some(super::Input::Raw | super::Input::Frames));
+    let has = |channel: &str| {
+        framed && channel == arguments.channel
+            || arguments.generate && channel == "generated"
+            || !arguments.udp.is_empty() && arguments.udp_frames.as_deref() == Some(channel)
+            || arguments.declare.iter().any(|one| one.kind == Type::Channel && one.name == channel)
+    };
+    let channels = arguments.layout.iter();
+    let mut channels =
+        channels.map(|layout| layout.channel.as_deref().unwrap_or(&arguments.channel));
+    channels.find(|channel| !has(channel)).map(|channel| {
+        format!(
+            "{channel}: expected a channel of a source of this recording (--channel of --stdin raw or \
+             frames, --udp-frames, generated, or one of --declare), found none of that name"
+        )
+    })
+}
+
 /// Declares all that the command line asks for.
 pub(super) fn all(arguments: &Arguments, recorder: &Recorder) -> Result<()> {
     for ChannelLayout { channel, layout } in &arguments.layout {

@@ -68,9 +68,13 @@ fn condition(text: &str) -> std::result::Result<Condition, String> {
         None => (false, rest),
     };
     let limit = number.trim().parse::<f64>().ok();
-    let limit = limit.filter(|limit| !limit.is_nan()).ok_or_else(wanted)?;
+    let limit = limit.filter(|limit| limit.is_finite()).ok_or_else(wanted)?;
     let series = series.trim();
-    if series.is_empty() {
+    // A second comparison would wait for ever for a series of that name.
+    let doubled = series.ends_with(['<', '>', '=', '!']);
+    let is_number = |part: &str| part.trim_start_matches('=').trim().parse::<f64>().is_ok();
+    let chained = series.contains(['<', '>']) && series.split(['<', '>']).any(is_number);
+    if series.is_empty() || doubled || chained {
         return Err(wanted());
     }
     let limit = if includes { Bound::Included(limit) } else { Bound::Excluded(limit) };
@@ -176,7 +180,10 @@ mod tests {
         assert_eq!(read("a b <= -1.5"), expected("a b", (all, Bound::Included(-1.5))));
         assert_eq!(read("x>=0"), expected("x", (Bound::Included(0.0), all)));
         assert_eq!(read("x<1e3"), expected("x", (all, Bound::Excluded(1000.0))));
-        for bad in ["", "temp", ">1", "temp>", "temp>x", "temp=1", "temp>NaN"] {
+        for bad in [
+            "", "temp", ">1", "temp>", "temp>x", "temp=1", "temp>NaN", "a>>3", "a=>3", "a<>3",
+            "1<a<3", "a>1>3", "a>=1>3", "a>inf",
+        ] {
             assert!(condition(bad).is_err(), "{bad}");
         }
     }

@@ -7,6 +7,7 @@
 
 use baro_recorder::{Recorder, Status, Trouble};
 use baro_sys::clock;
+use std::path::Path;
 
 /// Nothing was lost for so long: it is over.
 const OVER_NS: u64 = 5_000_000_000;
@@ -23,7 +24,7 @@ pub(super) struct Losing {
 
 impl Losing {
     /// A few times a second.
-    pub(super) fn look(&mut self, recorder: &Recorder) {
+    pub(super) fn look(&mut self, recorder: &Recorder, store: &Path) {
         let now_ns = clock::monotonic_ns();
         let Status { rings, trouble, .. } = recorder.status();
         let refused: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
@@ -35,8 +36,9 @@ impl Losing {
         if full && !self.full {
             say!(
                 "LOG FULL: nothing more is recorded; to reuse its oldest part from now on, end this \
-                 recorder, run: baro init STORE --when-full recycle, and start it again; or make a \
-                 larger store"
+                 recorder, run: baro init {} --when-full recycle, and start it again; or make a \
+                 larger store",
+                store.display()
             );
         }
         self.full = full;

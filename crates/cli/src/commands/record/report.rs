@@ -10,6 +10,7 @@ use baro_recorder::{Opening, Recorder, Trouble};
 use baro_show::plural;
 use baro_store::{Damage, SettlingStatus};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// What was found at the opening. Of the place a store that `is_new` is told all; later only what
 /// `baro info` would not tell as well.
@@ -116,10 +117,11 @@ pub(crate) fn print(
     memory_bytes: usize,
     recording: &Recording,
     settled: &Settled,
+    store: &Path,
 ) -> Result<()> {
     match format {
         Format::Text => {
-            print_text(recording);
+            print_text(recording, store);
             print_settled(recording, settled);
             Ok(())
         }
@@ -167,7 +169,7 @@ fn print_settled(recording: &Recording, settled: &Settled) {
     }
 }
 
-fn print_text(recording: &Recording) {
+fn print_text(recording: &Recording, store: &Path) {
     let status = &recording.closed.status;
     for fed in &recording.fed {
         print_fed(fed, recording.kept(fed));
@@ -187,7 +189,7 @@ fn print_text(recording: &Recording) {
         show_ns(status.longest_write_ns),
         show_ns(status.longest_sync_ns)
     );
-    if let Some(why) = why_lost(recording) {
+    if let Some(why) = why_lost(recording, store) {
         out!("{why}");
     }
     if recording.closed.left > 0 {
@@ -254,12 +256,15 @@ fn lost_words(recording: &Recording) -> String {
 }
 
 /// Why the log took no more at the end, and what to do.
-fn why_lost(recording: &Recording) -> Option<&'static str> {
+fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
     let full = recording.closed.status.trouble == Trouble::LogFull;
-    full.then_some(
-        "the log is full: expected room or one that recycles; make it reuse its oldest part with \
-         baro init STORE --when-full recycle, or make a larger store",
-    )
+    let store = store.display();
+    full.then(|| {
+        format!(
+            "the log is full: expected room or one that recycles; make it reuse its oldest part with \
+             baro init {store} --when-full recycle, or make a larger store"
+        )
+    })
 }
 
 fn print_fed(fed: &Fed, kept: u64) {

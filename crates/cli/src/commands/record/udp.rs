@@ -8,7 +8,7 @@
 //! not lift and a second address does not double, and nothing has to be kept for it. What is declared is
 //! taken whatever else comes. Held by `datagrams_cannot_fill_a_catalog_however_often_it_restarts`.
 
-use crate::failure::Result;
+use crate::failure::{Mistake, Result};
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target};
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
@@ -48,7 +48,7 @@ impl UdpFeed {
         series_max: usize,
     ) -> Result<Self> {
         if let Some(said) = is_open(address, network) {
-            return Err(format!("--udp {address}: {said}").into());
+            return Err(Mistake::new(format!("--udp {address}: {said}")).into());
         }
         let udp = Udp::bind(address, buffer_bytes)?;
         let granted_bytes = udp.buffer_bytes();
