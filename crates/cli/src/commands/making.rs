@@ -157,7 +157,12 @@ fn taken(path: &Path) -> String {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.as_mut().map_or(Ok(bytes.len()), |out| out.write(bytes))?;
+        let Some(out) = &mut self.out else { return Ok(bytes.len()) };
+        // By its name: who reads the reason knows no more of it.
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: write: {error}", self.path.display()))
+        };
+        let written = out.write(bytes).map_err(named)?;
         self.bytes += written as u64;
         state().bytes = self.bytes;
         Ok(written)
