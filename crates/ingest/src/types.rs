@@ -118,8 +118,8 @@ impl fmt::Display for Misfit<'_> {
             }
             (Type::F64, Value::Integer(_) | Value::Unsigned(_)) => write!(
                 f,
-                "expected f64, which has each integer up to 2^53, found {}; make its series \
-                 one of i64, or write a point",
+                "expected f64, found {}, which it does not have (it has each integer up to 2^53); \
+                 make its series one of i64, or write a point",
                 self.value
             ),
             (_, value) => write!(f, "expected {kind}, found {value}"),
@@ -192,8 +192,8 @@ mod tests {
         };
         let no_f64 = |found: &str| {
             format!(
-                "expected f64, which has each integer up to 2^53, found {found}; make its series one \
-                 of i64, or write a point"
+                "expected f64, found {found}, which it does not have (it has each integer up to 2^53); \
+                 make its series one of i64, or write a point"
             )
         };
         let others = "bool text channel";
