@@ -20,6 +20,7 @@ mod place;
 
 use crate::damage::{Damage, Loss, Source};
 use crate::runs::{Unopened, open_run, read_manifest};
+use crate::segments::SegmentFile;
 use crate::settle::{RunRetention, write_manifest};
 use crate::{Error, Result, Store};
 use baro_log::{
@@ -387,6 +388,10 @@ fn remove_rest<S: Storage, T: Storage>(
     place.remove_others(baro_log::RUNS, ours, &runs)?;
     let pins: Vec<String> = store.pins().map(|pin| pin_name(pin.id, "pin")).collect();
     place.remove_others(baro_log::PINS, |name| name.ends_with(".pin"), &pins)?;
-    let kept: Vec<String> = store.kept().map(kept_name).collect();
+    // Those that were made since pins were looked at are copied too.
+    let since = store.segments.started.iter();
+    let since = since.filter(|one| matches!(one.file, SegmentFile::Kept(_)));
+    let epochs = store.kept().chain(since.map(|one| one.header.epoch));
+    let kept: Vec<String> = epochs.map(kept_name).collect();
     place.remove_others(baro_log::KEPT, |name| name.ends_with(".seg"), &kept)
 }

@@ -8,8 +8,8 @@ use super::place::Place;
 use crate::segments::{SegmentFile, SegmentRef};
 use crate::{Error, Result, Store};
 use baro_log::{
-    Blocks, FOLDER, FoundHeader, KEPT, PINS, RUNS, blank_header, list_folder, read_catalog_header,
-    remove_if_there, segment_name,
+    Blocks, FOLDER, FoundHeader, KEPT, PINS, RUNS, blank_header, kept_epochs, list_folder,
+    read_catalog_header, remove_if_there, segment_name,
 };
 use baro_ondisk::SegmentHeader;
 use baro_ondisk::limits::UNIT_BYTES;
@@ -90,7 +90,7 @@ impl Wanted {
                 || recent.of_epoch(epoch).is_none_or(|found| found.samples().next().is_some());
             let unsettled = epoch >= settled.epoch && with_samples();
             let Some((unit, file)) = header_of(store, segment)? else {
-                if unsettled && !last {
+                if (unsettled || is_kept(store, epoch)?) && !last {
                     return Err(Outdated::Recycled);
                 }
                 place.done.count_recycled(unsettled);
@@ -196,7 +196,8 @@ impl Wanted {
                 continue;
             }
             remove_if_there(place.target, &name).map_err(Error::from)?;
-            if piece.unsettled && !self.last {
+            let needed = piece.unsettled || is_kept(store, piece.segment.header.epoch)?;
+            if needed && !self.last {
                 return Err(Outdated::Recycled);
             }
             place.done.count_recycled(piece.unsettled);
@@ -245,7 +246,8 @@ impl Wanted {
                 }
                 // What was written is of the segment's next use, or in part. All of it goes.
                 self.remove_part(store, place)?;
-                if piece.unsettled && !self.last {
+                let needed = piece.unsettled || is_kept(store, piece.segment.header.epoch)?;
+                if needed && !self.last {
                     return Err(Outdated::Recycled);
                 }
                 place.done.count_recycled(piece.unsettled);
@@ -344,6 +346,11 @@ pub(super) fn header_of<S: Storage>(
     // What does not decode is the damaged header of a segment whose blocks prove themselves.
     let reused = SegmentHeader::decode(&unit).is_ok_and(|(found, _)| found != segment.header);
     Ok((!reused).then_some((unit, file)))
+}
+
+/// Whether a pin had a segment copied out of the log before that reused it: only a new look finds that.
+fn is_kept<S: Storage>(store: &Store<S>, epoch: u64) -> Result<bool> {
+    Ok(kept_epochs(&store.storage)?.contains(&epoch))
 }
 
 /// Copies a segment; false if it was reused before it was copied whole.
