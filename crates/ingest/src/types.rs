@@ -25,7 +25,8 @@
 //! written: 2^53 + 1 is neither. 189711445343616540 is not an f64 either, but what is written for the one
 //! next to it.
 //!
-//! Invariant: each value has one answer for each type, and none is changed. Held by `tests::each_value_and_each_type_have_one_answer`.
+//! Invariant: each value has one answer for each type, and none is changed. Held by
+//! `tests::each_value_and_each_type_have_one_answer`.
 
 use crate::value::Value;
 use baro_ondisk::Type;
