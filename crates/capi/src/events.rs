@@ -16,11 +16,11 @@ use crate::structs::{
 };
 use ::baro_recorder::{Recorder, Trouble};
 use baro_ondisk::PinState;
+use baro_sys::queue::{RecvTimeoutError, Sender, channel};
 use baro_sys::signals;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;

@@ -19,10 +19,10 @@ use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
 use baro_promises::{Facts, Look};
 use baro_sys::memory::SharedMemory;
+use baro_sys::queue::{Sender, channel};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule, signals};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room that a block needs beside its largest record: header, record head, chunk table.

@@ -24,6 +24,7 @@ pub mod memory;
 pub mod notify;
 pub mod place;
 pub mod procfile;
+pub mod queue;
 pub mod schedule;
 pub mod signals;
 pub mod sim;

@@ -7,7 +7,7 @@ use crate::ring::{Producer, RingReport};
 use crate::writer::Command;
 use crate::{Error, Result};
 use baro_sys::clock;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use baro_sys::queue::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 impl Recorder {

@@ -9,9 +9,9 @@ use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{SegmentHeader, StoreId};
 use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
+use baro_sys::queue::{Receiver, Sender, channel};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 

@@ -10,7 +10,7 @@
 
 use super::Engine;
 use baro_sys::clock;
-use std::sync::mpsc::Sender;
+use baro_sys::queue::Sender;
 
 /// Somebody waits for what the rings hold now.
 #[derive(Debug)]

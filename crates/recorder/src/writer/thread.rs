@@ -7,8 +7,8 @@ use super::status::{Status, Trouble};
 use crate::keeper::{KeeperCommand, Tell};
 use crate::ring::{RingReader, RingReport};
 use baro_log::Held;
+use baro_sys::queue::{Receiver, RecvTimeoutError, Sender};
 use baro_sys::{clock, schedule};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -138,7 +138,7 @@ fn run(
     let mut heard_ns = clock::monotonic_ns();
     let mut flushes = Flushes::default();
     // What the keeper has told already: nothing is reused before pins and their copies are known.
-    let mut command = commands.try_recv().ok();
+    let mut command = commands.try_recv();
     loop {
         while let Some(this) = command {
             match this {
@@ -162,7 +162,7 @@ fn run(
                     closing_since = Some(clock::monotonic_ns());
                 }
             }
-            command = commands.try_recv().ok();
+            command = commands.try_recv();
         }
         let wake_ns = engine.step(now(), &mut device);
         publish(&engine, shared);
