@@ -159,3 +159,37 @@ fn a_reader_that_has_read_enough_is_no_failure() {
         assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{verb:?}");
     }
 }
+
+#[test]
+fn units_come_back_from_parquet() {
+    let folder = Folder::new("outs-units");
+    let (store, file) = (folder.path("store"), folder.path("x.parquet"));
+    let line = b"5,oven,1\n5,clock,2\n";
+    let declare = ["--declare", "oven:f64:degC"];
+    let record = |store: &str, declare: &[&str]| {
+        let record = ["record", store, "--init", "8M", "--stdin", "csv"];
+        text(&feed(&[&record, declare].concat(), line), 0);
+    };
+    record(&store, &declare);
+    text(&run(&["export", &store, &file]), 0);
+    let units = |store: &str| {
+        let listed = json(&run(&["list", store, "--format", "json"]), 0);
+        let unit = |one: &serde_json::Value| (one["name"].clone(), one["unit"].clone());
+        let mut units: Vec<_> = listed.as_array().unwrap().iter().map(unit).collect();
+        units.sort_by_key(|(name, _)| name.to_string());
+        units
+    };
+    assert_eq!(units(&store), [("clock".into(), "".into()), ("oven".into(), "degC".into())]);
+    let second = folder.path("second");
+    text(&run(&["init", &second, "--size", "8M"]), 0);
+    text(&run(&["import", &second, &file]), 0);
+    assert_eq!(units(&second), units(&store));
+    // What is declared stays, and that is said.
+    let other = folder.path("other");
+    record(&other, &["--declare", "oven:f64:K"]);
+    let done = run(&["import", &other, &file]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let said = stderr(&done);
+    assert!(said.contains("oven has \"K\" in the store and \"degC\" in the file"), "{said}");
+    assert!(!said.contains("clock"), "{said}");
+}

@@ -17,6 +17,7 @@ mod long;
 mod mcap;
 pub mod parquet;
 pub mod rows;
+mod units;
 
 pub use crate::arrow::Arrow;
 pub use crate::csv::{Csv, export as to_csv};
@@ -24,6 +25,7 @@ pub use crate::json::Json;
 pub use crate::long::SERIES_KEY;
 pub use crate::mcap::export as to_mcap;
 pub use crate::parquet::Parquet;
+pub use crate::units::UNITS_KEY;
 pub use error::{Error, Result};
 
 use baro_ondisk::Gap;

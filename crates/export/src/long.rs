@@ -10,6 +10,7 @@
 //! `tests/forms.rs`.
 
 use crate::labels;
+use crate::units::{SERIES_TOLD_MAX, unit_of};
 use crate::{Error, Result};
 use arrow_array::builder::{
     BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
@@ -18,16 +19,13 @@ use arrow_array::{
     ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use baro_store::{Aggregate, Batch, Column, Every, Selection, ValueType, Values};
+use baro_store::{Batch, Column, Every, Selection, ValueType, Values};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Rows of one record batch at most.
 pub(crate) const BATCH_ROWS: usize = 65_536;
-/// Series that the metadata tells about: beyond it would be the larger part of small files, and
-/// all of it is held in memory.
-const SERIES_TOLD_MAX: usize = 4096;
 /// Key of the file's metadata, where units and labels are: a JSON array of objects with `name`,
 /// `type`, `unit` and `labels`.
 pub const SERIES_KEY: &str = "barograph:series";
@@ -214,14 +212,10 @@ fn schema(columns: &[Column], kinds: &[ValueType], every: Option<Every>) -> (Sch
         let mut units = columns
             .iter()
             .filter(|column| column.handed_out(every) == Some(*kind))
-            .map(|column| column.unit.as_str());
-        let unit = units.next().unwrap_or("");
-        let is_count = every.is_some_and(|every| every.aggregate == Aggregate::Count);
-        if !unit.is_empty() && !is_count && units.all(|other| other == unit) {
-            let rate = every.is_some_and(|every| every.aggregate == Aggregate::Rate);
-            let unit = if rate { format!("{unit}/s") } else { unit.to_owned() };
-            let metadata = HashMap::from([("unit".to_owned(), unit)]);
-            field = field.with_metadata(metadata);
+            .map(|column| unit_of(column, every));
+        let unit = units.next().unwrap_or_default();
+        if !unit.is_empty() && units.all(|other| other == unit) {
+            field = field.with_metadata(HashMap::from([("unit".to_owned(), unit)]));
         }
         fields.push(field);
     }

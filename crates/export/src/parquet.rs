@@ -12,10 +12,11 @@ pub use read::{Choice, Imported, Joint, Refusal, Role, TimeUnit, Value, import, 
 use crate::Result;
 use crate::long::Long;
 use crate::rows::{Rows, Told};
+use crate::units::{self, UNITS_KEY};
 use baro_store::{Batch, Column, Every, Selection};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
-use parquet::file::metadata::SortingColumn;
+use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use std::io::Write;
@@ -42,8 +43,11 @@ impl<W: Write + Send> Parquet<W> {
         let time = ColumnPath::from("time");
         let sorted =
             |column_idx| SortingColumn { column_idx, descending: false, nulls_first: false };
+        let units = units::told(selection.columns(), every);
+        let units = units.map(|told| vec![KeyValue::new(UNITS_KEY.to_owned(), told)]);
         let properties = WriterProperties::builder()
             .set_created_by(concat!("barograph ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(units)
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))

@@ -150,8 +150,12 @@ fn row_groups_are_bounded_and_have_statistics() {
     }
     let unit = builder.schema().field(2).metadata().get("unit").cloned();
     assert_eq!(unit.as_deref(), Some("m"));
-    let mut read = 0;
+    let (mut read, mut told) = (0, Vec::new());
     let rows = import(File::open(&path).unwrap(), TimeUnit::Nanoseconds, |item| {
+        if let Imported::Unit { series, unit } = item {
+            told.push((series.to_owned(), unit.to_owned()));
+            return ControlFlow::Continue(());
+        }
         let Imported::Sample { row, series, time_ns, value, .. } = item else { panic!("{item:?}") };
         let (place, at) = (read / (12 * 65_536), read % (12 * 65_536));
         assert_eq!((series, time_ns), (["a", "b"][place as usize], at));
@@ -160,6 +164,7 @@ fn row_groups_are_bounded_and_have_statistics() {
         ControlFlow::Continue(())
     });
     assert_eq!((rows.unwrap(), read), (24 * 65_536, 24 * 65_536));
+    assert_eq!(told, [("a".to_owned(), "m".to_owned()), ("b".to_owned(), "m".to_owned())]);
 }
 
 #[test]
@@ -293,6 +298,9 @@ fn what_is_written_as_parquet_comes_back_bit_for_bit() {
         drop(parquet);
         let mut found = Vec::new();
         import(File::open(&path).unwrap(), TimeUnit::Nanoseconds, |item| {
+            if matches!(item, Imported::Unit { .. }) {
+                return ControlFlow::Continue(());
+            }
             let Imported::Sample { series, time_ns, value, .. } = item else { panic!("{item:?}") };
             let bits = match value {
                 Value::Float(value) => Bits::F64(value.to_bits()),

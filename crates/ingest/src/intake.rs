@@ -27,8 +27,8 @@ use crate::refusal::{Reason, Refusal, Tell};
 use crate::target::{Columns, Target};
 use crate::types::{Fit, Word, fit};
 use baro_log::Declared;
-use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
+use baro_ondisk::{Type, has_bare_labels};
 use baro_sources::Key;
 use baro_sys::clock;
 
@@ -263,6 +263,9 @@ impl<'a> Intake<'a> {
         if bytes == 0 {
             return Err(Reason::NoName);
         }
+        if has_bare_labels(row.series) {
+            return Err(Reason::BareLabels);
+        }
         fit(kind, row.value).map(drop).map_err(Reason::Misfit)
     }
 
@@ -313,6 +316,7 @@ impl<'a> Intake<'a> {
                 Reason::Misfit(_)
                     | Reason::NameTooLong { .. }
                     | Reason::NoName
+                    | Reason::BareLabels
                     | Reason::OtherNames { .. }
             );
             if of_line && !self.in_parts && refusal.line == self.begin.line {
@@ -348,6 +352,18 @@ impl<'a> Intake<'a> {
             self.flush(tell)?;
         }
         Ok(much)
+    }
+
+    /// The series of this name is to have this unit, if it is new. Returns the unit that it has, if that is
+    /// another. Does not block.
+    pub fn set_unit(&mut self, series: &str, unit: &str) -> Option<String> {
+        match self.target.declared(series) {
+            Some(known) => (known.unit != unit).then_some(known.unit),
+            None => {
+                self.names.set_unit(series, unit);
+                None
+            }
+        }
     }
 
     /// Declares what is new and pushes what is held.

@@ -18,6 +18,7 @@ use crate::manner::Row;
 use baro_ondisk::{Declaration, NameParser, Type};
 use baro_sources::{Joint, Key, KeyMaker};
 use baro_sys::identity;
+use std::collections::HashMap;
 
 /// Keys that are remembered beside one for each series: of these there is no end, labels have many orders.
 const ALIASES_MAX: usize = 65_536;
@@ -103,6 +104,8 @@ pub(crate) struct Names {
     new_places: SpreadMap<Placed, u32>,
     /// What is known from the end of this line on, if it is taken.
     line: Vec<(Key, Met)>,
+    /// Units of series that are not declared yet, by canonical name.
+    units: HashMap<String, String>,
     /// Those whose names were first put together in this line, and what was known of them before.
     joined: Vec<(Series, Packed)>,
 }
@@ -122,6 +125,7 @@ impl Names {
             new: Vec::new(),
             new_places: SpreadMap::default(),
             line: Vec::new(),
+            units: HashMap::new(),
             joined: Vec::new(),
         })
     }
@@ -260,6 +264,12 @@ impl Names {
         format!("{:?} with {second:?}{tag}", short(first))
     }
 
+    /// If a series of this name is declared, it has this unit.
+    pub(crate) fn set_unit(&mut self, name: &str, unit: &str) {
+        let name = self.parser.canonical(name).to_owned();
+        self.units.insert(name, unit.to_owned());
+    }
+
     /// The form of a name in which it is declared.
     pub(crate) fn canonical<'n>(&'n mut self, name: &'n str) -> &'n str {
         self.parser.canonical(name)
@@ -301,7 +311,8 @@ impl Names {
                 let first_bytes = u16::try_from(first_bytes).ok()?;
                 Some(baro_ondisk::Joint { first_bytes, repeated })
             });
-            Declaration { id: 1, kind: one.kind, name: &one.name, unit: "", joint, layout: None }
+            let unit = self.units.get(&one.name).map_or("", |unit| unit);
+            Declaration { id: 1, kind: one.kind, name: &one.name, unit, joint, layout: None }
         });
         wanted.collect()
     }

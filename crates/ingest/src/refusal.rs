@@ -36,6 +36,8 @@ pub enum Reason<'a> {
     },
     /// There is no name.
     NoName,
+    /// The series is new, and its labels have values without quotes.
+    BareLabels,
     /// The series has come from two other names, which are joined to the same.
     OtherNames {
         /// Those.
@@ -57,6 +59,10 @@ impl fmt::Display for Reason<'_> {
                 write!(f, "expected a name of at most {NAME_BYTES_MAX} bytes, found {bytes} bytes")
             }
             Reason::NoName => f.write_str("expected the name of a series, found nothing"),
+            Reason::BareLabels => f.write_str(
+                "expected values of labels in quotes, as in oven{zone=\"1\"}, found none \
+                 (has a shell taken them? A name without labels is written {\"oven{zone=1}\"})",
+            ),
             Reason::OtherNames { first, found } => write!(
                 f,
                 "expected {first}, of which the series was made so far, found {found}, which \

@@ -9,7 +9,9 @@ use super::series::{Inserted, SeriesTable};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, Type};
+use baro_ondisk::{
+    Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, Type, has_bare_labels,
+};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -366,6 +368,15 @@ impl Catalog {
         let next_id = self.table.highest_id().checked_add(1);
         let id = next_id.ok_or(Error::CatalogFull { bytes: self.scan.header().segment_bytes })?;
         self.check_fields(&wanted)?;
+        if has_bare_labels(wanted.name) {
+            return Err(Error::Setting {
+                name: "name of a series",
+                expected: "values of labels in quotes, as in oven{zone=\"1\"}, or all of a name \
+                           without labels, as in {\"oven{zone=1}\"}"
+                    .to_owned(),
+                found: wanted.name.to_owned(),
+            });
+        }
         let Wanted { name, kind, unit, joint, layout } = wanted;
         let layout = layout.map(Cow::Borrowed);
         let new = Declaration { id, kind, name, unit, joint, layout };

@@ -61,6 +61,24 @@ pub fn name_end(text: &str, at: usize) -> usize {
     word_end(text.as_bytes(), at)
 }
 
+/// Whether `text` is a name with labels, but for the quotes around their values: `oven{zone=1}`. To
+/// [`NameParser`] that is a metric without labels, which hardly anybody means.
+#[must_use]
+pub fn has_bare_labels(text: &str) -> bool {
+    let text = text.trim();
+    let Some((metric, labels)) = text.strip_suffix('}').and_then(|text| text.split_once('{'))
+    else {
+        return false;
+    };
+    let is_word = |word: &str| word_end(word.as_bytes(), 0) == word.len();
+    let labels = || labels.split(',').map(str::trim).filter(|label| !label.is_empty());
+    let parts = || labels().map(|label| label.split_once('=').unwrap_or(("", "")));
+    is_word(metric.trim())
+        && parts().any(|(_, value)| !value.trim_start().starts_with('"'))
+        && parts().all(|(name, _)| !name.trim().is_empty() && is_word(name.trim()))
+        && !NameParser::new().parse(text)
+}
+
 impl NameParser {
     /// A parser.
     #[must_use]

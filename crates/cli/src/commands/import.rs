@@ -389,6 +389,10 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
         let row = match &item {
             Imported::Sample { row, .. } => *row,
             Imported::Refused(refusal) => refusal.row,
+            Imported::Unit { series, unit } => {
+                reading.unit(series, unit);
+                return ControlFlow::Continue(());
+            }
         };
         // A row that has begun is taken whole: whoever goes on begins with the next.
         if row != begun && reading.stopped() {
@@ -414,6 +418,7 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
                     written: None,
                 });
             }
+            Imported::Unit { .. } => {}
             Imported::Refused(refusal) => {
                 reading.not_understood(1, &format_args!("row {}: {}", refusal.row, refusal.reason));
             }

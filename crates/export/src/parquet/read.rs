@@ -24,6 +24,7 @@ mod pages;
 mod rows;
 mod unpack;
 
+use crate::units::{self, UNITS_KEY};
 use crate::{Error, Result};
 pub use caught::is_panic_caught;
 use caught::{caught, uncaught};
@@ -81,7 +82,7 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// What a row comes to.
+/// What a row comes to, or what is said of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Imported<'a> {
     /// A sample.
@@ -99,6 +100,13 @@ pub enum Imported<'a> {
     },
     /// No sample.
     Refused(Refusal),
+    /// The file says that a series has this unit; before the first row.
+    Unit {
+        /// Name of the series.
+        series: &'a str,
+        /// Its unit.
+        unit: &'a str,
+    },
 }
 
 /// Hands each sample of a Parquet file to `each`, until it breaks; returns the rows read. Blocks
@@ -164,6 +172,13 @@ fn read(
     let views = layout.views(metadata.schema());
     let mask = ProjectionMask::leaves(&schema, leaves);
     let levels = parquet_to_arrow_field_levels(&schema, mask, Some(views.fields()))?;
+    let told = metadata.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    let told = told.filter(|told| told.key == UNITS_KEY).filter_map(|told| told.value.as_deref());
+    for (series, unit) in told.take(1).flat_map(units::read) {
+        if each(Imported::Unit { series: &series, unit: &unit }).is_break() {
+            return Ok(0);
+        }
+    }
     let groups = Groups { file: Arc::new(file), metadata: metadata.metadata().clone() };
     let mut state = State::default();
     let mut rows = 0;

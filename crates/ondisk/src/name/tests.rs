@@ -208,3 +208,30 @@ fn any_text_has_a_canonical_form_that_is_its_own() {
         assert_eq!(parser.canonical(&once), once, "{text:?}");
     }
 }
+
+#[test]
+fn labels_without_quotes_are_seen() {
+    for bare in
+        ["oven{zone=1}", " oven { zone = 1 , row = a } ", "{a=b}", "m{a=\"x\",b=y}", "m{a=}"]
+    {
+        assert!(has_bare_labels(bare), "{bare}");
+    }
+    let others = [
+        "oven",
+        "oven{}",
+        "oven{zone=\"1\"}",
+        "m{a=\"x,b=y\"}",
+        "Temp {C}",
+        "{\"oven{zone=1}\"}",
+        "a=b",
+        "x{y=z",
+        "f(x)={1}",
+        "{",
+        "}",
+        "",
+        "m{a=\"x\",}",
+    ];
+    for other in others {
+        assert!(!has_bare_labels(other), "{other}");
+    }
+}

@@ -24,6 +24,8 @@ pub(super) struct Reading<'a> {
     shown_ns: Option<u64>,
     /// Refusals of this file so far.
     told: u64,
+    /// Series of this file that have another unit in the store.
+    other_units: u64,
     /// The line with which a file begins that is refused whole.
     refused: Option<u64>,
     /// The line of this file from which on its parser holds back what it has read.
@@ -58,6 +60,7 @@ impl<'a> Reading<'a> {
             skipped: (0, 0),
             shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             told: 0,
+            other_units: 0,
             refused: None,
             held: None,
             whole: false,
@@ -137,6 +140,20 @@ impl<'a> Reading<'a> {
     /// What comes from now on was read then.
     pub(super) fn came_at(&mut self, time_ns: i64) {
         self.intake.came_at(time_ns);
+    }
+
+    /// The file says that a series has this unit. A new one gets it; of others their own stays.
+    pub(super) fn unit(&mut self, series: &str, unit: &str) {
+        let Some(known) = self.intake.set_unit(series, unit) else { return };
+        self.other_units += 1;
+        if self.other_units <= TOLD_MAX {
+            let known = if known.is_empty() { "no unit".to_owned() } else { format!("{known:?}") };
+            say!(
+                "{}: note: {series} has {known} in the store and {unit:?} in the file; its values \
+                 are taken as they are",
+                self.file
+            );
+        }
     }
 
     /// Takes a sample.
